@@ -13,7 +13,7 @@ from ..core.endpoint import Endpoint
 from ..models.message import Message
 from ..resources import COLLECTIONS, OPERATIONS
 from ..resources.lazy import collection_class
-from .call_help import first_paragraph
+from .call import first_paragraph
 from .call_parameters import Parameter, Parameters, Place
 
 _INTRODUCTION: Final = """\

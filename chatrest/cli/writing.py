@@ -9,9 +9,9 @@ import msgspec
 from ..models.user import AuthToken
 from ..queries.messages import NewMessage
 from ..resources.messages import SEND
-from . import call_replies, streams
+from . import replies, streams
 from .environment import session
-from .running import run
+from .process import run
 
 
 @click.command(short_help="Send a text message.")
@@ -40,12 +40,12 @@ def send(receiver: str, text: str, on_behalf_of: str | None, receiver_type: Lite
     """
     message = NewMessage.text(receiver, text, receiver_type=receiver_type)
     streams.output()  # raises if it is closed, before the message is sent
-    streams.write_reply(call_replies.line_of(run(_send(message, on_behalf_of))), "the message was sent")
+    streams.write_reply(replies.line_of(run(_send(message, on_behalf_of))), "the message was sent")
 
 
 async def _send(message: NewMessage, on_behalf_of: str | None) -> Any:
     async with session() as chat:
-        return await call_replies.send(chat, SEND, SEND(body=message, on_behalf_of=on_behalf_of))
+        return await replies.send(chat, SEND, SEND(body=message, on_behalf_of=on_behalf_of))
 
 
 def _line(value: Any) -> bytes:

@@ -11,7 +11,7 @@ import pytest
 from click.testing import Result
 
 from chatrest import RequestInvalidError
-from chatrest.cli.call_lines import texts_of
+from chatrest.cli.call_arguments import texts_of
 from chatrest.cli.call_parameters import Parameters
 from chatrest.resources import OPERATIONS
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from click.testing import Result
 
-from chatrest.cli.call_list import FIRST, ordered
+from chatrest.cli.call import FIRST, ordered
 from chatrest.resources import COLLECTIONS, OPERATIONS
 
 from .conftest import error_line, rows

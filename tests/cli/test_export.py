@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from chatrest.cli.exporting.format import FileTotals, summary_lines
+from chatrest.cli.export_texts import FileTotals, summary_lines
 from chatrest.cli.root import root
 from chatrest.export import Progress, Report
 from tests.commands import MakeProxy, Run, all_ids, ids_of, summary_of

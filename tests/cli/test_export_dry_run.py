@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatrest.cli.exporting.format import estimate_lines
+from chatrest.cli.export_texts import estimate_lines
 from chatrest.export import Failure, Plan
 from tests.commands import Run, ids_of, summary_of
 

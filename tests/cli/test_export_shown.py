@@ -7,10 +7,10 @@ import pytest
 from rich.console import Console
 
 from chatrest.cli import streams
-from chatrest.cli.exporting.display import LOG_INTERVAL, LineDisplay, display_of
-from chatrest.cli.exporting.format import about, duration, progress_line, rounded
-from chatrest.cli.exporting.snapshot import Snapshot
-from chatrest.cli.exporting.terminal import rendered
+from chatrest.cli.export import display_of
+from chatrest.cli.export_progress import LOG_INTERVAL, LineDisplay, Snapshot, progress_line
+from chatrest.cli.export_terminal import rendered
+from chatrest.cli.export_texts import about, duration, rounded
 from chatrest.export.report import Active, Phase, Progress
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chatrest.cli.exporting.snapshot import Monitor
+from chatrest.cli.export_progress import Monitor
 from chatrest.export import Phase, Progress
 
 

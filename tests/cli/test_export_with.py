@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from chatrest.cli.export import TABLES
-from chatrest.cli.exporting.format import attachments_line
+from chatrest.cli.export_texts import attachments_line
 from chatrest.export import AttachmentCounts
 from chatrest.export.dataset.tables import TABLES as OF_THE_PACKAGE
 from tests.commands import Run, summary_of

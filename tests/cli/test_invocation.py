@@ -1,4 +1,4 @@
-"""The text to type to run the command again, and its version."""
+"""The text to type to run the command again."""
 
 import os
 import sys
@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import chatrest
-from chatrest.cli.invocation import invocation, version
+from chatrest.cli.process import invocation
 
 
 @pytest.fixture
@@ -39,7 +38,3 @@ def test_the_call_as_a_module(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["/x/chatrest/__main__.py"])
     monkeypatch.setattr(sys, "executable", "/x/bin/python")
     assert invocation() == "/x/bin/python -m chatrest"
-
-
-def test_the_version_is_that_of_the_package() -> None:
-    assert version() == chatrest.__version__

@@ -7,7 +7,7 @@ import pytest
 from click.testing import Result
 
 from chatrest.cli import streams
-from chatrest.cli.log import level_of, shown_log
+from chatrest.cli.streams import level_of, shown_log
 from chatrest.errors import RequestInvalidError
 from chatrest.telemetry import LOGGER
 

@@ -10,7 +10,7 @@ import click
 import pytest
 from click.testing import Result
 
-from chatrest.cli.time_options import TimeOption, parse_time
+from chatrest.cli.options import TimeOption, parse_time
 from chatrest.errors import RequestInvalidError
 from chatrest.export import manifest
 

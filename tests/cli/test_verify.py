@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from chatrest.cli import streams
 from chatrest.cli.root import root
-from chatrest.cli.verify import PROBLEMS_SHOWN
+from chatrest.cli.stored_export import PROBLEMS_SHOWN
 from chatrest.export import Plan, export
 from chatrest.export.journal import NAME as JOURNAL
 from chatrest.export.manifest import NAME as MANIFEST, encode, read

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import chatrest
-from chatrest.cli.demo import command, service
+from chatrest.cli import demo as demo_module
 from chatrest.cli.root import root
 
 SMALL = ("demo", "--users", "5", "--messages", "300")
@@ -53,7 +53,7 @@ def test_the_demo_prints_its_results_and_a_second_run_replaces_the_files(tmp_pat
 def test_a_folder_with_other_files_is_an_error_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "run_emulator", None)
+    monkeypatch.setattr(demo_module, "run_emulator", None)
     (tmp_path / "mine.txt").write_text("")
     result = demo(tmp_path)
     assert result.exit_code == 2
@@ -72,7 +72,7 @@ def test_an_emulator_that_does_not_start_is_one_error_line(
 
 async def test_the_emulator_stops_at_the_end() -> None:
     async with (
-        service.run_emulator(users=2, messages=3, seed=0) as app,
+        demo_module.run_emulator(users=2, messages=3, seed=0) as app,
         chatrest.AsyncSession(app) as session,
     ):
         assert len(await session.messages.list().collect()) == 3
@@ -82,7 +82,7 @@ async def test_the_emulator_stops_at_the_end() -> None:
 
 
 def test_an_incomplete_export_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from chatrest.cli.demo import stages
+    from chatrest.cli import demo_stages as stages
 
     export_everything = stages.export_everything
 

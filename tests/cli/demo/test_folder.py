@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from chatrest import AsyncSession, RequestInvalidError
-from chatrest.cli.demo import folder
+from chatrest.cli import demo_stages as folder
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, export
 

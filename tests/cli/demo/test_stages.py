@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from chatrest import AsyncSession
-from chatrest.cli.demo import stages
+from chatrest.cli import demo_stages as stages
 from chatrest.emulator import Emulator
 
 

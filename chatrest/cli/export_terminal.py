@@ -9,10 +9,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from ...export.report import Active
-from ..streams import one_line
-from .format import about, duration, plural, size
-from .snapshot import Snapshot
+from ..export.report import Active
+from .export_progress import Snapshot
+from .export_texts import about, duration, plural, size
+from .streams import one_line
 
 ROWS: Final = 8
 """The largest number of sources that have a line each."""

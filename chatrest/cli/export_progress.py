@@ -1,19 +1,24 @@
-"""Snapshots of an export's progress: rates, the remaining time, and the reason for a wait.
+"""The progress of an export: snapshots with rates and the remaining time, and a display of them.
 
 The remaining time is computed from the covered ids at the speed of the last minute. It is unknown for the
-first seconds, as sources differ much in how many messages they have for their ids. Nothing here does I/O;
-the clock is injected.
+first seconds, as sources differ much in how many messages they have for their ids. The display is updated
+four times a second.
 """
 
+import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Collection
-from typing import Final, NamedTuple, final
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager, suppress
+from typing import Final, NamedTuple, Protocol, Self, final
 
 from msgspec import Struct
 
-from ...export.report import Phase, Progress
-from ...network.pool_state import PoolState
+from ..export.report import Phase, Progress
+from ..network.pool_state import PoolState
+from ..session import AsyncSession
+from . import streams
+from .export_texts import about, duration, plural, size
 
 _RATE_WINDOW: Final = 10.0
 _REMAINING_WINDOWS: Final = (10.0, 60.0)
@@ -23,6 +28,12 @@ _SHORTEST_WINDOW: Final = 5.0
 _LEAST_SHARE: Final = 0.01
 _REPORTED_SILENCE: Final = 10.0
 """Seconds without a reply after which the display says so."""
+
+
+LOG_INTERVAL: Final = 10.0
+"""Seconds between two plain lines of one phase."""
+_INTERVAL: Final = 0.25
+"""Seconds between two updates."""
 
 
 class Wait(NamedTuple):
@@ -148,3 +159,83 @@ class Monitor:
         if silent > _REPORTED_SILENCE and any(each.active for each in pools):
             return Wait(f"has waited {silent:.0f} s for the service's answer")
         return None
+
+
+# ── the display ──
+
+
+def progress_line(snapshot: Snapshot) -> str:
+    """The progress as one plain line."""
+    progress = snapshot.progress
+    if not progress.received:
+        return f"{snapshot.title}: {snapshot.waits or duration(snapshot.elapsed)}"
+    parts = [
+        f"{progress.written:,} messages at {snapshot.rate:,.0f}/s",
+        size(progress.received),
+        f"{progress.requests:,} requests" + (f" ({progress.limited:,} × 429)" if progress.limited else ""),
+        *([f"{progress.done:,} of {plural(progress.sources, 'source')}"] if progress.sources else []),
+        *([f"{progress.failed:,} failed"] if progress.failed else []),
+        *([f"{snapshot.share:.0%}"] if snapshot.share is not None else []),
+        *([f"{about(snapshot.left)} left"] if snapshot.left is not None else []),
+        duration(snapshot.elapsed),
+        *([snapshot.waits] if snapshot.waits else []),
+    ]
+    return f"{snapshot.title}: {', '.join(parts)}"
+
+
+class Display(Protocol):
+    """A progress display, used as a context manager."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *exc: object) -> None: ...
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Show `snapshot` in place of the last one."""
+
+
+@final
+class LineDisplay:
+    """Plain lines on standard error, for a terminal without a cursor: one a phase, and every ten seconds.
+
+    With `write=None` it shows nothing.
+    """
+
+    def __init__(self, write: Callable[[str], None] | None = streams.warn) -> None:
+        self._write = write
+        self._phase = Phase.BEGINNING
+        self._written_at = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Write a line if the phase is new or ten seconds have passed."""
+        is_due = snapshot.phase != self._phase or snapshot.elapsed - self._written_at >= LOG_INTERVAL
+        if self._write is not None and is_due and snapshot.phase is not Phase.BEGINNING:
+            self._phase, self._written_at = snapshot.phase, snapshot.elapsed
+            self._write(progress_line(snapshot))
+
+
+@asynccontextmanager
+async def live_display(monitor: Monitor, display: Display, session: AsyncSession) -> AsyncIterator[None]:
+    """Update `display` during the block; a failing terminal does not stop the block."""
+    task = asyncio.current_task()
+    assert task is not None
+
+    async def update_regularly() -> None:
+        with suppress(OSError):  # a closed terminal does not end the export
+            while True:
+                display.show(monitor.snapshot(session.pools.values(), stopping=task.cancelling() > 0))
+                await asyncio.sleep(_INTERVAL)
+
+    updates = asyncio.create_task(update_regularly())
+    try:
+        yield
+    finally:
+        updates.cancel()
+        with suppress(asyncio.CancelledError):
+            await updates

@@ -1,16 +1,22 @@
-"""Run a command's coroutine, with handling of SIGINT, SIGTERM and of a reader that leaves."""
+"""The process of a command: what ends its coroutine, and the shell text that runs it again."""
 
 import asyncio
 import errno
 import os
+import shlex
 import signal
+import sys
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
-from typing import Any, TypeVar
+from pathlib import Path
+from shutil import which
+from typing import Any, Final, TypeVar
 
 from . import streams
 
 T = TypeVar("T")
+
+NAME: Final = "chatrest"
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
@@ -59,3 +65,14 @@ async def until_reader_leaves() -> AsyncIterator[None]:
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)) from None
     finally:
         loop.remove_reader(number)
+
+
+def invocation() -> str:
+    """Return the shell text that runs this command: `chatrest` if that is on the PATH, else its path."""
+    called = Path(sys.argv[0])
+    if called.name == "__main__.py":
+        return f"{shlex.quote(sys.executable)} -m {NAME}"
+    on_path = which(NAME)
+    if on_path is not None and called.exists() and called.samefile(on_path):
+        return NAME
+    return shlex.quote(str(called))

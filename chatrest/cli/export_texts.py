@@ -1,16 +1,15 @@
-"""Texts for numbers, for the progress, for the summary of a run and for an estimate."""
+"""Texts for numbers, for the summary of an export and for its estimate."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from ..streams import one_line
+from .streams import one_line
 
-if TYPE_CHECKING:  # both import aiohttp, which a help text does not need
-    from ...export import AttachmentCounts, Progress, Report
-    from ...export.dry_run.estimate import Estimate
-    from .snapshot import Snapshot
+if TYPE_CHECKING:
+    from ..export import AttachmentCounts, Progress, Report
+    from ..export.dry_run.estimate import Estimate
 
 _MINUTE: Final = 60
 _HOUR: Final = 3600
@@ -70,28 +69,6 @@ def rounded(number: float) -> str:
     whole = round(number)
     unit = 10 ** max(0, len(str(abs(whole))) - 2)
     return f"{round(whole / unit) * unit:,}"
-
-
-# ── progress ──
-
-
-def progress_line(snapshot: "Snapshot") -> str:
-    """The progress as one plain line."""
-    progress = snapshot.progress
-    if not progress.received:
-        return f"{snapshot.title}: {snapshot.waits or duration(snapshot.elapsed)}"
-    parts = [
-        f"{progress.written:,} messages at {snapshot.rate:,.0f}/s",
-        size(progress.received),
-        f"{progress.requests:,} requests" + (f" ({progress.limited:,} × 429)" if progress.limited else ""),
-        *([f"{progress.done:,} of {plural(progress.sources, 'source')}"] if progress.sources else []),
-        *([f"{progress.failed:,} failed"] if progress.failed else []),
-        *([f"{snapshot.share:.0%}"] if snapshot.share is not None else []),
-        *([f"{about(snapshot.left)} left"] if snapshot.left is not None else []),
-        duration(snapshot.elapsed),
-        *([snapshot.waits] if snapshot.waits else []),
-    ]
-    return f"{snapshot.title}: {', '.join(parts)}"
 
 
 # ── the summary ──

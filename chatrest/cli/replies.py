@@ -1,4 +1,4 @@
-"""The replies of `call`: sent with the session or the management account, and written as JSON."""
+"""Calls of the commands, sent with the session or the management account, and their replies as JSON."""
 
 from typing import TYPE_CHECKING, Any, Final, final
 

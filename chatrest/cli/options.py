@@ -1,4 +1,6 @@
-"""Option types for times: absolute as in a plan, or relative to now, and an age such as `7d`.
+"""Types and helpers of options that several commands have: times, ages, whole numbers, `--journal`.
+
+A time is absolute as in a plan, or relative to now:
 
 | relative time          | is                                                                 |
 |------------------------|--------------------------------------------------------------------|
@@ -10,12 +12,14 @@ import re
 import time
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, final
 
 import click
 
 from ..errors import RequestInvalidError
-from ..times import TIME_FORMS, parse_timestamp
+from ..secrets import shown
+from ..times import timestamp_of
 
 if TYPE_CHECKING:
     _ParamType: TypeAlias = click.ParamType[Any]
@@ -28,7 +32,7 @@ _FORMS: Final = (
     "a date such as 2026-01-31, a time such as 2026-01-31T12:00Z, a timestamp such as 1767225600, "
     "today, yesterday, or an age such as 7d"
 )
-"""The forms of `TIME_FORMS` without the types of Python, and the relative times."""
+"""The forms of `times` without the types of Python, and the relative times."""
 _AGE: Final = re.compile(r"([0-9]{1,9})([smhdw])")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _DAYS_AGO: Final = {"today": 0, "yesterday": 1}
@@ -41,12 +45,15 @@ def parse_time(name: str, text: str, *, per_second: int = 1, end: bool = False, 
     Raises `RequestInvalidError` with the parameter's `name` for any other text.
     """
     try:
-        moment = _relative_time(text, now)
-        return parse_timestamp(
-            name, text if moment is None else moment, per_second=per_second, end=end, zone=UTC
-        )
-    except RequestInvalidError as error:
-        raise RequestInvalidError(str(error).replace(TIME_FORMS, _FORMS)) from None
+        return _timestamp(text, per_second, end=end, now=now)
+    except ValueError as reason:
+        raise RequestInvalidError(f"{name} = {shown(text)}: {reason}") from None
+
+
+def _timestamp(text: str, per_second: int, *, end: bool, now: Now) -> int:
+    """Return the timestamp; raise ValueError with what is wrong."""
+    moment = _relative_time(text, now)
+    return timestamp_of(text if moment is None else moment, per_second, end=end, zone=UTC, forms=_FORMS)
 
 
 def _relative_time(text: str, now: Now) -> date | None:
@@ -83,9 +90,9 @@ class TimeOption(_ParamType):
         if isinstance(value, int):
             return value
         try:
-            return parse_time("", value, per_second=self._per_second, end=self._end, now=self._now)
-        except RequestInvalidError as error:
-            self.fail(str(error).removeprefix(" = "), param, ctx)
+            return _timestamp(value, self._per_second, end=self._end, now=self._now)
+        except ValueError as reason:
+            self.fail(f"{shown(value)}: {reason}", param, ctx)
 
 
 @final
@@ -106,3 +113,33 @@ class AgeOption(_ParamType):
                 ctx,
             )
         return seconds
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def number_option(
+    name: str, default: int, *, help_text: str, least: int = 0, most: int | None = None
+) -> Callable[[F], F]:
+    """Return a decorator that adds an option for a whole number from `least` to `most`."""
+    return click.option(
+        name,
+        type=click.IntRange(least, most),
+        default=default,
+        show_default=True,
+        metavar="N",
+        help=help_text,
+    )
+
+
+def local_copy(out: str, journal: Path | None) -> Path | None:
+    """Return the folder of the local copy of the export in `out`; None where `out` is a folder itself.
+
+    A `journal` beside a folder is a `click.UsageError`; the other errors are those of `journal_root`.
+    """
+    from ..cloud.address import is_address
+    from ..export.entry_points import journal_root
+
+    if journal is not None and not is_address(out):
+        raise click.UsageError(f"--journal is for an export in an object store: {out!r} is a folder")
+    return journal_root(out, journal)
