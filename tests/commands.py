@@ -1,4 +1,4 @@
-"""Shared parts of the tests of the command `export`: types, the ids in a folder, and the parsed summary."""
+"""Shared parts of the tests of the command: types, the end of a process, the ids in a folder, and the parsed summary."""
 
 import json
 import subprocess
@@ -36,3 +36,9 @@ def all_ids(service: EmulatorThread) -> list[int]:
 def summary_of(result: Result) -> dict[str, str]:
     """Return the lines of the summary by their first word."""
     return dict(line.split(maxsplit=1) for line in result.stdout.splitlines())
+
+
+def finish(started: subprocess.Popen[bytes]) -> tuple[int, bytes, str]:
+    """Return the status of a process, and the rest of its output and of its errors."""
+    out, error = started.communicate(timeout=PATIENCE)
+    return started.returncode, out, error.decode()

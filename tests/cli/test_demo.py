@@ -1,6 +1,5 @@
 """`chatrest demo` from start to end."""
 
-import json
 import re
 import sys
 from pathlib import Path
@@ -9,15 +8,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 import chatrest
-from chatrest.cli import demo as demo_module
+from chatrest.cli import demo as demo_module, demo_stages
 from chatrest.cli.root import root
+from tests.commands import ids_of
+
+pytestmark = pytest.mark.usefixtures("called")
 
 SMALL = ("demo", "--users", "5", "--messages", "300")
-
-
-@pytest.fixture(autouse=True)
-def called(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["/of/a/venv/bin/chatrest"])
 
 
 def demo(out: Path, *args: str) -> Result:
@@ -25,11 +22,6 @@ def demo(out: Path, *args: str) -> Result:
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result
-
-
-def ids(out: Path) -> list[int]:
-    lines = [line for path in out.rglob("*.ndjson") for line in path.read_bytes().splitlines()]
-    return sorted(int(json.loads(line)["id"]) for line in lines)
 
 
 def test_the_demo_prints_its_results_and_a_second_run_replaces_the_files(tmp_path: Path) -> None:
@@ -42,11 +34,11 @@ def test_the_demo_prints_its_results_and_a_second_run_replaces_the_files(tmp_pat
     commands = re.findall(r"^  .*/bin/chatrest (\S+)", first.stdout, re.MULTILINE)
     assert commands == ["verify", "emulator", "export", "messages"]
     assert "\x1b" not in first.stdout
-    assert ids(out) == list(range(1, 301))
+    assert ids_of(out) == list(range(1, 301))
     assert (out / "messages/source=user-user-04").exists()
     again = demo(out, "--seed", "1", "--users", "3")
     assert again.exit_code == 0
-    assert ids(out) == list(range(1, 301))
+    assert ids_of(out) == list(range(1, 301))
     assert not (out / "messages/source=user-user-04").exists()
 
 
@@ -82,16 +74,14 @@ async def test_the_emulator_stops_at_the_end() -> None:
 
 
 def test_an_incomplete_export_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from chatrest.cli import demo_stages as stages
-
-    export_everything = stages.export_everything
+    export_everything = demo_stages.export_everything
 
     async def export_and_delete_a_file(session: object, folder: Path, *args: object) -> object:
         stats = await export_everything(session, folder, *args)
         (folder / "messages/source=user-user-01/messages.ndjson").unlink()
         return stats
 
-    monkeypatch.setattr(stages, "export_everything", export_and_delete_a_file)
+    monkeypatch.setattr(demo_stages, "export_everything", export_and_delete_a_file)
     result = demo(tmp_path / "out")
     assert result.exit_code == 1
     assert "the export is not complete: " in result.stderr

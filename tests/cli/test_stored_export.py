@@ -1,4 +1,4 @@
-"""`verify`: a summary of a correct export, and one line for each problem of another."""
+"""`verify`, `cat` and `compact`: an export in a folder or in an object store, checked, printed and merged."""
 
 import asyncio
 import json
@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -16,9 +17,11 @@ from chatrest.cli.stored_export import PROBLEMS_SHOWN
 from chatrest.export import Plan, export
 from chatrest.export.journal import NAME as JOURNAL
 from chatrest.export.manifest import NAME as MANIFEST, encode, read
+from tests.commands import Run, all_ids, summary_of
 from tests.exporting import served
+from tests.stored import START, StoredExport, record
 
-from .conftest import error_line
+from .conftest import EmulatorThread, error_line
 
 
 @pytest.fixture
@@ -163,15 +166,6 @@ def test_a_progress_bar_on_a_terminal(out: Path, monkeypatch: pytest.MonkeyPatch
     assert "verifying" not in run_verify(out, "--quiet").output
 
 
-def test_help_imports_neither_aiohttp_nor_rich() -> None:
-    code = (
-        "import sys; from chatrest.cli.root import root\n"
-        "try: root.main(['verify', '--help'])\n"
-        "except SystemExit: assert not {'aiohttp', 'rich'} & {*sys.modules}"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
-
-
 def test_ctrl_c_ends_the_check(out: Path) -> None:
     code = (
         "import sys, time\n"
@@ -188,3 +182,112 @@ def test_ctrl_c_ends_the_check(out: Path) -> None:
         running.send_signal(signal.SIGINT)
         assert running.wait(20) == 130
         assert running.stderr.read() == b"chatrest: interrupted\n"
+
+
+RECORDS = [record(number) for number in range(1, 11)]
+ODD = b'{"id":"11","data":{"text":"\xff"},"sentAt":1600000000}'
+
+
+@pytest.fixture(params=["ndjson", "parquet", "sqlite"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return stored(tmp_path / "out", request.param)
+
+
+def stored(path: Path, format: Any, count: int = 10) -> Path:
+    with StoredExport(path, Plan(users=["ann"], groups=["den"], format=format)) as export:
+        export.commit({"user ann": map(record, range(1, count + 1)), "group den": [ODD]})
+        export.finish()
+    return path
+
+
+def cat(*args: object) -> Result:
+    return CliRunner().invoke(root, ["cat", *map(str, args)])
+
+
+def test_every_message_is_a_line_as_it_was_served(folder: Path) -> None:
+    result = cat(folder, "--source", "user ann")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout_bytes.splitlines() == RECORDS
+
+
+def test_what_is_not_utf_8_can_be_read_as_json_or_exactly(folder: Path) -> None:
+    [line] = cat(folder, "--source", "group den").stdout_bytes.splitlines()
+    assert json.loads(line)["data"]["text"] == "\ufffd"
+    assert cat(folder, "--source", "group den", "--raw").stdout_bytes == ODD + b"\n"
+
+
+def test_times_and_sources_choose(folder: Path) -> None:
+    since, until = START + 3 * 3600, START + 5 * 3600
+    lines = cat(folder, "--since", since, "--until", until, "--source", "user ann").stdout_bytes.splitlines()
+    assert lines == RECORDS[2:5]
+    lines = cat(folder, "--since", "2020-09-14", "--source", "user ann", "--source", "group den").stdout_bytes
+    assert all(json.loads(line)["sentAt"] >= 1_600_041_600 for line in lines.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--source", "ann"], "source = 'ann': allowed are sources of the export, such as 'user ann'"),
+        (["--since", "20260101"], "'--since': '20260101': it may be a date"),
+    ],
+)
+def test_wrong_usage_is_one_line_with_status_2(tmp_path: Path, args: list[str], words: str) -> None:
+    assert words in error_line(cat(stored(tmp_path, "ndjson"), *args), 2)
+
+
+def test_a_folder_that_is_no_export_is_one_line(tmp_path: Path) -> None:
+    assert "is not an export: it has no manifest.json" in error_line(cat(tmp_path), 2)
+    assert "the scheme 'https' is unknown" in error_line(cat("https://bucket/chat"), 2)
+
+
+def test_a_file_that_is_missing_is_one_line_that_names_verify(tmp_path: Path) -> None:
+    folder = stored(tmp_path, "ndjson")
+    next(folder.glob("messages/**/*.ndjson")).unlink()
+    line = error_line(cat(folder), 1)
+    assert "No such file or directory; " in line
+    assert f"verify {folder}' says what can safely be done" in line
+
+
+def test_a_reader_that_leaves_ends_it_without_a_word(tmp_path: Path) -> None:
+    folder = stored(tmp_path, "ndjson", count=5_000)
+    command = [sys.executable, "-m", "chatrest", "cat", folder]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert json.loads(process.stdout.readline())["id"]
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(30) == 0
+
+
+pytestmark = pytest.mark.usefixtures("called")
+
+
+def test_an_export_in_a_store_is_made_read_checked_and_merged(
+    service: EmulatorThread, command: Run, tmp_path: Path
+) -> None:
+    address, state = f"file://{tmp_path}/store", {"XDG_STATE_HOME": str(tmp_path / "state")}
+    first = command("export", address, "--partition", "none", **state)
+    [root] = (tmp_path / "state" / "chatrest").iterdir()
+    assert first.stderr.splitlines()[0] == f"chatrest: the local copy of {address} is in {root}"
+    assert summary_of(first)["export"] == f"{address}, ndjson, complete"
+    again = command("export", address, "--journal", str(tmp_path / "a"), "--quiet", "--json")
+    assert (again.exit_code, again.stderr) == (0, "")
+    summary = json.loads(again.stdout)
+    assert (summary["export"], summary["complete"], summary["warnings"]) == (address, True, [])
+    lines = command("cat", address).stdout.splitlines()
+    assert sorted(int(json.loads(line)["id"]) for line in lines) == all_ids(service)
+    assert command("verify", address).stdout.startswith(f"{len(lines):,} messages, ids")
+    assert command("compact", address, **state).stdout == "no small files to merge\n"
+    estimate = json.loads(command("export", address, "--dry-run", "--json").stdout)
+    assert (estimate["export"], estimate["written"]) == (address, 0)
+
+
+def test_without_the_extra_one_sentence_says_what_to_install(
+    command: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    for args in (["export", "--journal", str(tmp_path / "a")], ["verify"], ["cat"], ["compact"]):
+        line = error_line(command(args[0], "s3://bucket/chat", *args[1:], XDG_STATE_HOME=str(tmp_path)), 2)
+        assert line == "an object store needs the extra 'cloud': pip install 'chatrest-client[cloud]'"
+    assert list(tmp_path.iterdir()) == []

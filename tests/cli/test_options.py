@@ -2,21 +2,19 @@
 
 import json
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 import pytest
-from click.testing import Result
 
 from chatrest.cli.options import TimeOption, parse_time
 from chatrest.errors import RequestInvalidError
 from chatrest.export import manifest
+from tests.commands import Run
 
 from .conftest import EmulatorThread, Proxy, error_line, rows
 
-Run = Callable[..., Result]
 NOW = datetime(2026, 3, 1, 15, 30, 20, 500_000, UTC).timestamp()
 DAY = 86_400
 MIDNIGHT = int(datetime(2026, 3, 1, tzinfo=UTC).timestamp())

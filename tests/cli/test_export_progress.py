@@ -1,6 +1,7 @@
-"""The progress that `export` displays: times, numbers, the lines on a terminal and in the log."""
+"""The progress of an export: its snapshots, and how they are displayed."""
 
 import io
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -8,10 +9,102 @@ from rich.console import Console
 
 from chatrest.cli import streams
 from chatrest.cli.export import display_of
-from chatrest.cli.export_progress import LOG_INTERVAL, LineDisplay, Snapshot, progress_line
+from chatrest.cli.export_progress import LOG_INTERVAL, LineDisplay, Monitor, Snapshot, progress_line
 from chatrest.cli.export_terminal import rendered
 from chatrest.cli.export_texts import about, duration, rounded
 from chatrest.export.report import Active, Phase, Progress
+
+
+class _Clock:
+    """Goes when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def pool(*, active: int = 0, waiting: int = 0, is_full: bool = False) -> Any:
+    return SimpleNamespace(active=active, waiting=waiting, is_full=is_full)
+
+
+def test_the_remaining_time_needs_some_seconds_of_data() -> None:
+    clock, progress = _Clock(), Progress()
+    monitor = Monitor(progress, clock)
+    assert monitor.snapshot().left is None
+    progress.phase, progress.ids, progress.received = Phase.WALKING, 1000, 1
+    for second in range(1, 31):
+        clock.now += 1
+        progress.written, progress.covered = 50 * second, 10 * second
+        snapshot = monitor.snapshot()
+        assert (snapshot.left is None) == (second <= 5)
+    assert snapshot.rate == pytest.approx(50)
+    assert snapshot.share == 0.3
+    assert snapshot.left == pytest.approx(70)
+    assert snapshot.elapsed == 30
+    progress.trouble = "ConnectError"  # of unknown duration
+    assert [monitor.snapshot().left is None for _ in range(2)] == [False, True]
+    progress.trouble = None
+    for _ in range(20):  # with a rate limit the last ten seconds count, not the last minute
+        clock.now += 1
+        snapshot = monitor.snapshot()
+    assert snapshot.rate == 0
+    assert snapshot.left is None
+    progress.enter(Phase.FINISHING)
+    assert monitor.snapshot().left is None
+
+
+def test_the_remaining_time_is_unknown_without_a_range_of_ids() -> None:
+    clock, progress = _Clock(), Progress()
+    monitor = Monitor(progress, clock)
+    progress.received = 1
+    for _ in range(100):
+        clock.now += 1
+        progress.written += 1
+        snapshot = monitor.snapshot()
+    assert (snapshot.share, snapshot.left) == (None, None)
+    assert snapshot.rate == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "pools", "disk", "text"),
+    [
+        (None, [], False, None),
+        (None, [pool(active=32)], False, None),
+        ("NotFoundError", [], False, None),
+        ("RateLimitError", [], False, "waits for the service's rate limit"),
+        (None, [pool(waiting=30)], False, "waits for the service's rate limit"),
+        (None, [pool(active=90, waiting=30, is_full=True)], False, None),
+        ("ConnectError", [], False, "the service does not answer: ConnectError"),
+        ("RequestTimeoutError", [], True, "the service does not answer: RequestTimeoutError"),
+        ("ServerError", [], False, "the service fails: ServerError"),
+        (None, [], True, "waits for the disk"),
+    ],
+)
+def test_the_reason_for_a_wait_is_shown_from_the_second_snapshot_on(
+    trouble: str | None, pools: list[Any], disk: bool, text: str | None
+) -> None:
+    progress = Progress()
+    monitor = Monitor(progress, _Clock())
+    progress.trouble, progress.waits_for_disk = trouble, disk
+    assert monitor.snapshot(pools).waits is None
+    assert monitor.snapshot(pools).waits == text
+
+
+def test_a_silent_service_is_reported_with_the_seconds_of_silence() -> None:
+    clock, progress = _Clock(), Progress()
+    monitor = Monitor(progress, clock)
+    for _ in range(3):
+        clock.now += 9
+        snapshot = monitor.snapshot([pool(active=1)])
+    assert snapshot.waits == "has waited 27 s for the service's answer"
+    progress.requests += 1
+    assert monitor.snapshot([pool(active=1)]).waits is None
+
+
+def test_the_phase_says_that_the_export_is_stopping() -> None:
+    assert Monitor(Progress()).snapshot(stopping=True).phase is Phase.STOPPING
 
 
 @pytest.mark.parametrize(
