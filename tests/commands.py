@@ -1,4 +1,4 @@
-"""Shared parts of the tests of the command: types, the end of a process, the ids in a folder, and the parsed summary."""
+"""Shared parts of tests of the command: types, the end of a process, ids in a folder, the parsed summary."""
 
 import json
 import subprocess

@@ -349,9 +349,7 @@ def _words(endpoint: Endpoint[Any], parameter: Parameter) -> str:
     elif takes_file(parameter.rule):
         words = "@ and the path of a file"
     else:
-        words = (parameter.description or "a text that is not empty").replace(
-            "True or False", "true or false"
-        )
+        words = parameter.description or "a text that is not empty"
     if parameter.place == "query" and endpoint.paging and parameter.wire_name in endpoint.paging.sizes:
         words += "; the size of a page (--limit is the number of records)"
     if parameter.takes_null:

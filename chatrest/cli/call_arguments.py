@@ -25,6 +25,7 @@ from .call_parameters import (
     convert,
     list_type,
     read_json,
+    shortened,
     takes_file,
     takes_text,
     time_unit,
@@ -213,7 +214,7 @@ def texts_of(parameters: Parameters, given: Sequence[str], line: str) -> list[st
     if len(missing) != 1:
         left = ", ".join(missing) or "none"
         raise RequestInvalidError(
-            f"the line is {shown(_shortened(line))}: allowed is a JSON object of parameters, and a single "
+            f"the line is {shown(shortened(line))}: allowed is a JSON object of parameters, and a single "
             f"value only for the one parameter of the path that is left: here {left}"
         )
     return [f"{missing[0]}={_escaped(value)}"]
@@ -252,7 +253,3 @@ def _text(name: str, value: Any, parameter: Parameter | None) -> str:
 def _escaped(text: Any) -> str:
     """Return a text that is not taken for the name of a file."""
     return f"@{text}" if str(text).startswith("@") else str(text)
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:60]}…"

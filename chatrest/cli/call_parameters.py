@@ -257,8 +257,13 @@ def read_json(name: str, text: str) -> Any:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
-        value = HIDDEN if is_credential(name) else shown(text if len(text) <= 60 else f"{text[:60]}…")
+        value = HIDDEN if is_credential(name) else shown(shortened(text))
         raise RequestInvalidError(f"{name} = {value}: it is not JSON ({error})") from None
+
+
+def shortened(text: str) -> str:
+    """Return the begin of a text, for an error text."""
+    return text if len(text) <= 60 else f"{text[:60]}…"
 
 
 def type_label(rule: inspect.Type) -> str:
@@ -286,6 +291,8 @@ def choices(rule: inspect.Type) -> list[str]:
 def description(rule: inspect.Type) -> str:
     """The words of a field's type for what is allowed; those of an object name its members."""
     words = next((str(text) for text in _descriptions(rule)), "")
+    if any(isinstance(kind, inspect.BoolType) for kind in alternatives(rule)):
+        words = "true or false"  # as a command line has them, not as Python
     several = list_type(rule)
     inner = getattr(several, "item_type", None) if several is not None else rule
     objects = [kind for kind in alternatives(inner or rule) if isinstance(kind, inspect.StructType)]

@@ -79,34 +79,34 @@ def summary_lines(
 ) -> Iterator[str]:
     """The summary of a run that took `seconds`, one fact per line."""
     status = "complete" if report.complete else "NOT COMPLETE"
-    yield _row("export", f"{out}, {files.format}, {status}")
-    yield _row("messages", f"{report.messages:,}, {report.written:,} of them new")
+    yield _fact("export", f"{out}, {files.format}, {status}")
+    yield _fact("messages", f"{report.messages:,}, {report.written:,} of them new")
     if report.missing:
         reason = "from a missing file, and no longer on the service"
-        yield _row("missing", f"{report.missing:,} {reason}: see manifest.json")
+        yield _fact("missing", f"{report.missing:,} {reason}: see manifest.json")
     if report.changed or report.deleted:
-        yield _row("changed", f"{report.changed:,}; their older versions are kept in the history")
-        yield _row(
+        yield _fact("changed", f"{report.changed:,}; their older versions are kept in the history")
+        yield _fact(
             "deleted", f"{report.deleted:,} that the service no longer returns; they stay in the export"
         )
     failed = f", {len(report.failed):,} of them failed" if report.failed else ""
-    yield _row("sources", f"{report.sources:,}{failed}")
+    yield _fact("sources", f"{report.sources:,}{failed}")
     if report.kept:
-        yield _row(
+        yield _fact(
             "kept", f"{name_list(report.kept, _KEPT_SHOWN)}; no longer asked for, not read by this run"
         )
     if report.deleted_users:
-        yield _row("users", f"deleted: {name_list(report.deleted_users)}; their messages stay in the export")
+        yield _fact("users", f"deleted: {name_list(report.deleted_users)}; their messages stay in the export")
     if report.tables:
-        yield _row("tables", ", ".join(f"{rows:,} {table}" for table, rows in report.tables.items()))
+        yield _fact("tables", ", ".join(f"{rows:,} {table}" for table, rows in report.tables.items()))
     if report.attachments is not None:
-        yield _row("attached", attachments_line(report.attachments))
+        yield _fact("attached", attachments_line(report.attachments))
     if files.count:
-        yield _row("files", f"{files.count:,}, {size(files.bytes)}")
+        yield _fact("files", f"{files.count:,}, {size(files.bytes)}")
     repeated = f", {progress.repeated:,} repeated" if progress.repeated else ""
-    yield _row("requests", f"{report.requests:,}, {progress.limited:,} answered 429{repeated}")
+    yield _fact("requests", f"{report.requests:,}, {progress.limited:,} answered 429{repeated}")
     rate = f", {report.written / max(seconds, 1e-3):,.0f} messages/s" if report.written else ""
-    yield _row("time", f"{duration(seconds)}{rate}")
+    yield _fact("time", f"{duration(seconds)}{rate}")
 
 
 def attachments_line(counts: "AttachmentCounts") -> str:
@@ -133,17 +133,17 @@ def name_list(names: list[str], most: int = _NAMES_SHOWN) -> str:
 
 def estimate_lines(estimate: "Estimate", out: str, workers: int) -> Iterator[str]:
     """The work of a run with this plan, one fact per line: a figure where it is known, else its range."""
-    yield _row("export", f"{out}, {estimate.plan.format}; nothing was written")
+    yield _fact("export", f"{out}, {estimate.plan.format}; nothing was written")
     complete = f", of which {estimate.whole:,} are up to date" if estimate.whole else ""
-    yield _row("sources", f"{estimate.sources:,}{complete}")
+    yield _fact("sources", f"{estimate.sources:,}{complete}")
     for failure in estimate.refused:
-        yield _row("refused", f"{failure.source}: {failure.error}")
-    yield _row("messages", _messages(estimate))
+        yield _fact("refused", f"{failure.source}: {failure.error}")
+    yield _fact("messages", _messages(estimate))
     if estimate.messages_most != 0:
-        yield _row("new", _range(estimate.written_least, estimate.written, estimate.written_most))
-    yield _row("requests", _range(estimate.requests_least, estimate.requests, estimate.requests_most))
-    yield _row("time", f"{_time(estimate)}, with {plural(workers, 'worker')}; {_limit(estimate)}")
-    yield _row("basis", f"{plural(estimate.asked, 'request')}; {_basis(estimate)}")
+        yield _fact("new", _range(estimate.written_least, estimate.written, estimate.written_most))
+    yield _fact("requests", _range(estimate.requests_least, estimate.requests, estimate.requests_most))
+    yield _fact("time", f"{_time(estimate)}, with {plural(workers, 'worker')}; {_limit(estimate)}")
+    yield _fact("basis", f"{plural(estimate.asked, 'request')}; {_basis(estimate)}")
 
 
 def _messages(estimate: "Estimate") -> str:
@@ -194,5 +194,5 @@ def _basis(estimate: "Estimate") -> str:
     return "; ".join(parts)
 
 
-def _row(name: str, text: str) -> str:
+def _fact(name: str, text: str) -> str:
     return f"{name:<9} {one_line(text)}"

@@ -1,10 +1,8 @@
 """`send` and `token`: the commands that change something on the service."""
 
-import json
 from typing import Any, Literal
 
 import click
-import msgspec
 
 from ..models.user import AuthToken
 from ..queries.messages import NewMessage
@@ -48,13 +46,6 @@ async def _send(message: NewMessage, on_behalf_of: str | None) -> Any:
         return await replies.send(chat, SEND, SEND(body=message, on_behalf_of=on_behalf_of))
 
 
-def _line(value: Any) -> bytes:
-    try:
-        return msgspec.json.encode(value)
-    except UnicodeEncodeError:  # a lone surrogate, which ASCII JSON can express
-        return json.dumps(value).encode()
-
-
 @click.command(short_help="Create a login token for a user, and print it.")
 @click.argument("uid")
 @click.option("--force", is_flag=True, help="Request a new token even if the user has one.")
@@ -68,7 +59,7 @@ def token(uid: str, force: bool, as_json: bool) -> None:
     """
     streams.output()
     record = run(_create_token(uid, force=force or None))
-    text = _line(record) if as_json else record.auth_token.encode("utf-8", "backslashreplace")
+    text = replies.line_of(record) if as_json else record.auth_token.encode("utf-8", "backslashreplace")
     streams.write_reply(text, "the token was created")
 
 

@@ -57,7 +57,7 @@ class FanOutCounts(Struct, frozen=True):
         return self.succeeded + self.failed
 
 
-Progress: TypeAlias = Callable[[FanOutCounts], object]
+ProgressListener: TypeAlias = Callable[[FanOutCounts], object]
 """Called after each worker's end; must be fast. Its exceptions are logged."""
 
 
@@ -66,7 +66,7 @@ class _Options(Struct, Generic[T, R], frozen=True, kw_only=True):
     concurrency: int
     ordered: bool
     stop_after: int | None
-    progress: Progress | None
+    progress: ProgressListener | None
     clock: Callable[[], float]
     open_journal: Callable[[], OutcomeJournal] | None
     key: Callable[[T], Any] | None
@@ -291,7 +291,7 @@ def fan_out(
     concurrency: int = 100,
     ordered: bool = False,
     stop_after: int | None = None,
-    progress: Progress | None = None,
+    progress: ProgressListener | None = None,
     group: Callable[[T], Hashable] | None = None,
     journal: str | PathLike[str] | None = None,
     key: Callable[[T], Any] | None = None,
