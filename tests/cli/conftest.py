@@ -160,6 +160,26 @@ def proxy(service: EmulatorThread) -> Callable[[Callable[[int, str], tuple[int, 
     return lambda answer: Proxy(service.emulator.port, answer)
 
 
+@pytest.fixture
+def stuck(
+    proxy: Callable[[Callable[[int, str], tuple[int, bytes] | None]], Proxy], request: pytest.FixtureRequest
+) -> Iterator[tuple[str, threading.Event]]:
+    """The URL of a service, and an event that the module's request `STUCK_AT` sets; it has no reply."""
+    release, requested = threading.Event(), threading.Event()
+
+    def answer(number: int, _: str) -> None:
+        if number == request.module.STUCK_AT:
+            requested.set()
+            release.wait()
+
+    with proxy(answer) as url:
+        yield url, requested
+        release.set()
+        for thread in threading.enumerate():  # it may still write to the output that it was started with
+            if "process_request_thread" in thread.name:
+                thread.join(20)
+
+
 @pytest.fixture(autouse=True)
 def no_waits(fast_ramp: None) -> None:
     """Let no command wait for the slots of a ramp."""

@@ -20,7 +20,7 @@ from chatrest.resources import COLLECTIONS, OPERATIONS
 from tests.cases import loop_over
 from tests.commands import MakeProxy, Run
 
-from .conftest import SECRETS, EmulatorThread, error_line, rows
+from .conftest import EmulatorThread, error_line, rows
 
 TALK = ("call", "messages.list_user", "uid=user-02", "on_behalf_of=user-01")
 HELLO = ("call", "messages.send", "receiver=user-02", "type=text", 'data={"text": "hé ☃"}')
@@ -293,10 +293,6 @@ def test_without_an_operation_the_help_is_shown() -> None:
     result = CliRunner().invoke(root, ["call"])
     assert result.exit_code == 0
     assert result.stdout.startswith("Usage: chatrest call")
-
-
-def test_no_secret_of_the_environment_in_an_error(command: Run) -> None:
-    assert "[hidden]" in error_line(command("call", "users.list", SECRETS[0]), 2)
 
 
 RECORD = b'{"id":"1","uid":"a","guid":"g","role":"r","key":"k","name":"n","novel":1.50}'

@@ -1,14 +1,12 @@
-"""`export`'s failures: one line each, and how to go on."""
+"""Failures and interruptions of `export`: one line each, how to go on, and what a terminal shows until then."""
 
 import errno
 import json
 import os
 import signal
-import socketserver
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from threading import Event
 
@@ -18,11 +16,12 @@ from chatrest.cli.export import _resume_hint
 from chatrest.export import Phase, Progress
 from chatrest.export.disk import Disk
 from chatrest.export.journal import Journal
-from tests.commands import PATIENCE, MakeProxy, Run, Start, all_ids, ids_of, summary_of
+from tests.commands import PATIENCE, Run, Start, all_ids, ids_of, summary_of
 
 from .conftest import EmulatorThread, error_line
 
 pytestmark = pytest.mark.usefixtures("called")
+STUCK_AT = 9
 
 
 def test_a_failed_source_is_one_error_line_and_the_others_are_exported(
@@ -95,16 +94,12 @@ def test_a_full_disk_is_one_line(command: Run, out: Path, monkeypatch: pytest.Mo
     assert command("export", str(out), "--quiet").exit_code == 0
 
 
-def test_a_folder_in_use_is_one_line(process: Start, out: Path) -> None:
+def test_a_folder_in_use_is_one_line(command: Run, out: Path) -> None:
     out.mkdir()
-    journal = Journal(out / "journal.sqlite")
-    for options in ([], ["--dry-run"]):
-        started = process("export", str(out), "--quiet", *options)
-        _, line = started.communicate(timeout=PATIENCE)
-        assert started.returncode == 2
-        assert b"another export is writing here" in line
-        assert len(line.splitlines()) == 1
-    journal.close()
+    with closing(Journal(out / "journal.sqlite")):
+        for options in ([], ["--dry-run"]):
+            line = error_line(command("export", str(out), "--quiet", *options), 2)
+            assert "another export is writing here" in line
 
 
 def test_a_missing_variable_is_named_and_no_folder_is_created(command: Run, out: Path) -> None:
@@ -119,40 +114,12 @@ def test_a_folder_that_cannot_be_created(command: Run, tmp_path: Path) -> None:
     assert "continue" not in line
 
 
-def test_a_file_in_place_of_the_folder_is_no_export(command: Run, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    for name in ("verify", "cat", "compact"):
-        assert "is not an export: it has no manifest.json" in error_line(
-            command(name, str(tmp_path / "file")), 2
-        )
-
-
 def test_a_window_that_ends_before_it_begins_is_named_by_dates(command: Run, out: Path) -> None:
     assert command("export", str(out), "--user", "user-01", "--quiet").exit_code == 0
     for name in ("export", "cat"):
         line = error_line(command(name, str(out), "--since", "2026-02-01", "--until", "2026-01-01"), 2)
         assert "until = 2026-01-01: " in line
         assert "allowed is since (2026-02-01) or later" in line
-
-
-@pytest.fixture
-def stuck(proxy: MakeProxy, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Event]]:
-    """The URL of a service whose ninth reply never comes, and an event that its request sets."""
-    # Its late reply finds a closed connection; the error text would appear in the next test.
-    monkeypatch.setattr(socketserver.BaseServer, "handle_error", lambda *_: None)
-    end, requested = Event(), Event()
-
-    def answer(number: int, _: str) -> None:
-        if number == 9:
-            requested.set()
-            end.wait()
-
-    with proxy(answer) as url:
-        yield url, requested
-        end.set()
-        for thread in threading.enumerate():
-            if "process_request_thread" in thread.name:
-                thread.join(PATIENCE)
 
 
 @pytest.mark.parametrize(

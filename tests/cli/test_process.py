@@ -8,7 +8,6 @@ import socket
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from threading import Event, enumerate as enumerate_threads
 from urllib.parse import urlsplit
@@ -20,6 +19,7 @@ from tests.commands import PATIENCE, MakeProxy, Start, finish
 
 from .conftest import EmulatorThread
 
+STUCK_AT = 3
 TALK = ("messages", "user-02", "--on-behalf-of", "user-01", "--page-limit", "10")
 
 
@@ -73,21 +73,6 @@ def test_a_client_that_leaves_a_proxy_puts_nothing_into_the_output_of_a_later_te
         thread.join(PATIENCE)
     assert not thread.is_alive()
     assert capsys.readouterr().err == ""
-
-
-@pytest.fixture
-def stuck(proxy: MakeProxy) -> Iterator[tuple[str, Event]]:
-    """The URL of a service whose third reply never comes, and an event that its request sets."""
-    release, requested = Event(), Event()
-
-    def answer(number: int, _: str) -> None:
-        if number == 3:
-            requested.set()
-            release.wait()
-
-    with proxy(answer) as url:
-        yield url, requested
-        release.set()
 
 
 @pytest.mark.parametrize(

@@ -141,12 +141,16 @@ def test_an_incomplete_export_is_a_failure(tmp_path: Path) -> None:
     assert any("the export is not complete: user nobody" in line for line in lines)
 
 
-def test_a_folder_without_an_export_is_wrong_usage(tmp_path: Path) -> None:
-    assert "is not an export: it has no manifest.json and no journal" in error_line(run_verify(tmp_path), 2)
-    assert "is not an export: it has no manifest.json and no journal" in error_line(
-        run_verify(tmp_path / "nowhere"), 2
-    )
-    assert "Missing argument 'OUT'" in error_line(run_verify(), 2)
+@pytest.mark.parametrize(
+    ("name", "lacks"), [("verify", " and no journal"), ("cat", " and no journal"), ("compact", "")]
+)
+def test_what_is_no_export_is_wrong_usage(command: Run, tmp_path: Path, name: str, lacks: str) -> None:
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path, tmp_path / "nowhere", tmp_path / "file"):
+        line = error_line(command(name, str(path)), 2)
+        assert f"is not an export: it has no manifest.json{lacks}" in line
+    assert "the scheme 'https' is unknown" in error_line(command(name, "https://bucket/chat"), 2)
+    assert "Missing argument 'OUT'" in error_line(command(name), 2)
 
 
 def test_control_characters_in_file_names_are_escaped(out: Path) -> None:
@@ -183,6 +187,8 @@ def test_ctrl_c_ends_the_check(out: Path) -> None:
         assert running.wait(20) == 130
         assert running.stderr.read() == b"chatrest: interrupted\n"
 
+
+pytestmark = pytest.mark.usefixtures("called")
 
 RECORDS = [record(number) for number in range(1, 11)]
 ODD = b'{"id":"11","data":{"text":"\xff"},"sentAt":1600000000}'
@@ -235,11 +241,6 @@ def test_wrong_usage_is_one_line_with_status_2(tmp_path: Path, args: list[str], 
     assert words in error_line(cat(stored(tmp_path, "ndjson"), *args), 2)
 
 
-def test_a_folder_that_is_no_export_is_one_line(tmp_path: Path) -> None:
-    assert "is not an export: it has no manifest.json" in error_line(cat(tmp_path), 2)
-    assert "the scheme 'https' is unknown" in error_line(cat("https://bucket/chat"), 2)
-
-
 def test_a_file_that_is_missing_is_one_line_that_names_verify(tmp_path: Path) -> None:
     folder = stored(tmp_path, "ndjson")
     next(folder.glob("messages/**/*.ndjson")).unlink()
@@ -258,9 +259,6 @@ def test_a_reader_that_leaves_ends_it_without_a_word(tmp_path: Path) -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait(30) == 0
-
-
-pytestmark = pytest.mark.usefixtures("called")
 
 
 def test_an_export_in_a_store_is_made_read_checked_and_merged(
