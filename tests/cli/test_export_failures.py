@@ -1,4 +1,4 @@
-"""Failures and interruptions of `export`: one line each, how to go on, and what a terminal shows until then."""
+"""Failures and interruptions of `export`: one line each, how to go on, what a terminal shows until then."""
 
 import errno
 import json
