@@ -21,7 +21,7 @@ from collections.abc import AsyncIterable, Awaitable, Callable, Hashable, Iterab
 from functools import partial
 from os import PathLike
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar, final
+from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar, final
 
 from msgspec import Struct
 
@@ -32,11 +32,20 @@ from ..telemetry import LOGGER
 from .outcome_journal import OutcomeJournal, check_path, job_of
 from .worker_tasks import Entry, Input, Outcome, Results, Wakeup, WorkerTasks
 
-if TYPE_CHECKING:
-    from ..network.view import ClientView
-
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+class _Client(Protocol):
+    @property
+    def clock(self) -> Callable[[], float]: ...
+
+
+class _Session(Protocol):
+    """What a fan-out needs of the view of a client, which imports this file."""
+
+    @property
+    def _client(self) -> _Client: ...
 
 
 @final
@@ -284,7 +293,7 @@ class FanOut(Generic[T, R]):
 
 
 def fan_out(
-    session: "ClientView",
+    session: _Session,
     items: Iterable[T] | AsyncIterable[T],
     worker: Callable[[T], Awaitable[R]],
     *,
