@@ -8,11 +8,12 @@ from pathlib import Path
 from click.testing import Result
 
 from chatrest.emulator import Emulator
-from tests.cli.conftest import EmulatorThread, Proxy
+from tests.cli.conftest import EmulatorThread, MakeProxy
 
 Run = Callable[..., Result]
 Start = Callable[..., subprocess.Popen[bytes]]
-MakeProxy = Callable[[Callable[[int, str], tuple[int, bytes] | None]], Proxy]
+
+__all__ = ["PATIENCE", "MakeProxy", "Run", "Start", "all_ids", "finish", "ids_of", "summary_of"]
 
 PATIENCE = 20.0
 

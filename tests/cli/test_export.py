@@ -1,7 +1,6 @@
 """`export` from start to end."""
 
 import json
-import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +13,7 @@ from chatrest.cli.export_texts import FileTotals, attachments_line, estimate_lin
 from chatrest.cli.root import root
 from chatrest.export import AttachmentCounts, Failure, Plan, Progress, Report
 from chatrest.export.dataset.tables import TABLES as OF_THE_PACKAGE
-from tests.commands import MakeProxy, Run, all_ids, ids_of, summary_of
+from tests.commands import Run, all_ids, ids_of, summary_of
 
 from .conftest import EmulatorThread, error_line
 
@@ -66,15 +65,6 @@ def test_the_summary_names_the_sources_that_are_no_longer_asked_for(command: Run
         "user user-02, user user-03, user user-04, user user-05, user user-06 and 1 more; "
         "no longer asked for, not read by this run"
     )
-
-
-def test_there_is_no_progress_without_a_terminal(command: Run, proxy: MakeProxy, out: Path) -> None:
-    def delay_first(number: int, _: str) -> None:
-        time.sleep(0.3 if number == 1 else 0)
-
-    with proxy(delay_first) as url:
-        result = command("export", str(out), "--user", "user-01", CHATREST_BASE_URL=url)
-    assert (result.exit_code, result.stderr) == (0, "")
 
 
 def test_filters_and_times_reach_the_service(
