@@ -52,7 +52,7 @@ if TYPE_CHECKING:
         ServerOutcomeUnknownError as ServerOutcomeUnknownError,
         TransportError as TransportError,
     )
-    from .fan_out.fan_out import FanOut as FanOut, FanOutCounts as FanOutCounts
+    from .fan_out.stream import FanOut as FanOut, FanOutCounts as FanOutCounts
     from .fan_out.worker_tasks import Failure as Failure, Outcome as Outcome, Success as Success
     from .management import AsyncManagement as AsyncManagement
     from .models.agent import (
@@ -321,7 +321,7 @@ _HOMES: dict[str, str] = {
         "ReplyUnreadableError RequestInvalidError RequestTimeoutError ServerError "
         "ServerOutcomeUnknownError TransportError"
     ),
-    "fan_out.fan_out": "FanOut FanOutCounts",
+    "fan_out.stream": "FanOut FanOutCounts",
     "management": "AsyncManagement",
     "models.agent": "Agent AvailableModel CreatedAgent EnabledItems ToolAction ToolIntegration ToolSearch",
     "models.agent_knowledge": (

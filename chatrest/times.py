@@ -86,9 +86,38 @@ def parse_timestamp(
     Raises `RequestInvalidError` with the field's `name`, the value, and what is allowed.
     """
     try:
-        return _timestamp(value, per_second, end, zone)
+        return timestamp_of(value, per_second, end=end, zone=zone)
     except ValueError as reason:
         raise RequestInvalidError(f"{name} = {shown(value)}: {reason}") from None
+
+
+def timestamp_of(
+    value: object,
+    per_second: int = 1,
+    *,
+    end: bool = False,
+    zone: tzinfo | None = None,
+    forms: str = TIME_FORMS,
+) -> int:
+    """Return the timestamp as `parse_timestamp` does.
+
+    Raises ValueError with what is wrong, and with `forms` where the value has none of them.
+    """
+    moment = read_time(value, zone, forms) if isinstance(value, str) else value
+    if isinstance(moment, date):
+        is_day = not isinstance(moment, datetime)
+        stamp = _since_epoch(moment) * per_second // timedelta(seconds=1)
+        stamp += (_DAY * per_second // timedelta(seconds=1) - 1) if is_day and end else 0
+    elif type(moment) is int:
+        stamp = moment
+        has_length = type(value) is int and _SHORTEST_DAY <= moment < _LONGEST_DAY
+        if has_length and (day := _compact_date(str(moment))):
+            raise ValueError(_two_meanings(moment, day))
+    else:
+        stamp = -1
+    if stamp < 0:
+        raise ValueError(f"allowed is {forms}")
+    return stamp
 
 
 def to_seconds(name: str, moment: Time) -> int:
@@ -105,7 +134,7 @@ def to_seconds(name: str, moment: Time) -> int:
     return stamp // 1000 if stamp >= MILLISECONDS_FROM else stamp
 
 
-def read_time(text: str, zone: tzinfo | None = None) -> int | date:
+def read_time(text: str, zone: tzinfo | None = None, forms: str = TIME_FORMS) -> int | date:
     """Return what a text stands for: a number, an aware datetime, or a date.
 
     A text with a time and without a time zone is in `zone`. Raises ValueError with what is wrong and allowed.
@@ -123,7 +152,7 @@ def read_time(text: str, zone: tzinfo | None = None) -> int | date:
         raise ValueError("day and month cannot be told apart: allowed is year-month-day, such as 2026-01-31")
     if _LONG_YEAR.fullmatch(text):
         raise ValueError("allowed are years of four digits, such as 2026-01-31")
-    raise ValueError(f"allowed is {TIME_FORMS}")
+    raise ValueError(f"allowed is {forms}")
 
 
 def _read_iso(text: str) -> date | None:
@@ -134,24 +163,6 @@ def _read_iso(text: str) -> date | None:
         return datetime.fromisoformat(text.upper()) if _DATE_TIME.fullmatch(text) else None
     except ValueError:  # such as 2026-02-30
         return None
-
-
-def _timestamp(value: object, per_second: int, end: bool, zone: tzinfo | None) -> int:
-    moment = read_time(value, zone) if isinstance(value, str) else value
-    if isinstance(moment, date):
-        is_day = not isinstance(moment, datetime)
-        stamp = _since_epoch(moment) * per_second // timedelta(seconds=1)
-        stamp += (_DAY * per_second // timedelta(seconds=1) - 1) if is_day and end else 0
-    elif type(moment) is int:
-        stamp = moment
-        has_length = type(value) is int and _SHORTEST_DAY <= moment < _LONGEST_DAY
-        if has_length and (day := _compact_date(str(moment))):
-            raise ValueError(_two_meanings(moment, day))
-    else:
-        stamp = -1
-    if stamp < 0:
-        raise ValueError(f"allowed is {TIME_FORMS}")
-    return stamp
 
 
 def _since_epoch(moment: date) -> timedelta:

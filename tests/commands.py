@@ -1,4 +1,4 @@
-"""Shared parts of the tests of the command `export`: types, the ids in a folder, and the parsed summary."""
+"""Shared parts of tests of the command: types, the end of a process, ids in a folder, the parsed summary."""
 
 import json
 import subprocess
@@ -8,11 +8,12 @@ from pathlib import Path
 from click.testing import Result
 
 from chatrest.emulator import Emulator
-from tests.cli.conftest import EmulatorThread, Proxy
+from tests.cli.conftest import EmulatorThread, MakeProxy
 
 Run = Callable[..., Result]
 Start = Callable[..., subprocess.Popen[bytes]]
-MakeProxy = Callable[[Callable[[int, str], tuple[int, bytes] | None]], Proxy]
+
+__all__ = ["PATIENCE", "MakeProxy", "Run", "Start", "all_ids", "finish", "ids_of", "summary_of"]
 
 PATIENCE = 20.0
 
@@ -36,3 +37,9 @@ def all_ids(service: EmulatorThread) -> list[int]:
 def summary_of(result: Result) -> dict[str, str]:
     """Return the lines of the summary by their first word."""
     return dict(line.split(maxsplit=1) for line in result.stdout.splitlines())
+
+
+def finish(started: subprocess.Popen[bytes]) -> tuple[int, bytes, str]:
+    """Return the status of a process, and the rest of its output and of its errors."""
+    out, error = started.communicate(timeout=PATIENCE)
+    return started.returncode, out, error.decode()

@@ -42,9 +42,9 @@ LOADED_BY_NAME: Final = {
 They count as importing the modules of all collections. The table itself is asked for by its name, and may be
 loaded before its collections are: the package is left out of the search for circles.
 """
-LOADERS_OF_OTHERS: Final = {"chatrest", "chatrest.cli.invocation", "chatrest.models.decoding"}
-"""The files that load other modules by name: the root its public names, the command its version,
-and the records the lenient decoder, which is above them and needed only where one is read.
+LOADERS_OF_OTHERS: Final = {"chatrest", "chatrest.models.decoding"}
+"""The files that load other modules by name: the root its public names, and the records the lenient decoder,
+which is above them and needed only where one is read.
 """
 FILES: Final = sorted(ROOT.rglob("*.py"), key=str)
 

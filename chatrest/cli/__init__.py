@@ -1,7 +1,13 @@
 """The command `chatrest`. It needs the extra `cli` (click and rich); nothing else in the package does.
 
-`root` holds the command group and its error handling. Each other module holds a subcommand or a few related
-ones; `demo` is a package. All output goes through `streams`.
+| file                                 | holds                                                        |
+|--------------------------------------|--------------------------------------------------------------|
+| `root`                               | the command group, its exit statuses, `completion`           |
+| `lists` `writing` `call`             | commands that read and write; `call` has its parts beside it |
+| `export` `stored_export` `importing` | commands of exports and imports                              |
+| `emulator` `demo`                    | a service to try it with                                     |
+| `options` `filters` `environment`    | what commands take: option types, filters, credentials       |
+| `streams` `process` `replies`        | all output, signals, and replies as JSON                     |
 """
 
 import sys

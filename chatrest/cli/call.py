@@ -1,31 +1,66 @@
-"""`call`: any operation of the table, by its name; a subcommand an operation, made of its endpoint."""
+"""`call`: any operation of the table, by its name; one subcommand per operation, made of its endpoint.
 
+The help text of an operation is read from its endpoint and from its method's docstring. `call --list [WORDS]`
+prints the operations with one line of help each, searched by words.
+"""
+
+import inspect
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from textwrap import wrap
 from typing import Any, Final
 
 import click
+import msgspec
 from click.shell_completion import CompletionItem
 
-from ..core.replies.decode import Many
+from ..core.replies.decode import ACK, Each, Many
 from ..core.replies.rows import AsRows
-from ..core.requests.endpoint import Call, Endpoint
+from ..core.requests.endpoint import Call, Endpoint, Replay
 from ..errors import RequestInvalidError
+from ..resources.lazy import collection_class
+from ..secrets import shown
 from . import streams
 from .call_arguments import call_of
 from .call_each import add_each_options, call_each, each_options
-from .call_help import describe, usage
-from .call_list import search_command
-from .call_parameters import Parameters, completions, nearest
-from .call_replies import check_success, client_of, line_of, send
-from .call_values import choices
+from .call_parameters import (
+    Parameter,
+    Parameters,
+    Place,
+    choices,
+    completions,
+    nearest,
+    takes_file,
+    takes_text,
+)
 from .lists import ListPrinter, cursor_option, limit_option
-from .running import run
+from .process import run
+from .replies import check_success, client_of, line_of, send
 
 _INDENT: Final = " " * 7
+
+
+_SECTIONS: Final[tuple[tuple[str, tuple[Place, ...]], ...]] = (
+    ("Path", ("path",)),
+    ("Query", ("query",)),
+    ("Body", ("whole body", "body")),
+    ("Headers", ("headers",)),
+    ("Acting user", ("acting",)),
+)
+_WIDEST: Final = 40
+"""Columns of a name and its type; a longer one has a line of its own."""
+_REPEATED: Final[dict[Replay, str]] = {
+    "never": "It is sent once: if the connection breaks, the error says that it may have been applied.",
+    "safe": "It changes nothing, and is repeated if no usable reply comes.",
+    "idempotent": "It is repeated if no usable reply comes: a second time it changes nothing more.",
+}
+_REQUEST: Final = re.compile(r"\A[A-Z]+ \S+: ")
+_CLAUSE: Final = re.compile(r"\.(?= |\Z)|;")
+FIRST: Final = ("messages", "users", "groups", "members", "conversations")
+"""The collections that are used most, which are printed before the others."""
 
 
 def operations() -> Mapping[str, Endpoint[Any]]:
@@ -239,3 +274,150 @@ def call(ctx: click.Context) -> None:
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
+
+
+# ── the help text of an operation ──
+
+
+def usage(endpoint: Endpoint[Any]) -> list[str]:
+    """Return the pieces of the usage line: the required parameters by name, and a place for the others."""
+    parameters = Parameters(endpoint).all
+    required = [parameter.label for parameter in parameters if parameter.is_required]
+    options = ["[OPTIONS]"]
+    return options + required + (["[KEY=VALUE]..."] if len(required) < len(parameters) else [])
+
+
+def describe(endpoint: Endpoint[Any], formatter: click.HelpFormatter) -> None:
+    """Write the operation's summary and request, its reply, its repetition, and a section for each place."""
+    parameters = Parameters(endpoint)
+    with formatter.indentation():
+        formatter.write_paragraph()
+        formatter.write_text(summary(endpoint))
+        formatter.write_paragraph()
+        # Not as a text, which is broken at hyphens: a path is to be copied.
+        formatter.write(f"{'':{formatter.current_indent}}{endpoint.method} {endpoint.path}\n")
+        formatter.write_paragraph()
+        formatter.write_text(" ".join(_sentences(endpoint)))
+    for title, places in _SECTIONS:
+        members = [parameter for place in places for parameter in parameters.of(place)]
+        if members:
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(each.label, _words(endpoint, each)) for each in members], col_max=_WIDEST
+                )
+
+
+def summary(endpoint: Endpoint[Any]) -> str:
+    """Return the first sentence of the method's docstring, without the request and further clauses."""
+    collection, _, name = endpoint.name.partition(".")
+    paragraph = first_paragraph(getattr(collection_class(collection), name))
+    clause = _CLAUSE.split(_REQUEST.sub("", paragraph), maxsplit=1)[0].replace("`", "")
+    return f"{clause[:1].upper()}{clause[1:]}."
+
+
+def first_paragraph(described: Any) -> str:
+    """Return the first paragraph of a docstring as one line."""
+    return " ".join((inspect.getdoc(described) or "").partition("\n\n")[0].split())
+
+
+def _sentences(endpoint: Endpoint[Any]) -> list[str]:
+    sentences = [_printed(endpoint), _REPEATED[endpoint.replay]]
+    if endpoint.deprecated is not None:
+        sentences.insert(0, f"Deprecated{f': use {endpoint.deprecated}' if endpoint.deprecated else ''}.")
+    if endpoint.interface == "management":
+        sentences.append(
+            "Reads CHATREST_MANAGEMENT_URL, CHATREST_MANAGEMENT_KEY and CHATREST_MANAGEMENT_SECRET."
+        )
+    return sentences
+
+
+def _printed(endpoint: Endpoint[Any]) -> str:
+    if isinstance(endpoint.reply, Many):
+        return "Prints one JSON line per record."
+    if isinstance(endpoint.reply, Each):
+        return "Prints the outcome of each item by its key; the exit status is 1 if one failed."
+    if endpoint.reply is ACK:
+        return "Prints the acknowledgement; the exit status is 1 if it says that the call did not succeed."
+    return "Prints the reply as one JSON line."
+
+
+def _words(endpoint: Endpoint[Any], parameter: Parameter) -> str:
+    if parameter.place == "acting":
+        words = "the uid of the user that acts"
+    elif parameter.place == "whole body":
+        words = "the whole body at once" if endpoint.body else "a body, if the operation takes one"
+    elif takes_file(parameter.rule):
+        words = "@ and the path of a file"
+    else:
+        words = parameter.description or "a text that is not empty"
+    if parameter.place == "query" and endpoint.paging and parameter.wire_name in endpoint.paging.sizes:
+        words += "; the size of a page (--limit is the number of records)"
+    if parameter.takes_null:
+        words += ", or null" if not takes_text(parameter.rule) else ", or null (in body=JSON alone)"
+    return f"{words}  [required]" if parameter.is_required else words
+
+
+# ── the list of operations ──
+
+
+def list_operations(operations: Mapping[str, Endpoint[Any]], words: Sequence[str], *, as_json: bool) -> None:
+    """Print the operations whose name, path or help has all `words`; `RequestInvalidError` if none has."""
+    matches = [
+        (endpoint, text)
+        for endpoint in ordered(operations.values())
+        if _matches(endpoint, text := summary(endpoint), words)
+    ]
+    if not matches:
+        raise RequestInvalidError(
+            f"no operation has {' and '.join(map(shown, words))} in its name, path or help"
+        )
+    lines = (_json_line(*each) for each in matches) if as_json else _lines(matches)
+    streams.write("".join(f"{line}\n" for line in lines).encode())
+
+
+def ordered(endpoints: Iterable[Endpoint[Any]]) -> list[Endpoint[Any]]:
+    """Return the endpoints with those of the most used collections first, else in the table's order."""
+    ranks = {collection: rank for rank, collection in enumerate(FIRST)}
+    return sorted(endpoints, key=lambda each: ranks.get(each.name.partition(".")[0], len(FIRST)))
+
+
+def _matches(endpoint: Endpoint[Any], text: str, words: Iterable[str]) -> bool:
+    searched = f"{endpoint.name} {endpoint.path} {text}".lower()
+    return all(word.lower() in searched for word in words)
+
+
+def _lines(matches: Sequence[tuple[Endpoint[Any], str]]) -> Iterator[str]:
+    width = max(len(endpoint.name) for endpoint, _ in matches)
+    for endpoint, text in matches:
+        yield f"{endpoint.name:{width}}  {endpoint.method:6}  {endpoint.path}"
+        yield f"    {text}"
+
+
+def _json_line(endpoint: Endpoint[Any], text: str) -> str:
+    parameters = Parameters(endpoint).all
+    members = {
+        "name": endpoint.name,
+        "method": endpoint.method,
+        "path": endpoint.path,
+        "help": text,
+        "required": [each.label for each in parameters if each.is_required],
+        "optional": [each.label for each in parameters if not each.is_required],
+    }
+    return msgspec.json.encode(members).decode()
+
+
+def search_command(operations: Mapping[str, Endpoint[Any]]) -> click.Command:
+    """Return the command that stands behind `call --list`."""
+
+    def callback(words: tuple[str, ...], as_json: bool) -> None:
+        list_operations(operations, words, as_json=as_json)
+
+    return click.Command(
+        "--list",
+        callback=callback,
+        params=[
+            click.Argument(["words"], nargs=-1),
+            click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object per operation."),
+        ],
+        help="Print the operations that have all WORDS in their name, path or help; all without WORDS.",
+    )

@@ -1,21 +1,35 @@
-"""Arguments of `chatrest call`: from the texts `KEY=VALUE` to the call of an endpoint.
+"""Arguments of `call`: from the texts `KEY=VALUE`, or from a line of `--each`, to the call of an endpoint.
 
 All that is wrong with the names is one error, which says what is near and what is allowed. The values are
 checked by the structs that are made of them.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from msgspec import Struct
+import msgspec
+from msgspec import Struct, inspect
 
 from ..core.replies.decode import Many
 from ..core.requests.endpoint import Call, Endpoint
 from ..errors import RequestInvalidError
 from ..queries.files import File
 from ..secrets import shown
-from .call_parameters import ACTING, BODY, Parameter, Parameters
-from .call_values import convert, list_type, read_json, takes_file, takes_text, time_unit
+from .call_parameters import (
+    ACTING,
+    BODY,
+    Parameter,
+    Parameters,
+    alternatives,
+    convert,
+    list_type,
+    read_json,
+    shortened,
+    takes_file,
+    takes_text,
+    time_unit,
+)
 
 _LIST_OPTIONS: Final = ("limit", "cursor")
 """Options of the command of a list, which are no parameters of the service."""
@@ -180,3 +194,62 @@ def _fields(endpoint: Endpoint[Any], parameters: Parameters, whole: Any) -> dict
     ]
     _check(endpoint, parameters, unknown, ())
     return {each.field: whole[name] for name, each in by_member.items() if each is not None}
+
+
+# ── a line of --each: a JSON object or a single value ──
+
+
+def texts_of(parameters: Parameters, given: Sequence[str], line: str) -> list[str]:
+    """Return the texts for a line, beside those that are `given` for all lines.
+
+    A line that begins with `{` is a JSON object of parameters, one that begins with `"` a JSON text, and any
+    other one a text as it is. A text is the value of the path's one parameter that is not given. Raises
+    `RequestInvalidError` for what is no JSON, and where the path has no such parameter or several.
+    """
+    value = _decoded(line) if line[:1] in ("{", '"') else line
+    if isinstance(value, dict):
+        return list(_of_object(parameters, value))
+    names = {parameter.name for text in given if (parameter := parameters.get(text.partition("=")[0]))}
+    missing = [each.name for each in parameters.of("path") if each.name not in names]
+    if len(missing) != 1:
+        left = ", ".join(missing) or "none"
+        raise RequestInvalidError(
+            f"the line is {shown(shortened(line))}: allowed is a JSON object of parameters, and a single "
+            f"value only for the one parameter of the path that is left: here {left}"
+        )
+    return [f"{missing[0]}={_escaped(value)}"]
+
+
+def _decoded(line: str) -> Any:
+    try:
+        return json.loads(line)  # unlike msgspec's it takes lone surrogates
+    except (ValueError, RecursionError) as error:
+        raise RequestInvalidError(f"the line is not JSON ({error})") from None
+
+
+def _of_object(parameters: Parameters, values: dict[str, Any]) -> Iterator[str]:
+    for name, value in values.items():
+        parameter = parameters.get(name)
+        text = _escaped(_text(name, value, parameter))
+        if parameter is not None and takes_file(parameter.rule):
+            text = f"@{value}"
+        yield f"{name}={text}"
+
+
+def _text(name: str, value: Any, parameter: Parameter | None) -> str:
+    """Return the text of a `KEY=VALUE` that stands for a JSON value."""
+    rule = inspect.AnyType() if parameter is None else parameter.rule
+    is_any = any(isinstance(kind, inspect.AnyType) for kind in alternatives(rule))
+    if isinstance(value, str) and not is_any:
+        return value
+    if value is None and (parameter is None or not parameter.takes_null or takes_text(rule)):
+        raise RequestInvalidError(f"{name} = None: leave it out, or give the whole body as body")
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        return json.dumps(value)
+
+
+def _escaped(text: Any) -> str:
+    """Return a text that is not taken for the name of a file."""
+    return f"@{text}" if str(text).startswith("@") else str(text)

@@ -7,9 +7,14 @@ its records.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import os
+import stat
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import cache, partial
 from hashlib import blake2b
+from io import UnsupportedOperation
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import click
@@ -21,15 +26,13 @@ from ..core.replies.rows import AsRows
 from ..core.requests.endpoint import Call, Endpoint
 from ..errors import ChatRestError, OutcomeUnknownError
 from . import streams
-from .call_arguments import ReadFile, call_of
-from .call_lines import texts_of
+from .call_arguments import ReadFile, call_of, texts_of
 from .call_parameters import Parameters
-from .call_replies import check_success, client_of, line_of, send
-from .input_lines import input_lines
-from .running import run
+from .process import run
+from .replies import check_success, client_of, line_of, send
 
 if TYPE_CHECKING:
-    from ..fan_out.fan_out import FanOutCounts
+    from ..fan_out.stream import FanOutCounts
     from ..fan_out.worker_tasks import Outcome
     from ..management import AsyncManagement
     from ..session import AsyncSession
@@ -57,6 +60,10 @@ _OPTIONS: Final = (
         help="With --journal: call again for the lines that failed before.",
     ),
 )  # fmt: skip
+
+
+_MOST_LINES: Final = 1000  # that are read ahead from a pipe
+_BLOCK: Final = 1 << 16
 
 
 class EachOptions(Struct, frozen=True):
@@ -88,7 +95,7 @@ def each_options(
     return EachOptions(each, jobs or DEFAULT_JOBS, journal, retry_failed)
 
 
-class _Line(NamedTuple):
+class InputLine(NamedTuple):
     """A line of the input."""
 
     number: int
@@ -106,7 +113,7 @@ class _ReportedError(ChatRestError):
         self.value = value
 
 
-class _Job:
+class _LineCalls:
     """The calls of one run: an operation, what all lines share, and the client."""
 
     def __init__(
@@ -133,7 +140,7 @@ class _Job:
         digest = blake2b(msgspec.json.encode([self._texts, self._limit, where]), digest_size=8).hexdigest()
         return f"chatrest call {self._endpoint.name} ({digest})"
 
-    async def reply(self, client: Client, line: _Line) -> bytes:
+    async def reply(self, client: Client, line: InputLine) -> bytes:
         """Make the call for a line and return its reply as JSON."""
         call = self.call(line.text)
         if isinstance(self._endpoint.reply, Many):
@@ -165,7 +172,7 @@ def call_each(
         raise click.UsageError("standard input is read for --each - and for @-: allowed is one of them")
     streams.output()  # raises if it is closed, before anything is sent
     try:
-        counts = run(_run(_Job(endpoint, texts, limit, read_file), options))
+        counts = run(_run(_LineCalls(endpoint, texts, limit, read_file), options))
     except (KeyboardInterrupt, asyncio.CancelledError) as error:
         if options.journal is not None:
             error.add_note("run the same command again to go on")
@@ -178,7 +185,7 @@ def call_each(
         raise ChatRestError(f"{endpoint.name}: {failed} of {lines} lines failed{before}")
 
 
-async def _run(job: _Job, options: EachOptions) -> "FanOutCounts":
+async def _run(job: _LineCalls, options: EachOptions) -> "FanOutCounts":
     occurrence = _occurrences() if options.journal is not None else lambda _: 1
     async with job.client() as client:
         fan_out = client.fan_out(
@@ -197,7 +204,7 @@ async def _run(job: _Job, options: EachOptions) -> "FanOutCounts":
     return outcomes.counts
 
 
-async def _lines(name: str, occurrence: Callable[[str], int]) -> AsyncIterator[_Line]:
+async def _lines(name: str, occurrence: Callable[[str], int]) -> AsyncIterator[InputLine]:
     number = 0
     async for data in input_lines(name):
         number += 1
@@ -206,7 +213,7 @@ async def _lines(name: str, occurrence: Callable[[str], int]) -> AsyncIterator[_
         except UnicodeDecodeError:
             text = data.decode("utf-8", "backslashreplace").strip()
         if text:
-            yield _Line(number, text, occurrence(text))
+            yield InputLine(number, text, occurrence(text))
 
 
 def _occurrences() -> Callable[[str], int]:
@@ -221,7 +228,7 @@ def _occurrences() -> Callable[[str], int]:
     return occurrence
 
 
-def _outcome_line(outcome: "Outcome[_Line, bytes]") -> bytes:
+def _outcome_line(outcome: "Outcome[InputLine, bytes]") -> bytes:
     error, value = outcome.error, outcome.value or b""
     if isinstance(error, _ReportedError):
         value = error.value
@@ -240,3 +247,69 @@ def _outcome_line(outcome: "Outcome[_Line, bytes]") -> bytes:
 
 def _json(text: str) -> bytes:
     return msgspec.json.encode(text.encode("utf-8", "backslashreplace").decode())
+
+
+# ── the lines of a file or pipe, without holding up the event loop where they come slowly ──
+
+
+async def input_lines(name: str) -> AsyncIterator[bytes]:
+    """Yield the lines of a file, or of standard input for `-`; raise `OSError` if it cannot be read.
+
+    A pipe or terminal is read in a thread, which ends with the process: a reader of a pipe cannot be
+    interrupted otherwise.
+    """
+    if name == "-" and sys.stdin is None:
+        raise OSError("standard input is closed")
+    file = _standard_input() if name == "-" else os.open(name, os.O_RDONLY)
+    if file is None:  # replaced by an object of Python
+        for line in sys.stdin.buffer:
+            yield line
+    elif stat.S_ISREG(os.fstat(file).st_mode):
+        with os.fdopen(file, "rb") as stream:
+            for line in stream:
+                yield line
+    else:
+        async for line in _lines_of_pipe(file):
+            yield line
+
+
+def _standard_input() -> int | None:
+    """Return a descriptor of standard input of its own; None if it has none."""
+    try:
+        return os.dup(sys.stdin.fileno())
+    except (UnsupportedOperation, AttributeError):
+        return None
+
+
+async def _lines_of_pipe(file: int) -> AsyncIterator[bytes]:
+    queue: asyncio.Queue[bytes | OSError | None] = asyncio.Queue(_MOST_LINES)
+    loop = asyncio.get_running_loop()
+
+    def put(line: bytes | OSError | None) -> None:
+        asyncio.run_coroutine_threadsafe(queue.put(line), loop).result()
+
+    def read() -> None:
+        try:
+            for line in _split(file):
+                put(line)
+            put(None)
+        except OSError as error:
+            put(error)
+        except RuntimeError:  # the loop is closed
+            return
+
+    # Not a thread of the loop's executor, which would be waited for at the end.
+    threading.Thread(target=read, daemon=True).start()
+    while (line := await queue.get()) is not None:
+        if isinstance(line, OSError):
+            raise line
+        yield line
+
+
+def _split(file: int) -> Iterator[bytes]:
+    rest = b""
+    while block := os.read(file, _BLOCK):
+        *lines, rest = (rest + block).split(b"\n")
+        yield from lines
+    if rest:
+        yield rest

@@ -13,7 +13,7 @@ from typing import Any, Final
 import click
 
 from . import streams
-from .numbers import number_option
+from .options import number_option
 
 HABITS: Final = ("documented", "compatible")
 """Those of `chatrest.emulator.habits`, which is imported only when the command runs."""

@@ -8,7 +8,7 @@ import click
 from ..core.environment import headers_from_env
 from ..core.requests.hosts import App, allows_http
 from ..errors import AuthenticationError, ChatRestError, ConnectError, RequestInvalidError
-from .invocation import NAME
+from .process import NAME
 
 if TYPE_CHECKING:
     from ..management import AsyncManagement

@@ -5,6 +5,7 @@ last line says how to continue.
 """
 
 import errno
+import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-import msgspec
 from msgspec import Raw, structs
 
 from ..errors import AuthenticationError, ChatRestError, ExportIncompleteError, RequestInvalidError
@@ -20,17 +20,16 @@ from ..queries.messages import MessageQuery
 from . import streams
 from .environment import headers, proxy, session
 from .export_apps import APPS_AT_ONCE, Modes, apps_options, export_apps
-from .exporting.format import FileTotals, estimate_lines, summary_lines
+from .export_texts import FileTotals, estimate_lines, summary_lines
 from .filters import ListCommand, filter_options, query_of
-from .invocation import invocation
-from .local_copy import local_copy
-from .running import run
-from .time_options import AgeOption, TimeOption
+from .options import AgeOption, TimeOption, local_copy
+from .process import invocation, run
 
 if TYPE_CHECKING:
     from ..export import AttachmentOptions, Plan, Progress, Report
     from ..export.dataset.tables import Table
     from ..session import AsyncSession
+    from .export_progress import Display
 
 # Copies of the plan's constants: importing them would slow the help text down. A test compares them.
 FORMATS: Final = ("ndjson", "parquet", "sqlite")
@@ -203,8 +202,7 @@ def export(
         _estimate(out, plan, recheck=recheck, workers=workers, as_json=as_json)
         return
     from ..export import Progress, export
-    from .exporting.display import display_of, live_display
-    from .exporting.snapshot import Monitor
+    from .export_progress import Monitor, live_display
 
     progress = Progress()
     monitor = Monitor(progress)
@@ -282,13 +280,26 @@ def _estimate(out: str, plan: "Plan | None", *, recheck: int | None, workers: in
     if as_json:
         plan_json = Raw(result.plan.encoded())
         more = {"export": out, "workers": workers, "known": result.known}
-        _write_json({**more, **structs.asdict(result), "is_range": result.is_range, "plan": plan_json})
+        streams.write_json({**more, **structs.asdict(result), "is_range": result.is_range, "plan": plan_json})
     else:
-        _write(estimate_lines(result, out, workers))
+        streams.write_lines(estimate_lines(result, out, workers))
     result.check()
 
 
-# ── errors and the summary ──
+# ── the display, errors and the summary ──
+
+
+def display_of(out: str, *, quiet: bool) -> "Display":
+    """Return the display for standard error: none with `quiet`, or where it is not a terminal."""
+    from .export_progress import LineDisplay
+
+    if quiet or not streams.is_terminal("stderr"):
+        return LineDisplay(None)
+    if os.environ.get("TERM", "dumb") == "dumb":
+        return LineDisplay()
+    from .export_terminal import TerminalDisplay  # rich is slow to import
+
+    return TerminalDisplay(out)
 
 
 @contextmanager
@@ -334,15 +345,13 @@ def _advice(error: BaseException, arguments: list[str], progress: "Progress") ->
 def _print_report(
     report: "Report", progress: "Progress", out: str, files: FileTotals, seconds: float, *, as_json: bool
 ) -> None:
-    try:
+    with streams.reader_may_leave():
         if as_json:
             totals = {"format": files.format, "files": files.count, "bytes": files.bytes}
             members = structs.asdict(report) | {"reasons": report.all_reasons}
-            _write_json({"export": out, **members, **totals, "seconds": seconds})
+            streams.write_json({"export": out, **members, **totals, "seconds": seconds})
         else:
-            _write(summary_lines(report, progress, out, files, seconds))
-    except BrokenPipeError:  # the reader of the summary is gone; the exit status must still be right
-        streams.detach_stdout()
+            streams.write_lines(summary_lines(report, progress, out, files, seconds))
     for warning in report.warnings:
         streams.warn(warning)
     for failure in report.failed[:_FAILURES_SHOWN]:
@@ -358,11 +367,3 @@ def _files(out: Path) -> FileTotals:
     contents = manifest.read(out / manifest.NAME)
     sizes = [file.bytes for file in contents.files]
     return FileTotals(Plan.parse(bytes(contents.plan)).format, len(sizes), sum(sizes))
-
-
-def _write_json(members: dict[str, Any]) -> None:
-    streams.write(msgspec.json.encode(members) + b"\n")
-
-
-def _write(lines: Iterator[str]) -> None:
-    streams.write("".join(f"{line}\n" for line in lines).encode(errors="backslashreplace"))

@@ -12,15 +12,13 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
-import msgspec
 from msgspec import structs
 
 from ..errors import AuthenticationError, ExportIncompleteError, RequestInvalidError
 from . import streams
 from .environment import headers, proxy
-from .exporting.format import duration, plural
-from .invocation import invocation
-from .running import run
+from .export_texts import duration, plural
+from .process import invocation, run
 
 if TYPE_CHECKING:
     from ..export import Plan
@@ -134,16 +132,13 @@ def _progress_line(runs: "list[AppRun]", count: int) -> str:
 
 
 def _print(report: "AppsReport", out: str, seconds: float, *, as_json: bool) -> None:
-    try:
+    with streams.reader_may_leave():
         if as_json:
-            streams.write(msgspec.json.encode(_members(report, out, seconds)) + b"\n")
+            streams.write_json(_members(report, out, seconds))
         else:
             rows = list(_rows(report, out, seconds))
             width = max(len(name) for name, _ in rows)
-            lines = "".join(f"{name:<{width}} {streams.one_line(text)}\n" for name, text in rows)
-            streams.write(lines.encode(errors="backslashreplace"))
-    except BrokenPipeError:  # the reader of the summary is gone; the exit status must still be right
-        streams.detach_stdout()
+            streams.write_lines(f"{name:<{width}} {streams.one_line(text)}" for name, text in rows)
     for app_run in report.runs:
         for warning in app_run.report.warnings if app_run.report is not None else ():
             streams.warn(f"{app_run.app_id}: {warning}")

@@ -10,8 +10,8 @@ from ..queries.apps import AppQuery
 from ..queries.checked import Filter
 from ..queries.messages import MessageQuery
 from ..queries.users import UserQuery
-from .call_values import time_unit
-from .time_options import TimeOption
+from .call_parameters import time_unit
+from .options import TimeOption
 
 F = TypeVar("F", bound=Callable[..., Any])
 Q = TypeVar("Q", bound=Filter)

@@ -2,19 +2,17 @@
 
 import shlex
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
-import msgspec
 from msgspec import structs
 
 from ..errors import ChatRestError, RequestInvalidError
 from . import streams
 from .environment import session
-from .invocation import invocation
-from .running import run
+from .export_texts import plural
+from .process import invocation, run
 
 if TYPE_CHECKING:
     from ..importing import ImportResult, Kind, Progress
@@ -68,12 +66,23 @@ def import_(
     Exit status: 0 all is imported, 1 a line was refused, or it failed, 2 wrong usage, 130 interrupted.
     """
     options = {"kind": kind, "allow_incomplete": incomplete}
-    with _bar(quiet=quiet) as show:
+    with streams.status_line("importing", is_shown=not quiet) as update:
+
+        def show(progress: "Progress") -> None:
+            update(_progress_line(progress))
+
         result = _checked(files, options, show) if dry_run else _imported(files, journal, options, show)
     _print(result, as_json=as_json)
     if not result.ok:
-        records = "1 record" if result.imported == 1 else f"{result.imported:,} records"
+        records = plural(result.imported, "record")
         raise ChatRestError(f"{_failures(result)}; {records} {_done(result, result.imported)}")
+
+
+def _progress_line(progress: "Progress") -> str:
+    return (
+        f"{progress.file}: line {progress.line:,}; {progress.imported:,} {progress.kind} and others, "
+        f"{progress.refused:,} lines refused"
+    )
 
 
 def _checked(files: tuple[Path, ...], options: dict[str, Any], show: OnProgress) -> "ImportResult":
@@ -109,29 +118,12 @@ def _command(files: tuple[Path, ...], journal: Path | None, options: dict[str, A
     return f"{invocation()} import {shlex.join(words)}"
 
 
-@contextmanager
-def _bar(*, quiet: bool) -> Iterator[OnProgress]:
-    """Show the settled lines on standard error if that is a terminal."""
-    if quiet or not streams.is_terminal("stderr"):
-        yield lambda _: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("importing") as status:
-        yield lambda p: status.update(
-            f"{p.file}: line {p.line:,}; {p.imported:,} {p.kind} and others, {p.refused:,} lines refused"
-        )
-
-
 def _print(result: "ImportResult", *, as_json: bool) -> None:
-    try:
+    with streams.reader_may_leave():
         if as_json:
-            members = {"ok": result.ok, "imported": result.imported, **structs.asdict(result)}
-            streams.write(msgspec.json.encode(members) + b"\n")
+            streams.write_json({"ok": result.ok, "imported": result.imported, **structs.asdict(result)})
         else:
-            streams.write("".join(f"{line}\n" for line in _summary(result)).encode(errors="backslashreplace"))
-    except BrokenPipeError:  # the reader of the summary is gone; the exit status must still be right
-        streams.detach_stdout()
+            streams.write_lines(_summary(result))
     if not as_json:
         for note in result.refused:
             streams.warn(str(note))
@@ -140,9 +132,7 @@ def _print(result: "ImportResult", *, as_json: bool) -> None:
 def _summary(result: "ImportResult") -> Iterator[str]:
     for file in result.files:
         count = file.imported + file.existing
-        parts = [
-            f"{count:,} {file.kind.removesuffix('s') if count == 1 else file.kind} {_done(result, count)}"
-        ]
+        parts = [f"{plural(count, file.kind.removesuffix('s'))} {_done(result, count)}"]
         parts += [f"{file.refused:,} refused"] if file.refused else []
         parts += [f"{file.skipped:,} skipped (actions, calls, deleted messages)"] if file.skipped else []
         yield f"{file.file}: {', '.join(parts)}"
@@ -154,7 +144,7 @@ def _summary(result: "ImportResult") -> Iterator[str]:
 
 def _failures(result: "ImportResult") -> str:
     count = sum(file.refused for file in result.files)
-    lines = "1 line" if count == 1 else f"{count:,} lines"
+    lines = plural(count, "line")
     if result.dry_run:
         return f"{lines} cannot be imported"
     return f"{lines} {'was' if count == 1 else 'were'} refused"

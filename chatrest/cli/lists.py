@@ -21,10 +21,9 @@ from ..resources.users import Users
 from ..secrets import scrub_all
 from ..walk.walk import Page, Walk
 from . import streams
-from .counter import counter
 from .environment import management, session
 from .filters import ListCommand, filter_options, query_of
-from .running import run, until_reader_leaves
+from .process import run, until_reader_leaves
 
 limit_option: Final = click.option(
     "--limit", type=click.IntRange(min=0), metavar="N", help="Print no more than N.  [default: all]"
@@ -82,12 +81,15 @@ class ListPrinter:
             streams.warn(f"the {self._noun} were read from one position, not {jobs}: {items.reason}")
 
     async def _write(self, pages: AsyncGenerator[Page[Any]]) -> None:
-        with counter(self._noun) as count:
+        # If the output is on the same terminal, it shows the progress itself.
+        is_shown, total = not streams.is_terminal("stdout"), 0
+        with streams.status_line(f"0 {self._noun}", is_shown=is_shown) as update:
             async for page in pages:
                 lines = [self._convert(bytes(row.raw)) for row in page.items]
                 streams.write(b"".join(b"%b\n" % line for line in lines))
                 self._written = page.cursor
-                count(len(lines))
+                total += len(lines)
+                update(f"{total:,} {self._noun}")
 
 
 @click.command(cls=ListCommand, short_help="Print the messages of a user as JSON lines.")

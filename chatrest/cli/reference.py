@@ -6,14 +6,14 @@ It is kept as `chatrest/resources/OPERATIONS.md`; a test compares the two.
 import inspect
 import re
 import sys
-from collections.abc import Iterator
-from typing import Any, Final, get_args, get_type_hints
+from collections.abc import Awaitable, Iterator
+from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from ..core.requests.endpoint import Endpoint
 from ..models.message import Message
 from ..resources import COLLECTIONS, OPERATIONS
 from ..resources.lazy import collection_class
-from .call_help import first_paragraph
+from .call import first_paragraph
 from .call_parameters import Parameter, Parameters, Place
 
 _INTRODUCTION: Final = """\
@@ -113,8 +113,9 @@ def _is_struct(kind: Any) -> bool:
 
 def _result(method: Any) -> str:
     result = get_type_hints(method)["return"]
-    text = _MODULE.sub("", inspect.formatannotation(result)).replace(_KINDS, "Message")
-    return text.removeprefix("Awaitable[").removesuffix("]") if text.startswith("Awaitable[") else text
+    if get_origin(result) is Awaitable:
+        (result,) = get_args(result)
+    return _MODULE.sub("", inspect.formatannotation(result)).replace(_KINDS, "Message")
 
 
 if __name__ == "__main__":

@@ -19,21 +19,20 @@ import sys
 from typing import Any, Final, NoReturn
 
 import click
+from click.shell_completion import get_completion_class
 
+from .. import __version__
 from ..errors import ChatRestError, RequestInvalidError
-from . import log, streams
+from . import streams
 from .call import call
-from .cat import cat
-from .compact import compact
-from .completion import completion
-from .demo.command import demo
+from .demo import demo
 from .emulator import emulator
 from .environment import hint
 from .export import export
 from .importing import import_
-from .invocation import NAME, version
 from .lists import apps, messages, users
-from .verify import verify
+from .process import NAME
+from .stored_export import cat, compact, verify
 from .writing import send, token
 
 
@@ -77,6 +76,33 @@ def _is_expected(error: BaseException) -> bool:
 def _os_error_text(error: OSError) -> str:
     reason = error.strerror or str(error) or errno.errorcode.get(error.errno or 0, type(error).__name__)
     return f"{error.filename}: {reason}" if error.filename is not None else reason
+
+
+_SHELLS: Final = ("bash", "zsh", "fish")
+_ADD: Final = "COMPREPLY+=($value)"
+_NO_SPACE: Final = "[[ $value == *= ]] && compopt -o nospace"
+"""Bash would set a space between `KEY=` and its value."""
+
+
+@click.command(short_help="Print the completion of a shell.")
+@click.argument("shell", metavar="SHELL", type=click.Choice(_SHELLS))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print the text that makes SHELL complete commands, options, operations and their parameters.
+
+    SHELL is bash (4.4 or later), zsh or fish.
+
+    \b
+    Examples:
+      eval "$(chatrest completion bash)"                     in ~/.bashrc
+      eval "$(chatrest completion zsh)"                      in ~/.zshrc
+      chatrest completion fish > ~/.config/fish/completions/chatrest.fish
+    """
+    kind = get_completion_class(shell)
+    assert kind is not None
+    root = ctx.find_root().command
+    source = kind(root, {}, NAME, f"_{NAME.upper()}_COMPLETE").source()
+    click.echo(source.replace(_ADD, f"{_ADD}\n            {_NO_SPACE}"))
 
 
 _SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
@@ -194,7 +220,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage (nothing was sent), 130 interrupted
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-@click.version_option(version(), "--version", "-V", prog_name=NAME)
+@click.version_option(__version__, "--version", "-V", prog_name=NAME)
 @click.option(
     "-v", "--verbose", count=True,
     help="Show every request on standard error, with its status; -vv also what each call waited for.",
@@ -213,7 +239,7 @@ def root(ctx: click.Context, verbose: int, proxy: str | None) -> None:
     Options of this page stand before the command: `chatrest -v users`.
     """
     ctx.obj = proxy
-    ctx.with_resource(log.shown_log(log.level_of(verbose)))
+    ctx.with_resource(streams.shown_log(streams.level_of(verbose)))
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

@@ -1,14 +1,37 @@
-"""Standard output and standard error: UTF-8 in any locale, whole lines, and no error at exit."""
+"""Standard output and standard error: UTF-8 in any locale, whole lines, and no error at exit.
 
+The library's log is written to standard error, too, each warning once:
+
+| option | variable             | shows                                                                      |
+|--------|----------------------|----------------------------------------------------------------------------|
+|        |                      | warnings, such as an acting user that the service ignored                  |
+| `-v`   | `CHATREST_LOG=info`  | also each attempt: method, path template, host, status, request id, limit  |
+| `-vv`  | `CHATREST_LOG=debug` | also each call: its seconds, and how many of them it waited, and for what  |
+
+A line has the level's name before its text, and keys are hidden in it, as in every line of this file.
+"""
+
+import logging
 import os
 import stat
 import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from io import UnsupportedOperation
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final, final
+
+import msgspec
+
+from ..errors import RequestInvalidError
+from ..secrets import shown
+from ..telemetry import LOGGER
 
 HIDDEN: Final = "[hidden]"
 _SECRETS: Final = ("CHATREST_API_KEY", "CHATREST_MANAGEMENT_KEY", "CHATREST_MANAGEMENT_SECRET")
 _SHORTEST_SECRET = 6  # hiding a "key" of a few letters would make other texts unreadable
+LOG_VARIABLE: Final = "CHATREST_LOG"
+_LEVELS: Final = {"": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG}
+_BY_COUNT: Final = (logging.WARNING, logging.INFO, logging.DEBUG)
 
 
 def use_utf8() -> None:
@@ -44,6 +67,25 @@ def write_reply(line: bytes, completed: str) -> None:
     except OSError as error:
         error.add_note(f"{completed}, but its reply could not be printed")
         raise
+
+
+def write_lines(lines: Iterable[str]) -> None:
+    """Write texts as lines."""
+    write("".join(f"{line}\n" for line in lines).encode(errors="backslashreplace"))
+
+
+def write_json(members: Mapping[str, Any]) -> None:
+    """Write one JSON object as a line."""
+    write(msgspec.json.encode(members) + b"\n")
+
+
+@contextmanager
+def reader_may_leave() -> Iterator[None]:
+    """Ignore that the reader of the summary which the block writes is gone: the exit status must be right."""
+    try:
+        yield
+    except BrokenPipeError:
+        detach_stdout()
 
 
 def detach_stdout() -> None:
@@ -99,3 +141,62 @@ def one_line(text: str) -> str:
 
 def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
+
+
+@contextmanager
+def status_line(text: str, *, is_shown: bool = True) -> Iterator[Callable[[str], None]]:
+    """Show a line on standard error during the block, if that is a terminal; yields its update function."""
+    if not is_shown or not is_terminal("stderr"):
+        yield lambda _: None
+        return
+    from rich.console import Console  # slow to import
+
+    with Console(stderr=True).status(text) as status:
+        yield status.update
+
+
+# ── the library's log ──
+
+
+def level_of(verbosity: int) -> int:
+    """Return the level of the log for so many `-v`, or for `CHATREST_LOG` where it shows more.
+
+    Raises `RequestInvalidError` for another value of the variable.
+    """
+    value = os.environ.get(LOG_VARIABLE, "")
+    if value.lower() not in _LEVELS:
+        raise RequestInvalidError(f"{LOG_VARIABLE} = {shown(value)}: expected info or debug")
+    return min(_LEVELS[value.lower()], _BY_COUNT[min(verbosity, len(_BY_COUNT) - 1)])
+
+
+@contextmanager
+def shown_log(level: int) -> Iterator[None]:
+    """Write the library's log from `level` on to standard error during the block."""
+    handler, previous = _LogHandler(level), LOGGER.level
+    LOGGER.addHandler(handler)
+    LOGGER.setLevel(level)
+    try:
+        yield
+    finally:
+        LOGGER.setLevel(previous)
+        LOGGER.removeHandler(handler)
+
+
+@final
+class _LogHandler(logging.Handler):
+    """Writes records as lines; a warning with the same text as an earlier one is left out."""
+
+    def __init__(self, level: int) -> None:
+        super().__init__(level)
+        self._warnings: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one record; the exception that it carries is a part of the line, without its traceback."""
+        text = record.getMessage()
+        if record.exc_info is not None and (error := record.exc_info[1]) is not None:
+            text = f"{text}: {type(error).__name__}: {error}"
+        if record.levelno >= logging.WARNING:
+            if text in self._warnings:
+                return
+            self._warnings.add(text)
+        warn(f"{record.levelname.lower()}: {text}")

@@ -1,17 +1,15 @@
 """`send` and `token`: the commands that change something on the service."""
 
-import json
 from typing import Any, Literal
 
 import click
-import msgspec
 
 from ..models.user import AuthToken
 from ..queries.messages import NewMessage
 from ..resources.messages import SEND
-from . import call_replies, streams
+from . import replies, streams
 from .environment import session
-from .running import run
+from .process import run
 
 
 @click.command(short_help="Send a text message.")
@@ -40,19 +38,12 @@ def send(receiver: str, text: str, on_behalf_of: str | None, receiver_type: Lite
     """
     message = NewMessage.text(receiver, text, receiver_type=receiver_type)
     streams.output()  # raises if it is closed, before the message is sent
-    streams.write_reply(call_replies.line_of(run(_send(message, on_behalf_of))), "the message was sent")
+    streams.write_reply(replies.line_of(run(_send(message, on_behalf_of))), "the message was sent")
 
 
 async def _send(message: NewMessage, on_behalf_of: str | None) -> Any:
     async with session() as chat:
-        return await call_replies.send(chat, SEND, SEND(body=message, on_behalf_of=on_behalf_of))
-
-
-def _line(value: Any) -> bytes:
-    try:
-        return msgspec.json.encode(value)
-    except UnicodeEncodeError:  # a lone surrogate, which ASCII JSON can express
-        return json.dumps(value).encode()
+        return await replies.send(chat, SEND, SEND(body=message, on_behalf_of=on_behalf_of))
 
 
 @click.command(short_help="Create a login token for a user, and print it.")
@@ -68,7 +59,7 @@ def token(uid: str, force: bool, as_json: bool) -> None:
     """
     streams.output()
     record = run(_create_token(uid, force=force or None))
-    text = _line(record) if as_json else record.auth_token.encode("utf-8", "backslashreplace")
+    text = replies.line_of(record) if as_json else record.auth_token.encode("utf-8", "backslashreplace")
     streams.write_reply(text, "the token was created")
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, final
 from ..core.pace.pacer import Pace
 from ..core.requests.arguments import check_unquoted, hides_arguments, instance
 from ..core.requests.hosts import App
-from ..fan_out.fan_out import FanOut, FanOutCounts, Progress, fan_out as run_here
 from ..fan_out.outcome_journal import job_of
+from ..fan_out.stream import FanOut, FanOutCounts, ProgressListener, fan_out as run_here
 from ..fan_out.worker_tasks import Outcome
 from ..session import AsyncSession
 from .cluster import check_client
@@ -81,7 +81,7 @@ def fan_out(
     concurrency: int = 100,
     ordered: bool = False,
     stop_after: int | None = None,
-    progress: Progress | None = None,
+    progress: ProgressListener | None = None,
     group: Callable[[T], Hashable] | None = None,
     journal: str | PathLike[str] | None = None,
     key: Callable[[T], Any] | None = None,

@@ -25,8 +25,7 @@ from aiohttp.typedefs import Handler
 from chatrest import AsyncSession, ChatRestError, MessageQuery, Outcome
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import First, HalfOpen, Status
-from chatrest.examples.error_statuses import answer_error
-from chatrest.examples.request_deadline import RequestDeadline
+from chatrest.examples.web_requests import RequestDeadline, answer_error
 
 LOGGER: Final = logging.getLogger(__name__)
 REQUEST_SECONDS: Final = 3.0

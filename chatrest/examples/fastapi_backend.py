@@ -44,8 +44,7 @@ from chatrest import (
 )
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import First, Reset, TooManyRequests
-from chatrest.examples.error_statuses import answer_error
-from chatrest.examples.request_deadline import RequestDeadline
+from chatrest.examples.web_requests import RequestDeadline, answer_error
 
 LOGGER: Final = logging.getLogger(__name__)
 REQUEST_SECONDS: Final = 3.0

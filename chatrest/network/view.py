@@ -14,7 +14,7 @@ from ..core.requests.endpoint import Interface, Method, check_acting_user
 from ..core.requests.timeouts import Timeouts, check_seconds
 from ..core.requests.wire import Headers, check_headers
 from ..errors import ChatRestError
-from ..fan_out.fan_out import fan_out as _fan_out
+from ..fan_out.stream import fan_out as _fan_out
 from .by_hand import call_by_hand
 from .client import Client, Sender
 from .lanes import PRIORITIES, Priority

@@ -19,8 +19,9 @@ No attribute has a uid or a path with values. An app's id is in them only if it 
 
 from typing import Final, TypeAlias, final
 
+from opentelemetry import metrics
+
 from ..telemetry import Attempt, Outcome, Record
-from .api import metrics
 
 _Attributes: TypeAlias = dict[str, str | int]
 

@@ -14,9 +14,12 @@ from collections.abc import Mapping
 from contextvars import ContextVar, Token
 from typing import Final, TypeAlias, final
 
+from opentelemetry import context, trace
+from opentelemetry.propagators.textmap import TextMapPropagator
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
 from ..core.requests.arguments import check_unquoted
 from ..telemetry import LOGGER, Attempt, CallListener, CallStart, Outcome, Record
-from .api import TextMapPropagator, TraceContextTextMapPropagator, context, trace
 
 _Attributes: TypeAlias = dict[str, str | int | float]
 

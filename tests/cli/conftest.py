@@ -23,6 +23,8 @@ from chatrest.emulator import Emulator
 
 T = TypeVar("T")
 
+Answer = Callable[[int, str], tuple[int, bytes] | None]
+
 SECRETS = ("test-full-access-key", "test-management-key", "test-management-secret")
 
 
@@ -87,7 +89,7 @@ class Proxy:
     `number` counts requests from 1. Used as a context manager, which gives the base URL.
     """
 
-    def __init__(self, port: int, answer: Callable[[int, str], tuple[int, bytes] | None]) -> None:
+    def __init__(self, port: int, answer: Answer) -> None:
         self.requests = 0
         self.headers: list[dict[str, str]] = []
         """Those of each request, names in lower case."""
@@ -140,6 +142,9 @@ class Proxy:
         self._server.server_close()
 
 
+MakeProxy = Callable[[Answer], Proxy]
+
+
 @pytest.fixture(scope="session")
 def service() -> Iterator[EmulatorThread]:
     """One emulator for all tests that accept the messages of other tests."""
@@ -155,9 +160,27 @@ def fresh() -> Iterator[EmulatorThread]:
 
 
 @pytest.fixture
-def proxy(service: EmulatorThread) -> Callable[[Callable[[int, str], tuple[int, bytes] | None]], Proxy]:
+def proxy(service: EmulatorThread) -> MakeProxy:
     """Return a function that makes a proxy before `service`."""
     return lambda answer: Proxy(service.emulator.port, answer)
+
+
+@pytest.fixture
+def stuck(proxy: MakeProxy, request: pytest.FixtureRequest) -> Iterator[tuple[str, threading.Event]]:
+    """The URL of a service, and an event that the module's request `STUCK_AT` sets; it has no reply."""
+    release, requested = threading.Event(), threading.Event()
+
+    def answer(number: int, _: str) -> None:
+        if number == request.module.STUCK_AT:
+            requested.set()
+            release.wait()
+
+    with proxy(answer) as url:
+        yield url, requested
+        release.set()
+        for thread in threading.enumerate():  # it may still write to the output that it was started with
+            if "process_request_thread" in thread.name:
+                thread.join(20)
 
 
 @pytest.fixture(autouse=True)

@@ -1,31 +1,26 @@
-"""`call`: what it prints, how it goes on and how it fails."""
+"""`call`: what it prints, how it goes on and how it fails; the lists of all collections, and `--list`."""
 
 import json
 import re
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.shell_completion import ShellComplete
 from click.testing import CliRunner, Result
 
+from chatrest.cli.call import FIRST, ordered
 from chatrest.cli.call_parameters import Parameters
 from chatrest.cli.root import root
-from chatrest.core.replies.decode import ACK, JSON, bare, each
+from chatrest.core.replies.decode import ACK, JSON, Many, bare, each
 from chatrest.core.requests.endpoint import Endpoint
 from chatrest.models.member import AddedMember
 from chatrest.models.outcome import Outcomes
 from chatrest.models.user import User
-from chatrest.resources import OPERATIONS
+from chatrest.resources import COLLECTIONS, OPERATIONS
 from tests.cases import loop_over
+from tests.commands import MakeProxy, Run
 
-from .conftest import SECRETS, EmulatorThread, Proxy, error_line, rows
-
-Run = Callable[..., Result]
-MakeProxy = Callable[[Callable[[int, str], tuple[int, bytes] | None]], Proxy]
+from .conftest import EmulatorThread, error_line, rows
 
 TALK = ("call", "messages.list_user", "uid=user-02", "on_behalf_of=user-01")
 HELLO = ("call", "messages.send", "receiver=user-02", "type=text", 'data={"text": "hé ☃"}')
@@ -300,23 +295,102 @@ def test_without_an_operation_the_help_is_shown() -> None:
     assert result.stdout.startswith("Usage: chatrest call")
 
 
-def test_a_shell_completes_the_names_of_operations() -> None:
-    completions = ShellComplete(root, {}, "chatrest", "_CHATREST_COMPLETE").get_completions(
-        ["call"], "members."
-    )
-    assert [item.value for item in completions] == [
-        name for name in OPERATIONS if name.startswith("members.")
+RECORD = b'{"id":"1","uid":"a","guid":"g","role":"r","key":"k","name":"n","novel":1.50}'
+LISTS = [name for name, each in OPERATIONS.items() if isinstance(each.reply, Many) and each.method == "GET"]
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_records_of_every_list_are_printed_as_served(command: Run, proxy: MakeProxy, name: str) -> None:
+    endpoint = OPERATIONS[name]
+    arguments = [f"{parameter}=x" for parameter in endpoint.parameters]
+    arguments += ["on_behalf_of=eve"] if endpoint.acting == "required" else []
+    with proxy(lambda *_: (200, b'{"data":[%b],"meta":{}}' % RECORD)) as url:
+        result = command("call", name, *arguments, CHATREST_BASE_URL=url, CHATREST_MANAGEMENT_URL=url)
+    assert result.stdout_bytes == RECORD + b"\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "records"),
+    [
+        ("groups.list", "guid", [{"guid": "a"}, {"guid": "b"}, {"guid": "b"}, {"guid": "c"}]),
+        ("api_keys.list", "apiKey", [{"apiKey": "a"}, {"apiKey": "b"}, {"apiKey": "b"}, {"apiKey": "c"}]),
+        ("users.list", "uid", [{"uid": "a"}, {"uid": "b"}, {"uid": "b"}, {"uid": "c"}]),
+    ],
+)
+def test_a_record_at_the_border_of_two_pages_is_printed_once(
+    command: Run, proxy: MakeProxy, name: str, key: str, records: list[dict[str, Any]]
+) -> None:
+    pages = [records[:2], records[2:], []]
+
+    def answer(number: int, _: str) -> tuple[int, bytes]:
+        body = {"data": pages[min(number, 3) - 1], "meta": {}}
+        return 200, json.dumps(body).encode()
+
+    with proxy(answer) as url:
+        result = command("call", name, CHATREST_BASE_URL=url)
+    assert [record[key] for record in rows(result)] == ["a", "b", "c"]
+
+
+def test_permissions_are_printed_with_the_outcomes(command: Run) -> None:
+    result = command("call", "rbac.set_role", "role=default", 'permissions={"a.b": "deny"}')
+    [reply] = rows(result)
+    assert (reply["a.b"]["success"], reply["permissions"]) == (True, {"a.b": "deny"})
+
+
+def entries(result: Result) -> list[tuple[str, str, str, str]]:
+    """Return name, method, path and help of the printed operations."""
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    heads = [line.split() for line in lines[::2]]
+    assert all(line.startswith("    ") for line in lines[1::2])
+    return [
+        (name, method, path, text.strip())
+        for (name, method, path), text in zip(heads, lines[1::2], strict=True)
     ]
 
 
-def test_the_help_needs_no_network() -> None:
-    code = (
-        "import sys; from chatrest.cli.root import root\n"
-        "try: root.main(['call', 'messages.send', '--help'])\n"
-        "except SystemExit: assert not {'aiohttp', 'rich'} & {*sys.modules}"
+def test_the_list_has_every_operation_with_its_help_and_the_most_used_first(command: Run) -> None:
+    listed = entries(command("call", "--list"))
+    assert sorted(each[:3] for each in listed) == sorted(
+        (name, each.method, each.path) for name, each in OPERATIONS.items()
     )
-    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+    collections = list(dict.fromkeys(name.partition(".")[0] for name, *_ in listed))
+    assert collections == [*FIRST, *(name for name in COLLECTIONS if name not in FIRST)]
+    assert [name for name, *_ in listed] == [each.name for each in ordered(OPERATIONS.values())]
+    assert all(text.endswith(".") and len(text) > 5 for *_, text in listed)
 
 
-def test_no_secret_of_the_environment_in_an_error(command: Run) -> None:
-    assert "[hidden]" in error_line(command("call", "users.list", SECRETS[0]), 2)
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["users.create"], ["users.create"]),  # a name
+        (["BANNEDUSERS/{uid}"], ["banned_users.ban", "banned_users.unban"]),  # a path, in any case
+        (["who is no member from then on"], ["banned_users.ban"]),  # a first sentence
+        (["bannedusers", "end", "ban"], ["banned_users.unban"]),  # all of several
+    ],
+)
+def test_a_search(command: Run, words: list[str], names: list[str]) -> None:
+    assert [name for name, *_ in entries(command("call", "--list", *words))] == names
+
+
+def test_the_list_as_json(command: Run) -> None:
+    [operation] = rows(command("call", "--list", "banned_users.ban", "--json"))
+    assert operation == {
+        "name": "banned_users.ban",
+        "method": "POST",
+        "path": "/groups/{guid}/bannedusers/{uid}",
+        "help": "Ban a user, who is no member from then on.",
+        "required": ["guid=TEXT", "uid=TEXT"],
+        "optional": ["body=JSON", "on_behalf_of=TEXT"],
+    }
+    assert len(rows(command("call", "--list", "--json"))) == len(OPERATIONS)
+
+
+def test_a_search_that_finds_nothing_is_wrong_usage(command: Run) -> None:
+    result = command("call", "--list", "no-such", "words", "--json")
+    assert error_line(result, 2) == "no operation has 'no-such' and 'words' in its name, path or help"
+    assert result.stdout == ""
+
+
+def test_the_search_has_a_help_text(command: Run) -> None:
+    assert "WORDS" in command("call", "--list", "--help").stdout

@@ -2,8 +2,6 @@
 
 import json
 import signal
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +9,13 @@ import pytest
 from click.testing import Result
 
 from chatrest import RequestInvalidError
-from chatrest.cli.call_lines import texts_of
+from chatrest.cli.call_arguments import texts_of
 from chatrest.cli.call_parameters import Parameters
 from chatrest.resources import OPERATIONS
+from tests.commands import MakeProxy, Run, Start
 
-from .conftest import SECRETS, Proxy, error_line
+from .conftest import SECRETS, error_line
 
-Run = Callable[..., Result]
-MakeProxy = Callable[[Callable[[int, str], tuple[int, bytes] | None]], Proxy]
 UIDS = [f"user-0{number}" for number in range(1, 7)]
 
 
@@ -80,7 +77,7 @@ def test_a_reply_that_reports_a_failure_has_its_value_too(command: Run, file: Pa
     assert row["value"]["nobody"]["success"] is False
 
 
-def test_standard_input_is_read_as_it_comes(process: Callable[..., subprocess.Popen[bytes]]) -> None:
+def test_standard_input_is_read_as_it_comes(process: Start) -> None:
     running = process("call", "users.get", "--each", "-", "--jobs", "1")
     assert running.stdin is not None
     assert running.stdout is not None
@@ -94,9 +91,7 @@ def test_standard_input_is_read_as_it_comes(process: Callable[..., subprocess.Po
     assert (running.returncode, err) == (0, b"")
 
 
-def test_an_interrupted_command_ends_though_its_input_does_not(
-    process: Callable[..., subprocess.Popen[bytes]], tmp_path: Path
-) -> None:
+def test_an_interrupted_command_ends_though_its_input_does_not(process: Start, tmp_path: Path) -> None:
     running = process("call", "users.get", "--each", "-", "--journal", str(tmp_path / "journal"))
     assert running.stdin is not None
     assert running.stdout is not None
@@ -112,9 +107,7 @@ def test_an_interrupted_command_ends_though_its_input_does_not(
 # ── the journal ──
 
 
-def test_a_killed_command_goes_on(
-    process: Callable[..., subprocess.Popen[bytes]], command: Run, file: Path, tmp_path: Path
-) -> None:
+def test_a_killed_command_goes_on(process: Start, command: Run, file: Path, tmp_path: Path) -> None:
     journal = str(tmp_path / "journal")
     args = ("call", "users.get", "--each", "-", "--jobs", "1", "--journal", journal)
     running = process(*args)

@@ -1,19 +1,14 @@
 """What the commands take from the environment beside the app: headers that a deployment wants."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
-from click.testing import Result
 
 from chatrest.core.pace.retry import RetryPolicy
+from tests.commands import MakeProxy, Run
 
 from .conftest import EmulatorThread, Proxy, error_line, rows
 
-Run = Callable[..., Result]
 
-
-def test_headers_go_with_every_request(command: Callable[..., Result], proxy: Callable[[Any], Proxy]) -> None:
+def test_headers_go_with_every_request(command: Run, proxy: MakeProxy) -> None:
     before = proxy(lambda number, path: None)
     with before as url:
         lines = "authtoken: of bob: 1\n\n  X-Trace:7  \n"
@@ -23,16 +18,12 @@ def test_headers_go_with_every_request(command: Callable[..., Result], proxy: Ca
 
 
 @pytest.mark.parametrize("lines", ["authtoken s3cret-value", ": s3cret-value", "a: 1\ns3cret-value"])
-def test_headers_that_cannot_be_read_are_refused_and_not_shown(
-    command: Callable[..., Result], lines: str
-) -> None:
+def test_headers_that_cannot_be_read_are_refused_and_not_shown(command: Run, lines: str) -> None:
     line = error_line(command("users", CHATREST_HEADERS=lines), 2)
     assert line == "CHATREST_HEADERS: allowed are lines of the form `name: value`"
 
 
-def test_the_value_of_a_header_is_a_secret(
-    command: Callable[..., Result], proxy: Callable[[Any], Proxy]
-) -> None:
+def test_the_value_of_a_header_is_a_secret(command: Run, proxy: MakeProxy) -> None:
     body = b'{"error":{"code":"ERR_NO_AUTH","message":"s3cret-value is not valid"}}'
     with proxy(lambda number, path: (401, body)) as url:
         result = command("users", CHATREST_BASE_URL=url, CHATREST_HEADERS="authtoken: s3cret-value")

@@ -1,19 +1,27 @@
-"""`export`'s failures: one line each, and how to go on."""
+"""Failures and interruptions of `export`: one line each, how to go on, what a terminal shows until then."""
 
 import errno
 import json
 import os
+import signal
+import subprocess
+import sys
+from contextlib import closing
 from pathlib import Path
+from threading import Event
 
 import pytest
 
+from chatrest.cli.export import _resume_hint
+from chatrest.export import Phase, Progress
 from chatrest.export.disk import Disk
 from chatrest.export.journal import Journal
-from tests.commands import PATIENCE, Run, Start, ids_of, summary_of
+from tests.commands import PATIENCE, Run, Start, all_ids, ids_of, summary_of
 
 from .conftest import EmulatorThread, error_line
 
 pytestmark = pytest.mark.usefixtures("called")
+STUCK_AT = 9
 
 
 def test_a_failed_source_is_one_error_line_and_the_others_are_exported(
@@ -65,9 +73,11 @@ def test_the_error_for_a_wrong_key_says_how_to_continue(command: Run, out: Path)
     assert command("export", str(out), "--quiet").exit_code == 0
 
 
-def test_a_damaged_journal_is_not_to_be_tried_again(command: Run, out: Path) -> None:
+@pytest.mark.parametrize("size", [7000, 4096], ids=["all of it", "its first page"])
+def test_a_damaged_journal_is_not_to_be_tried_again(command: Run, out: Path, size: int) -> None:
     assert command("export", str(out), "--user", "user-01", "--quiet").exit_code == 0
-    (out / "journal.sqlite").write_bytes(b"garbage" * 1000)
+    journal = out / "journal.sqlite"
+    journal.write_bytes(b"garbage!" * (size // 8) + journal.read_bytes()[size:] * (size == 4096))
     line = error_line(command("export", str(out), "--quiet"))
     assert line.endswith(f"; /of/a/venv/bin/chatrest verify {out} says what can safely be done")
 
@@ -84,16 +94,12 @@ def test_a_full_disk_is_one_line(command: Run, out: Path, monkeypatch: pytest.Mo
     assert command("export", str(out), "--quiet").exit_code == 0
 
 
-def test_a_folder_in_use_is_one_line(process: Start, out: Path) -> None:
+def test_a_folder_in_use_is_one_line(command: Run, out: Path) -> None:
     out.mkdir()
-    journal = Journal(out / "journal.sqlite")
-    for options in ([], ["--dry-run"]):
-        started = process("export", str(out), "--quiet", *options)
-        _, line = started.communicate(timeout=PATIENCE)
-        assert started.returncode == 2
-        assert b"another export is writing here" in line
-        assert len(line.splitlines()) == 1
-    journal.close()
+    with closing(Journal(out / "journal.sqlite")):
+        for options in ([], ["--dry-run"]):
+            line = error_line(command("export", str(out), "--quiet", *options), 2)
+            assert "another export is writing here" in line
 
 
 def test_a_missing_variable_is_named_and_no_folder_is_created(command: Run, out: Path) -> None:
@@ -108,26 +114,79 @@ def test_a_folder_that_cannot_be_created(command: Run, tmp_path: Path) -> None:
     assert "continue" not in line
 
 
-def test_a_damaged_journal_is_no_reason_to_run_the_same_command_again(command: Run, out: Path) -> None:
-    assert command("export", str(out), "--user", "user-01", "--quiet").exit_code == 0
-    journal = out / "journal.sqlite"
-    journal.write_bytes(b"\0" * 4096 + journal.read_bytes()[4096:])
-    line = error_line(command("export", str(out), "--quiet"))
-    assert line.endswith("says what can safely be done")
-    assert f"verify {out} " in line
-
-
-def test_a_file_in_place_of_the_folder_is_no_export(command: Run, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    for name in ("verify", "cat", "compact"):
-        assert "is not an export: it has no manifest.json" in error_line(
-            command(name, str(tmp_path / "file")), 2
-        )
-
-
 def test_a_window_that_ends_before_it_begins_is_named_by_dates(command: Run, out: Path) -> None:
     assert command("export", str(out), "--user", "user-01", "--quiet").exit_code == 0
     for name in ("export", "cat"):
         line = error_line(command(name, str(out), "--since", "2026-02-01", "--until", "2026-01-01"), 2)
         assert "until = 2026-01-01: " in line
         assert "allowed is since (2026-02-01) or later" in line
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "word"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended by a signal")],
+)
+def test_an_interrupted_export_can_be_continued(
+    process: Start,
+    service: EmulatorThread,
+    stuck: tuple[str, Event],
+    out: Path,
+    number: signal.Signals,
+    status: int,
+    word: str,
+) -> None:
+    url, requested = stuck
+    started = process("export", str(out), "--workers", "1", "--all-users", "--quiet", CHATREST_BASE_URL=url)
+    assert requested.wait(PATIENCE)
+    started.send_signal(number)
+    _, line = started.communicate(timeout=PATIENCE)
+    assert started.returncode == status
+    assert line.decode() == (f"chatrest: {word}; continue with: {sys.executable} -m chatrest export {out}\n")
+    exported = ids_of(out)
+    assert 0 < len(exported) < len(all_ids(service))
+    rest = process("export", str(out), "--quiet")
+    assert rest.communicate(timeout=PATIENCE)[1] == b""
+    assert rest.returncode == 0
+    assert ids_of(out) == all_ids(service)
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_an_interrupt_in_any_phase_says_how_to_continue(phase: Phase) -> None:
+    progress = Progress()
+    progress.enter(phase)
+    with pytest.raises(KeyboardInterrupt) as caught, _resume_hint(["a b", "--dask=local:4"], progress):
+        raise KeyboardInterrupt
+    [advice] = caught.value.__notes__
+    if phase in (Phase.BEGINNING, Phase.WAITING_FOR_LEASE, Phase.COPYING_FROM_STORE):
+        assert advice == "run the same command again"
+    else:
+        assert advice.startswith("continue with: ")
+        assert advice.endswith(" export 'a b' --dask=local:4")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudoterminal")
+def test_the_lines_on_a_terminal_are_removed_at_the_end(
+    service: EmulatorThread, stuck: tuple[str, Event], out: Path
+) -> None:
+    url, requested = stuck
+    terminal, child_end = os.openpty()
+    started = subprocess.Popen(
+        [sys.executable, "-m", "chatrest", "export", str(out), "--workers", "1"],
+        env={**os.environ, **service.env, "TERM": "xterm", "CHATREST_BASE_URL": url, "COLUMNS": "80"},
+        stdout=subprocess.PIPE,
+        stderr=child_end,
+    )
+    assert requested.wait(PATIENCE)
+    shown = b""
+    while b"of 6 sources" not in shown or b"walking" not in shown:
+        shown += os.read(terminal, 1 << 16)
+    started.send_signal(signal.SIGINT)
+    written, _ = started.communicate(timeout=PATIENCE)
+    shown += os.read(terminal, 1 << 16)
+    os.close(child_end)
+    os.close(terminal)
+    assert started.returncode == 130
+    assert written == b""
+    assert b"user user-0" in shown
+    assert shown.rstrip().endswith(f"export {out}".encode())
+    assert shown.count(b"\x1b[?25l") == shown.count(b"\x1b[?25h") == 1  # the cursor is visible again

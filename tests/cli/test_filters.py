@@ -6,7 +6,7 @@ import pytest
 import chatrest
 from chatrest.cli.filters import MEANINGS, FilterOption, query_of
 from chatrest.cli.lists import apps, messages, users
-from chatrest.cli.time_options import TimeOption
+from chatrest.cli.options import TimeOption
 from chatrest.queries.checked import Filter
 from tests.cases import loop_over
 

@@ -3,7 +3,6 @@
 import json
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from chatrest.cli import importing
 from chatrest.cli.root import root
 from chatrest.emulator.weather import HalfOpen
 from chatrest.importing import KINDS
-from tests.commands import PATIENCE, Start
+from tests.commands import PATIENCE, Run, Start
 
 from .conftest import EmulatorThread, error_line
 
@@ -21,7 +20,7 @@ GOOD = {"uid": "zoe", "name": "Zoe"}
 
 
 @pytest.fixture
-def command(fresh: EmulatorThread) -> Callable[..., Result]:
+def command(fresh: EmulatorThread) -> Run:
     def run(*args: object) -> Result:
         return CliRunner().invoke(root, ["import", *map(str, args)], env=fresh.env)
 
@@ -36,7 +35,7 @@ def users(tmp_path: Path) -> Path:
 
 
 def test_refused_lines_are_listed_and_the_status_is_1(
-    command: Callable[..., Result], users: Path, fresh: EmulatorThread
+    command: Run, users: Path, fresh: EmulatorThread
 ) -> None:
     result = command(users)
     assert result.exit_code == 1
@@ -52,7 +51,7 @@ def test_refused_lines_are_listed_and_the_status_is_1(
     assert single.stdout == "users.ndjson: 1 user is imported\n"
 
 
-def test_the_result_as_json_is_one_object(command: Callable[..., Result], users: Path) -> None:
+def test_the_result_as_json_is_one_object(command: Run, users: Path) -> None:
     result = command(users, "--json")
     members = json.loads(result.stdout)
     assert (members["ok"], members["imported"], members["dry_run"]) == (False, 2, False)
@@ -68,9 +67,7 @@ def test_the_result_as_json_is_one_object(command: Callable[..., Result], users:
     assert error_line(result) == "1 line was refused; 2 records are imported"
 
 
-def test_unknown_members_of_shown_records_are_the_last_lines(
-    command: Callable[..., Result], tmp_path: Path
-) -> None:
+def test_unknown_members_of_shown_records_are_the_last_lines(command: Run, tmp_path: Path) -> None:
     path = tmp_path / "shown.ndjson"
     path.write_text(
         "".join(f"{json.dumps(GOOD | {'uid': uid, 'status': 'offline', 'jwt': 'j'})}\n" for uid in "ab")
@@ -87,7 +84,7 @@ def test_a_dry_run_needs_no_service(users: Path, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["users.ndjson"]
 
 
-def test_success_has_no_error_line(command: Callable[..., Result], tmp_path: Path) -> None:
+def test_success_has_no_error_line(command: Run, tmp_path: Path) -> None:
     path = tmp_path / "good.ndjson"
     path.write_text(json.dumps(GOOD))
     result = command(path, "--journal", tmp_path / "journal")
@@ -105,7 +102,7 @@ def test_a_failure_says_how_to_continue(users: Path, tmp_path: Path, fresh: Emul
 
 
 def test_an_interrupted_import_says_how_to_continue_and_does(
-    process: Start, users: Path, fresh: EmulatorThread, command: Callable[..., Result]
+    process: Start, users: Path, fresh: EmulatorThread, command: Run
 ) -> None:
     fresh.ask(lambda emulator: emulator.weather.add(HalfOpen(processed=True)))
     started = process("import", str(users), **fresh.env)
@@ -120,6 +117,39 @@ def test_an_interrupted_import_says_how_to_continue_and_does(
     assert command(users).stdout == "users.ndjson: 2 users are imported, 1 refused\n"
 
 
-def test_wrong_usage_is_status_2(command: Callable[..., Result], tmp_path: Path) -> None:
+def test_wrong_usage_is_status_2(command: Run, tmp_path: Path) -> None:
     assert "there is no" in error_line(command(tmp_path / "nothing"), 2)
     assert importing.KINDS == KINDS
+
+
+def run(emulator: EmulatorThread, *args: object) -> Result:
+    return CliRunner().invoke(root, [*map(str, args)], env=emulator.env)
+
+
+def test_an_app_is_copied_and_what_is_not_carried_over_is_listed(
+    service: EmulatorThread, fresh: EmulatorThread, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    exported = run(service, "export", out, "--group", "group-01", "--with", "users,groups,members", "--quiet")
+    assert exported.exit_code == 0
+    checked = run(fresh, "import", out, "--dry-run")
+    assert checked.exit_code == 0
+    first, *_ = checked.stdout.splitlines()
+    assert first == "out/users: 6 users can be imported"
+    copied = run(fresh, "import", out)
+    assert (copied.exit_code, copied.stderr) == (0, "")
+    assert "\nnot carried over:\n  " in copied.stdout
+    assert (tmp_path / "out.import-journal").exists()
+    omissions = json.loads(run(fresh, "import", out, "--json").stdout)["not_carried"]
+    lines = [f"  {each['count']:,} {each['what']}" for each in omissions]
+    assert copied.stdout.splitlines()[-len(lines) :] == lines
+
+
+def test_an_export_that_is_not_complete_needs_an_option(
+    service: EmulatorThread, fresh: EmulatorThread, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    assert run(service, "export", out, "--group", "nobody", "--quiet").exit_code == 1
+    refused = run(fresh, "import", out)
+    assert "is not complete (group nobody: " in error_line(refused, 2)
+    assert run(fresh, "import", out, "--incomplete", "--quiet").exit_code == 0

@@ -2,17 +2,18 @@
 
 import json
 import re
-from collections.abc import Callable
+import signal
+import subprocess
+from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from chatrest.cli.root import root
+from chatrest.emulator import Emulator
+from tests.commands import PATIENCE, MakeProxy, Run, Start
 
 from .conftest import SECRETS, EmulatorThread, Proxy, error_line, rows
-
-Run = Callable[..., Result]
-MakeProxy = Callable[[Callable[[int, str], tuple[int, bytes] | None]], Proxy]
 
 TALK = ("messages", "user-02", "--on-behalf-of", "user-01")
 FAILED = b'{"error": {"code": "ERR_PERMISSION_DENIED", "message": "Not any more."}}'
@@ -200,3 +201,133 @@ def test_no_output_contains_a_secret(command: Run, args: tuple[str, ...]) -> Non
     output = command(*args).output
     assert output
     assert not any(secret in output for secret in SECRETS)
+
+
+FOLLOW = ("messages", "bob", "--on-behalf-of", "alice", "--follow")
+
+
+@pytest.fixture
+def talk(fresh: EmulatorThread) -> EmulatorThread:
+    """An emulator with three messages."""
+    fresh.ask(lambda emulator: [emulator.store.add_user(uid) for uid in ("alice", "bob")])
+    for number in range(1, 4):
+        add(fresh, number)
+    return fresh
+
+
+def add(talk: EmulatorThread, number: int) -> None:
+    """Add a message, whose text is its number."""
+
+    def send(emulator: Emulator) -> Any:
+        return emulator.store.add_message("alice", "bob", str(number), sent_at=number)
+
+    talk.ask(send)
+
+
+def texts(lines: list[dict[str, Any]]) -> list[str]:
+    return [line["data"]["text"] for line in lines]
+
+
+def read_lines(started: subprocess.Popen[bytes], count: int) -> list[dict[str, Any]]:
+    assert started.stdout is not None
+    return [json.loads(started.stdout.readline()) for _ in range(count)]
+
+
+def test_new_messages_are_printed_as_they_come(talk: EmulatorThread, command: Run) -> None:
+    def answer(number: int, _: str) -> None:
+        if number in (3, 5, 6):
+            add(talk, number + 1)
+
+    with Proxy(talk.emulator.port, answer) as url:
+        env = talk.env | {"CHATREST_BASE_URL": url}
+        printed = texts(rows(command(*FOLLOW, "--every", "0.01", "--limit", "6", **env)))
+    assert printed == ["1", "2", "3", "4", "6", "7"]
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("--affix", "prepend"), "it goes from new to old"),
+        (("--count",), "in one reply"),
+        (("--every", "0"), "'--every': 0.0 is not above 0"),
+    ],
+)
+def test_what_cannot_be_followed_is_a_wrong_usage(
+    talk: EmulatorThread, command: Run, args: tuple[str, ...], words: str
+) -> None:
+    paths: list[str] = []
+    with Proxy(talk.emulator.port, lambda _, path: paths.append(path)) as url:
+        result = command(*FOLLOW, *args, **talk.env | {"CHATREST_BASE_URL": url})
+    assert words in error_line(result, 2)
+    assert paths == []
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "word"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended by a signal")],
+)
+def test_a_signal_ends_it_and_the_token_goes_on(
+    process: Start, talk: EmulatorThread, number: signal.Signals, status: int, word: str
+) -> None:
+    started = process(*FOLLOW, **talk.env)
+    assert texts(read_lines(started, 3)) == ["1", "2", "3"]
+    started.send_signal(number)
+    out, error = started.communicate(timeout=PATIENCE)
+    assert (started.returncode, out) == (status, b"")
+    [token] = re.findall(rb"^chatrest: (.*)$", error)
+    assert token.decode().startswith(f"{word}; continue with the same command and --cursor ")
+    add(talk, 4)
+    again = process(*FOLLOW, "--cursor", token.decode().split()[-1], "--limit", "1", **talk.env)
+    out, error = again.communicate(timeout=PATIENCE)
+    assert (again.returncode, error) == (0, b"")
+    assert texts([json.loads(line) for line in out.splitlines()]) == ["4"]
+
+
+def test_a_reader_that_leaves_ends_it_while_it_waits(process: Start, talk: EmulatorThread) -> None:
+    started = process(*FOLLOW, "--every", "3600", **talk.env)
+    assert texts(read_lines(started, 3)) == ["1", "2", "3"]
+    assert started.stdout is not None
+    started.stdout.close()
+    assert started.wait(PATIENCE) == 0
+    assert started.stderr is not None
+    assert started.stderr.read() == b""
+    started.communicate()
+
+
+SPLIT = ("messages", "user-02", "--on-behalf-of", "user-01", "--page-limit", "5")
+
+
+@pytest.mark.parametrize("affix", ["append", "prepend"])
+@pytest.mark.parametrize("limit", [(), ("--limit", "17")])
+def test_the_lines_are_the_same(command: Run, affix: str, limit: tuple[str, ...]) -> None:
+    plain = command(*SPLIT, "--affix", affix, *limit)
+    assert plain.stdout_bytes
+    jobs = command(*SPLIT, "--affix", affix, *limit, "--jobs", "8")
+    assert (jobs.exit_code, jobs.stdout_bytes, jobs.stderr) == (0, plain.stdout_bytes, "")
+
+
+def test_what_failed_is_gone_on_with(command: Run, proxy: MakeProxy) -> None:
+    with proxy(lambda number, _: (403, FAILED) if number > 5 else None) as url:
+        first = command(*SPLIT, "--affix", "append", "--jobs", "8", CHATREST_BASE_URL=url)
+    assert first.exit_code != 0
+    [token] = re.findall(r"--cursor (\S+)", first.stderr)
+    rest = command(*SPLIT, "--affix", "append", "--jobs", "8", "--cursor", token)
+    plain = command(*SPLIT, "--affix", "append")
+    assert first.stdout_bytes + rest.stdout_bytes == plain.stdout_bytes
+
+
+def test_a_list_that_cannot_be_entered_is_printed_all_the_same(command: Run, service: EmulatorThread) -> None:
+    result = command(*SPLIT, "--count", "--jobs", "8")
+    assert result.exit_code == 0
+    assert "were read from one position, not 8: the service orders it" in result.stderr
+
+
+def test_jobs_and_follow_do_not_go_together(command: Run) -> None:
+    result = command(*SPLIT, "--jobs", "8", "--follow")
+    assert result.exit_code == 2
+    assert "--jobs cannot be used with --follow" in result.stderr
+
+
+@pytest.mark.parametrize("jobs", ["0", "-1", "many"])
+def test_jobs_are_a_number_from_1(command: Run, jobs: str) -> None:
+    assert "--jobs" in error_line(command(*SPLIT, "--jobs", jobs), status=2)

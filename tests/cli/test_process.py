@@ -1,38 +1,26 @@
-"""The command as a process: pipes, signals, and the emulator that runs until it is error to stop."""
+"""The command as a process: pipes, signals, terminals, and the text to type to run it again."""
 
 import json
 import os
 import re
-import shlex
 import signal
 import socket
 import struct
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import closing
-from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from threading import Event, enumerate as enumerate_threads
 from urllib.parse import urlsplit
 
 import pytest
-from click.testing import Result
 
-from .conftest import EmulatorThread, Proxy, error_line, rows
+from chatrest.cli.process import invocation
+from tests.commands import PATIENCE, MakeProxy, Start, finish
 
-Run = Callable[..., Result]
-Start = Callable[..., subprocess.Popen[bytes]]
-MakeProxy = Callable[[Callable[[int, str], tuple[int, bytes] | None]], Proxy]
+from .conftest import EmulatorThread
 
+STUCK_AT = 3
 TALK = ("messages", "user-02", "--on-behalf-of", "user-01", "--page-limit", "10")
-PATIENCE = 20.0
-
-
-def finish(started: subprocess.Popen[bytes]) -> tuple[int, bytes, str]:
-    """Its status, and what was left of its output and of its error_lines."""
-    out, error = started.communicate(timeout=PATIENCE)
-    return started.returncode, out, error.decode()
 
 
 def test_a_closed_pipe_is_no_failure(process: Start, service: EmulatorThread) -> None:
@@ -87,21 +75,6 @@ def test_a_client_that_leaves_a_proxy_puts_nothing_into_the_output_of_a_later_te
     assert capsys.readouterr().err == ""
 
 
-@pytest.fixture
-def stuck(proxy: MakeProxy) -> Iterator[tuple[str, Event]]:
-    """The URL of a service whose third reply never comes, and an event that its request sets."""
-    release, requested = Event(), Event()
-
-    def answer(number: int, _: str) -> None:
-        if number == 3:
-            requested.set()
-            release.wait()
-
-    with proxy(answer) as url:
-        yield url, requested
-        release.set()
-
-
 @pytest.mark.parametrize(
     ("number", "status", "word"),
     [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended by a signal")],
@@ -137,131 +110,6 @@ def test_output_is_utf8_in_any_locale(process: Start) -> None:
     assert finish(process("messages", "☃", **plain))[2].count("☃") == 1
 
 
-def test_a_missing_environment(process: Start) -> None:
-    status, out, error = finish(process("users", CHATREST_APP_ID=""))
-    assert (status, out) == (2, b"")
-    assert error == "chatrest: the environment lacks CHATREST_APP_ID; see 'chatrest --help'\n"
-
-
-def test_a_wrong_key(command: Run) -> None:
-    error = error_line(command("users", CHATREST_API_KEY="quite-wrong-key"))
-    assert "401" in error
-    assert "quite-wrong-key" not in error
-
-
-# ── the emulator ──
-
-
-def read_environment(started: subprocess.Popen[bytes]) -> dict[str, str]:
-    """Return the variables that the emulator prints; it must print nothing else on standard output."""
-    assert started.stdout is not None
-    words = [shlex.split(line) for line in started.stdout.read().decode().splitlines()]
-    assert all(word == "export" and name.startswith("CHATREST_") for word, name in words)
-    return {name: value for name, _, value in (word.partition("=") for _, word in words)}
-
-
-def status_of(env: dict[str, str]) -> int:
-    address = urlsplit(env["CHATREST_BASE_URL"])
-    with closing(HTTPConnection(address.hostname or "", address.port)) as connection:
-        connection.request("GET", f"{address.path}/users", headers={"apikey": env["CHATREST_API_KEY"]})
-        with connection.getresponse() as reply:
-            reply.read()
-            return reply.status
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_emulator_prints_variables_for_the_command_and_runs_until_a_signal_stops_it(
-    process: Start, command: Run, number: signal.Signals
-) -> None:
-    started = process("emulator", "--users", "3", "--messages", "20")
-    env = read_environment(started)
-    assert len(rows(command("users", **env))) == 3
-    assert len(rows(command("apps", **env))) == 1
-    assert env["CHATREST_EMULATOR_PID"] == str(started.pid)
-    started.send_signal(number)
-    status, _, error = finish(started)
-    assert status == 0
-    assert error.startswith(f"chatrest: emulator at {env['CHATREST_BASE_URL']} with 3 users and 20 messages")
-    assert len(error.splitlines()) == 1
-
-
-def test_the_emulator_takes_an_app_a_limit_and_habits(process: Start, command: Run) -> None:
-    started = process("emulator", "--users", "3", "--messages", "20", "--app-id", "mine", "--limit", "2",
-                      "--habits", "compatible", "--host", "127.0.0.4")  # fmt: skip
-    env = read_environment(started)
-    assert env["CHATREST_APP_ID"] == "mine"
-    assert env["CHATREST_HEADERS"].startswith("authtoken: user-01_")
-    assert urlsplit(env["CHATREST_BASE_URL"]).hostname == "127.0.0.4"
-    assert [status_of(env) for _ in range(3)] == [200, 200, 429]
-    started.send_signal(signal.SIGTERM)
-    assert finish(started)[0] == 0
-
-
-def test_the_emulator_has_bad_weather_where_it_is_asked_for(process: Start) -> None:
-    started = process("emulator", "--users", "3", "--messages", "20", "--weather", "0.6")
-    env = read_environment(started)
-    assert sum(_is_struck(env) for _ in range(20)) >= 5
-    started.send_signal(signal.SIGTERM)
-    assert finish(started)[0] == 0
-
-
-def _is_struck(env: dict[str, str]) -> bool:
-    try:
-        return status_of(env) != 200
-    except (OSError, HTTPException):
-        return True
-
-
-def test_eval_of_an_emulator_in_the_background(tmp_path: Path) -> None:
-    script = """
-        eval "$("$PYTHON" -m chatrest emulator --users 3 --messages 20 &)"
-        "$PYTHON" -m chatrest users --limit 2
-        kill -0 $CHATREST_EMULATOR_PID && kill $CHATREST_EMULATOR_PID
-    """
-    env = {**os.environ, "PYTHON": sys.executable}
-    done = subprocess.run(["sh", "-c", script], env=env, capture_output=True, timeout=PATIENCE)
-    assert done.returncode == 0
-    assert len(done.stdout.splitlines()) == 2
-
-
-@pytest.mark.parametrize("source", [Path(__file__), Path(os.devnull)])
-def test_until_eof_with_a_file_as_input_is_one_error_line(source: Path) -> None:
-    with source.open("rb") as file:
-        done = subprocess.run(
-            [sys.executable, "-m", "chatrest", "emulator", "--messages", "2", "--until-eof"],
-            stdin=file,
-            capture_output=True,
-            timeout=PATIENCE,
-        )
-    assert done.returncode == 2
-    assert done.stdout == b""
-    assert len(done.stderr.splitlines()) == 1
-
-
-def test_the_emulator_stops_at_the_end_of_its_input_and_keeps_a_database(
-    process: Start, command: Run, tmp_path: Path
-) -> None:
-    args = ("emulator", "--users", "3", "--messages", "20", "--until-eof", "--database", str(tmp_path / "x"))
-    started = process(*args)
-    env = read_environment(started)
-    assert status_of(env) == 200
-    assert command("send", "user-01", "one more", **env).exit_code == 0
-    assert finish(started)[0] == 0  # communicate closes its input
-    assert "with 3 users and 21 messages" in finish(process(*args))[2]
-
-
-def test_a_used_port_and_a_damaged_database_are_one_error_line(
-    command: Run, service: EmulatorThread, tmp_path: Path
-) -> None:
-    used_port = str(service.emulator.port)
-    no_database = tmp_path / "notes.txt"
-    no_database.write_text("not a database at all")
-    for args, status in ((("--port", used_port), 1), (("--database", str(no_database)), 2)):
-        result = command("emulator", "--messages", "1", *args)
-        assert error_line(result, status)
-        assert result.stdout == ""
-
-
 # ── terminals ──
 
 
@@ -286,3 +134,34 @@ def test_progress_goes_to_the_terminal_and_the_output_is_plain(
     assert "messages" in shown
     assert "\x1b[" in shown
     assert b"\x1b" not in done.stdout
+
+
+@pytest.fixture
+def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The path of an executable file, which is also `sys.argv[0]`."""
+    path = tmp_path / "a venv" / "chatrest"
+    path.parent.mkdir()
+    path.write_text("")
+    path.chmod(0o755)
+    monkeypatch.setattr(sys, "argv", [str(path)])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return path
+
+
+def test_the_name_if_it_is_on_the_path(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(script.parent), prepend=os.pathsep)
+    assert invocation() == "chatrest"
+
+
+def test_the_path_if_the_name_is_unknown_or_another_file(script: Path, tmp_path: Path) -> None:
+    assert invocation() == f"'{script}'"
+    other = tmp_path / "chatrest"
+    other.write_text("")
+    other.chmod(0o755)
+    assert invocation() == f"'{script}'"
+
+
+def test_the_call_as_a_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["/x/chatrest/__main__.py"])
+    monkeypatch.setattr(sys, "executable", "/x/bin/python")
+    assert invocation() == "/x/bin/python -m chatrest"

@@ -1,19 +1,20 @@
-"""The command group: help, exit statuses, one line per failure."""
+"""The command group: help, exit statuses, one line per failure; completion in shells."""
 
 import asyncio
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from itertools import chain
 
 import click
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 import chatrest
 from chatrest.cli.root import command_error, root
+from chatrest.resources import OPERATIONS
 from tests.cases import loop_over
+from tests.commands import Run
 
 from .conftest import error_line
 
@@ -42,10 +43,6 @@ def test_the_help_has_a_section_for_each_use_with_every_command_once() -> None:
     assert sorted(chain(*names)) == COMMANDS
 
 
-def test_the_commands() -> None:
-    assert sorted(root.commands) == COMMANDS
-
-
 @loop_over("name", COMMANDS)
 def test_the_help_of_a_command_has_examples_and_all_options(name: str) -> None:
     result = CliRunner().invoke(root, [name, "-h"])
@@ -70,8 +67,9 @@ def test_no_command_imports_the_client_of_object_stores() -> None:
 def test_help_imports_neither_aiohttp_nor_rich() -> None:
     code = (
         "import sys; from chatrest.cli.root import root\n"
-        "try: root.main(['messages', '--help'])\n"
-        "except SystemExit: assert not {'aiohttp', 'rich'} & {*sys.modules}"
+        "for args in ['messages'], ['verify'], ['export'], ['call', 'messages.send'], ['demo']:\n"
+        "    try: root.main([*args, '--help'])\n"
+        "    except SystemExit: assert not {'aiohttp', 'rich'} & {*sys.modules}, args"
     )
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
 
@@ -99,16 +97,17 @@ def test_without_the_extra_the_error_says_what_to_install(missing: str) -> None:
         (["users", "--per-page", "1001"], "from 1 to 1000"),
     ],
 )
-def test_wrong_usage_is_one_error_line_with_status_2(
-    command: Callable[..., Result], args: list[str], words: str
-) -> None:
+def test_wrong_usage_is_one_error_line_with_status_2(command: Run, args: list[str], words: str) -> None:
     assert words in error_line(command(*args), 2)
 
 
-def test_all_missing_variables_are_named_with_status_2(command: Callable[..., Result]) -> None:
+def test_all_missing_variables_are_named_with_status_2(command: Run) -> None:
     empty = dict.fromkeys(("CHATREST_APP_ID", "CHATREST_API_KEY", "CHATREST_BASE_URL"))
     error = error_line(command("messages", "bob", **empty), 2)
     assert "CHATREST_APP_ID, CHATREST_API_KEY, CHATREST_SERVICE_DOMAIN (or CHATREST_BASE_URL)" in error
+    one = command("users", CHATREST_APP_ID="")
+    assert error_line(one, 2) == "the environment lacks CHATREST_APP_ID; see 'chatrest --help'"
+    assert one.stdout == ""
 
 
 @pytest.mark.parametrize(
@@ -143,3 +142,62 @@ def test_an_unexpected_exception_is_raised(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setitem(root.commands, "broken", broken)
     assert isinstance(CliRunner().invoke(root, ["broken"]).exception, ZeroDivisionError)
+
+
+def offered(*words: str) -> list[str]:
+    """Return the completions of the last of `words`, as bash asks for them."""
+    env = {
+        "COMP_WORDS": " ".join(("chatrest", *words)), "COMP_CWORD": str(len(words)),
+        "_CHATREST_COMPLETE": "bash_complete",
+    }  # fmt: skip
+    result = CliRunner().invoke(root, env=env, prog_name="chatrest")
+    return [line.removeprefix("plain,") for line in result.stdout.splitlines() if line]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_text_for_a_shell_names_the_command(shell: str) -> None:
+    result = CliRunner().invoke(root, ["completion", shell])
+    assert result.exit_code == 0
+    assert f"_CHATREST_COMPLETE={shell}_complete" in result.stdout
+
+
+def test_bash_sets_no_space_between_a_key_and_its_value() -> None:
+    lines = CliRunner().invoke(root, ["completion", "bash"]).stdout.splitlines()
+    added = [index for index, line in enumerate(lines) if "COMPREPLY+=" in line]
+    assert [lines[index + 1].strip() for index in added] == ["[[ $value == *= ]] && compopt -o nospace"]
+
+
+def test_another_shell_is_a_usage_error() -> None:
+    assert CliRunner().invoke(root, ["completion", "tcsh"]).exit_code == 2
+
+
+def test_commands_are_completed() -> None:
+    assert offered("us") == ["users"]
+
+
+@pytest.mark.parametrize("prefix", ["", "groups.", "messages.list_"])
+def test_operations_are_completed(prefix: str) -> None:
+    assert offered("call", prefix) == [name for name in OPERATIONS if name.startswith(prefix)]
+
+
+def test_parameters_are_completed_that_are_not_there_yet() -> None:
+    names = offered("call", "members.change_scope", "guid=a", "")
+    assert {"uid=", "scope=", "body=", "on_behalf_of="} <= set(names)
+    assert "guid=" not in names
+
+
+@pytest.mark.parametrize(
+    ("words", "values"),
+    [
+        (["users.list", "status="], ["status=available", "status=offline"]),
+        (["users.list", "status=o"], ["status=offline"]),
+        (["users.list", "status", "="], ["available", "offline"]),
+        (["users.list", "status", "=", "o"], ["offline"]),
+        (["users.list", "with_tags=t"], ["with_tags=true"]),
+        (["members.list", "scopes=m"], ["scopes=moderator"]),
+        (["users.list", "search_key="], []),
+        (["users.list", "nothing="], []),
+    ],
+)
+def test_values_are_completed_where_they_are_few(words: list[str], values: list[str]) -> None:
+    assert offered("call", *words) == values

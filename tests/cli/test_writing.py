@@ -1,16 +1,13 @@
 """`send` and `token`."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 
-from .conftest import EmulatorThread, Proxy, error_line, rows
+from tests.commands import MakeProxy, Run
 
-Run = Callable[..., Result]
-MakeProxy = Callable[[Callable[[int, str], tuple[int, bytes] | None]], Proxy]
+from .conftest import EmulatorThread, error_line, rows
 
 
 def test_send_prints_the_message_as_it_was_stored(service: EmulatorThread, command: Run) -> None:

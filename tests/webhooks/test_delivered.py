@@ -23,8 +23,8 @@ from chatrest import (
 from chatrest.emulator import Emulator
 from chatrest.emulator.service.triggers import TRIGGERS
 from chatrest.examples import webhook_aiohttp, webhook_asgi
-from chatrest.examples.asgi_bridge import serve_asgi
-from chatrest.examples.event_store import EventStore
+from chatrest.examples.webhook_aiohttp import EventStore
+from chatrest.examples.webhook_asgi import serve_asgi
 from chatrest.webhooks import (
     GroupEvent,
     MessageEvent,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from chatrest.cli.exporting.format import estimate_lines
+from chatrest.cli.export_texts import estimate_lines
 from chatrest.core.replies.rows import Row
 from chatrest.export import Plan
 from chatrest.export.dry_run.estimate import Estimate, estimate

@@ -1,0 +1,198 @@
+"""Texts for numbers, for the summary of an export and for its estimate."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from .streams import one_line
+
+if TYPE_CHECKING:
+    from ..export import AttachmentCounts, Progress, Report
+    from ..export.dry_run.estimate import Estimate
+
+_MINUTE: Final = 60
+_HOUR: Final = 3600
+_DAY: Final = 86_400
+_NAMES_SHOWN: Final = 20
+"""The largest number of names in one line."""
+_KEPT_SHOWN: Final = 5
+"""Of the sources that are kept: there may be thousands, in every run."""
+
+
+class FileTotals(Struct, frozen=True):
+    """The format, number and total bytes of the exported files."""
+
+    format: str
+    count: int
+    bytes: int
+
+
+def duration(seconds: float) -> str:
+    """A measured time: `4.2 s`, `3:12`, `1:02:03`, `2 d 01:02:03`."""
+    if seconds < _MINUTE:
+        return f"{seconds:.1f} s"
+    days, rest = divmod(round(seconds), _DAY)
+    hours, minutes = divmod(rest // _MINUTE, _MINUTE)
+    if days:
+        return f"{days:,} d {hours:02}:{minutes:02}:{rest % _MINUTE:02}"
+    return f"{hours}:{minutes:02}:{rest % _MINUTE:02}" if hours else f"{minutes}:{rest % _MINUTE:02}"
+
+
+def about(seconds: float) -> str:
+    """An estimated time, rounded: `about 40 s`, `about 3 h 20 min`."""
+    if seconds < 10:
+        return "a few seconds"
+    if seconds < 1.5 * _MINUTE:
+        return f"about {5 * round(seconds / 5)} s"
+    if seconds < 1.5 * _HOUR:
+        return f"about {round(seconds / _MINUTE)} min"
+    if seconds < _DAY:
+        hours, minutes = divmod(10 * round(seconds / 600), _MINUTE)
+        return f"about {hours} h {minutes} min" if minutes else f"about {hours} h"
+    days, hours = divmod(round(seconds / _HOUR), 24)
+    return f"about {days:,} d {hours} h" if hours else f"about {days:,} d"
+
+
+def size(count: int) -> str:
+    """A number of bytes: `12.3 MB`."""
+    return f"{count / 1e9:,.2f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
+
+
+def plural(count: int, noun: str) -> str:
+    """A number and its noun: `1 source`, `2 sources`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def rounded(number: float) -> str:
+    """An estimated number, rounded to two digits: `250,000`."""
+    whole = round(number)
+    unit = 10 ** max(0, len(str(abs(whole))) - 2)
+    return f"{round(whole / unit) * unit:,}"
+
+
+# ── the summary ──
+
+
+def summary_lines(
+    report: "Report", progress: "Progress", out: str, files: FileTotals, seconds: float
+) -> Iterator[str]:
+    """The summary of a run that took `seconds`, one fact per line."""
+    status = "complete" if report.complete else "NOT COMPLETE"
+    yield _fact("export", f"{out}, {files.format}, {status}")
+    yield _fact("messages", f"{report.messages:,}, {report.written:,} of them new")
+    if report.missing:
+        reason = "from a missing file, and no longer on the service"
+        yield _fact("missing", f"{report.missing:,} {reason}: see manifest.json")
+    if report.changed or report.deleted:
+        yield _fact("changed", f"{report.changed:,}; their older versions are kept in the history")
+        yield _fact(
+            "deleted", f"{report.deleted:,} that the service no longer returns; they stay in the export"
+        )
+    failed = f", {len(report.failed):,} of them failed" if report.failed else ""
+    yield _fact("sources", f"{report.sources:,}{failed}")
+    if report.kept:
+        yield _fact(
+            "kept", f"{name_list(report.kept, _KEPT_SHOWN)}; no longer asked for, not read by this run"
+        )
+    if report.deleted_users:
+        yield _fact("users", f"deleted: {name_list(report.deleted_users)}; their messages stay in the export")
+    if report.tables:
+        yield _fact("tables", ", ".join(f"{rows:,} {table}" for table, rows in report.tables.items()))
+    if report.attachments is not None:
+        yield _fact("attached", attachments_line(report.attachments))
+    if files.count:
+        yield _fact("files", f"{files.count:,}, {size(files.bytes)}")
+    repeated = f", {progress.repeated:,} repeated" if progress.repeated else ""
+    yield _fact("requests", f"{report.requests:,}, {progress.limited:,} answered 429{repeated}")
+    rate = f", {report.written / max(seconds, 1e-3):,.0f} messages/s" if report.written else ""
+    yield _fact("time", f"{duration(seconds)}{rate}")
+
+
+def attachments_line(counts: "AttachmentCounts") -> str:
+    """The attachments of an export by what has become of their files; those of no count are left out."""
+    others = {
+        "no longer on their server": counts.gone,
+        "too large": counts.too_large,
+        "at an address that is not allowed": counts.refused,
+        "failed": counts.failed,
+        "left to the next run": counts.pending,
+    }
+    parts = [f"{count:,} {words}" for words, count in others.items() if count]
+    return ", ".join([f"{counts.stored:,}, {counts.fetched:,} of them new ({size(counts.bytes)})", *parts])
+
+
+def name_list(names: list[str], most: int = _NAMES_SHOWN) -> str:
+    """The first `most` names of `names`, and the number of the others."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
+
+
+# ── an estimate ──
+
+
+def estimate_lines(estimate: "Estimate", out: str, workers: int) -> Iterator[str]:
+    """The work of a run with this plan, one fact per line: a figure where it is known, else its range."""
+    yield _fact("export", f"{out}, {estimate.plan.format}; nothing was written")
+    complete = f", of which {estimate.whole:,} are up to date" if estimate.whole else ""
+    yield _fact("sources", f"{estimate.sources:,}{complete}")
+    for failure in estimate.refused:
+        yield _fact("refused", f"{failure.source}: {failure.error}")
+    yield _fact("messages", _messages(estimate))
+    if estimate.messages_most != 0:
+        yield _fact("new", _range(estimate.written_least, estimate.written, estimate.written_most))
+    yield _fact("requests", _range(estimate.requests_least, estimate.requests, estimate.requests_most))
+    yield _fact("time", f"{_time(estimate)}, with {plural(workers, 'worker')}; {_limit(estimate)}")
+    yield _fact("basis", f"{plural(estimate.asked, 'request')}; {_basis(estimate)}")
+
+
+def _messages(estimate: "Estimate") -> str:
+    if estimate.messages_most == 0:
+        return "none to read"
+    figures = _range(estimate.messages_least, estimate.messages, estimate.messages_most)
+    return f"{figures} to read ({size(estimate.bytes)}); those of two sources count twice"
+
+
+def _range(least: int, likely: int, most: int | None) -> str:
+    """A figure, or its range: `at least 200, at most 9,000, probably about 3,100`."""
+    if least == most:
+        return f"{least:,}"
+    parts = [f"at least {least:,}", "no upper bound is known" if most is None else f"at most {most:,}"]
+    if likely not in (least, most):
+        parts.append(f"probably about {rounded(likely)}")
+    return ", ".join(parts)
+
+
+def _time(estimate: "Estimate") -> str:
+    least, likely, most = (
+        None if seconds is None else about(seconds)
+        for seconds in (estimate.seconds_least, estimate.seconds, estimate.seconds_most)
+    )
+    if least == most:
+        return f"{least}"
+    end = "no upper bound is known" if most is None else f"at most {most}"
+    return f"at least {least}, {end}" + ("" if likely in (least, most) else f", probably {likely}")
+
+
+def _limit(estimate: "Estimate") -> str:
+    if estimate.rate is None:
+        return "no rate limit was reported"
+    return f"the rate limit is about {estimate.rate:,.0f} requests a minute"
+
+
+def _basis(estimate: "Estimate") -> str:
+    """Return the basis of the figures, and the reasons why they may be wrong."""
+    if not estimate.sampled:
+        return "there is nothing left to read"
+    parts = [f"{estimate.sampled:,} of {plural(estimate.sources - estimate.whole, 'source')} sampled"]
+    if estimate.sampled < estimate.sources - estimate.whole:
+        parts.append("wrong if a few of the others hold most messages")
+    if estimate.reported:
+        parts.append(f"{estimate.reported:,} counted by the service's totals, which may be wrong")
+    if estimate.bounded:
+        parts.append(f"{estimate.bounded:,} with more messages than were seen, and without a plausible total")
+    return "; ".join(parts)
+
+
+def _fact(name: str, text: str) -> str:
+    return f"{name:<9} {one_line(text)}"

@@ -1,1 +1,0 @@
-"""Output of `export`: `snapshot` computes, `format` makes texts, `terminal` draws, `display` updates."""

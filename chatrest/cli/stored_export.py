@@ -1,0 +1,174 @@
+"""`verify`, `cat` and `compact`: check, print or merge the files of an export, without the service."""
+
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+from msgspec import structs
+
+from ..errors import ChatRestError
+from . import streams
+from .export_texts import plural
+from .options import TimeOption, local_copy
+from .process import invocation
+
+if TYPE_CHECKING:
+    from ..export import VerifyResult
+
+PROBLEMS_SHOWN: Final = 20
+"""The largest number of problems, and of notes, that are printed."""
+_LINES: Final = 1_000
+"""Lines that `cat` writes at once."""
+
+
+@click.command(short_help="Check that an export is complete and undamaged.")
+@click.argument("out")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing if the export is complete and undamaged.")
+def verify(out: str, as_json: bool, quiet: bool) -> None:
+    """Check the export in OUT, a folder or the address of an object store.
+
+    Reads all files and compares them with the manifest and journal: every checksum and record, that no
+    message is missing or stored twice, and that no source has a gap. It needs no credentials of the service,
+    and changes nothing. Exit status: 0 the export is complete and undamaged, 1 it is not. Each problem is a
+    line on standard error that says what can safely be done. With --json they are members of one object on
+    standard output: kind, place, text and remedy.
+
+    \b
+    Examples:
+      chatrest verify out
+      chatrest verify out --quiet && rsync -a out/ backup/
+      chatrest verify s3://bucket/chat       downloads one file after the other
+    """
+    from ..export import verify as verify_export  # imports aiohttp, which a help text does not need
+
+    with _bar(quiet=quiet) as progress:
+        result = verify_export(out, progress=progress)
+    if as_json:
+        streams.write_json({"export": str(out), **structs.asdict(result), "count": result.count})
+    else:
+        for each in [*result.problems[:PROBLEMS_SHOWN], *result.notes[:PROBLEMS_SHOWN]]:
+            streams.warn(str(each))
+    if not result.ok:
+        raise ChatRestError(_failure_text(out, result))
+    if not quiet and not as_json:
+        streams.write_lines(_summary(result))
+
+
+@contextmanager
+def _bar(*, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Show a progress bar on standard error if that is a terminal; yields its update function, in bytes."""
+    if quiet or not streams.is_terminal("stderr"):
+        yield lambda *_: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress as Bar, TextColumn, TimeRemainingColumn
+
+    columns = [TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()]
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("verifying", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _failure_text(out: str, result: "VerifyResult") -> str:
+    more = result.count - PROBLEMS_SHOWN
+    hidden = f", of which {more:,} are not shown" if more > 0 else ""
+    problems = f"{plural(result.count, 'problem')}{hidden}"
+    return f"{out} is damaged or not complete: {problems}; {result.messages:,} messages are undamaged"
+
+
+def _summary(result: "VerifyResult") -> Iterator[str]:
+    id_range = f", ids {result.first} to {result.last}" if result.first is not None else ""
+    yield f"{result.messages:,} messages{id_range}"
+    end = "" if result.until is None else f" up to id {result.until}"
+    files, checksums = plural(result.files, "file"), plural(result.hashes, "checksum")
+    yield f"{files}, {result.bytes:,} bytes, {checksums}: all correct, and complete{end}"
+
+
+# ── cat ──
+
+
+@click.command(short_help="Print the messages of an export as JSON lines.")
+@click.argument("out")
+@click.option(
+    "--since", type=TimeOption(), metavar="T", help="Sent at T or later: a date, a time, yesterday, 7d …"
+)
+@click.option(
+    "--until", type=TimeOption(end=True), metavar="T", help="Sent at T or earlier; a date is its whole day."
+)
+@click.option(
+    "--source", "sources", metavar="NAME", multiple=True,
+    help="Stored for this source, such as 'user alice' or 'group team'. May be repeated.",
+)  # fmt: skip
+@click.option("--raw", is_flag=True, help="The exact bytes, also of records that are not valid UTF-8.")
+def cat(out: str, since: int | None, until: int | None, sources: tuple[str, ...], raw: bool) -> None:
+    """Print the messages of the export in OUT, one JSON line each, as the service sent them.
+
+    OUT is a folder or the address of an object store. Reads every format, needs no credentials of the
+    service, and changes nothing. A finished export is read as its manifest says; while a run is writing,
+    what is whole on the disk is printed. In a record that is not valid UTF-8, wrong bytes are printed as
+    U+FFFD, so that any JSON reader takes each line; --raw prints the exact bytes. It does not look for
+    damage: `chatrest verify` does.
+
+    Each message is stored once, in the first source that it belongs to: groups, then pairs, then users.
+
+    \b
+    Examples:
+      chatrest cat out | wc -l
+      chatrest cat out --since 2026-11-01 --source 'group team' | jq -r .data.text
+      chatrest cat out --until 2026-10-31 | gzip > older.ndjson.gz
+    """
+    from ..export.reading import read_raw  # imports aiohttp, which a help text does not need
+
+    records = read_raw(out, since=since, until=until, source=sources or None)
+    for data in _printed(records, out, raw=raw):
+        streams.write(data)
+
+
+def _printed(records: Iterator[bytes], out: str, *, raw: bool) -> Iterator[bytes]:
+    """Yield the records as lines, many at once."""
+    while batch := _next_lines(records, out):
+        data = b"".join(b"%b\n" % record for record in batch)
+        yield data if raw else data.decode(errors="replace").encode()
+
+
+def _next_lines(records: Iterator[bytes], out: str) -> list[bytes]:
+    try:
+        return list(islice(records, _LINES))
+    except FileNotFoundError as error:
+        error.add_note(f"'{invocation()} verify {shlex.quote(out)}' says what can safely be done")
+        raise
+
+
+# ── compact ──
+
+
+@click.command(short_help="Merge the small files of an export.")
+@click.argument("out")
+@click.option(
+    "--journal", type=click.Path(path_type=Path), metavar="DIR",
+    help="The local folder of an export in an object store, as for `export`.",
+)  # fmt: skip
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing.")
+def compact(out: str, journal: Path | None, quiet: bool) -> None:
+    """Merge the small files that daily runs leave in OUT, a folder or an object store, into larger ones.
+
+    Only files of the same partition are merged, and messages stay as they are. It needs no credentials of
+    the service. An interrupted merge loses nothing: run the command again. An export merges by itself where a
+    partition has many small files.
+
+    \b
+    Examples:
+      chatrest compact out
+      chatrest compact s3://bucket/chat
+    """
+    from ..export import compact as compact_export  # imports aiohttp, which a help text does not need
+
+    gone = compact_export(out, journal=local_copy(out, journal))
+    if not quiet:
+        text = f"{plural(gone, 'file')} merged into others" if gone else "no small files to merge"
+        streams.write_lines([text])

@@ -1,0 +1,127 @@
+"""`emulator`: a process that serves until a signal or the end of its input stops it."""
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from contextlib import closing
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.commands import PATIENCE, Run, Start, finish
+
+from .conftest import EmulatorThread, error_line, rows
+
+
+def read_environment(started: subprocess.Popen[bytes]) -> dict[str, str]:
+    """Return the variables that the emulator prints; it must print nothing else on standard output."""
+    assert started.stdout is not None
+    words = [shlex.split(line) for line in started.stdout.read().decode().splitlines()]
+    assert all(word == "export" and name.startswith("CHATREST_") for word, name in words)
+    return {name: value for name, _, value in (word.partition("=") for _, word in words)}
+
+
+def status_of(env: dict[str, str]) -> int:
+    address = urlsplit(env["CHATREST_BASE_URL"])
+    with closing(HTTPConnection(address.hostname or "", address.port)) as connection:
+        connection.request("GET", f"{address.path}/users", headers={"apikey": env["CHATREST_API_KEY"]})
+        with connection.getresponse() as reply:
+            reply.read()
+            return reply.status
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_emulator_prints_variables_for_the_command_and_runs_until_a_signal_stops_it(
+    process: Start, command: Run, number: signal.Signals
+) -> None:
+    started = process("emulator", "--users", "3", "--messages", "20")
+    env = read_environment(started)
+    assert len(rows(command("users", **env))) == 3
+    assert len(rows(command("apps", **env))) == 1
+    assert env["CHATREST_EMULATOR_PID"] == str(started.pid)
+    started.send_signal(number)
+    status, _, error = finish(started)
+    assert status == 0
+    assert error.startswith(f"chatrest: emulator at {env['CHATREST_BASE_URL']} with 3 users and 20 messages")
+    assert len(error.splitlines()) == 1
+
+
+def test_the_emulator_takes_an_app_a_limit_and_habits(process: Start, command: Run) -> None:
+    started = process("emulator", "--users", "3", "--messages", "20", "--app-id", "mine", "--limit", "2",
+                      "--habits", "compatible", "--host", "127.0.0.4")  # fmt: skip
+    env = read_environment(started)
+    assert env["CHATREST_APP_ID"] == "mine"
+    assert env["CHATREST_HEADERS"].startswith("authtoken: user-01_")
+    assert urlsplit(env["CHATREST_BASE_URL"]).hostname == "127.0.0.4"
+    assert [status_of(env) for _ in range(3)] == [200, 200, 429]
+    started.send_signal(signal.SIGTERM)
+    assert finish(started)[0] == 0
+
+
+def test_the_emulator_has_bad_weather_where_it_is_asked_for(process: Start) -> None:
+    started = process("emulator", "--users", "3", "--messages", "20", "--weather", "0.6")
+    env = read_environment(started)
+    assert sum(_is_struck(env) for _ in range(20)) >= 5
+    started.send_signal(signal.SIGTERM)
+    assert finish(started)[0] == 0
+
+
+def _is_struck(env: dict[str, str]) -> bool:
+    try:
+        return status_of(env) != 200
+    except (OSError, HTTPException):
+        return True
+
+
+def test_eval_of_an_emulator_in_the_background(tmp_path: Path) -> None:
+    script = """
+        eval "$("$PYTHON" -m chatrest emulator --users 3 --messages 20 &)"
+        "$PYTHON" -m chatrest users --limit 2
+        kill -0 $CHATREST_EMULATOR_PID && kill $CHATREST_EMULATOR_PID
+    """
+    env = {**os.environ, "PYTHON": sys.executable}
+    done = subprocess.run(["sh", "-c", script], env=env, capture_output=True, timeout=PATIENCE)
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) == 2
+
+
+@pytest.mark.parametrize("source", [Path(__file__), Path(os.devnull)])
+def test_until_eof_with_a_file_as_input_is_one_error_line(source: Path) -> None:
+    with source.open("rb") as file:
+        done = subprocess.run(
+            [sys.executable, "-m", "chatrest", "emulator", "--messages", "2", "--until-eof"],
+            stdin=file,
+            capture_output=True,
+            timeout=PATIENCE,
+        )
+    assert done.returncode == 2
+    assert done.stdout == b""
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_emulator_stops_at_the_end_of_its_input_and_keeps_a_database(
+    process: Start, command: Run, tmp_path: Path
+) -> None:
+    args = ("emulator", "--users", "3", "--messages", "20", "--until-eof", "--database", str(tmp_path / "x"))
+    started = process(*args)
+    env = read_environment(started)
+    assert status_of(env) == 200
+    assert command("send", "user-01", "one more", **env).exit_code == 0
+    assert finish(started)[0] == 0  # communicate closes its input
+    assert "with 3 users and 21 messages" in finish(process(*args))[2]
+
+
+def test_a_used_port_and_a_damaged_database_are_one_error_line(
+    command: Run, service: EmulatorThread, tmp_path: Path
+) -> None:
+    used_port = str(service.emulator.port)
+    no_database = tmp_path / "notes.txt"
+    no_database.write_text("not a database at all")
+    for args, status in ((("--port", used_port), 1), (("--database", str(no_database)), 2)):
+        result = command("emulator", "--messages", "1", *args)
+        assert error_line(result, status)
+        assert result.stdout == ""

@@ -1,0 +1,90 @@
+"""Times of the command: absolute, or relative to a clock."""
+
+import json
+import re
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+import pytest
+
+from chatrest.cli.options import TimeOption, parse_time
+from chatrest.errors import RequestInvalidError
+from chatrest.export import manifest
+from tests.commands import Run
+
+from .conftest import EmulatorThread, Proxy, error_line, rows
+
+NOW = datetime(2026, 3, 1, 15, 30, 20, 500_000, UTC).timestamp()
+DAY = 86_400
+MIDNIGHT = int(datetime(2026, 3, 1, tzinfo=UTC).timestamp())
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ("today", MIDNIGHT, MIDNIGHT + DAY - 1),
+        ("yesterday", MIDNIGHT - DAY, MIDNIGHT - 1),
+        ("Yesterday", MIDNIGHT - DAY, MIDNIGHT - 1),
+        ("7d", int(NOW) - 7 * DAY, int(NOW) - 7 * DAY),
+        ("90s", int(NOW) - 90, int(NOW) - 90),
+        ("2026-02-28", MIDNIGHT - DAY, MIDNIGHT - 1),
+        ("2026-02-28T00:00", MIDNIGHT - DAY, MIDNIGHT - DAY),
+        ("1767225600", 1767225600, 1767225600),
+    ],
+)
+def test_a_time(text: str, start: int, end: int) -> None:
+    assert TimeOption(now=lambda: NOW).convert(text, None, None) == start
+    assert TimeOption(end=True, now=lambda: NOW).convert(text, None, None) == end
+
+
+def test_a_relative_time_has_the_unit_that_is_asked_for() -> None:
+    assert parse_time("t", "12h", per_second=1000, now=lambda: NOW) == (int(NOW) - DAY // 2) * 1000
+    assert parse_time("t", "today", per_second=1000, end=True, now=lambda: NOW) == (MIDNIGHT + DAY) * 1000 - 1
+
+
+@pytest.mark.parametrize("text", ["tomorrow", "0d", "7 d", "-7d", "7y", "999999999w", "99999d", ""])
+def test_what_is_no_time_is_refused(text: str) -> None:
+    words = rf"{re.escape(repr(text))}: allowed is a date such as .*, today, yesterday, or an age such as 7d$"
+    with pytest.raises(click.BadParameter, match=rf"^{words}"):
+        TimeOption(now=lambda: NOW).convert(text, None, None)
+    with pytest.raises(RequestInvalidError, match=rf"^t = {words}"):
+        parse_time("t", text, now=lambda: NOW)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["messages", "user-01", "--from-timestamp", "7d"],
+        ["call", "messages.list_user", "uid=user-01", "from_timestamp=7d"],
+    ],
+    ids=["filter", "call"],
+)
+def test_filters_and_parameters_take_relative_times(
+    service: EmulatorThread, command: Run, monkeypatch: pytest.MonkeyPatch, args: list[str]
+) -> None:
+    paths: list[str] = []
+
+    def answer(_: int, path: str) -> tuple[int, bytes]:
+        paths.append(path)
+        return 200, b'{"data": []}'
+
+    with Proxy(service.emulator.port, answer) as url:
+        before = int(time.time())
+        assert command(*args, CHATREST_BASE_URL=url).exit_code == 0
+    sent = int(paths[0].partition("fromTimestamp=")[2].partition("&")[0])
+    # A window is asked for from one second earlier, and filtered here.
+    assert before - 7 * DAY - 1 <= sent <= int(time.time()) - 7 * DAY
+
+
+def test_an_export_keeps_the_moment(command: Run, out: Path) -> None:
+    before = int(time.time())
+    assert command("export", str(out), "--user", "user-01", "--since", "3650d", "--quiet").exit_code == 0
+    since = json.loads(bytes(manifest.read(out / manifest.NAME).plan))["since"]
+    assert before - 3650 * DAY <= since <= int(time.time()) - 3650 * DAY
+    assert command("export", str(out), "--quiet").exit_code == 0
+    older = [row["sentAt"] for row in rows(command("cat", str(out), "--until", "yesterday"))]
+    assert older
+    assert max(older) < before // DAY * DAY
+    assert "--since" in error_line(command("cat", str(out), "--since", "tomorrow"), 2)

@@ -1,0 +1,291 @@
+"""`verify`, `cat` and `compact`: an export in a folder or in an object store, checked, printed and merged."""
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from chatrest.cli import streams
+from chatrest.cli.root import root
+from chatrest.cli.stored_export import PROBLEMS_SHOWN
+from chatrest.export import Plan, export
+from chatrest.export.journal import NAME as JOURNAL
+from chatrest.export.manifest import NAME as MANIFEST, encode, read
+from tests.commands import Run, all_ids, summary_of
+from tests.exporting import served
+from tests.stored import START, StoredExport, record
+
+from .conftest import EmulatorThread, error_line
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """The folder of a small export."""
+
+    async def make() -> None:
+        async with served(60) as service:
+            await export(service.session, tmp_path / "out", Plan())
+
+    asyncio.run(make())
+    return tmp_path / "out"
+
+
+def run_verify(*args: object) -> Result:
+    return CliRunner().invoke(root, ["verify", *map(str, args)])
+
+
+def error_lines(result: Result) -> list[str]:
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    lines = result.stderr.splitlines()
+    assert all(line.startswith("chatrest: ") for line in lines)
+    return [line.removeprefix("chatrest: ") for line in lines]
+
+
+def test_a_correct_export(out: Path) -> None:
+    result = run_verify(out)
+    assert (result.exit_code, result.stderr) == (0, "")
+    first, second = result.stdout.splitlines()
+    assert first == "60 messages, ids 1 to 60"
+    assert second.startswith("4 files, ")
+    assert second.endswith(" checksums: all correct, and complete up to id 60")
+
+
+def test_the_result_as_json_is_one_object_for_success_and_failure(out: Path) -> None:
+    result = run_verify(out, "--json")
+    members = json.loads(result.stdout)
+    assert (result.exit_code, members["ok"], members["count"], members["problems"]) == (0, True, 0, [])
+    (out / MANIFEST).unlink()
+    result = run_verify(out, "--json")
+    members = json.loads(result.stdout)
+    assert (result.exit_code, members["ok"], members["count"]) == (1, False, 1)
+    [problem] = members["problems"]
+    assert (problem["kind"], problem["place"], problem["text"]) == ("manifest", MANIFEST, "it is not there")
+    assert "it writes a new one" in problem["remedy"]
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_quiet_prints_only_problems(out: Path) -> None:
+    for option in ("--quiet", "-q"):
+        result = run_verify(out, option)
+        assert (result.exit_code, result.output) == (0, "")
+    (out / MANIFEST).unlink()
+    assert len(error_lines(run_verify(out, "--quiet"))) == 2
+
+
+def test_a_note_is_printed_and_is_no_failure(out: Path) -> None:
+    (out / JOURNAL).unlink()
+    result = run_verify(out)
+    assert result.exit_code == 0
+    assert result.stderr.startswith(f"chatrest: {JOURNAL}: it is not there")
+    assert len(result.stdout.splitlines()) == 2
+
+
+def test_each_problem_is_one_line_and_the_last_line_is_a_summary(out: Path) -> None:
+    name = "messages/source=user-ann/messages.ndjson"
+    (out / name).unlink()
+    (out / "more.ndjson").write_bytes(b"x\n")
+    missing_file, unknown, summary = error_lines(run_verify(out))
+    assert missing_file.startswith(f"{name}: it is not there: ")
+    assert f"run `chatrest export {out}` again" in missing_file
+    assert unknown.startswith("more.ndjson: ")
+    assert summary.startswith(f"{out} is damaged or not complete: 2 problems; ")
+
+
+def test_one_problem_is_in_the_singular(out: Path) -> None:
+    (out / "more.ndjson").write_bytes(b"x\n")
+    assert error_lines(run_verify(out))[-1].endswith(
+        "is damaged or not complete: 1 problem; 60 messages are undamaged"
+    )
+
+
+def test_many_problems_are_counted(out: Path) -> None:
+    for number in range(PROBLEMS_SHOWN + 5):
+        (out / f"more-{number:02}.ndjson").write_bytes(b"x\n")
+    lines = error_lines(run_verify(out))
+    assert len(lines) == PROBLEMS_SHOWN + 1
+    assert f"{PROBLEMS_SHOWN + 5} problems, of which 5 are not shown" in lines[-1]
+
+
+@pytest.mark.parametrize("name", [JOURNAL, MANIFEST])
+@pytest.mark.parametrize("content", [b"", b"x" * 5000, b"SQLite format 3\x00" + b"x" * 5000, b'{"files": 5}'])
+def test_a_damaged_journal_or_manifest_is_a_line(out: Path, name: str, content: bytes) -> None:
+    (out / name).write_bytes(content)
+    problem, summary = error_lines(run_verify(out))
+    assert problem.startswith(f"{name}: ")
+    assert "restore" in problem
+    assert "1 problem" in summary
+
+
+def test_an_export_of_version_1_is_wrong_usage(out: Path) -> None:
+    manifest = read(out / MANIFEST)
+    manifest.version = 1
+    (out / MANIFEST).write_bytes(encode(manifest))
+    assert "into another folder" in error_line(run_verify(out), 2)
+
+
+def test_an_incomplete_export_is_a_failure(tmp_path: Path) -> None:
+    async def make() -> None:
+        async with served(20) as service:
+            await export(service.session, tmp_path, Plan(users=["ann", "nobody"]))
+
+    asyncio.run(make())
+    lines = error_lines(run_verify(tmp_path))
+    assert any("the export is not complete: user nobody" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "lacks"), [("verify", " and no journal"), ("cat", " and no journal"), ("compact", "")]
+)
+def test_what_is_no_export_is_wrong_usage(command: Run, tmp_path: Path, name: str, lacks: str) -> None:
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path, tmp_path / "nowhere", tmp_path / "file"):
+        line = error_line(command(name, str(path)), 2)
+        assert f"is not an export: it has no manifest.json{lacks}" in line
+    assert "the scheme 'https' is unknown" in error_line(command(name, "https://bucket/chat"), 2)
+    assert "Missing argument 'OUT'" in error_line(command(name), 2)
+
+
+def test_control_characters_in_file_names_are_escaped(out: Path) -> None:
+    (out / "\x1b[2J\n.ndjson").write_bytes(b"x")
+    first, _ = error_lines(run_verify(out))
+    assert first.startswith("\\x1b[2J .ndjson: ")
+
+
+def test_a_progress_bar_on_a_terminal(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "is_terminal", lambda name: True)
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    result = run_verify(out)
+    assert result.exit_code == 0
+    assert "verifying" in result.stderr
+    assert "verifying" not in result.stdout
+    assert "verifying" not in run_verify(out, "--quiet").output
+
+
+def test_ctrl_c_ends_the_check(out: Path) -> None:
+    code = (
+        "import sys, time\n"
+        "from chatrest.cli import main\n"
+        "from chatrest.export.verify import file_check\n"
+        "file_check.block_batch = lambda *_: (print('begun', flush=True), time.sleep(60))\n"
+        "main()"
+    )
+    command = [sys.executable, "-c", code, "verify", str(out)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert running.stdout.readline() == b"begun\n"
+        running.send_signal(signal.SIGINT)
+        assert running.wait(20) == 130
+        assert running.stderr.read() == b"chatrest: interrupted\n"
+
+
+pytestmark = pytest.mark.usefixtures("called")
+
+RECORDS = [record(number) for number in range(1, 11)]
+ODD = b'{"id":"11","data":{"text":"\xff"},"sentAt":1600000000}'
+
+
+@pytest.fixture(params=["ndjson", "parquet", "sqlite"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return stored(tmp_path / "out", request.param)
+
+
+def stored(path: Path, format: Any, count: int = 10) -> Path:
+    with StoredExport(path, Plan(users=["ann"], groups=["den"], format=format)) as export:
+        export.commit({"user ann": map(record, range(1, count + 1)), "group den": [ODD]})
+        export.finish()
+    return path
+
+
+def cat(*args: object) -> Result:
+    return CliRunner().invoke(root, ["cat", *map(str, args)])
+
+
+def test_every_message_is_a_line_as_it_was_served(folder: Path) -> None:
+    result = cat(folder, "--source", "user ann")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout_bytes.splitlines() == RECORDS
+
+
+def test_what_is_not_utf_8_can_be_read_as_json_or_exactly(folder: Path) -> None:
+    [line] = cat(folder, "--source", "group den").stdout_bytes.splitlines()
+    assert json.loads(line)["data"]["text"] == "\ufffd"
+    assert cat(folder, "--source", "group den", "--raw").stdout_bytes == ODD + b"\n"
+
+
+def test_times_and_sources_choose(folder: Path) -> None:
+    since, until = START + 3 * 3600, START + 5 * 3600
+    lines = cat(folder, "--since", since, "--until", until, "--source", "user ann").stdout_bytes.splitlines()
+    assert lines == RECORDS[2:5]
+    lines = cat(folder, "--since", "2020-09-14", "--source", "user ann", "--source", "group den").stdout_bytes
+    assert all(json.loads(line)["sentAt"] >= 1_600_041_600 for line in lines.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--source", "ann"], "source = 'ann': allowed are sources of the export, such as 'user ann'"),
+        (["--since", "20260101"], "'--since': '20260101': it may be a date"),
+    ],
+)
+def test_wrong_usage_is_one_line_with_status_2(tmp_path: Path, args: list[str], words: str) -> None:
+    assert words in error_line(cat(stored(tmp_path, "ndjson"), *args), 2)
+
+
+def test_a_file_that_is_missing_is_one_line_that_names_verify(tmp_path: Path) -> None:
+    folder = stored(tmp_path, "ndjson")
+    next(folder.glob("messages/**/*.ndjson")).unlink()
+    line = error_line(cat(folder), 1)
+    assert "No such file or directory; " in line
+    assert f"verify {folder}' says what can safely be done" in line
+
+
+def test_a_reader_that_leaves_ends_it_without_a_word(tmp_path: Path) -> None:
+    folder = stored(tmp_path, "ndjson", count=5_000)
+    command = [sys.executable, "-m", "chatrest", "cat", folder]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert json.loads(process.stdout.readline())["id"]
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(30) == 0
+
+
+def test_an_export_in_a_store_is_made_read_checked_and_merged(
+    service: EmulatorThread, command: Run, tmp_path: Path
+) -> None:
+    address, state = f"file://{tmp_path}/store", {"XDG_STATE_HOME": str(tmp_path / "state")}
+    first = command("export", address, "--partition", "none", **state)
+    [root] = (tmp_path / "state" / "chatrest").iterdir()
+    assert first.stderr.splitlines()[0] == f"chatrest: the local copy of {address} is in {root}"
+    assert summary_of(first)["export"] == f"{address}, ndjson, complete"
+    again = command("export", address, "--journal", str(tmp_path / "a"), "--quiet", "--json")
+    assert (again.exit_code, again.stderr) == (0, "")
+    summary = json.loads(again.stdout)
+    assert (summary["export"], summary["complete"], summary["warnings"]) == (address, True, [])
+    lines = command("cat", address).stdout.splitlines()
+    assert sorted(int(json.loads(line)["id"]) for line in lines) == all_ids(service)
+    assert command("verify", address).stdout.startswith(f"{len(lines):,} messages, ids")
+    assert command("compact", address, **state).stdout == "no small files to merge\n"
+    estimate = json.loads(command("export", address, "--dry-run", "--json").stdout)
+    assert (estimate["export"], estimate["written"]) == (address, 0)
+
+
+def test_without_the_extra_one_sentence_says_what_to_install(
+    command: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    for args in (["export", "--journal", str(tmp_path / "a")], ["verify"], ["cat"], ["compact"]):
+        line = error_line(command(args[0], "s3://bucket/chat", *args[1:], XDG_STATE_HOME=str(tmp_path)), 2)
+        assert line == "an object store needs the extra 'cloud': pip install 'chatrest-client[cloud]'"
+    assert list(tmp_path.iterdir()) == []
