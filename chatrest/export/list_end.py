@@ -18,7 +18,7 @@ from msgspec import Struct, structs
 from ..core.endpoint import Pairs
 from ..core.rows import UNKNOWN, Row
 from ..errors import ApiError, BadRequestError, ChatRestError, ServerError
-from ..queries.messages import MessageQuery
+from ..parameters.messages import MessageQuery
 from ..resources.messages import Messages
 from ..times import timestamp_words
 from ..walks.page_source import Page

@@ -33,7 +33,7 @@ from ..core.intervals import LAST
 from ..core.order import Affix
 from ..core.rows import UNKNOWN, Row
 from ..errors import BadRequestError, CursorError
-from ..queries.messages import MessageQuery
+from ..parameters.messages import MessageQuery
 from ..resources.messages import Messages
 from ..walks.page_source import Page
 from ..walks.piece_queue import PieceQueue, cut

@@ -30,7 +30,7 @@ from typing import Final, final
 from ..core.intervals import LAST, Gap, gaps
 from ..core.rows import AsRows, Row
 from ..errors import ApiError, AuthenticationError, CursorError, ServerError
-from ..queries.messages import MessageQuery
+from ..parameters.messages import MessageQuery
 from ..resources.messages import Messages
 from ..session import AsyncSession
 from ..walks.piece_queue import Piece

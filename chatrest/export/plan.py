@@ -15,7 +15,7 @@ from ..core.arguments import check
 from ..core.encode import filter_values
 from ..core.endpoint import check_acting_user, segment
 from ..errors import RequestInvalidError
-from ..queries.messages import MessageQuery
+from ..parameters.messages import MessageQuery
 from ..secrets import shown
 from ..times import Time as AnyTime, parse_timestamp, timestamp_words
 from .ownership import Source, pair_of

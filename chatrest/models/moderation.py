@@ -6,10 +6,9 @@ from typing import ClassVar, final
 
 from msgspec import UNSET, field
 
-from .decoding import nested_message
-from .message import NestedMessage
+from .messages import NestedMessage
 from .record import Maybe, Record
-from .views import views
+from .views import nested_message, views
 
 
 @final

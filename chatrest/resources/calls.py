@@ -5,8 +5,8 @@ from typing import Final, final
 from ..core.decode import many, one
 from ..core.endpoint import Endpoint
 from ..core.paging import BY_PAGE
-from ..models.call_record import CallRecord, Transcription
-from ..queries.calls import CallQuery, TranscriptionQuery
+from ..models.calls import CallRecord, Transcription
+from ..parameters.calls import CallQuery, TranscriptionQuery
 from ..walk import Walk
 from .collection import Collection, Start
 

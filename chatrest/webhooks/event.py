@@ -5,7 +5,7 @@ from typing import Any, TypeAlias, final
 from msgspec import UNSET, field
 
 from ..errors import ReplyUnreadableError
-from ..models.message import Message
+from ..models.messages import Message
 from ..models.raw_json import read_value
 from ..models.record import Json, Maybe, Record
 from .payloads import (

@@ -13,7 +13,7 @@ from msgspec import UNSET, structs
 from ..core.decode import parse as parse_record
 from ..core.lenient import CoercionError, TooDeep, coerced, elements, members, read_record, shape, type_name
 from ..errors import ReplyUnreadableError, RequestInvalidError
-from ..models.message import Message, UnknownMessage
+from ..models.messages import Message, UnknownMessage
 from ..models.raw_json import bytes_of
 from ..models.record import Json, Record
 from ..secrets import guarded

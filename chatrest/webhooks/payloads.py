@@ -8,12 +8,11 @@ from typing import Any, ClassVar, TypeAlias, final
 
 from msgspec import UNSET, UnsetType, field
 
-from ..models.conversation import Conversation
-from ..models.group import Group
-from ..models.message import Message
-from ..models.reaction import Reaction
+from ..models.conversations import Conversation
+from ..models.groups import Group
+from ..models.messages import Message, Reaction
 from ..models.record import Json, Maybe, Record
-from ..models.user import User, UserFields
+from ..models.users import User, UserFields
 
 
 @final

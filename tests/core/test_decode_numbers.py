@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from chatrest.core.decode import many, one
 from chatrest.core.rows import rows
-from chatrest.models.message import MediaMessage, Message, UnknownMessage
+from chatrest.models.messages import MediaMessage, Message, UnknownMessage
 from tests.core.documented import CALL_MESSAGE, GOOD, KINDS, MEDIA, PAGE, TEXT, body, few_examples
 
 

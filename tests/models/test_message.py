@@ -9,7 +9,7 @@ from msgspec import UNSET, structs
 
 from chatrest.core.decode import parse
 from chatrest.errors import ReplyUnreadableError
-from chatrest.models.message import (
+from chatrest.models.messages import (
     BY_CATEGORY,
     MEDIA_TYPES,
     ActionMessage,

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from chatrest.models.agent import Agent
-from chatrest.queries.agent_knowledge import NewKnowledgeText, NewUpload, PageToScrape, WebsiteToScrape
-from chatrest.queries.agents import NewAgent
-from chatrest.queries.external_agents import NewExternalAgent
+from chatrest.models.agents import Agent
+from chatrest.parameters.agent_knowledge import NewKnowledgeText, NewUpload, PageToScrape, WebsiteToScrape
+from chatrest.parameters.agents import NewAgent, NewExternalAgent
 from chatrest.resources.agents import Agents
 from tests.sending import Sender
 

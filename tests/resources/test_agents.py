@@ -7,8 +7,8 @@ import pytest
 from chatrest.core.encode import query_pairs
 from chatrest.core.wire import json_body
 from chatrest.errors import RequestInvalidError
-from chatrest.models.outcome import Ack
-from chatrest.queries.agent_knowledge import (
+from chatrest.models.outcomes import Ack
+from chatrest.parameters.agent_knowledge import (
     DiscoveredUrlQuery,
     KnowledgeQuery,
     KnowledgeTextChanges,
@@ -18,7 +18,7 @@ from chatrest.queries.agent_knowledge import (
     SourcePageQuery,
     WebsiteToScrape,
 )
-from chatrest.queries.agent_tools import (
+from chatrest.parameters.agent_tools import (
     ApiToolChanges,
     FrontendActionChanges,
     McpServerChanges,
@@ -26,24 +26,24 @@ from chatrest.queries.agent_tools import (
     NewFrontendAction,
     NewMcpServer,
     NewToolParameter,
+    NewVariable,
+    VariableChanges,
+    VariableQuery,
 )
-from chatrest.queries.agent_variables import NewVariable, VariableChanges, VariableQuery
-from chatrest.queries.agents import (
+from chatrest.parameters.agents import (
     AgentChanges,
     AgentHeaders,
     AgentQuery,
     EnabledActions,
     EnabledItemsQuery,
-    IntegrationQuery,
-    NewAgent,
-    ToolQuery,
-    ToolSearchQuery,
-)
-from chatrest.queries.external_agents import (
     ExternalAgentChanges,
     ExternalToolChanges,
+    IntegrationQuery,
+    NewAgent,
     NewExternalAgent,
     NewExternalTool,
+    ToolQuery,
+    ToolSearchQuery,
 )
 from chatrest.resources import OPERATIONS
 from chatrest.resources.agents import Agents

@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession, MessageQuery, NewUser
-from chatrest.resources import COLLECTIONS, OPERATIONS
-from chatrest.resources.auth_tokens import AuthTokens
-from chatrest.resources.lazy import collection_class
+from chatrest.resources import COLLECTIONS, OPERATIONS, collection_class
 from chatrest.resources.messages import Messages
-from chatrest.resources.users import Users
+from chatrest.resources.users import AuthTokens, Users
 from tests.sending import Sender
 
 AFIX = "Messages.list_user() has no argument 'afix' (did you mean 'affix'?): query=MessageQuery(…) has it"

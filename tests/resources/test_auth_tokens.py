@@ -6,7 +6,7 @@ import pytest
 
 from chatrest.core.wire import json_body
 from chatrest.errors import RequestInvalidError
-from chatrest.resources.auth_tokens import CREATE, AuthTokens
+from chatrest.resources.users import AUTH_TOKENS_CREATE, AuthTokens
 from tests.sending import Sender
 
 REPLY = b'{"data":{"uid":"bob","authToken":"t0ken","createdAt":1}}'
@@ -22,7 +22,11 @@ async def test_a_token_is_asked_for_and_handed_on(force: Any, body: bytes) -> No
     assert (token.uid, token.auth_token) == ("bob", "t0ken")
     assert "t0ken" not in repr(token)
     call = sender.call
-    assert (call.endpoint, call.path, call.acting_user) == (CREATE, "/users/b%2Fob/auth_tokens", None)
+    assert (call.endpoint, call.path, call.acting_user) == (
+        AUTH_TOKENS_CREATE,
+        "/users/b%2Fob/auth_tokens",
+        None,
+    )
     assert json_body(call.body) == body
 
 

@@ -13,8 +13,8 @@ from chatrest.core.decode import ACK, JSON, many
 from chatrest.core.endpoint import Acting, Endpoint
 from chatrest.core.paging import BY_ID
 from chatrest.errors import RequestInvalidError
-from chatrest.models.message import Message
-from chatrest.queries.checked import Body, Filter, Size, Text
+from chatrest.models.messages import Message
+from chatrest.parameters.checked import Body, Filter, Size, Text
 from chatrest.resources import OPERATIONS
 from chatrest.resources.collection import Collection, Start
 from chatrest.walk import Walk

@@ -6,10 +6,10 @@ import pytest
 
 from chatrest.core.decode import parse
 from chatrest.errors import CursorError, RequestInvalidError
-from chatrest.models.conversation import Conversation
-from chatrest.models.message import Message
-from chatrest.models.outcome import Ack
-from chatrest.queries.conversations import ConversationPin, ConversationQuery
+from chatrest.models.conversations import Conversation
+from chatrest.models.messages import Message
+from chatrest.models.outcomes import Ack
+from chatrest.parameters.conversations import ConversationPin, ConversationQuery
 from chatrest.resources.conversations import Conversations
 from tests.cases import loop_over
 from tests.resources.operation_calls import MESSAGE, Operation, Sent, answering, sent

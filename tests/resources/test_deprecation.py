@@ -8,7 +8,7 @@ import pytest
 from chatrest.core.decode import ACK, many
 from chatrest.core.endpoint import Endpoint
 from chatrest.core.paging import BY_PAGE
-from chatrest.models.user import User
+from chatrest.models.users import User
 from chatrest.resources.collection import Collection
 from tests.sending import Sender
 

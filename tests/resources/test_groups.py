@@ -7,7 +7,7 @@ import pytest
 
 from chatrest.core.endpoint import Call
 from chatrest.errors import CursorError
-from chatrest.queries.groups import GroupQuery
+from chatrest.parameters.groups import GroupQuery
 from chatrest.resources.groups import Groups
 from tests.sending import Sender
 

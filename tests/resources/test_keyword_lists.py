@@ -10,8 +10,8 @@ import pytest
 from chatrest import AsyncSession, File, NotFoundError
 from chatrest.core.multipart import form
 from chatrest.emulator import Emulator
-from chatrest.models.outcome import Ack
-from chatrest.queries.moderation import NewKeywordList, NewModeratedMessage, NewRule, RuleCondition
+from chatrest.models.outcomes import Ack
+from chatrest.parameters.moderation import NewKeywordList, NewModeratedMessage, NewRule, RuleCondition
 from chatrest.resources.moderation import Moderation
 from tests.sending import Sender
 

@@ -6,11 +6,11 @@ import pytest
 
 from chatrest.core.wire import json_body
 from chatrest.errors import ReplyUnreadableError, RequestInvalidError
-from chatrest.models.member import MemberScope
-from chatrest.models.outcome import Ack
-from chatrest.queries.members import MemberQuery, NewMembers
-from chatrest.queries.users import UserQuery
-from chatrest.resources.members import CHANGE_SCOPE, Members
+from chatrest.models.groups import MemberScope
+from chatrest.models.outcomes import Ack
+from chatrest.parameters.groups import MemberQuery, NewMembers
+from chatrest.parameters.users import UserQuery
+from chatrest.resources.groups import MEMBERS_CHANGE_SCOPE, Members
 from tests.cases import loop_over
 from tests.sending import Sender
 
@@ -63,7 +63,7 @@ async def test_a_change_of_scope_gives_the_scope_as_it_is_now(user: str | None) 
 async def test_a_change_of_scope_that_is_only_acknowledged_gives_the_scope_that_was_asked_for() -> None:
     sender = Sender(b'{"data":{"group":{"guid":"g","name":"G"},"success":{"bob":{"success":true}}}}')
     assert await Members(sender).change_scope("g", "bob", "admin") == MemberScope("g", "bob", "admin")
-    assert CHANGE_SCOPE.reply.record_bytes(b'{"data":{"success":{"bob":{"success":true}}}}') == (
+    assert MEMBERS_CHANGE_SCOPE.reply.record_bytes(b'{"data":{"success":{"bob":{"success":true}}}}') == (
         b'{"success":{"bob":{"success":true}}}'
     )
     refused = Sender(b'{"data":{"group":{"guid":"g"},"success":{"bob":{"success":false}}}}')

@@ -6,10 +6,16 @@ import pytest
 
 from chatrest.core.decode import parse
 from chatrest.errors import ApiError, CursorError, ReplyUnreadableError, RequestInvalidError
-from chatrest.models.message import Message, TextMessage
-from chatrest.models.outcome import Ack
-from chatrest.queries.messages import MessageChanges, MessageQuery, ThreadQuery
-from chatrest.queries.new_messages import NewBotMessage, NewMessage, NewThreadMessage
+from chatrest.models.messages import Message, TextMessage
+from chatrest.models.outcomes import Ack
+from chatrest.parameters.messages import (
+    MessageChanges,
+    MessageQuery,
+    NewBotMessage,
+    NewMessage,
+    NewThreadMessage,
+    ThreadQuery,
+)
 from chatrest.resources.messages import Messages
 from tests.cases import loop_over
 from tests.resources.operation_calls import MESSAGE, Operation, Sent, answering, sent

@@ -6,9 +6,9 @@ import pytest
 
 from chatrest.core.wire import json_body
 from chatrest.errors import CursorError, RequestInvalidError
-from chatrest.models.message import TextMessage
-from chatrest.models.outcome import Ack
-from chatrest.queries.moderation import ModerationQuery, NewFlag, NewModeratedMessage, NewReason, NewRule
+from chatrest.models.messages import TextMessage
+from chatrest.models.outcomes import Ack
+from chatrest.parameters.moderation import ModerationQuery, NewFlag, NewModeratedMessage, NewReason, NewRule
 from chatrest.resources.moderation import Moderation
 from tests.cases import loop_over
 from tests.sending import Sender

@@ -6,9 +6,12 @@ import pytest
 
 from chatrest.core.wire import json_body
 from chatrest.errors import CursorError, RequestInvalidError
-from chatrest.models.outcome import Ack
-from chatrest.queries.notification_providers import (
+from chatrest.models.outcomes import Ack
+from chatrest.parameters.notifications import (
     ApnsProvider,
+    ContactDetailsChanges,
+    ConversationsToMute,
+    ConversationsToUnmute,
     CustomEmailProviderChanges,
     CustomPushProviderChanges,
     CustomSmsProviderChanges,
@@ -16,19 +19,14 @@ from chatrest.queries.notification_providers import (
     NewCustomEmailProvider,
     NewCustomPushProvider,
     NewCustomSmsProvider,
+    NewPushToken,
     NewSendgridProvider,
     NewTwilioProvider,
-    SendgridProviderChanges,
-    TwilioProviderChanges,
-)
-from chatrest.queries.notifications import (
-    ContactDetailsChanges,
-    ConversationsToMute,
-    ConversationsToUnmute,
-    NewPushToken,
     NotificationLogQuery,
     PreferencesChanges,
+    SendgridProviderChanges,
     SettingsChanges,
+    TwilioProviderChanges,
 )
 from chatrest.resources import OPERATIONS
 from chatrest.resources.notifications import Notifications

@@ -9,18 +9,15 @@ from msgspec import UNSET
 
 from chatrest.core.wire import json_body
 from chatrest.errors import ReplyUnreadableError, RequestInvalidError
-from chatrest.models.outcome import Ack
-from chatrest.queries.api_keys import ApiKeyChanges, ApiKeyQuery, NewApiKey
-from chatrest.queries.auth_tokens import TokenChanges
-from chatrest.queries.friends import FriendQuery
-from chatrest.queries.groups import GroupChanges, GroupQuery, NewGroup
-from chatrest.queries.members import NewMembers
-from chatrest.queries.pages import PageQuery
-from chatrest.queries.roles import NewRole, NewRoleSettings, RoleChanges
-from chatrest.queries.users import NewUser, UserChanges, UserQuery
-from chatrest.resources import OPERATIONS
-from chatrest.resources.api_keys import ApiKeys
-from chatrest.resources.lazy import collection_class
+from chatrest.models.outcomes import Ack
+from chatrest.parameters.apps import ApiKeyChanges, ApiKeyQuery, NewApiKey
+from chatrest.parameters.checked import PageQuery
+from chatrest.parameters.groups import GroupChanges, GroupQuery, NewGroup, NewMembers
+from chatrest.parameters.relations import FriendQuery
+from chatrest.parameters.roles import NewRole, NewRoleSettings, RoleChanges
+from chatrest.parameters.users import NewUser, TokenChanges, UserChanges, UserQuery
+from chatrest.resources import OPERATIONS, collection_class
+from chatrest.resources.apps import ApiKeys
 from tests.cases import loop_over
 from tests.sending import Sender
 

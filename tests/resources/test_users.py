@@ -9,9 +9,9 @@ from chatrest.core.endpoint import Call
 from chatrest.core.paging import PageSizes
 from chatrest.errors import CursorError, RequestInvalidError
 from chatrest.models.meta import Meta, Pagination
-from chatrest.models.user import User
-from chatrest.queries.messages import MessageQuery
-from chatrest.queries.users import UserQuery
+from chatrest.models.users import User
+from chatrest.parameters.messages import MessageQuery
+from chatrest.parameters.users import UserQuery
 from chatrest.resources.users import Users
 
 

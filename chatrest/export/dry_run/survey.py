@@ -22,7 +22,7 @@ from ...core.intervals import LAST, Gap, gaps
 from ...core.paging import LARGEST_PAGE
 from ...core.rows import AsRows, Row
 from ...errors import AuthenticationError, ChatRestError
-from ...queries.messages import MessageQuery
+from ...parameters.messages import MessageQuery
 from ...resources.messages import Messages
 from ...session import AsyncSession
 from ...walk import Page, Walk
