@@ -12,7 +12,7 @@ from .record import Json, Maybe, Record
 
 
 @final
-class ToolParameter(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class ToolParameter(Record):
     """A parameter of a tool, which an agent fills in."""
 
     key: Maybe[str] = UNSET
@@ -22,7 +22,7 @@ class ToolParameter(Record, frozen=True, gc=False, rename="camel", omit_defaults
 
 
 @final
-class ToolDefinition(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class ToolDefinition(Record):
     """A tool as a model is told of it; `parameters` is a JSON schema."""
 
     name: Maybe[str] = UNSET
@@ -30,7 +30,7 @@ class ToolDefinition(Record, frozen=True, gc=False, rename="camel", omit_default
     parameters: Maybe[Json] = UNSET
 
 
-class StoredRecord(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class StoredRecord(Record):
     """A record with the id of the service's database."""
 
     id: Maybe[str] = field(default=UNSET, name="_id")
@@ -43,7 +43,7 @@ class StoredRecord(Record, frozen=True, gc=False, rename="camel", omit_defaults=
 
 
 @final
-class ApiTool(StoredRecord, frozen=True, gc=False, rename="camel", omit_defaults=True, kw_only=True):
+class ApiTool(StoredRecord, kw_only=True):
     """A request that an agent may make. `headers` and `body_template` are JSON texts.
 
     `headers` may hold credentials: the attribute shows them, a repr does not.
@@ -70,7 +70,7 @@ class ApiTool(StoredRecord, frozen=True, gc=False, rename="camel", omit_defaults
 
 
 @final
-class FrontendAction(StoredRecord, frozen=True, gc=False, rename="camel", omit_defaults=True, kw_only=True):
+class FrontendAction(StoredRecord, kw_only=True):
     """A function of the client's page that an agent may call. Its path takes `id`."""
 
     fill_missing: ClassVar[bool] = False
@@ -87,7 +87,7 @@ class FrontendAction(StoredRecord, frozen=True, gc=False, rename="camel", omit_d
 
 
 @final
-class McpServer(StoredRecord, frozen=True, gc=False, rename="camel", omit_defaults=True, kw_only=True):
+class McpServer(StoredRecord, kw_only=True):
     """A server whose tools an agent may use."""
 
     fill_missing: ClassVar[bool] = False
@@ -106,7 +106,7 @@ class McpServer(StoredRecord, frozen=True, gc=False, rename="camel", omit_defaul
 
 
 @final
-class Variable(StoredRecord, frozen=True, gc=False, rename="camel", omit_defaults=True, kw_only=True):
+class Variable(StoredRecord, kw_only=True):
     """A value that instructions and tools refer to by its name: from a message, from a user, or constant.
 
     `constant_value` may be a credential: the attribute shows it, a repr does not.
@@ -128,7 +128,7 @@ class Variable(StoredRecord, frozen=True, gc=False, rename="camel", omit_default
 
 
 @final
-class AgentName(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class AgentName(Record):
     """An agent that uses a variable."""
 
     uid: Maybe[str] = UNSET
@@ -136,7 +136,7 @@ class AgentName(Record, frozen=True, gc=False, rename="camel", omit_defaults=Tru
 
 
 @final
-class VariableUsage(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class VariableUsage(Record):
     """A variable, predefined or custom, and who uses it."""
 
     fill_missing: ClassVar[bool] = False

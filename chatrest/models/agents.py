@@ -12,7 +12,7 @@ from .record import Json, Maybe, Record
 
 
 @final
-class Agent(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class Agent(Record):
     """An agent: `tools`, `api_tools` and `mcp_servers` are slugs, `frontend_actions` function names.
 
     `files`, `websites` and `other_kb_integrations` are what it knows, `rag_version` is v1 or v2.
@@ -46,14 +46,14 @@ class Agent(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
 
 
 @final
-class CreatedAgent(Record, frozen=True, gc=False, rename="camel"):
+class CreatedAgent(Record):
     """The reply of a creation: the agent in a member of its own."""
 
     agent: Agent
 
 
 @final
-class AvailableModel(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class AvailableModel(Record):
     """A model that agents may use; `default` is True for the one that they use without a choice."""
 
     fill_missing: ClassVar[bool] = False
@@ -71,7 +71,7 @@ class AvailableModel(Record, frozen=True, gc=False, rename="camel", omit_default
 
 
 @final
-class ToolSearch(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class ToolSearch(Record):
     """The tools of every kind that a search met, as JSON: the documents show no members of them.
 
     They may hold the headers of API tools: the attribute shows them, a repr does not.
@@ -84,7 +84,7 @@ class ToolSearch(Record, frozen=True, gc=False, rename="camel", omit_defaults=Tr
 
 
 @final
-class ToolAction(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class ToolAction(Record):
     """An action of a tool that an agent may be allowed."""
 
     fill_missing: ClassVar[bool] = False
@@ -96,7 +96,7 @@ class ToolAction(Record, frozen=True, gc=False, rename="camel", omit_defaults=Tr
 
 
 @final
-class EnabledAction(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class EnabledAction(Record):
     """An action of an enabled tool."""
 
     slug: Maybe[str] = UNSET
@@ -105,7 +105,7 @@ class EnabledAction(Record, frozen=True, gc=False, rename="camel", omit_defaults
 
 
 @final
-class EnabledTool(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class EnabledTool(Record):
     """An integration that an agent has, with the actions that it may take."""
 
     slug: Maybe[str] = UNSET
@@ -116,7 +116,7 @@ class EnabledTool(Record, frozen=True, gc=False, rename="camel", omit_defaults=T
 
 
 @final
-class EnabledFrontendAction(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class EnabledFrontendAction(Record):
     """A frontend action that an agent has."""
 
     id: Maybe[str] = UNSET
@@ -127,7 +127,7 @@ class EnabledFrontendAction(Record, frozen=True, gc=False, rename="camel", omit_
 
 
 @final
-class EnabledApiTool(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class EnabledApiTool(Record):
     """An API tool that an agent has."""
 
     slug: Maybe[str] = UNSET
@@ -140,7 +140,7 @@ class EnabledApiTool(Record, frozen=True, gc=False, rename="camel", omit_default
 
 
 @final
-class EnabledMcpServer(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class EnabledMcpServer(Record):
     """An MCP server that an agent has."""
 
     slug: Maybe[str] = UNSET
@@ -151,7 +151,7 @@ class EnabledMcpServer(Record, frozen=True, gc=False, rename="camel", omit_defau
 
 
 @final
-class EnabledItems(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class EnabledItems(Record):
     """All that an agent may use."""
 
     tools: Maybe[tuple[EnabledTool, ...]] = UNSET
@@ -161,7 +161,7 @@ class EnabledItems(Record, frozen=True, gc=False, rename="camel", omit_defaults=
 
 
 @final
-class ToolIntegration(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class ToolIntegration(Record):
     """An integration that an agent could have; `is_authenticated` is True where it may be used."""
 
     fill_missing: ClassVar[bool] = False
@@ -180,7 +180,7 @@ class ToolIntegration(Record, frozen=True, gc=False, rename="camel", omit_defaul
 
 
 @final
-class ExternalAgent(StoredRecord, frozen=True, gc=False, rename="camel", omit_defaults=True, kw_only=True):
+class ExternalAgent(StoredRecord, kw_only=True):
     """An agent of another framework. Times are ISO 8601 texts, `integration_type` is agent or llm.
 
     `integration_meta` may hold credentials: the attribute shows them, a repr does not.
@@ -207,14 +207,14 @@ class ExternalAgent(StoredRecord, frozen=True, gc=False, rename="camel", omit_de
 
 
 @final
-class CreatedExternalAgent(Record, frozen=True, gc=False, rename="camel"):
+class CreatedExternalAgent(Record):
     """The reply of a creation: the external agent in a member of its own."""
 
     agent: ExternalAgent
 
 
 @final
-class ExternalTool(StoredRecord, frozen=True, gc=False, rename="camel", omit_defaults=True, kw_only=True):
+class ExternalTool(StoredRecord, kw_only=True):
     """A tool of external agents: an `action`, or a `tool` that is not executed.
 
     Times are ISO 8601 texts, though declared as numbers on some pages.
@@ -234,7 +234,7 @@ class ExternalTool(StoredRecord, frozen=True, gc=False, rename="camel", omit_def
 
 
 @final
-class DeletedExternalTool(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class DeletedExternalTool(Record):
     """The reply of a deletion."""
 
     deleted: Maybe[bool] = UNSET

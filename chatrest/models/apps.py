@@ -10,7 +10,7 @@ from .views import ABSENT, Filled, texts
 
 @final
 @texts("name")
-class AppInfo(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class AppInfo(Record):
     """An application. `api_keys` holds credentials: the attribute shows them, the repr does not."""
 
     fill_missing: ClassVar[bool] = False  # no id is ""
@@ -34,7 +34,7 @@ class AppInfo(Record, frozen=True, gc=False, rename="camel", omit_defaults=True)
 
 @final
 @texts("name")
-class ApiKey(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class ApiKey(Record):
     """A key of the app. `api_key` is a credential: the attribute shows it, the repr does not.
 
     `scope` is any text: authOnly and fullAccess are known.

@@ -9,7 +9,7 @@ from .record import Json, Maybe, Record
 
 
 @final
-class WsChannel(Record, frozen=True, gc=False, rename="camel"):
+class WsChannel(Record):
     """The call's socket channel. `secret` is a credential: the attribute shows it, the repr does not."""
 
     identity: Maybe[str] = UNSET
@@ -18,7 +18,7 @@ class WsChannel(Record, frozen=True, gc=False, rename="camel"):
 
 
 @final
-class CallData(Record, frozen=True, gc=False, rename="camel"):
+class CallData(Record):
     """`data` of a call: its two parties, and `metadata` as written by the app's clients."""
 
     entities: Maybe[Parties] = UNSET
@@ -26,7 +26,7 @@ class CallData(Record, frozen=True, gc=False, rename="camel"):
 
 
 @final
-class CallEntity(Record, frozen=True, gc=False, rename="camel"):
+class CallEntity(Record):
     """A call. `status` is any text: `initiated` and `ongoing` are known, others may come.
 
     `started_at` is set once the call is ongoing. `session_id` is `sessionid` in JSON.
@@ -52,7 +52,7 @@ class CallEntity(Record, frozen=True, gc=False, rename="camel"):
 
 
 @final
-class CallEntities(Record, frozen=True, gc=False, rename="camel"):
+class CallEntities(Record):
     """The entities of a call message: `by` acted, `on` is the call, `for_` is the other party."""
 
     by: EntityWrapper[Entity]
@@ -61,7 +61,7 @@ class CallEntities(Record, frozen=True, gc=False, rename="camel"):
 
 
 @final
-class CallContent(Record, frozen=True, gc=False, rename="camel"):
+class CallContent(Record):
     """`data` of a call message. `action` is any text: `initiated` and `ongoing` are known."""
 
     action: str
@@ -74,7 +74,7 @@ class CallContent(Record, frozen=True, gc=False, rename="camel"):
 
 
 @final
-class CallParticipant(Record, frozen=True, gc=False, rename="camel"):
+class CallParticipant(Record):
     """The part of one user in a call; durations are in minutes."""
 
     uid: str
@@ -91,7 +91,7 @@ class CallParticipant(Record, frozen=True, gc=False, rename="camel"):
 
 
 @final
-class Recording(Record, frozen=True, gc=False, rename="camel"):
+class Recording(Record):
     """A recording of a call; `recording_url` has this name in JSON too."""
 
     rid: str
@@ -102,7 +102,7 @@ class Recording(Record, frozen=True, gc=False, rename="camel"):
 
 
 @final
-class Transcription(Record, frozen=True, gc=False, rename="camel"):
+class Transcription(Record):
     """A transcription of a call; `transcript_date` is in ISO 8601 with milliseconds."""
 
     fill_missing: ClassVar[bool] = False
@@ -118,7 +118,7 @@ class Transcription(Record, frozen=True, gc=False, rename="camel"):
 
 
 @final
-class CallRecord(Record, frozen=True, gc=False, rename="camel"):
+class CallRecord(Record):
     """A call or a meeting in the history.
 
     `status` is any text: initiated, ongoing, ended, unanswered, rejected and canceled are known.

@@ -10,7 +10,7 @@ from .views import nested_message, text_id, views, whole_count
 
 
 @final
-class ConversationParty(Record, frozen=True, gc=False, rename="camel"):
+class ConversationParty(Record):
     """The other side of a conversation: a user has `uid`, a group has `guid`."""
 
     uid: Maybe[str] = UNSET
@@ -57,7 +57,7 @@ else:
 @views(nested_message, "last_message")
 @views(whole_count, "unread_message_count", "unread_mentions_count")
 @views(text_id, "latest_message_id", "last_read_message_id", "last_delivered_message_id")
-class Conversation(Record, frozen=True, gc=False, rename="camel"):
+class Conversation(Record):
     """A conversation of a user: with another user or with a group.
 
     `last_message` is typed like the messages of a list. A pinned conversation has `pinned_at` and `pinned_by`

@@ -12,7 +12,7 @@ from .views import nested_message, views
 
 
 @final
-class UserOutcome(Record, frozen=True, gc=False, rename="camel"):
+class UserOutcome(Record):
     """The outcome of one user: `data` is the user as stored. One without `success` is a failure."""
 
     success: bool = False
@@ -22,7 +22,7 @@ class UserOutcome(Record, frozen=True, gc=False, rename="camel"):
 
 
 @final
-class GroupOutcome(Record, frozen=True, gc=False, rename="camel"):
+class GroupOutcome(Record):
     """The outcome of one group: `data` is the group as stored. One without `success` is a failure."""
 
     success: bool = False
@@ -32,7 +32,7 @@ class GroupOutcome(Record, frozen=True, gc=False, rename="camel"):
 
 
 @final
-class MemberOutcome(Record, frozen=True, gc=False, rename="camel"):
+class MemberOutcome(Record):
     """The outcome of one member: `data` has the scope. One without `success` is a failure."""
 
     success: bool = False
@@ -43,7 +43,7 @@ class MemberOutcome(Record, frozen=True, gc=False, rename="camel"):
 
 @final
 @views(nested_message, "data")
-class MessageOutcome(Record, frozen=True, gc=False, rename="camel"):
+class MessageOutcome(Record):
     """The outcome of one message: `data` is the message as stored. One without `success` is a failure."""
 
     success: bool = False

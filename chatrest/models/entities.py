@@ -12,7 +12,7 @@ E = TypeVar("E")
 
 @final
 @texts("entity_type")
-class EntityWrapper(Record, Generic[E], frozen=True, gc=False, rename="camel", omit_defaults=True):
+class EntityWrapper(Record, Generic[E]):
     """An entity wrapper: `entity`, and its `entity_type` such as user or call."""
 
     entity: E
@@ -20,7 +20,7 @@ class EntityWrapper(Record, Generic[E], frozen=True, gc=False, rename="camel", o
 
 
 @final
-class Entity(Record, frozen=True, gc=False, rename="camel"):
+class Entity(Record):
     """A user or a group inside a message: a user has `uid`, a group has `guid`."""
 
     uid: Maybe[str] = UNSET
@@ -48,7 +48,7 @@ class Entity(Record, frozen=True, gc=False, rename="camel"):
 
 
 @final
-class Parties(Record, frozen=True, gc=False, rename="camel"):
+class Parties(Record):
     """The sender and the receiver of a message or a call: `data.entities`."""
 
     sender: Maybe[EntityWrapper[Entity]] = UNSET

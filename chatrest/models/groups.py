@@ -12,7 +12,7 @@ from .views import ABSENT, Filled, nested_message, texts, views
 
 @final
 @texts("name")
-class Group(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class Group(Record):
     """A group of the app. `scope`, `joined_at` and `has_joined` are the acting user's.
 
     `type` is any text: public, private, password and protected are known. Times are in the service's unit
@@ -45,7 +45,7 @@ class Group(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
 
 
 @final
-class Member(UserFields, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class Member(UserFields):
     """A user as a member of a group, or as one who is banned from it, with the fields of a `User`.
 
     `scope` is any text: admin, moderator and participant are known. `joined_at` is in the service's unit
@@ -61,7 +61,7 @@ class Member(UserFields, frozen=True, gc=False, rename="camel", omit_defaults=Tr
 
 
 @final
-class MemberScope(Record, frozen=True, gc=False, rename="camel"):
+class MemberScope(Record):
     """The scope of a member after a change."""
 
     fill_missing: ClassVar[bool] = False
@@ -75,7 +75,7 @@ class MemberScope(Record, frozen=True, gc=False, rename="camel"):
 
 @final
 @views(nested_message, "data")
-class AddedMember(Record, frozen=True, gc=False, rename="camel"):
+class AddedMember(Record):
     """The outcome of adding one uid. `data` is the action message to the group.
 
     An outcome without `success` is a failure.

@@ -17,7 +17,7 @@ from .views import ABSENT, Filled, nested_message, texts, views
 
 
 @final
-class Attachment(Record, OfCount, frozen=True, gc=False, rename="camel"):
+class Attachment(Record, OfCount):
     """A file of a media message. `size` is in bytes."""
 
     url: str
@@ -34,7 +34,7 @@ else:
 
 
 @final
-class ReactionCount(Record, frozen=True, gc=False, rename="camel"):
+class ReactionCount(Record):
     """The number of users who reacted to a message in one way."""
 
     reaction: str
@@ -44,7 +44,7 @@ class ReactionCount(Record, frozen=True, gc=False, rename="camel"):
 
 @final
 @texts("text")
-class Content(Record, OfCount, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class Content(Record, OfCount):
     """`data` of a text or media message: the text or caption ("" for none), and attachments."""
 
     text: Filled = ABSENT
@@ -60,7 +60,7 @@ class Content(Record, OfCount, frozen=True, gc=False, rename="camel", omit_defau
 
 
 @final
-class CustomContent(Record, frozen=True, gc=False, rename="camel"):
+class CustomContent(Record):
     """`data` of a custom message: `custom_data` is any JSON that the app wrote."""
 
     custom_data: Any = UNSET
@@ -72,7 +72,7 @@ class CustomContent(Record, frozen=True, gc=False, rename="camel"):
 
 
 @final
-class Goal(Record, frozen=True, gc=False, rename="camel"):
+class Goal(Record):
     """The interactions that complete an interactive message.
 
     `type` is any text: anyAction, anyOf, allOf, oneOf and none are known.
@@ -83,7 +83,7 @@ class Goal(Record, frozen=True, gc=False, rename="camel"):
 
 
 @final
-class InteractiveContent(Record, frozen=True, gc=False, rename="camel"):
+class InteractiveContent(Record):
     """`data` of an interactive message: the shape of `interactive_data` depends on the message's type."""
 
     interactive_data: Maybe[Json] = UNSET
@@ -97,7 +97,7 @@ class InteractiveContent(Record, frozen=True, gc=False, rename="camel"):
 
 
 @final
-class ActionEntities(Record, frozen=True, gc=False, rename="camel"):
+class ActionEntities(Record):
     """The parties of an action: `by`, `on` and `for_`.
 
     `on` is a message (edited, deleted) or a user, so it is not typed but JSON.
@@ -109,7 +109,7 @@ class ActionEntities(Record, frozen=True, gc=False, rename="camel"):
 
 
 @final
-class ActionContent(Record, frozen=True, gc=False, rename="camel"):
+class ActionContent(Record):
     """`data` of an action message. `action` is any text, such as edited, deleted, added, joined or kicked."""
 
     action: str
@@ -122,7 +122,7 @@ class ActionContent(Record, frozen=True, gc=False, rename="camel"):
 
 
 @final
-class Flag(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class Flag(Record):
     """A user's flag on a message, with its reason. `flagged_at` is in epoch seconds."""
 
     uid: Maybe[str] = UNSET
@@ -137,7 +137,7 @@ class Flag(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
 
 
 @final
-class Reaction(Record, frozen=True, gc=False, rename="camel"):
+class Reaction(Record):
     """One user's reaction to a message: `reaction` is the emoji, `reacted_by` the user at that time.
 
     `reacted_at` is in the service's unit (epoch seconds on services of this kind). The number of users for
@@ -154,7 +154,7 @@ class Reaction(Record, frozen=True, gc=False, rename="camel"):
 
 
 @final
-class MessageCount(Record, frozen=True, gc=False, rename="camel"):
+class MessageCount(Record):
     """The unread or undelivered messages of one conversation.
 
     `entity_id` is the other user's uid for `entity_type` `user`, the group's guid for `group`.
@@ -187,7 +187,7 @@ nests_messages = views(nested_message, "quoted_message", "last_reply")
 
 # In the order in which the service writes the fields, as msgspec decodes that order fastest.
 @nests_messages
-class _Message(Record, OfId, frozen=True, gc=False, rename="camel", tag_field="category"):
+class _Message(Record, OfId, tag_field="category"):
     id: Id
     conversation_id: str
     sender: str
@@ -241,7 +241,7 @@ else:
 
 
 @final
-class TextMessage(_ById, OfIdAndCount, frozen=True, gc=False, rename="camel", tag="message"):
+class TextMessage(_ById, OfIdAndCount, tag="message"):
     """A text message (category `message`), with its text in `data.text`.
 
     As in every message, `id` is a text of digits; `sent_at` and `updated_at` are in the service's unit,
@@ -252,35 +252,35 @@ class TextMessage(_ById, OfIdAndCount, frozen=True, gc=False, rename="camel", ta
 
 
 @final
-class MediaMessage(_ById, OfIdAndCount, frozen=True, gc=False, rename="camel", tag="message"):
+class MediaMessage(_ById, OfIdAndCount, tag="message"):
     """A media message (category `message`), with files in `data.attachments` and a caption in `data.text`."""
 
     data: _Content
 
 
 @final
-class CustomMessage(_ById, frozen=True, gc=False, rename="camel", tag="custom"):
+class CustomMessage(_ById, tag="custom"):
     """A message with content that the app defines, in `data.custom_data`."""
 
     data: CustomContent
 
 
 @final
-class ActionMessage(_ById, frozen=True, gc=False, rename="camel", tag="action"):
+class ActionMessage(_ById, tag="action"):
     """An event of a message or group, such as edited, deleted or joined, in `data.action`."""
 
     data: ActionContent
 
 
 @final
-class CallMessage(_ById, frozen=True, gc=False, rename="camel", tag="call"):
+class CallMessage(_ById, tag="call"):
     """A message about a call, which is in `data.entities.on.entity`."""
 
     data: CallContent
 
 
 @final
-class InteractiveMessage(_ById, frozen=True, gc=False, rename="camel", tag="interactive"):
+class InteractiveMessage(_ById, tag="interactive"):
     """A card, a form or another message of a bot that users act upon, in `data.interactive_data`."""
 
     data: InteractiveContent
@@ -288,7 +288,7 @@ class InteractiveMessage(_ById, frozen=True, gc=False, rename="camel", tag="inte
 
 @final
 @nests_messages
-class UnknownMessage(Record, frozen=True, gc=False, kw_only=True, rename="camel"):
+class UnknownMessage(Record, kw_only=True):
     """A record that no other message class can hold: `raw` is its JSON, byte for byte.
 
     `reason` is the reason. All readable fields have their values; unreadable ones are `""`, 0 or None if they
@@ -433,7 +433,7 @@ BY_CATEGORY: dict[str, type[Typed]] = {
 
 @final
 @views(nested_message, "data")
-class SentMessage(Record, frozen=True, gc=False, rename="camel"):
+class SentMessage(Record):
     """The outcome for one receiver. `data` is the message as the service stored it.
 
     An outcome without `success` is a failure.

@@ -8,7 +8,7 @@ from .record import Json, Maybe, Record
 
 
 @final
-class NotificationPreferenceGroups(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class NotificationPreferenceGroups(Record):
     """The preferences by kind: each an object with members such as `messagesSetting`.
 
     Known values: messages and replies 1 off, 2 all, 3 mentions; reactions 1 off, 2 own, 3 all; others 1 off,
@@ -26,24 +26,24 @@ class NotificationPreferenceGroups(Record, frozen=True, gc=False, rename="camel"
     bypass_preferences_for_group_mentions: Maybe[bool] = UNSET
 
 
-class _Notifications(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class _Notifications(Record):
     preferences: Maybe[NotificationPreferenceGroups] = UNSET
     sound: Maybe[Json] = UNSET
     templates: Maybe[Json] = UNSET
 
 
 @final
-class NotificationSettings(_Notifications, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class NotificationSettings(_Notifications):
     """The notification settings of an app: `sound` has `chat` and `call`, `templates` the texts by kind."""
 
 
 @final
-class NotificationPreferences(_Notifications, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class NotificationPreferences(_Notifications):
     """The notification preferences of a user, with `group`, `one_on_one` and `mute`."""
 
 
 @final
-class UserNotificationPreferences(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class UserNotificationPreferences(Record):
     """The preferences of a user in the form in which they are changed, as a reset answers them."""
 
     group_preferences: Maybe[Json] = UNSET
@@ -53,21 +53,21 @@ class UserNotificationPreferences(Record, frozen=True, gc=False, rename="camel",
 
 
 @final
-class MutedConversations(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class MutedConversations(Record):
     """The conversations that a user has muted, as JSON: the documents do not show their members."""
 
     muted_conversations: Maybe[tuple[Json, ...]] = UNSET
 
 
 @final
-class Timezone(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class Timezone(Record):
     """The time zone of a user: an IANA name such as Europe/Berlin."""
 
     timezone: Maybe[str] = UNSET
 
 
 @final
-class ContactDetails(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class ContactDetails(Record):
     """The e-mail address and the phone number (`phno`, with + and the country's code) of a user."""
 
     email: Maybe[str] = UNSET
@@ -75,7 +75,7 @@ class ContactDetails(Record, frozen=True, gc=False, rename="camel", omit_default
 
 
 @final
-class PushToken(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class PushToken(Record):
     """The push token of a user's device. Times are ISO 8601 texts.
 
     `auth_token` and `push_token` are credentials: the attributes show them, the repr does not.
@@ -94,14 +94,14 @@ class PushToken(Record, frozen=True, gc=False, rename="camel", omit_defaults=Tru
 
 
 @final
-class PushTokens(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class PushTokens(Record):
     """The push tokens that a call is about."""
 
     push_tokens: Maybe[tuple[PushToken, ...]] = UNSET
 
 
 @final
-class NotificationLog(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class NotificationLog(Record):
     """One notification that was sent, or was not for a `reason`. Times are epoch milliseconds."""
 
     identified_by: ClassVar[str] = "_id"
@@ -140,14 +140,14 @@ class NotificationLog(Record, frozen=True, gc=False, rename="camel", omit_defaul
 
 
 @final
-class PushProviders(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class PushProviders(Record):
     """Push providers as JSON: the documents show no members of them."""
 
     push_providers: Maybe[tuple[Json, ...]] = UNSET
 
 
 @final
-class TwilioProvider(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class TwilioProvider(Record):
     """The account that sends text messages."""
 
     twilio_account_sid: Maybe[str] = field(default=UNSET, name="twilioAccountSID")
@@ -156,7 +156,7 @@ class TwilioProvider(Record, frozen=True, gc=False, rename="camel", omit_default
 
 
 @final
-class SendgridProvider(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class SendgridProvider(Record):
     """The account that sends e-mails. `get_sendgrid_provider` answers without the members about replies."""
 
     send_grid_api_key: Maybe[str] = UNSET
@@ -170,7 +170,7 @@ class SendgridProvider(Record, frozen=True, gc=False, rename="camel", omit_defau
 
 
 @final
-class CustomProvider(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class CustomProvider(Record):
     """A provider of one's own: notifications are posted to `webhook_url`.
 
     `use_stored_ph_no` is of providers of text messages, `use_stored_email_id` of those of e-mails.
@@ -186,7 +186,7 @@ class CustomProvider(Record, frozen=True, gc=False, rename="camel", omit_default
 
 
 @final
-class CustomPushProviders(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class CustomPushProviders(Record):
     """The custom providers of push notifications."""
 
     push_providers: Maybe[tuple[CustomProvider, ...]] = UNSET

@@ -15,7 +15,7 @@ _LONGEST: Final = 100
 
 
 @final
-class Ack(Record, frozen=True, gc=False, rename="camel"):
+class Ack(Record):
     """An acknowledgement: `success`, the service's `message`, and what it is about, each if it is sent.
 
     Marks of a conversation name `conversation_id`, `message_id` and a time; bans name `uid` and `guid`.
@@ -109,7 +109,7 @@ def _words(key: str, outcome: Any) -> str:
 
 
 @final
-class ItemAck(Record, frozen=True, gc=False, rename="camel"):
+class ItemAck(Record):
     """The outcome of one uid, feature or permission. One without `success` is a failure."""
 
     success: bool = False

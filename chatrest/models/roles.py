@@ -14,7 +14,7 @@ PermissionValues: TypeAlias = dict[str, str | tuple[str, ...]]
 
 
 @final
-class RoleSettings(Record, frozen=True, gc=False, rename="camel"):
+class RoleSettings(Record):
     """The rights of a role: `all` or `friendsOnly` each."""
 
     list_users: Maybe[str] = UNSET
@@ -23,7 +23,7 @@ class RoleSettings(Record, frozen=True, gc=False, rename="camel"):
 
 @final
 @texts("name")
-class Role(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class Role(Record):
     """A role of users: a named set of rights. Times are in the service's unit."""
 
     fill_missing: ClassVar[bool] = False  # no id is ""
@@ -39,7 +39,7 @@ class Role(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
 
 
 @final
-class Feature(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class Feature(Record):
     """A feature that is switched off for a role; `key` names it, such as `u.listUsers`."""
 
     fill_missing: ClassVar[bool] = False
@@ -53,7 +53,7 @@ class Feature(Record, frozen=True, gc=False, rename="camel", omit_defaults=True)
 
 
 @final
-class Permission(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class Permission(Record):
     """A permission of a role, or of a scope inside a group: what it is about, and the values it may have."""
 
     fill_missing: ClassVar[bool] = False
@@ -70,7 +70,7 @@ class Permission(Record, frozen=True, gc=False, rename="camel", omit_defaults=Tr
 
 
 @final
-class PermissionMap(Record, frozen=True, gc=False, rename="camel"):
+class PermissionMap(Record):
     """The permissions that are set."""
 
     fill_missing: ClassVar[bool] = False

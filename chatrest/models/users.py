@@ -10,7 +10,7 @@ from .views import ABSENT, Filled, texts
 
 
 @texts("name")
-class UserFields(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class UserFields(Record):
     """The fields that a user and a group member share."""
 
     fill_missing: ClassVar[bool] = False  # no id is ""
@@ -38,7 +38,7 @@ class UserFields(Record, frozen=True, gc=False, rename="camel", omit_defaults=Tr
 
 
 @final
-class User(UserFields, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class User(UserFields):
     """A user of the app, with the fields that services of this kind send.
 
     Times are in the service's unit (epoch seconds on services of this kind).
@@ -46,7 +46,7 @@ class User(UserFields, frozen=True, gc=False, rename="camel", omit_defaults=True
 
 
 @final
-class AuthToken(Record, frozen=True, gc=False, rename="camel"):
+class AuthToken(Record):
     """A login token of one user, for the user's client library.
 
     `auth_token`, `jwt`, `fat` and the secret of `ws_channel` are credentials: the attributes show them, the
@@ -92,14 +92,14 @@ class AuthToken(Record, frozen=True, gc=False, rename="camel"):
 
 
 @final
-class DeactivatedUsers(Record, frozen=True, gc=False, rename="camel"):
+class DeactivatedUsers(Record):
     """The uids of the users that were switched off."""
 
     deactivated_uids: tuple[str, ...]
 
 
 @final
-class ReactivatedUsers(Record, frozen=True, gc=False, rename="camel"):
+class ReactivatedUsers(Record):
     """The uids of the users that are switched on."""
 
     non_deactivated_uids: tuple[str, ...]

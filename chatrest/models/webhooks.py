@@ -10,7 +10,7 @@ from .views import ABSENT, Filled, texts
 
 @final
 @texts("name")
-class Webhook(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class Webhook(Record):
     """An address that events are sent to. `password` is a credential: the repr does not show it."""
 
     fill_missing: ClassVar[bool] = False  # no id is ""
@@ -28,7 +28,7 @@ class Webhook(Record, frozen=True, gc=False, rename="camel", omit_defaults=True)
 
 
 @final
-class Trigger(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class Trigger(Record):
     """A kind of event that a webhook is sent, such as `message_sent`."""
 
     fill_missing: ClassVar[bool] = False

@@ -45,7 +45,7 @@ _FileSize: TypeAlias = Annotated[
 ]
 
 
-class _Window(Filter, frozen=True, kw_only=True, rename="camel"):
+class _Window(Filter):
     """A filter with a window of time, in milliseconds."""
 
     start_time: Millis | None = None
@@ -61,7 +61,7 @@ class _Window(Filter, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class KnowledgeQuery(_Window, frozen=True, kw_only=True, rename="camel"):
+class KnowledgeQuery(_Window):
     """The filter of knowledge. A walk starts at `cursor`, which goes with `affix`.
 
     `start` and `end` are declared as required, without a word on what they are: a service may refuse a list
@@ -76,7 +76,7 @@ class KnowledgeQuery(_Window, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class SourcePageQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class SourcePageQuery(Filter):
     """The filter of the pages of a source; a walk starts at `page`."""
 
     limit: Size | None = None
@@ -85,7 +85,7 @@ class SourcePageQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class DiscoveredUrlQuery(_Window, frozen=True, kw_only=True, rename="camel"):
+class DiscoveredUrlQuery(_Window):
     """The filter of the addresses that a website led to. A walk starts at `cursor`."""
 
     cursor: Text | None = None
@@ -95,14 +95,14 @@ class DiscoveredUrlQuery(_Window, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class KnowledgeSource(Body, frozen=True, kw_only=True):
+class KnowledgeSource(Body):
     """The kind of a source, as it stands in a path."""
 
     source_type: Source
 
 
 @final
-class NewUpload(Body, frozen=True, kw_only=True, rename="camel"):
+class NewUpload(Body):
     """A file that is to be uploaded: its size is in bytes, 50 MB at most."""
 
     file_name: Text
@@ -119,14 +119,14 @@ else:
 
 
 @final
-class NewUploads(Body, frozen=True, kw_only=True, rename="camel"):
+class NewUploads(Body):
     """The files that are to be uploaded."""
 
     files: Uploads
 
 
 @final
-class NewKnowledgeText(Body, frozen=True, kw_only=True, rename="camel"):
+class NewKnowledgeText(Body):
     """A text to learn from."""
 
     title: _Title
@@ -134,7 +134,7 @@ class NewKnowledgeText(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class KnowledgeTextChanges(Body, frozen=True, kw_only=True, rename="camel"):
+class KnowledgeTextChanges(Body):
     """Any part of a text."""
 
     title: _Title | UnsetType = UNSET
@@ -142,21 +142,21 @@ class KnowledgeTextChanges(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class PolledSources(Body, frozen=True, kw_only=True, rename="camel"):
+class PolledSources(Body):
     """The ids whose status is asked for; the member's name is in the singular."""
 
     unique_id: AnyTexts
 
 
 @final
-class SourceIds(Body, frozen=True, kw_only=True, rename="camel"):
+class SourceIds(Body):
     """The ids of sources, or of addresses."""
 
     unique_ids: AnyTexts
 
 
 @final
-class WebsiteToScrape(Body, frozen=True, kw_only=True, rename="camel"):
+class WebsiteToScrape(Body):
     """A website to read: `include` and `exclude` are parts of addresses."""
 
     url: Uri
@@ -168,7 +168,7 @@ class WebsiteToScrape(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class PageToScrape(Body, frozen=True, kw_only=True, rename="camel"):
+class PageToScrape(Body):
     """A single page to read; `timeout` is in milliseconds."""
 
     url: Uri
@@ -177,7 +177,7 @@ class PageToScrape(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class UrlsToLeaveOut(Body, frozen=True, kw_only=True, rename="camel"):
+class UrlsToLeaveOut(Body):
     """The ids of addresses that are not to be processed; an empty list processes all."""
 
     exclude: AnyTexts

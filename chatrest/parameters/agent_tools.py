@@ -11,7 +11,7 @@ from .fields import VALID, AnyText, HttpMethod, ShortText, Uri
 
 
 @final
-class NewToolParameter(Body, frozen=True, kw_only=True, rename="camel"):
+class NewToolParameter(Body):
     """A parameter of a tool, which an agent fills in."""
 
     key: Text
@@ -29,7 +29,7 @@ else:
 
 
 @final
-class NewApiTool(Body, frozen=True, kw_only=True, rename="camel"):
+class NewApiTool(Body):
     """An API tool to create: a request to `endpoint`, which an agent may make.
 
     The slug is unique in the app. `headers` and `body_template` are JSON texts, the template with {{…}} for
@@ -61,7 +61,7 @@ class NewApiTool(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class ApiToolChanges(Body, frozen=True, kw_only=True, rename="camel"):
+class ApiToolChanges(Body):
     """Any part of an API tool but its name."""
 
     hidden_fields: ClassVar[frozenset[str]] = frozenset({"headers"})
@@ -81,7 +81,7 @@ class ApiToolChanges(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class NewFrontendAction(Body, frozen=True, kw_only=True, rename="camel"):
+class NewFrontendAction(Body):
     """A frontend action to create: a function of the client's page, `trigger_function`, a unique id."""
 
     name: Text
@@ -92,7 +92,7 @@ class NewFrontendAction(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class FrontendActionChanges(Body, frozen=True, kw_only=True, rename="camel"):
+class FrontendActionChanges(Body):
     """Any part of a frontend action but its function, which cannot change."""
 
     name: Text | UnsetType = UNSET
@@ -102,7 +102,7 @@ class FrontendActionChanges(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class NewMcpServer(Body, frozen=True, kw_only=True, rename="camel"):
+class NewMcpServer(Body):
     """An MCP server to create; the slug is unique and safe in a URL."""
 
     name: Text
@@ -113,7 +113,7 @@ class NewMcpServer(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class McpServerChanges(Body, frozen=True, kw_only=True, rename="camel"):
+class McpServerChanges(Body):
     """Any part of an MCP server but its slug."""
 
     name: Text | UnsetType = UNSET
@@ -147,14 +147,14 @@ _Constant: TypeAlias = Annotated[
 
 
 @final
-class VariableQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class VariableQuery(Filter):
     """The form of the list of all variables: with `group_by_category` it is served by category."""
 
     group_by_category: Flag | None = None
 
 
 @final
-class NewVariable(Body, frozen=True, kw_only=True, rename="camel"):
+class NewVariable(Body):
     """A variable to create. `constant_value` is needed for every source, and may be a credential."""
 
     hidden_fields: ClassVar[frozenset[str]] = frozenset({"constant_value"})
@@ -168,7 +168,7 @@ class NewVariable(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class VariableChanges(Body, frozen=True, kw_only=True, rename="camel"):
+class VariableChanges(Body):
     """Any part of a variable but its name."""
 
     hidden_fields: ClassVar[frozenset[str]] = frozenset({"constant_value"})

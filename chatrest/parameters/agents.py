@@ -10,14 +10,14 @@ from .fields import AnyText, AnyTexts, AuthMeta, Instruction, ShortText, Uri
 
 
 @final
-class AgentHeaders(Filter, frozen=True, kw_only=True, rename="camel"):
+class AgentHeaders(Filter):
     """The header that names the version of the chat service; `v3.0` where it is not sent."""
 
     chat_api_version: Text | None = None
 
 
 @final
-class AgentQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class AgentQuery(Filter):
     """The filter of GET agents. A walk starts at `created_at`, in milliseconds, which goes with `affix`.
 
     `search` is looked for in names, descriptions and uids.
@@ -30,7 +30,7 @@ class AgentQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class ToolQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class ToolQuery(Filter):
     """The filter of lists of API tools, frontend actions and MCP servers; a walk starts at `created_at`."""
 
     limit: Size | None = None
@@ -39,7 +39,7 @@ class ToolQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class IntegrationQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class IntegrationQuery(Filter):
     """The filter of tool integrations; `slug` is that of one. A walk starts at `created_at`."""
 
     slug: Text | None = None
@@ -50,7 +50,7 @@ class IntegrationQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class ToolSearchQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class ToolSearchQuery(Filter):
     """A search of tools: `key` is of a name, description or slug, `slug` that of one integration."""
 
     key: Text | None = None
@@ -58,7 +58,7 @@ class ToolSearchQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class EnabledItemsQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class EnabledItemsQuery(Filter):
     """The kinds of items that are asked for, all by default; `key` is of a name or description."""
 
     tools: Flag | None = None
@@ -69,7 +69,7 @@ class EnabledItemsQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class NewAgent(Body, frozen=True, kw_only=True, rename="camel"):
+class NewAgent(Body):
     """An agent to create.
 
     `tools` are slugs of integrations, `api_tools` and `mcp_servers` those of tools and servers that exist.
@@ -90,7 +90,7 @@ class NewAgent(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class AgentChanges(Body, frozen=True, kw_only=True, rename="camel"):
+class AgentChanges(Body):
     """Any part of an agent."""
 
     name: ShortText | UnsetType = UNSET
@@ -107,35 +107,35 @@ class AgentChanges(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class AgentTools(Body, frozen=True, kw_only=True, rename="camel"):
+class AgentTools(Body):
     """The slugs of integrations."""
 
     tools: AnyTexts
 
 
 @final
-class AgentApiTools(Body, frozen=True, kw_only=True, rename="camel"):
+class AgentApiTools(Body):
     """The slugs of API tools."""
 
     api_tools: AnyTexts
 
 
 @final
-class AgentFrontendActions(Body, frozen=True, kw_only=True, rename="camel"):
+class AgentFrontendActions(Body):
     """The function names of frontend actions."""
 
     frontend_actions: AnyTexts
 
 
 @final
-class AgentMcpServers(Body, frozen=True, kw_only=True, rename="camel"):
+class AgentMcpServers(Body):
     """The slugs of MCP servers."""
 
     mcps: AnyTexts
 
 
 @final
-class EnabledActions(Body, frozen=True, kw_only=True, rename="camel"):
+class EnabledActions(Body):
     """The actions of a tool to enable.
 
     `auth_meta` may hold credentials, and is never shown: an object by its declaration, a list of texts in the
@@ -147,7 +147,7 @@ class EnabledActions(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class DisabledActions(Body, frozen=True, kw_only=True, rename="camel"):
+class DisabledActions(Body):
     """The actions of a tool to disable."""
 
     actions: AnyTexts
@@ -180,7 +180,7 @@ _Headers: TypeAlias = Annotated[
 
 
 @final
-class IntegrationMeta(Checked, frozen=True, kw_only=True, rename="camel"):
+class IntegrationMeta(Checked):
     """The address of an external agent. `headers` may hold credentials, and is never shown.
 
     A creation needs `base_url`. Some frameworks want an `agent_id`, mastra has no headers, and ag2, rasa and
@@ -199,7 +199,7 @@ _Meta: TypeAlias = Annotated[IntegrationMeta, Meta(description="an object with a
 
 
 @final
-class NewExternalAgent(Body, frozen=True, kw_only=True, rename="camel"):
+class NewExternalAgent(Body):
     """An external agent to add; `tools` and `actions` are names of external tools that exist.
 
     `meta_data` has `greetingMessage`, `introductoryMessage` and `suggestedMessages`.
@@ -224,7 +224,7 @@ class NewExternalAgent(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class ExternalAgentChanges(Body, frozen=True, kw_only=True, rename="camel"):
+class ExternalAgentChanges(Body):
     """Any part of an external agent; `integrate_with` is needed always."""
 
     hidden_fields: ClassVar[frozenset[str]] = frozenset({"integration_meta"})
@@ -241,13 +241,13 @@ class ExternalAgentChanges(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class ExternalToolQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class ExternalToolQuery(Filter):
     """The filter of external tools: the `action`s alone, or the `tool`s."""
 
     type: _ToolType | None = None
 
 
-class _ToolFields(Body, frozen=True, kw_only=True, rename="camel"):
+class _ToolFields(Body):
     name: _ToolName
     display_name: Text
     execution_text: Text
@@ -257,7 +257,7 @@ class _ToolFields(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class NewExternalTool(_ToolFields, frozen=True, kw_only=True, rename="camel"):
+class NewExternalTool(_ToolFields):
     """An external tool to create: with `do_not_execute` it is a `tool`, else an `action`.
 
     `parameters` is a JSON schema of an object. It and `description` are needed unless `do_not_execute`; then
@@ -271,5 +271,5 @@ class NewExternalTool(_ToolFields, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class ExternalToolChanges(_ToolFields, frozen=True, kw_only=True, rename="camel"):
+class ExternalToolChanges(_ToolFields):
     """An external tool as it is to be, merged into what it was; its name cannot change."""

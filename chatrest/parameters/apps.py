@@ -11,7 +11,7 @@ Region: TypeAlias = Annotated[Literal["us", "eu", "in"], Meta(description="'us',
 
 
 @final
-class AppQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class AppQuery(Filter):
     """The filter of GET {management_base_url}/apps; a walk starts at `page`."""
 
     search_key: Text | None = None
@@ -20,7 +20,7 @@ class AppQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class NewApp(Body, frozen=True, kw_only=True, rename="camel"):
+class NewApp(Body):
     """An app to make. `version` is that of its client libraries, "3" where it is not given."""
 
     name: Text
@@ -37,7 +37,7 @@ KeyScope: TypeAlias = Annotated[
 
 
 @final
-class ApiKeyQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class ApiKeyQuery(Filter):
     """The filter of GET /apikeys; `search_key` is a text in the key's name."""
 
     scope: KeyScope | None = None
@@ -45,7 +45,7 @@ class ApiKeyQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class NewApiKey(Body, frozen=True, kw_only=True, rename="camel"):
+class NewApiKey(Body):
     """A key to make."""
 
     name: ShortText
@@ -53,7 +53,7 @@ class NewApiKey(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class ApiKeyChanges(Body, frozen=True, kw_only=True, rename="camel"):
+class ApiKeyChanges(Body):
     """Changes of a key; what is not given stays."""
 
     name: ShortText | UnsetType = UNSET

@@ -18,7 +18,7 @@ CallStatus: TypeAlias = Annotated[
 
 
 @final
-class CallQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class CallQuery(Filter):
     """The filter of GET /calls; `participants_count` is exact, `uid` a user who takes part; a walk starts at
     `page`.
 
@@ -40,7 +40,7 @@ class CallQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class TranscriptionQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class TranscriptionQuery(Filter):
     """The filter of GET /calls/{sessionId}/transcriptions; a walk starts at `page`."""
 
     per_page: Size | None = None

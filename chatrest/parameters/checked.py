@@ -15,6 +15,7 @@ from typing import (
     Literal,
     TypeAlias,
     Union,
+    dataclass_transform,
     final,
     get_args,
     get_origin,
@@ -35,9 +36,13 @@ _OF_EVERY_STRUCT: Final = frozenset(dir(Struct)) - {"__class__", "__doc__", "__i
 
 
 class CheckedType(StructMeta):
-    """The metaclass of checked structs. Type checkers see that of msgspec: they know the fields from it."""
+    """The metaclass of checked structs, whose fields are given by name."""
 
     if not TYPE_CHECKING:
+
+        def __new__(mcls, name: str, bases: Any, members: Any, **options: Any) -> Any:
+            # A class inherits the other options of msgspec, but not this one.
+            return super().__new__(mcls, name, bases, members, **{"kw_only": True, **options})
 
         def __call__(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: N805, a metaclass
             try:
@@ -185,7 +190,8 @@ else:
     ]
 
 
-class Checked(Struct, metaclass=CheckedType, frozen=True, kw_only=True, rename="camel"):
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
+class Checked(Struct, metaclass=CheckedType, frozen=True, rename="camel"):
     """A struct that checks its fields when it is created; raises `RequestInvalidError` if one is wrong.
 
     An optional field is not sent if it is `UNSET`, or None and its type does not allow null.
@@ -222,11 +228,11 @@ class Checked(Struct, metaclass=CheckedType, frozen=True, kw_only=True, rename="
         return masked_fields(self, [(name, value) for name, value, default in pairs if value is not default])
 
 
-class Filter(Checked, frozen=True, kw_only=True, rename="camel"):
+class Filter(Checked):
     """A filter of a list; all fields are optional, None means no filter."""
 
 
-class Body(Checked, frozen=True, kw_only=True, rename="camel"):
+class Body(Checked):
     """The body of a request; optional fields that are not given are `UNSET`."""
 
 
@@ -380,7 +386,7 @@ def _words(rule: Any) -> str:
 
 
 @final
-class PageQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class PageQuery(Filter):
     """The page size of a list by page numbers; a walk starts at `page`."""
 
     per_page: Size | None = None

@@ -22,7 +22,7 @@ else:
 
 
 @final
-class ConversationQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class ConversationQuery(Filter):
     """The filter of GET /conversations; a walk starts at `page`.
 
     `use_cursored_index` and `unique` are sent as 0 or 1; `unique` is not for calls with an acting user.
@@ -48,7 +48,7 @@ class ConversationQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class ConversationPin(Body, frozen=True, kw_only=True, rename="camel"):
+class ConversationPin(Body):
     """The user (`uid`) or the group (`guid`) whose conversation is pinned; one of the two."""
 
     uid: Uid | UnsetType = UNSET
@@ -72,21 +72,21 @@ else:
 
 
 @final
-class PinnedConversations(Body, frozen=True, kw_only=True, rename="camel"):
+class PinnedConversations(Body):
     """The conversations that the app pins, in the order in which they are shown; an empty list pins none."""
 
     pinned_conversations: Pins
 
 
 @final
-class ConversationChanges(Body, frozen=True, kw_only=True, rename="camel"):
+class ConversationChanges(Body):
     """The new tags of a conversation; an empty list removes those that it has."""
 
     tags: Tags
 
 
 @final
-class UserReset(Body, frozen=True, kw_only=True, rename="camel"):
+class UserReset(Body):
     """The reset of a conversation with a user: `preserve_order` keeps its place in the list.
 
     `conversation_with` is the uid of the path.
@@ -98,14 +98,14 @@ class UserReset(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class GroupReset(Body, frozen=True, kw_only=True, rename="camel"):
+class GroupReset(Body):
     """The reset of a conversation with a group: `preserve_order` keeps its place in the list."""
 
     preserve_order: Flag | UnsetType = UNSET
 
 
 @final
-class ReceiptMark(Body, frozen=True, kw_only=True, rename="camel"):
+class ReceiptMark(Body):
     """The message up to which a conversation is delivered or read, or from which it is unread.
 
     An id as records have it, or its number: it is sent as a number.

@@ -26,7 +26,7 @@ MOST_ENTRIES: Final = 50
 
 
 @final
-class UserImport(Body, frozen=True, kw_only=True, rename="camel"):
+class UserImport(Body):
     """A user to import; `role` must exist. Times are epoch seconds, a date or an aware datetime."""
 
     uid: Uid
@@ -52,7 +52,7 @@ else:
 
 
 @final
-class GroupImport(Body, frozen=True, kw_only=True, rename="camel"):
+class GroupImport(Body):
     """A group to import, with its owner, whom the service creates where there is none."""
 
     guid: Uid
@@ -74,7 +74,7 @@ else:
 
 
 @final
-class MemberImport(Body, frozen=True, kw_only=True, rename="camel"):
+class MemberImport(Body):
     """A member to import, or a user to ban (`is_banned`). `member_id` is made of the other two ids."""
 
     guid: Uid
@@ -93,7 +93,7 @@ class MemberImport(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class MessageImport(Body, frozen=True, kw_only=True, rename="camel"):
+class MessageImport(Body):
     """A message to import. `muid` is an id that the caller chooses; one that was used already is refused."""
 
     muid: Text

@@ -30,7 +30,7 @@ from .fields import Count, Description, NewId, ShortText, Tags
 
 
 @final
-class MemberQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class MemberQuery(Filter):
     """The filter of GET /groups/{guid}/members; a walk starts at `page`."""
 
     per_page: Size | None = None
@@ -40,7 +40,7 @@ class MemberQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class NewMembers(Body, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class NewMembers(Body, forbid_unknown_fields=True):
     """The uids to add to a group by scope, and the uids to ban from it.
 
     Raises `RequestInvalidError` without any uid.
@@ -60,7 +60,7 @@ class NewMembers(Body, frozen=True, kw_only=True, rename="camel", forbid_unknown
 
 
 @final
-class NewScope(Body, frozen=True, kw_only=True, rename="camel"):
+class NewScope(Body):
     """The new scope of a member."""
 
     scope: Scope
@@ -96,7 +96,7 @@ else:
 
 
 @final
-class GroupQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class GroupQuery(Filter):
     """The filter of GET /groups; a walk starts at `page`.
 
     With `updated_at` and `affix` the service lists the groups that were changed after (`append`) or before
@@ -131,7 +131,7 @@ class GroupQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class NewGroup(Body, frozen=True, kw_only=True, rename="camel"):
+class NewGroup(Body):
     """A group to make. One of the type `password` needs a `password`; `owner` is a uid."""
 
     guid: NewId
@@ -147,7 +147,7 @@ class NewGroup(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class GroupChanges(Body, frozen=True, kw_only=True, rename="camel"):
+class GroupChanges(Body):
     """Changes of a group; what is not given stays, and what `unset` names is removed.
 
     The service ignores `owner` where a user acts.

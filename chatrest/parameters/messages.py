@@ -67,7 +67,7 @@ else:
 
 
 @final
-class MultipleReceivers(Body, frozen=True, kw_only=True, rename="camel"):
+class MultipleReceivers(Body):
     """Several receivers of one message: `uids` of users, `guids` of groups; one at least."""
 
     uids: Uids | UnsetType = UNSET
@@ -80,7 +80,7 @@ class MultipleReceivers(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class NewAttachment(Body, frozen=True, kw_only=True, rename="camel"):
+class NewAttachment(Body):
     """A file of a media message, which the service finds at `url`; `size` in bytes, sent as digits."""
 
     url: Annotated[
@@ -99,7 +99,7 @@ class NewAttachment(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class InteractionGoal(Body, frozen=True, kw_only=True, rename="camel"):
+class InteractionGoal(Body):
     """The interactions that complete an interactive message; a form and a card know no `anyAction`, a
     scheduler no `anyOf`.
     """
@@ -131,7 +131,7 @@ class MessageOptions(ThreadOptions, total=False):
     muid: str | UnsetType | None
 
 
-class MessageBody(Body, frozen=True, kw_only=True, rename="camel"):
+class MessageBody(Body):
     """The members that every message to send has.
 
     Raises `RequestInvalidError` if a member is wrong, if there is no receiver, if the type is none of an
@@ -173,7 +173,7 @@ def _check_size(body: MessageBody) -> None:
         )
 
 
-class TrackedMessage(MessageBody, frozen=True, kw_only=True, rename="camel"):
+class TrackedMessage(MessageBody):
     """A message that may have an id of the caller's (`muid`) and quote another one."""
 
     quoted_message_id: Text | UnsetType = UNSET
@@ -222,7 +222,7 @@ class TrackedMessage(MessageBody, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class NewMessage(TrackedMessage, frozen=True, kw_only=True, rename="camel"):
+class NewMessage(TrackedMessage):
     """A message to send: the body of POST /messages.
 
     `receiver` is a uid for `receiver_type="user"`, a guid for `"group"`; `multiple_receivers` takes its place
@@ -234,7 +234,7 @@ class NewMessage(TrackedMessage, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class NewBotMessage(TrackedMessage, frozen=True, kw_only=True, rename="camel"):
+class NewBotMessage(TrackedMessage):
     """A message of a bot: the body of POST /bots/{uid}/messages. A bot also sends interactive messages.
 
     An interactive message quotes no other one.
@@ -275,7 +275,7 @@ class NewBotMessage(TrackedMessage, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class NewThreadMessage(MessageBody, frozen=True, kw_only=True, rename="camel"):
+class NewThreadMessage(MessageBody):
     """A reply in the thread of a message: the body of POST /messages/{id}/thread.
 
     The receiver is that of the thread's conversation. The operation declares no `muid`, and quotes nothing.
@@ -317,7 +317,7 @@ _WINDOWS: Final = (
 
 
 @final
-class MessageQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class MessageQuery(Filter):
     """The filter of message lists: the 27 query parameters of GET /users/{uid}/messages, then further ones.
 
     `limit` and `per_page` are page sizes (`walk.limit(n)` limits the number of messages): `limit` is for
@@ -385,7 +385,7 @@ class MessageQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class ThreadQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class ThreadQuery(Filter):
     """The filter of thread lists: `updated_at` is where a walk starts, with `affix`; `limit` is a page's
     size.
 
@@ -401,7 +401,7 @@ class ThreadQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class MessageChanges(Body, frozen=True, kw_only=True, rename="camel"):
+class MessageChanges(Body):
     """The changes of a message: `data` with a new `text`, `metadata` or both, and the new `tags`.
 
     Empty `tags` remove those that the message has. Raises `RequestInvalidError` where nothing is changed.
@@ -424,14 +424,14 @@ class MessageChanges(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class MessageDeletion(Body, frozen=True, kw_only=True, rename="camel"):
+class MessageDeletion(Body):
     """The body of a message's deletion; `permanent` removes the record too."""
 
     permanent: Flag | UnsetType = UNSET
 
 
 @final
-class Interactions(Body, frozen=True, kw_only=True, rename="camel"):
+class Interactions(Body):
     """The elements of an interactive message that the acting user has used, by their ids."""
 
     interactions: Texts

@@ -7,7 +7,7 @@ from .checked import Filter, Millis
 
 
 @final
-class UsageQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class UsageQuery(Filter):
     """The window of GET /stats, in epoch milliseconds; datetimes and dates are converted.
 
     Raises `RequestInvalidError` if it ends before it begins.

@@ -53,7 +53,7 @@ BlockStatus: TypeAlias = Literal["approved", "rejected"]
 
 
 @final
-class RuleFilter(Checked, frozen=True, kw_only=True, rename="camel"):
+class RuleFilter(Checked):
     """The users or groups that a rule is for, by their uid, role, tags and so on."""
 
     type: _Party
@@ -64,7 +64,7 @@ class RuleFilter(Checked, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class RuleCondition(Checked, frozen=True, kw_only=True, rename="camel"):
+class RuleCondition(Checked):
     """A condition of a rule; `value` is a text, or a list as the service's own examples show it."""
 
     id: Whole | UnsetType = UNSET
@@ -92,21 +92,21 @@ else:
 
 
 @final
-class LimitQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class LimitQuery(Filter):
     """The number of records of a list that comes in one reply."""
 
     limit: Size | None = None
 
 
 @final
-class RuleQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class RuleQuery(Filter):
     """The number of rules that comes in one reply; the documents type it as a text."""
 
     limit: Size | Text | None = None
 
 
 @final
-class ModerationQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class ModerationQuery(Filter):
     """The filter of GET /moderation/messages."""
 
     sender: Uid | None = None
@@ -120,7 +120,7 @@ class ModerationQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class NewRule(Body, frozen=True, kw_only=True, rename="camel"):
+class NewRule(Body):
     """A rule: the body of a creation, and of an update, which needs the whole rule on some services."""
 
     id: Text | UnsetType = UNSET
@@ -133,7 +133,7 @@ class NewRule(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class NewKeywordList(Body, frozen=True, kw_only=True, rename="camel"):
+class NewKeywordList(Body):
     """A keyword list, for a creation and for an update: words, patterns or sentences, or a file of them.
 
     The service wants `search_terms` for words and patterns, `disallowed_sentences` for sentences, or a CSV
@@ -158,7 +158,7 @@ class NewKeywordList(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class NewReason(Body, frozen=True, kw_only=True, rename="camel"):
+class NewReason(Body):
     """A reason for flagging a message."""
 
     id: Text
@@ -167,14 +167,14 @@ class NewReason(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class ReasonName(Body, frozen=True, kw_only=True, rename="camel"):
+class ReasonName(Body):
     """The new name of a reason."""
 
     name: Text
 
 
 @final
-class NewFlag(Body, frozen=True, kw_only=True, rename="camel"):
+class NewFlag(Body):
     """A user's flag on a message: `id` is that of the reason."""
 
     id: Text
@@ -182,14 +182,14 @@ class NewFlag(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class FlagReview(Body, frozen=True, kw_only=True, rename="camel"):
+class FlagReview(Body):
     """The verdict on a flagged message."""
 
     status: Annotated[FlagStatus, Meta(description="'approved' or 'disapproved'")]
 
 
 @final
-class BlockReview(Body, frozen=True, kw_only=True, rename="camel"):
+class BlockReview(Body):
     """The verdict on a blocked message."""
 
     status: Annotated[BlockStatus, Meta(description="'approved' or 'rejected'")]
@@ -197,7 +197,7 @@ class BlockReview(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class NewModeratedMessage(Body, frozen=True, kw_only=True, rename="camel"):
+class NewModeratedMessage(Body):
     """A message that is handed in for moderation; its sender is in the body.
 
     The details of users and groups are needed where the app does not have them yet: JSON objects as those of
@@ -219,7 +219,7 @@ class NewModeratedMessage(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class MessageContent(Body, frozen=True, kw_only=True, rename="camel"):
+class MessageContent(Body):
     """The new content of a message that was handed in for moderation."""
 
     data: Json | UnsetType = UNSET

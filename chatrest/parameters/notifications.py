@@ -44,14 +44,14 @@ _ConversationType: TypeAlias = Annotated[
 
 
 @final
-class UserFilter(Filter, frozen=True, kw_only=True, rename="camel"):
+class UserFilter(Filter):
     """The user whose preferences are meant."""
 
     uid: Uid
 
 
 @final
-class SettingsChanges(Body, frozen=True, kw_only=True, rename="camel"):
+class SettingsChanges(Body):
     """Any part of the notification settings of the app."""
 
     preferences: Json | UnsetType = UNSET
@@ -60,7 +60,7 @@ class SettingsChanges(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class MutePreferences(Checked, frozen=True, kw_only=True, rename="camel"):
+class MutePreferences(Checked):
     """Do not disturb (`dnd`: 1 off, 2 on), and the hours of each day."""
 
     dnd: Annotated[Literal[1, 2], Meta(description="1 or 2")] | UnsetType = UNSET
@@ -77,7 +77,7 @@ else:
 
 
 @final
-class PreferencesChanges(Body, frozen=True, kw_only=True, rename="camel"):
+class PreferencesChanges(Body):
     """Any part of a user's notification preferences.
 
     The objects have members such as `groupMessages` and `oneOnOneReplies`, whose values are whole numbers.
@@ -90,7 +90,7 @@ class PreferencesChanges(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class ConversationToMute(Checked, frozen=True, kw_only=True, rename="camel"):
+class ConversationToMute(Checked):
     """A conversation to mute, by the other's uid or the group's guid; `until` is in epoch milliseconds."""
 
     id: Uid | UnsetType = UNSET
@@ -99,7 +99,7 @@ class ConversationToMute(Checked, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class ConversationToUnmute(Checked, frozen=True, kw_only=True, rename="camel"):
+class ConversationToUnmute(Checked):
     """A conversation that is muted no longer."""
 
     id: Uid | UnsetType = UNSET
@@ -121,28 +121,28 @@ else:
 
 
 @final
-class ConversationsToMute(Body, frozen=True, kw_only=True, rename="camel"):
+class ConversationsToMute(Body):
     """The conversations that a user mutes."""
 
     conversations: _ToMute
 
 
 @final
-class ConversationsToUnmute(Body, frozen=True, kw_only=True, rename="camel"):
+class ConversationsToUnmute(Body):
     """The conversations that a user mutes no longer."""
 
     conversations: _ToUnmute
 
 
 @final
-class TimezoneChanges(Body, frozen=True, kw_only=True, rename="camel"):
+class TimezoneChanges(Body):
     """The time zone of a user."""
 
     timezone: Text | UnsetType = UNSET
 
 
 @final
-class ContactDetailsChanges(Body, frozen=True, kw_only=True, rename="camel"):
+class ContactDetailsChanges(Body):
     """The e-mail address and the phone number (with + and the country's code) of a user."""
 
     email: Text | UnsetType = UNSET
@@ -150,7 +150,7 @@ class ContactDetailsChanges(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class PushTokenQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class PushTokenQuery(Filter):
     """The login whose push tokens are listed; `all`: those of all logins of its user."""
 
     all: Flag | None = None
@@ -158,21 +158,21 @@ class PushTokenQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class AllPushTokens(Filter, frozen=True, kw_only=True, rename="camel"):
+class AllPushTokens(Filter):
     """The scope of a removal: the push tokens of one login, or of all logins of its user (`all`)."""
 
     all: Flag | None = None
 
 
 @final
-class PushTokenOwner(Body, frozen=True, kw_only=True, rename="camel"):
+class PushTokenOwner(Body):
     """The login that push tokens belong to."""
 
     auth_token: Text
 
 
 @final
-class NewPushToken(Body, frozen=True, kw_only=True, rename="camel"):
+class NewPushToken(Body):
     """The push token of a device: one of the three tokens, by the platform (fcm_*, apns_*_device or
     apns_*_voip).
     """
@@ -187,7 +187,7 @@ class NewPushToken(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class NotificationLogQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class NotificationLogQuery(Filter):
     """The filter of the notification log. `from_` and `to` are in epoch milliseconds.
 
     `reason` is of notifications that were not sent, `success` of those that were. A walk starts at `log_id`.
@@ -237,7 +237,7 @@ class NotificationLogQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class FcmProvider(Body, frozen=True, kw_only=True, rename="camel"):
+class FcmProvider(Body):
     """A provider for Android, iOS and the web, by its id.
 
     `service_account_creds` has `project_id`, `client_email`, `private_key` and `private_key_id`;
@@ -251,7 +251,7 @@ class FcmProvider(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class ApnsProvider(Body, frozen=True, kw_only=True, rename="camel"):
+class ApnsProvider(Body):
     """A provider for Apple's devices, by its id; `p8_key` is the text of the key's file."""
 
     provider_id: Text | UnsetType = UNSET
@@ -266,7 +266,7 @@ class ApnsProvider(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class NewTwilioProvider(Body, frozen=True, kw_only=True, rename="camel"):
+class NewTwilioProvider(Body):
     """The account that sends text messages."""
 
     twilio_account_sid: Text = field(name="twilioAccountSID")
@@ -276,7 +276,7 @@ class NewTwilioProvider(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class TwilioProviderChanges(Body, frozen=True, kw_only=True, rename="camel"):
+class TwilioProviderChanges(Body):
     """Any part of the account that sends text messages."""
 
     twilio_account_sid: Text | UnsetType = field(default=UNSET, name="twilioAccountSID")
@@ -286,7 +286,7 @@ class TwilioProviderChanges(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class NewSendgridProvider(Body, frozen=True, kw_only=True, rename="camel"):
+class NewSendgridProvider(Body):
     """The account that sends e-mails; `sender_email_for_replies` may be None, which is sent as null."""
 
     send_grid_api_key: Text
@@ -300,7 +300,7 @@ class NewSendgridProvider(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class SendgridProviderChanges(Body, frozen=True, kw_only=True, rename="camel"):
+class SendgridProviderChanges(Body):
     """Any part of the account that sends e-mails."""
 
     send_grid_api_key: Text | UnsetType = UNSET
@@ -313,7 +313,7 @@ class SendgridProviderChanges(Body, frozen=True, kw_only=True, rename="camel"):
     is_enabled: Flag | UnsetType = UNSET
 
 
-class _NewCustomProvider(Body, frozen=True, kw_only=True, rename="camel"):
+class _NewCustomProvider(Body):
     is_enabled: Flag
     webhook_url: Text = field(name="webhookURL")
     use_basic_auth: Flag
@@ -321,7 +321,7 @@ class _NewCustomProvider(Body, frozen=True, kw_only=True, rename="camel"):
     basic_auth_password: AnyText
 
 
-class _CustomProviderChanges(Body, frozen=True, kw_only=True, rename="camel"):
+class _CustomProviderChanges(Body):
     is_enabled: Flag | UnsetType = UNSET
     webhook_url: Text | UnsetType = field(default=UNSET, name="webhookURL")
     use_basic_auth: Flag | UnsetType = UNSET
@@ -330,38 +330,38 @@ class _CustomProviderChanges(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class NewCustomPushProvider(_NewCustomProvider, frozen=True, kw_only=True, rename="camel"):
+class NewCustomPushProvider(_NewCustomProvider):
     """A webhook of one's own for push notifications."""
 
 
 @final
-class CustomPushProviderChanges(_CustomProviderChanges, frozen=True, kw_only=True, rename="camel"):
+class CustomPushProviderChanges(_CustomProviderChanges):
     """Any part of the webhook for push notifications."""
 
 
 @final
-class NewCustomSmsProvider(_NewCustomProvider, frozen=True, kw_only=True, rename="camel"):
+class NewCustomSmsProvider(_NewCustomProvider):
     """A webhook of one's own for text messages; `use_stored_ph_no`: to the numbers in contact details."""
 
     use_stored_ph_no: Flag = False
 
 
 @final
-class CustomSmsProviderChanges(_CustomProviderChanges, frozen=True, kw_only=True, rename="camel"):
+class CustomSmsProviderChanges(_CustomProviderChanges):
     """Any part of the webhook for text messages."""
 
     use_stored_ph_no: Flag | UnsetType = UNSET
 
 
 @final
-class NewCustomEmailProvider(_NewCustomProvider, frozen=True, kw_only=True, rename="camel"):
+class NewCustomEmailProvider(_NewCustomProvider):
     """A webhook of one's own for e-mails; `use_stored_email_id`: to the addresses in contact details."""
 
     use_stored_email_id: Flag = field(name="useStoredEmailID")
 
 
 @final
-class CustomEmailProviderChanges(_CustomProviderChanges, frozen=True, kw_only=True, rename="camel"):
+class CustomEmailProviderChanges(_CustomProviderChanges):
     """Any part of the webhook for e-mails."""
 
     use_stored_email_id: Flag | UnsetType = field(default=UNSET, name="useStoredEmailID")

@@ -25,7 +25,7 @@ else:
 
 
 @final
-class FriendQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class FriendQuery(Filter):
     """The filter of GET /users/{uid}/friends; a walk starts at `page`, `search_key` is of uid or name."""
 
     search_key: Text | None = None
@@ -34,7 +34,7 @@ class FriendQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class NewFriends(Body, frozen=True, kw_only=True, rename="camel"):
+class NewFriends(Body):
     """The uids to add as friends; `add_to_conversations` also makes a conversation with each of them."""
 
     accepted: FriendUids
@@ -42,7 +42,7 @@ class NewFriends(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class FormerFriends(Body, frozen=True, kw_only=True, rename="camel"):
+class FormerFriends(Body):
     """The uids that are friends no longer."""
 
     friends: Uids
@@ -52,7 +52,7 @@ class FormerFriends(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class BlockedUids(Body, frozen=True, kw_only=True, rename="camel"):
+class BlockedUids(Body):
     """The uids to block or to unblock."""
 
     blocked_uids: Uids

@@ -12,7 +12,7 @@ Reach: TypeAlias = Annotated[Literal["all", "friendsOnly"], Meta(description="'a
 
 
 @final
-class NewRoleSettings(Body, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class NewRoleSettings(Body, forbid_unknown_fields=True):
     """The rights of a role: whom its users see in lists, and to whom they may send messages."""
 
     list_users: Reach | UnsetType = UNSET
@@ -33,7 +33,7 @@ else:
 
 
 @final
-class NewRole(Body, frozen=True, kw_only=True, rename="camel"):
+class NewRole(Body):
     """A role to make; `role` is its id."""
 
     role: ShortText
@@ -44,7 +44,7 @@ class NewRole(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class RoleChanges(Body, frozen=True, kw_only=True, rename="camel"):
+class RoleChanges(Body):
     """Changes of a role; what is not given stays, and what `unset` names is removed."""
 
     name: ShortText | UnsetType = UNSET
@@ -69,7 +69,7 @@ else:
 
 
 @final
-class NewPermissions(Body, frozen=True, kw_only=True, rename="camel"):
+class NewPermissions(Body):
     """The values of permissions by id: `allow`, `deny`, a mode, or a list of texts."""
 
     permissions: PermissionValues
@@ -79,14 +79,14 @@ class NewPermissions(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class Restriction(Body, frozen=True, kw_only=True, rename="camel"):
+class Restriction(Body):
     """The keys of the features to switch off, such as `u.listUsers`."""
 
     features_to_restrict: Texts
 
 
 @final
-class Allowance(Body, frozen=True, kw_only=True, rename="camel"):
+class Allowance(Body):
     """The keys of the features to switch on again, or all of them."""
 
     features_to_allow: Texts | UnsetType = UNSET

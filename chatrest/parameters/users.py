@@ -24,7 +24,7 @@ else:
 
 
 @final
-class UserQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class UserQuery(Filter):
     """The filter of GET /users; a walk starts at `page`.
 
     Times are epoch seconds, a date or an aware datetime.
@@ -49,7 +49,7 @@ class UserQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class NewUser(Body, frozen=True, kw_only=True, rename="camel"):
+class NewUser(Body):
     """A user to make. With `with_auth_token` the reply has a login token in `auth_token`."""
 
     uid: NewId
@@ -64,7 +64,7 @@ class NewUser(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class UserChanges(Body, frozen=True, kw_only=True, rename="camel"):
+class UserChanges(Body):
     """Changes of a user; what is not given stays, and what `unset` names is removed."""
 
     name: ShortText | UnsetType = UNSET
@@ -78,21 +78,21 @@ class UserChanges(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class Deletion(Body, frozen=True, kw_only=True, rename="camel"):
+class Deletion(Body):
     """The way to delete a user: for good where it is `permanent`."""
 
     permanent: Flag | UnsetType = UNSET
 
 
 @final
-class Deactivation(Body, frozen=True, kw_only=True, rename="camel"):
+class Deactivation(Body):
     """The users to switch off."""
 
     uids_to_deactivate: Uids
 
 
 @final
-class Reactivation(Body, frozen=True, kw_only=True, rename="camel"):
+class Reactivation(Body):
     """The users to switch on."""
 
     uids_to_activate: Uids
@@ -102,14 +102,14 @@ class Reactivation(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class NewToken(Body, frozen=True, kw_only=True, rename="camel"):
+class NewToken(Body):
     """The body of a request for an auth token; `force` requests a new one even if the user has one."""
 
     force: Flag | UnsetType = UNSET
 
 
 @final
-class TokenChanges(Body, frozen=True, kw_only=True, rename="camel"):
+class TokenChanges(Body):
     """The scope of an auth token: the platform and the device that it is for; what is not given stays."""
 
     platform: AnyText | UnsetType = UNSET

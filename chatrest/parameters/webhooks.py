@@ -39,7 +39,7 @@ WebhookPassword: TypeAlias = Annotated[
 
 
 @final
-class WebhookVersion(Filter, frozen=True, kw_only=True):
+class WebhookVersion(Filter):
     """The header that chooses the current webhooks (2) or the legacy ones (None, and then it is not sent)."""
 
     x_webhook_version: Annotated[Literal[2], Meta(description="2, or None")] | None = field(
@@ -48,7 +48,7 @@ class WebhookVersion(Filter, frozen=True, kw_only=True):
 
 
 @final
-class WebhookQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+class WebhookQuery(Filter):
     """The filter of GET /apps/{appId}/webhooks; `search_key` is looked for in names."""
 
     per_page: Size | None = None
@@ -56,7 +56,7 @@ class WebhookQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class NewWebhook(Body, frozen=True, kw_only=True, rename="camel"):
+class NewWebhook(Body):
     """A webhook to make. `username` and `password` go with each event where `use_basic_auth` is true.
 
     Both of them or neither: given both, `use_basic_auth` is true unless it is given too.
@@ -82,7 +82,7 @@ class NewWebhook(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class WebhookChanges(Body, frozen=True, kw_only=True, rename="camel"):
+class WebhookChanges(Body):
     """The members of a webhook to change."""
 
     name: WebhookText | UnsetType = UNSET
@@ -95,7 +95,7 @@ class WebhookChanges(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class TriggerIds(Body, frozen=True, kw_only=True, rename="camel"):
+class TriggerIds(Body):
     """The ids of triggers to add to a webhook, or to take from it."""
 
     trigger_ids: Texts

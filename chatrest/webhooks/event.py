@@ -26,7 +26,7 @@ from .payloads import (
 )
 
 
-class _Event(Record, frozen=True, kw_only=True, rename="camel"):
+class _Event(Record, kw_only=True):
     """The members of every envelope; texts that are absent are ""."""
 
     trigger: str
@@ -60,7 +60,7 @@ class _Event(Record, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class MessageEvent(_Event, frozen=True, kw_only=True):
+class MessageEvent(_Event, kw_only=True):
     """A message was sent, edited, deleted, pinned or unpinned, or mentions a user.
 
     Also the legacy `after_message`, and `before_message`, whose message has the id "".
@@ -75,98 +75,98 @@ class MessageEvent(_Event, frozen=True, kw_only=True):
 
 
 @final
-class ReceiptEvent(_Event, frozen=True, kw_only=True):
+class ReceiptEvent(_Event, kw_only=True):
     """A message was delivered or read. Both shapes of `data` have the properties of a `Receipt`."""
 
     data: Receipt | LegacyReceipt
 
 
 @final
-class ReactionEvent(_Event, frozen=True, kw_only=True):
+class ReactionEvent(_Event, kw_only=True):
     """A reaction was added or removed."""
 
     data: ReactionData
 
 
 @final
-class ConversationEvent(_Event, frozen=True, kw_only=True):
+class ConversationEvent(_Event, kw_only=True):
     """A conversation was pinned or unpinned."""
 
     data: ConversationData
 
 
 @final
-class UserBlockEvent(_Event, frozen=True, kw_only=True):
+class UserBlockEvent(_Event, kw_only=True):
     """A user blocked or unblocked others."""
 
     data: UserBlock
 
 
 @final
-class UserConnectionEvent(_Event, frozen=True, kw_only=True):
+class UserConnectionEvent(_Event, kw_only=True):
     """A user came online or went offline."""
 
     data: UserConnection
 
 
 @final
-class GroupEvent(_Event, frozen=True, kw_only=True):
+class GroupEvent(_Event, kw_only=True):
     """A group, or its members, changed."""
 
     data: GroupData
 
 
 @final
-class CallEvent(_Event, frozen=True, kw_only=True):
+class CallEvent(_Event, kw_only=True):
     """A call was initiated; on older services also: it was rejected, cancelled, busy or not answered."""
 
     data: CallMessageData
 
 
 @final
-class CallSessionEvent(_Event, frozen=True, kw_only=True):
+class CallSessionEvent(_Event, kw_only=True):
     """A call or a meeting started or ended, or a participant joined or left it."""
 
     data: CallSession
 
 
 @final
-class RecordingEvent(_Event, frozen=True, kw_only=True):
+class RecordingEvent(_Event, kw_only=True):
     """A recording of a call or a meeting is ready."""
 
     data: RecordingData
 
 
 @final
-class TranscriptionEvent(_Event, frozen=True, kw_only=True):
+class TranscriptionEvent(_Event, kw_only=True):
     """A transcription of a call or a meeting is ready."""
 
     data: TranscriptionData
 
 
 @final
-class ModerationEvent(_Event, frozen=True, kw_only=True):
+class ModerationEvent(_Event, kw_only=True):
     """A message was approved or blocked by moderation, or its moderation failed."""
 
     data: ModerationData
 
 
 @final
-class CampaignEvent(_Event, frozen=True, kw_only=True):
+class CampaignEvent(_Event, kw_only=True):
     """An event of a campaign. No `data` of these is documented: it is JSON as served."""
 
     data: Json
 
 
 @final
-class NotificationEvent(_Event, frozen=True, kw_only=True):
+class NotificationEvent(_Event, kw_only=True):
     """A notification for the app to send, as the app is its custom provider; `webhook` is `custom`."""
 
     data: NotificationData
 
 
 @final
-class UnknownEvent(_Event, frozen=True, kw_only=True):
+class UnknownEvent(_Event, kw_only=True):
     """An event with a trigger that is not known, or with `data` that is not of its trigger's shape.
 
     `data` is the decoded JSON of any shape, without the nested members of one that is nested too deeply;
