@@ -4,13 +4,10 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.wire import json_body
 from chatrest.errors import CursorError, RequestInvalidError
 from chatrest.models.messages import TextMessage
-from chatrest.models.outcomes import Ack
-from chatrest.parameters.moderation import ModerationQuery, NewFlag, NewModeratedMessage, NewReason, NewRule
+from chatrest.parameters.moderation import ModerationQuery, NewFlag, NewReason
 from chatrest.resources.moderation import Moderation
-from tests.cases import loop_over
 from tests.sending import Sender
 
 RULE = b"""{"id":"r","name":"R","description":"d","enabled":true,"active":true,"revisionId":"r-1",
@@ -38,72 +35,6 @@ def data(record: bytes) -> bytes:
 
 def rows(record: bytes) -> bytes:
     return b'{"data":[%b],"meta":{"current":{"limit":100,"count":1}}}' % record
-
-
-def sent(sender: Sender) -> str:
-    call = sender.call
-    body = "" if call.body is None else f" {json_body(call.body).decode()}"
-    return f"{call.endpoint.method} {call.path}{body}"
-
-
-CALLS: list[tuple[Any, bytes, str]] = [
-    (lambda each: each.get_rule("a/b"), data(RULE), "GET /moderation/rules/a%2Fb"),
-    (
-        lambda each: each.create_rule(NewRule(id="r", enabled=False)), data(RULE),
-        'POST /moderation/rules {"id":"r","enabled":false}',
-    ),
-    (
-        lambda each: each.update_rule("r", NewRule(name="n")), data(RULE),
-        'PUT /moderation/rules/r {"name":"n"}',
-    ),
-    (lambda each: each.delete_rule("r"), data(DONE), "DELETE /moderation/rules/r"),
-    (lambda each: each.get_reason("a"), data(REASON), "GET /moderation/reasons/a"),
-    (
-        lambda each: each.create_reason(NewReason(id="a", name="A", description="d")), data(REASON),
-        'POST /moderation/reasons {"id":"a","name":"A","description":"d"}',
-    ),
-    (lambda each: each.update_reason("a", "B"), data(REASON), 'PUT /moderation/reasons/a {"name":"B"}'),
-    (lambda each: each.delete_reason("a"), DONE, "DELETE /moderation/reasons/a"),
-    (
-        lambda each: each.flag_message("7", NewFlag(id="spam", remark="r"), on_behalf_of="eve"), DONE,
-        'POST /messages/7/flagged {"id":"spam","remark":"r"}',
-    ),
-    (
-        lambda each: each.review_flagged_message("7", "disapproved"), DONE,
-        'PATCH /moderation/flagged-messages/7 {"status":"disapproved"}',
-    ),
-    (
-        lambda each: each.review_blocked_message("7", "rejected"), data(DONE),
-        'PATCH /moderation/blocked-messages/7 {"status":"rejected","reviewed":true}',
-    ),
-    (lambda each: each.get_message("7"), data(MESSAGE), "GET /moderation/messages/7"),
-    (
-        lambda each: each.create_message(
-            NewModeratedMessage(
-                sender="a", receiver="b", receiver_type="user", type="text", data={"text": "hi"}, muid="m",
-                tags=["t"], sent_at=5, sender_user_details={"uid": "a"},
-            )
-        ),
-        data(MESSAGE),
-        (
-            'POST /moderation/messages {"sender":"a","receiver":"b","receiverType":"user","type":"text",'
-            '"data":{"text":"hi"},"muid":"m","tags":["t"],"sentAt":5,"senderUserDetails":{"uid":"a"}}'
-        ),
-    ),
-    (
-        lambda each: each.update_message("7", {"text": "ho"}), data(MESSAGE),
-        'PUT /moderation/messages/7 {"data":{"text":"ho"}}',
-    ),
-    (lambda each: each.delete_message("7"), data(DONE), "DELETE /moderation/messages/7"),
-]  # fmt: skip
-
-
-@loop_over(("ask", "reply", "expected"), CALLS)
-async def test_what_is_sent(ask: Any, reply: bytes, expected: str) -> None:
-    sender = Sender(reply)
-    result = await ask(Moderation(sender))
-    assert sent(sender) == expected
-    assert isinstance(result, Ack) is (DONE in reply)
 
 
 async def test_a_rule_is_typed_down_to_its_conditions() -> None:
