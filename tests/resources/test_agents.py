@@ -1,13 +1,16 @@
-"""`session.agents`: what is refused before anything is sent."""
+"""`session.agents`: what is refused before anything is sent, and the records that come."""
 
 from typing import Any
 
 import pytest
 
 from chatrest.errors import RequestInvalidError
+from chatrest.models.agents import Agent
+from chatrest.parameters.agent_knowledge import NewKnowledgeText, NewUpload, PageToScrape, WebsiteToScrape
 from chatrest.parameters.agents import (
     AgentChanges,
     NewAgent,
+    NewExternalAgent,
 )
 from chatrest.resources.agents import Agents
 from tests.sending import Sender
@@ -36,3 +39,246 @@ async def test_a_wrong_argument_is_refused_before_anything_is_sent(ask: Any) -> 
     with pytest.raises(RequestInvalidError):
         await ask(Agents(sender))
     assert sender.calls == []
+
+
+# ── records ──
+
+AGENT = (
+    b'{"uid":"a","appId":"app","name":"n","icon":"i","isActive":true,"description":"d","tools":["t"],'
+    b'"apiTools":["x"],"mcpServers":["m"],"frontendActions":["f"],"files":["1"],"websites":[],'
+    b'"otherKbIntegrations":[{"k":1}],"ragVersion":"v2","lastMessageAt":null,"instruction":"do",'
+    b'"formattedInstruction":"do!","metaData":[],"model":"m","modelMetaData":{"maxTokens":5},"createdAt":1,'
+    b'"updatedAt":2,"other":1}'
+)
+API_TOOL = (
+    b'{"_id":"app_s","appId":"app","slug":"s","name":"n","description":"d","endpoint":"https://h",'
+    b'"method":"GET","enableBasicAuth":false,"headers":"{\\"Authorization\\":\\"Bearer x\\"}",'
+    b'"bodyTemplate":null,"allowAdditionalProperties":true,'
+    b'"parameters":[{"key":"k","type":"string","description":"p","required":true}],'
+    b'"tool":{"name":"s","description":"d","parameters":{"type":"object"}},"createdAt":1,"updatedAt":2}'
+)
+EXTERNAL = (
+    b'{"uid":"u","appId":"app","_id":"x","name":"n","icon":"i","isActive":true,"integrateWith":"ag2",'
+    b'"integrationType":"agent","integrationMeta":{"baseUrl":"h","headers":"Bearer x"},"tools":["t"],'
+    b'"actions":["a"],"instruction":"do","metaData":{"g":1},"deletedAt":null,'
+    b'"createdAt":"2020-01-01T00:00:00.000Z","updatedAt":"2020-01-02T00:00:00.000Z"}'
+)
+PREDEFINED = b'{"name":"a","category":"auth"}'
+CUSTOM = (
+    b'{"name":"a","category":"custom","usageCount":1,"usedByAgents":[{"uid":"x","name":"X"}],'
+    b'"usedByTools":{"s":1}}'
+)
+
+
+def given(*replies: bytes) -> Agents:
+    """Agents whose calls get these replies."""
+    return Agents(Sender(*replies))
+
+
+def assert_agent(agent: Agent) -> None:
+    assert (agent.uid, agent.app_id, agent.name, agent.icon, agent.is_active) == ("a", "app", "n", "i", True)
+    assert (agent.description, agent.tools, agent.api_tools) == ("d", ("t",), ("x",))
+    assert (agent.mcp_servers, agent.frontend_actions, agent.files) == (("m",), ("f",), ("1",))
+    assert (agent.websites, agent.other_kb_integrations, agent.rag_version) == ((), ({"k": 1},), "v2")
+    assert (agent.last_message_at, agent.instruction, agent.formatted_instruction) == (None, "do", "do!")
+    assert (agent.meta_data, agent.model, agent.model_meta_data) == ({}, "m", {"maxTokens": 5})
+    assert (agent.created_at, agent.updated_at) == (1, 2)
+
+
+async def test_an_agent_comes_at_the_root_in_a_member_or_in_data() -> None:
+    assert_agent(await given(AGENT).get("a"))
+    assert_agent(await given(b'{"data":%b}' % AGENT).get("a"))
+    assert_agent((await given(b'{"agent":%b}' % AGENT).create(NewAgent(name="n"))).agent)
+    assert_agent(await given(b'{"success":true,"data":%b}' % AGENT).add_tools("a", ["t"]))
+    [agent] = await given(b'{"data":[%b]}' % AGENT).list().collect()
+    assert_agent(agent)
+
+
+async def test_agents_go_on_by_the_time_of_their_creation() -> None:
+    first = b'{"data":[{"uid":"a","createdAt":5}],"meta":{"next":{"affix":"append","createdAt":5}}}'
+    sender = Sender(first, b'{"data":[],"meta":{"next":{"affix":"append","createdAt":5}}}')
+    [agent] = await Agents(sender).list().collect()
+    assert agent.uid == "a"
+    assert [dict(call.position).get("createdAt") for call in sender.calls] == [None, "5"]
+
+
+async def test_agents_are_all_given_where_the_last_page_names_the_way_back_alone() -> None:
+    first = b'{"data":[{"uid":"a","createdAt":5}],"meta":{"next":{"affix":"append","createdAt":5}}}'
+    last = b'{"data":[{"uid":"b","createdAt":6}],"meta":{"previous":{"affix":"prepend","createdAt":6}}}'
+    sender = Sender(first, last, b'{"data":[],"meta":{"previous":{"affix":"prepend","createdAt":7}}}')
+    assert [agent.uid async for agent in Agents(sender).list()] == ["a", "b"]
+    assert [dict(call.position).get("createdAt") for call in sender.calls] == [None, "5", "6"]
+
+
+async def test_lists_at_the_root_are_walks() -> None:
+    models = b'[{"model":"m","provider":"p","settings":{"a":1},"default":true},{"model":"m","provider":"q"}]'
+    first, second = await given(models).list_models().collect()
+    assert (first.model, first.provider, first.settings, first.default) == ("m", "p", {"a": 1}, True)
+    assert second.provider == "q"
+    [action] = (
+        await given(b'[{"name":"n","displayName":"N","description":"d"}]')
+        .list_tool_actions("a", "s")
+        .collect()
+    )
+    assert (action.name, action.display_name, action.description) == ("n", "N", "d")
+    assert await given(b"[]").list_external().collect() == []
+    [page] = [page async for page in given(models).list_models().pages()]
+    assert page.raw == models
+
+
+async def test_what_an_agent_may_use_is_typed() -> None:
+    items = await given(
+        b'{"data":{"tools":[{"slug":"s","name":"n","description":"d","icon":"i",'
+        b'"actions":[{"slug":"x","name":"X","description":"e"}]}],'
+        b'"frontendActions":[{"id":"1","name":"n","triggerFunction":"f","parameters":[]}],'
+        b'"apiTools":[{"slug":"t","endpoint":"e","method":"GET","parameters":[{"key":"k"}]}],'
+        b'"mcpServers":[{"slug":"m","url":"u"}]}}'
+    ).list_enabled_items("a")
+    assert items.tools
+    assert items.frontend_actions
+    assert items.api_tools
+    assert items.mcp_servers
+    assert (items.tools[0].slug, items.tools[0].icon) == ("s", "i")
+    assert items.tools[0].actions
+    assert items.tools[0].actions[0].name == "X"
+    assert (items.frontend_actions[0].id, items.frontend_actions[0].trigger_function) == ("1", "f")
+    assert (items.api_tools[0].endpoint, items.api_tools[0].method) == ("e", "GET")
+    assert items.mcp_servers[0].url == "u"
+    search = await given(b'{"success":true,"results":[{"a":1}]}').search_tools("a")
+    assert (search.success, search.results) == (True, ({"a": 1},))
+    integration = b'{"data":[{"slug":"s","name":"n","icon":"i","actions":["x"],"isAuthenticated":false}]}'
+    walk = given(integration).list_tool_integrations("a")
+    assert [(each.slug, each.actions, each.is_authenticated) async for each in walk] == [("s", ["x"], False)]
+
+
+async def test_tools_of_three_kinds_are_typed() -> None:
+    tool = await given(API_TOOL).get_api_tool("s")
+    assert (tool.id, tool._id, tool.slug, tool.app_id) == ("app_s", "app_s", "s", "app")
+    assert (tool.method, tool.enable_basic_auth, tool.body_template) == ("GET", False, None)
+    assert tool.parameters
+    assert (tool.parameters[0].key, tool.parameters[0].required) == ("k", True)
+    assert tool.tool
+    assert (tool.tool.name, tool.tool.parameters) == ("s", {"type": "object"})
+    action = await given(b'{"_id":"app_f","triggerFunction":"f","name":"n"}').get_frontend_action("app_f")
+    assert (action.id, action.trigger_function, action.name) == ("app_f", "f", "n")
+    server = await given(b'{"_id":"app_m","slug":"m","url":"https://h","createdAt":1}').get_mcp_server("m")
+    assert (server.id, server.slug, server.url, server.created_at) == ("app_m", "m", "https://h", 1)
+
+
+async def test_no_repr_shows_what_may_be_a_credential() -> None:
+    tool = await given(API_TOOL).get_api_tool("s")
+    [agent] = await given(b"[%b]" % EXTERNAL).list_external().collect()
+    variable = b'{"_id":"1","name":"v","constantValue":"Bearer x","category":"custom"}'
+    [constant] = await given(b"[%b]" % variable).list_custom_variables().collect()
+    search = await given(b'{"results":[%b]}' % API_TOOL).search_tools("a")
+    upload = b'{"uploads":[{"uploadId":"1","s3Key":"k","presignedUrl":"https://h/?sig=Bearer"}]}'
+    uploads = await given(upload).initiate_uploads([NewUpload(file_name="f", mime_type="m", file_size=1)])
+    for record in (tool, agent, constant, search, uploads):
+        assert "Bearer" not in repr(record)
+        assert "Bearer" in record.to_json().decode()
+    assert tool.headers == '{"Authorization":"Bearer x"}'
+    assert agent.integration_meta == {"baseUrl": "h", "headers": "Bearer x"}
+    assert constant.constant_value == "Bearer x"
+    assert uploads.uploads
+    assert uploads.uploads[0].presigned_url == "https://h/?sig=Bearer"
+
+
+async def test_an_external_agent_is_typed() -> None:
+    new = NewExternalAgent(
+        name="n", icon="https://i", integrate_with="ag2", integration_meta={"baseUrl": "h"}  # type: ignore[arg-type]
+    )  # fmt: skip
+    agent = (await given(b'{"agent":%b}' % EXTERNAL).create_external(new)).agent
+    assert (agent.uid, agent.id, agent.name, agent.icon, agent.is_active) == ("u", "x", "n", "i", True)
+    assert (agent.integrate_with, agent.integration_type) == ("ag2", "agent")
+    assert (agent.tools, agent.actions, agent.instruction) == (("t",), ("a",), "do")
+    assert (agent.meta_data, agent.deleted_at) == ({"g": 1}, None)
+    assert str(agent.created_at) < str(agent.updated_at)
+    tool = await given(b'{"name":"t","type":"tool","doNotExecute":true,"createdAt":5}').get_external_tool("t")
+    assert (tool.name, tool.type, tool.do_not_execute, tool.created_at) == ("t", "tool", True, 5)
+    assert (await given(b'{"deleted":true}').delete_external_tool("t")).deleted is True
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        b"[%b,%b]" % (PREDEFINED, CUSTOM),
+        b'{"auth":[%b],"custom":[%b]}' % (PREDEFINED, CUSTOM),
+        b'{"data":[%b,%b]}' % (PREDEFINED, CUSTOM),
+    ],
+    ids=["array", "by category", "in data"],
+)
+async def test_variables_come_as_an_array_or_by_category(reply: bytes) -> None:
+    predefined, custom = await given(reply).list_all_variables().collect()
+    assert (predefined.category, custom.category, custom.usage_count) == ("auth", "custom", 1)
+    assert custom.used_by_agents
+    assert (custom.used_by_agents[0].uid, custom.used_by_tools) == ("x", {"s": 1})
+
+
+@pytest.mark.parametrize(
+    "form", [b'{"data":%b,"meta":{}}', b'{"data":{"sourceDetails":{"a":1},"pageContent":%b}}']
+)
+async def test_pages_of_a_source_come_in_both_forms_with_all_their_members(form: bytes) -> None:
+    rows = b'[{"content":"x","pageNumber":1,"charCount":1},{"content":"x","other":2}]'
+    first, second = await given(form % rows, form % b"[]").list_source_pages("text", "k").collect()
+    assert (first.content, first.page_number, first.char_count) == ("x", 1, 1)
+    assert second.members == {"content": "x", "other": 2}
+
+
+async def test_pages_of_a_source_go_on_by_number() -> None:
+    full = b'{"data":[%b]}' % b",".join(b'{"row":%d}' % number for number in range(100))
+    sender = Sender(full, b'{"data":[{"row":100}]}', b'{"data":[]}')
+    pages = await Agents(sender).list_source_pages("uploads", "k").collect()
+    assert [page.members["row"] for page in pages] == list(range(101))
+    assert [dict(call.position).get("page") for call in sender.calls[:2]] == [None, "2"]
+
+
+async def test_knowledge_ends_where_no_next_page_is_named() -> None:
+    def reply(first: int, **meta: Any) -> bytes:
+        rows = b",".join(b'{"uniqueId":"k%d"}' % number for number in range(first, first + 100))
+        members = b",".join(b'"%b":{"affix":"%b","cursor":"%b"}' % each for each in meta.values())
+        return b'{"data":[%b],"meta":{"current":{"limit":100,"count":100},%b}}' % (rows, members)
+
+    sender = Sender(
+        reply(0, next=(b"next", b"append", b"c")), reply(100, previous=(b"previous", b"prepend", b"d"))
+    )
+    records = await Agents(sender).list_knowledge().collect()
+    assert [record.unique_id for record in records] == [f"k{number}" for number in range(200)]
+    assert [dict(call.position).get("cursor") for call in sender.calls] == [None, "c"]
+
+
+async def test_knowledge_whose_meta_is_lost_is_asked_for_once_more() -> None:
+    row, other = b'{"data":[{"uniqueId":"k"}]', b'{"data":[{"uniqueId":"l"}]'
+    sender = Sender(
+        row + b',"meta":{"next":{"affix":"append","cursor":"c"}}}', other + b"}", other + b"}",
+        other + b',"meta":{"current":{"limit":100,"count":1}}}',
+    )  # fmt: skip
+    walk = Agents(sender).list_knowledge()
+    assert [record.unique_id async for record in walk.limit(2)] == ["k", "l"]
+    assert len(sender.calls) > 2
+
+
+async def test_replies_of_knowledge_are_typed() -> None:
+    text = NewKnowledgeText(title="t", text="x")
+    created = await given(
+        b'{"success":true,"message":"m","data":{"uniqueId":"k","title":"t","fileName":"f","s3Key":"s",'
+        b'"status":"indexing"}}'
+    ).create_text(text)
+    assert (created.unique_id, created.title, created.file_name) == ("k", "t", "f")
+    assert (created.s3_key, created.status) == ("s", "indexing")
+    ack = await given(b'{"success":true,"message":"m","data":{"x":1}}').delete_text("k")
+    assert (ack.success, ack.message, ack.data) == (True, "m", {"x": 1})
+    statuses = await given(b'{"success":true,"data":{"k":"indexed"}}').poll_knowledge_status(["k", "l"])
+    assert statuses.data == {"k": "indexed"}
+    assert (await given(b'{"success":true,"data":[]}').poll_discovered_urls("w", ["u"])).data == {}
+    crawl = await given(
+        b'{"success":true,"data":{"crawlId":"c","crawlDuration":1.5,"status":"s","sitemap":["u"]}}'
+    ).scrape_website(WebsiteToScrape(url="https://h"))
+    assert (crawl.crawl_id, crawl.crawl_duration, crawl.sitemap) == ("c", 1.5, ["u"])
+    page = await given(
+        b'{"success":true,"data":{"url":"u","contentLength":5,"timestamp":"2020-01-01T00:00:00.000Z"}}'
+    ).scrape_page(PageToScrape(url="https://h"))
+    assert (page.url, page.content_length, page.timestamp) == ("u", 5, "2020-01-01T00:00:00.000Z")
+    batch = await given(
+        b'{"success":true,"data":{"batchId":"b","urlsProcessed":1,"totalUrls":2,"webhookUrl":"w","status":"s"}}'
+    ).process_discovered_urls("w", ["u"])
+    assert (batch.batch_id, batch.urls_processed, batch.total_urls) == ("b", 1, 2)
