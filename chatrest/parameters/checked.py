@@ -1,7 +1,7 @@
-"""The class of checked structs: what `help` says of them, and what a call with wrong names says.
+"""Checked structs: filters of lists and bodies of requests.
 
-msgspec's own signature writes the rule of each field out, eight kilobytes of regular expressions for the
-largest, and its error for a misspelt field names no other one.
+The type of each field contains its rule and the description for errors, so documentation, check and error
+text cannot differ.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -36,7 +36,11 @@ _OF_EVERY_STRUCT: Final = frozenset(dir(Struct)) - {"__class__", "__doc__", "__i
 
 
 class CheckedType(StructMeta):
-    """The metaclass of checked structs, whose fields are given by name."""
+    """The metaclass of checked structs: what `help` says of them, and what a call with wrong names says.
+
+    Fields are given by name. msgspec's own signature writes the rule of each field out, eight kilobytes of
+    regular expressions for the largest, and its error for a misspelt field names no other one.
+    """
 
     if not TYPE_CHECKING:
 

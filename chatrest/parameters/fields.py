@@ -8,7 +8,6 @@ from msgspec import Meta
 # ── texts and counts with the documented limits ──
 
 VALID: Final = r"\A[^\ud800-\udfff]*\Z"
-_TAG: Final = Meta(min_length=1, max_length=100, pattern=VALID)
 
 NewId: TypeAlias = Annotated[
     str,
@@ -47,38 +46,24 @@ Whole: TypeAlias = Annotated[int, Meta(description="a whole number")]
 
 if TYPE_CHECKING:  # the types of arguments: a checked struct converts lists to tuples
     Tags: TypeAlias = Sequence[str]
+    MessageTags: TypeAlias = Sequence[str]
 else:
-    Tags: TypeAlias = Annotated[
-        tuple[Annotated[str, _TAG], ...],
-        Meta(
-            max_length=25,
-            description="a list of at most 25 tags of 1 to 100 characters each, and all valid Unicode",
-        ),
+    _TAGS: Final = tuple[Annotated[str, Meta(min_length=1, max_length=100, pattern=VALID)], ...]
+    _OF_TAGS: Final = "tags of 1 to 100 characters each, and all valid Unicode"
+    Tags: TypeAlias = Annotated[_TAGS, Meta(max_length=25, description=f"a list of at most 25 {_OF_TAGS}")]
+    MessageTags: TypeAlias = Annotated[
+        _TAGS, Meta(min_length=1, max_length=25, description=f"a list of 1 to 25 {_OF_TAGS}")
     ]
 
 
 # ── messages and conversations ──
 
-MOST_TAGS: Final = 25
-"""Tags per item."""
-LONGEST_TAG: Final = 100
-"""Characters of a tag."""
-
 ReceiverType: TypeAlias = Annotated[Literal["user", "group"], Meta(description="'user' or 'group'")]
 Switch: TypeAlias = Annotated[Literal[0, 1], Meta(description="the number 0 or 1")]
-_TAGS: Final = f"texts of at most {LONGEST_TAG} characters, none of them empty, and all valid Unicode"
 
-if TYPE_CHECKING:  # the types of arguments: a checked struct converts lists to tuples
-    MessageTags: TypeAlias = Sequence[str]
+if TYPE_CHECKING:  # the type of an argument
     MessageNumber: TypeAlias = int | str
 else:
-    _Tag: TypeAlias = Annotated[
-        str, Meta(min_length=1, max_length=LONGEST_TAG, pattern=r"\A[^\ud800-\udfff]+\Z")
-    ]
-    MessageTags: TypeAlias = Annotated[
-        tuple[_Tag, ...],
-        Meta(min_length=1, max_length=MOST_TAGS, description=f"a list of 1 to {MOST_TAGS} {_TAGS}"),
-    ]
     MessageNumber: TypeAlias = Annotated[
         int, Meta(ge=1, description="the id of a message: digits, or a whole number from 1")
     ]

@@ -1,4 +1,4 @@
-"""The bodies of messages to send."""
+"""Messages to send, and the filters and changes of messages."""
 
 from collections.abc import Mapping, Sequence
 from typing import (

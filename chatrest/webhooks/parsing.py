@@ -131,13 +131,13 @@ def _payload(kind: type[Any], trigger: str, raw: bytes) -> Any:
         parts["failed"] = raw
     if "sessionid" in parts:  # both spellings occur in events of calls
         parts.setdefault("sessionId", parts["sessionid"])
-    return _struct(_data_type(kind), parts)
+    return _struct(_data_type(trigger), parts)
 
 
 @cache
-def _data_type(kind: type[Any]) -> type[Record]:
+def _data_type(trigger: str) -> type[Record]:
     """Return the struct of an event's `data`, as the class of the event has it in an annotation."""
-    [data] = [field for field in structs.fields(kind) if field.name == "data"]
+    [data] = [field for field in structs.fields(EVENT_CLASSES[trigger]) if field.name == "data"]
     struct: type[Record] = data.type
     return struct
 

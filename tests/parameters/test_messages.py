@@ -317,7 +317,7 @@ def test_what_is_no_json_is_refused_when_it_is_sent() -> None:
 def test_tags_have_a_length_and_a_count(tags: Any) -> None:
     for kind in KINDS:
         with pytest.raises(
-            RequestInvalidError, match=r"^tags = .*: allowed is a list of 1 to 25 texts of at most"
+            RequestInvalidError, match=r"^tags = .*: allowed is a list of 1 to 25 tags of 1 to 100"
         ):
             kind(receiver="bob", tags=tags, **TEXT)
 

@@ -1,4 +1,4 @@
-"""`session.moderation`, through a double of the session: what each operation sends, and what it gives."""
+"""`session.moderation`, through a double of the session: what operations give, and what they refuse."""
 
 from collections.abc import AsyncIterator
 from io import BytesIO

@@ -1,4 +1,4 @@
-"""Users: listed by page numbers."""
+"""`session.users` and `session.auth_tokens`."""
 
 from typing import Any
 
