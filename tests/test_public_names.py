@@ -5,6 +5,7 @@ import pydoc
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import msgspec
@@ -75,6 +76,15 @@ def test_the_names_at_run_time_are_those_for_type_checkers() -> None:
     assert main == chatrest.__all__ == sorted(main)
     assert set(main) < set(homes) <= set(dir(chatrest))
     assert {name for name, home in homes.items() if home == "errors"} <= set(main)
+
+
+def test_the_names_are_found_in_a_zip_file(tmp_path: Path) -> None:
+    package, archive = Path(chatrest.__file__).parent, tmp_path / "chatrest.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        for name in ("__init__.py", "__init__.pyi"):
+            file.write(package / name, f"chatrest/{name}")
+    code = f"sys.path.insert(0, {str(archive)!r})\nimport chatrest\nprint(chatrest.__file__, len(chatrest._HOME))"
+    assert fresh(code).split() == [f"{archive}/chatrest/__init__.py", str(len(chatrest._HOME))]
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
