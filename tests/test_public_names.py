@@ -83,8 +83,9 @@ def test_the_names_are_found_in_a_zip_file(tmp_path: Path) -> None:
     with zipfile.ZipFile(archive, "w") as file:
         for name in ("__init__.py", "__init__.pyi"):
             file.write(package / name, f"chatrest/{name}")
-    code = f"sys.path.insert(0, {str(archive)!r})\nimport chatrest\nprint(chatrest.__file__, len(chatrest._HOME))"
-    assert fresh(code).split() == [f"{archive}/chatrest/__init__.py", str(len(chatrest._HOME))]
+    code = "import chatrest\nprint(chatrest.__file__, len(chatrest._HOME))"
+    output = fresh(f"sys.path.insert(0, {str(archive)!r})\n{code}")
+    assert output.split() == [f"{archive}/chatrest/__init__.py", str(len(chatrest._HOME))]
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
