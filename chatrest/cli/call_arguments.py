@@ -12,7 +12,7 @@ from msgspec import Struct
 from ..core.replies.decode import Many
 from ..core.requests.endpoint import Call, Endpoint
 from ..errors import RequestInvalidError
-from ..queries.files import File
+from ..parameters.files import File
 from ..secrets import shown
 from .call_parameters import ACTING, BODY, Parameter, Parameters
 from .call_values import convert, list_type, read_json, takes_file, takes_text, time_unit

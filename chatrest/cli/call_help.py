@@ -8,7 +8,7 @@ import click
 
 from ..core.replies.decode import ACK, Each, Many
 from ..core.requests.endpoint import Endpoint, Replay
-from ..resources.lazy import collection_class
+from ..resources import collection_class
 from .call_parameters import Parameter, Parameters, Place
 from .call_values import takes_file, takes_text
 

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import inspect
 
 from ..errors import RequestInvalidError
-from ..queries.files import File
+from ..parameters.files import File
 from ..secrets import HIDDEN, is_credential, shown
 from .time_options import parse_time
 

@@ -18,7 +18,7 @@ from msgspec import Struct, structs
 from ..core.replies.rows import UNKNOWN, Row
 from ..core.requests.endpoint import Pairs
 from ..errors import ApiError, BadRequestError, ChatRestError, ServerError
-from ..queries.messages import MessageQuery
+from ..parameters.messages import MessageQuery
 from ..resources.messages import Messages
 from ..times import timestamp_words
 from ..walk.source import Page

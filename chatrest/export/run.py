@@ -23,7 +23,7 @@ from typing import Final, final
 from ..core.paging.intervals import LAST, Gap, gaps
 from ..core.requests.arguments import check, check_count
 from ..errors import ChatRestError, RequestInvalidError
-from ..models.message import Message
+from ..models.messages import Message
 from ..session import AsyncSession
 from .archive import Archive
 from .dataset.attachments import AttachmentOptions

@@ -18,9 +18,9 @@ from ..errors import (
     NotFoundError,
     PermissionDeniedError,
 )
-from ..models.message import Message
-from ..queries.messages import MessageQuery
-from ..queries.users import UserQuery
+from ..models.messages import Message
+from ..parameters.messages import MessageQuery
+from ..parameters.users import UserQuery
 from ..resources.messages import Messages
 from ..session import AsyncSession
 from .file_names import MILLISECONDS

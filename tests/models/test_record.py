@@ -5,9 +5,9 @@ import json
 import pytest
 from rich.pretty import pretty_repr
 
-from chatrest.models.entity import Entity, EntityWrapper
+from chatrest.models.entities import Entity, EntityWrapper
 from chatrest.models.record import Record, digest
-from chatrest.models.user import AuthToken
+from chatrest.models.users import AuthToken
 
 
 class SampleRecord(Record, frozen=True, gc=False, rename="camel"):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from ...export import Plan, Progress, Report, export
-from ...queries.messages import MessageQuery
+from ...parameters.messages import MessageQuery
 
 if TYPE_CHECKING:
     from ...session import AsyncSession
