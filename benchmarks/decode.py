@@ -15,7 +15,7 @@ import msgspec
 
 from chatrest.core.replies.decode import many
 from chatrest.core.replies.rows import rows
-from chatrest.models.message import Message
+from chatrest.models.messages import Message
 
 from . import hand, pages, pydantic_models
 from .comparison import Comparison, Goal

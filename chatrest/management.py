@@ -12,8 +12,7 @@ from .resources.lazy import collection
 
 if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first used
     from .resources.apps import Apps
-    from .resources.triggers import Triggers
-    from .resources.webhooks import Webhooks
+    from .resources.webhooks import Triggers, Webhooks
 
 NAME: Final = "management"
 """The name of the pool, and the app id in records and cursors."""

@@ -15,24 +15,18 @@ from .resources.lazy import collection
 
 if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first used
     from .resources.agents import Agents
-    from .resources.api_keys import ApiKeys
-    from .resources.auth_tokens import AuthTokens
-    from .resources.banned_users import BannedUsers
-    from .resources.blocked_users import BlockedUsers
+    from .resources.apps import ApiKeys
     from .resources.calls import Calls
     from .resources.conversations import Conversations
     from .resources.data_import import DataImport
-    from .resources.friends import Friends
-    from .resources.groups import Groups
-    from .resources.members import Members
+    from .resources.groups import Groups, Members
     from .resources.messages import Messages
     from .resources.metrics import Metrics
     from .resources.moderation import Moderation
     from .resources.notifications import Notifications
-    from .resources.rbac import Rbac
-    from .resources.restricted_features import RestrictedFeatures
-    from .resources.roles import Roles
-    from .resources.users import Users
+    from .resources.relations import BannedUsers, BlockedUsers, Friends
+    from .resources.roles import Rbac, RestrictedFeatures, Roles
+    from .resources.users import AuthTokens, Users
 
 
 @final

@@ -44,7 +44,7 @@ from chatrest import App, AsyncSession
 from chatrest.core.replies.decode import many
 from chatrest.emulator import RateLimit
 from chatrest.emulator.service.request import Request
-from chatrest.models.message import CallMessage, Message
+from chatrest.models.messages import CallMessage, Message
 
 MESSAGES = 250
 

@@ -13,10 +13,10 @@ from chatrest.resources import COLLECTIONS
 from tests.cases import loop_over
 
 ROOT: Final = Path(chatrest.__file__).parent
-GROUND: Final = ("errors", "secrets", "times", "models", "queries", "core")
+GROUND: Final = ("errors", "secrets", "times", "models", "parameters", "core")
 FLOORS: Final = {
     "errors": 0.0, "extras": 0.0, "error_codes": 0.0, "secrets": 0.0, "times": 0.0,
-    "models": 0.1, "queries": 0.2, "core": 0.3,
+    "models": 0.1, "parameters": 0.2, "core": 0.3,
     "walk": 1.0, "resources": 1.0,
     "network": 2.0, "telemetry": 2.0, "otel": 2.0, "session": 2.0, "management": 2.0,
     "fan_out": 2.0,
@@ -24,8 +24,8 @@ FLOORS: Final = {
     "distributed": 3.5,
     "cli": 4.0, "examples": 4.0, "__main__": 4.0, "__init__": 4.0,
 }  # fmt: skip
-"""By a file's first name below the package. The ground has an order of its own: models know neither queries
-nor core, and queries do not know core."""
+"""By a file's first name below the package. The ground has an order of its own: models know neither
+parameters nor core, and parameters do not know core."""
 NOT_ON_THE_GROUND: Final = {
     "asyncio", "aiohttp", "concurrent", "logging", "multidict", "multiprocessing", "random", "secrets",
     "select", "selectors", "signal", "socket", "ssl", "subprocess", "tenacity", "threading", "time", "uuid",
@@ -34,7 +34,6 @@ NOT_ON_THE_GROUND: Final = {
 NETWORK: Final = {"aiohttp", "multidict", "yarl"}
 LOADED_BY_NAME: Final = {
     "chatrest.resources": "chatrest.resources",
-    "chatrest.resources.lazy": "chatrest.resources",
     "chatrest.emulator.service.handlers": "chatrest.emulator.service",
 }
 """The files that load the module of a collection by its name, and the package that they load it from.
@@ -42,7 +41,7 @@ LOADED_BY_NAME: Final = {
 They count as importing the modules of all collections. The table itself is asked for by its name, and may be
 loaded before its collections are: the package is left out of the search for circles.
 """
-LOADERS_OF_OTHERS: Final = {"chatrest", "chatrest.models.decoding"}
+LOADERS_OF_OTHERS: Final = {"chatrest", "chatrest.models.views"}
 """The files that load other modules by name: the root its public names, and the records the lenient decoder,
 which is above them and needed only where one is read.
 """
@@ -83,7 +82,7 @@ def _imports(module: str, file: Path) -> Iterator[str]:
                 child = f"{origin}.{alias.name}"
                 yield child if child in MODULES else origin
     if package_of_collections := LOADED_BY_NAME.get(module):
-        yield from (f"{package_of_collections}.{name}" for name in COLLECTIONS)
+        yield from (f"{package_of_collections}.{name}" for name in {*COLLECTIONS, *COLLECTIONS.values()})
 
 
 def executed(node: ast.AST) -> Iterator[ast.AST]:

@@ -16,12 +16,12 @@ from chatrest.core.paging.cursor import Cursor
 from chatrest.core.replies.decode import MESSAGE, Many, One
 from chatrest.core.requests.hosts import App
 from chatrest.core.requests.wire import Request
-from chatrest.models.agent_tool import ApiTool
-from chatrest.models.app import AppInfo
-from chatrest.models.call import WsChannel
-from chatrest.models.message import UnknownMessage
+from chatrest.models.agent_tools import ApiTool
+from chatrest.models.apps import AppInfo
+from chatrest.models.calls import WsChannel
+from chatrest.models.messages import UnknownMessage
 from chatrest.models.meta import Meta
-from chatrest.models.user import AuthToken, User
+from chatrest.models.users import AuthToken, User
 from chatrest.secrets import (
     _CREDENTIALS,
     HIDDEN,

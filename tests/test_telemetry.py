@@ -250,7 +250,7 @@ async def test_an_attempt_on_a_region_that_is_down_did_not_reach_the_network() -
 
 async def test_a_call_begins_when_it_is_awaited() -> None:
     stage = Stage(reply(), slow=0.25)
-    running = (await stage.opened()).sender(users.LIST())
+    running = (await stage.opened()).sender(users.USERS_LIST())
     stage.time.now += 100
     await running
     [*_, last] = stage.records

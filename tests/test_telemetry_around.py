@@ -96,7 +96,7 @@ async def test_a_cancelled_call_is_left() -> None:
 async def test_it_is_entered_in_the_task_that_awaits_the_call() -> None:
     log: list[tuple[str, str]] = []
     stage = Stage(reply(), telemetry=Surrounding(log))
-    running = (await stage.opened()).sender(users.LIST())
+    running = (await stage.opened()).sender(users.USERS_LIST())
 
     async def await_it() -> str:
         CURRENT.set("another task")

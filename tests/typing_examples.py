@@ -29,13 +29,13 @@ from chatrest import (
     UserQuery,
     Walk,
 )
-from chatrest.models.imports import UserOutcome
-from chatrest.models.item_ack import ItemAck
-from chatrest.models.member import AddedMember
-from chatrest.models.webhook import Trigger, Webhook
-from chatrest.queries.data_import import UserImport
-from chatrest.queries.webhooks import NewWebhook
-from chatrest.resources.members import Members
+from chatrest.models.data_import import UserOutcome
+from chatrest.models.groups import AddedMember
+from chatrest.models.outcomes import ItemAck
+from chatrest.models.webhooks import Trigger, Webhook
+from chatrest.parameters.data_import import UserImport
+from chatrest.parameters.webhooks import NewWebhook
+from chatrest.resources.groups import Members
 
 
 async def lists(session: AsyncSession) -> None:

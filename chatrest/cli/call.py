@@ -21,7 +21,7 @@ from ..core.replies.decode import ACK, Each, Many
 from ..core.replies.rows import AsRows
 from ..core.requests.endpoint import Call, Endpoint, Replay
 from ..errors import RequestInvalidError
-from ..resources.lazy import collection_class
+from ..resources import collection_class
 from ..secrets import shown
 from . import streams
 from .call_arguments import call_of

@@ -14,7 +14,7 @@ from msgspec import Struct, inspect
 from ..core.replies.decode import Many
 from ..core.requests.endpoint import Call, Endpoint
 from ..errors import RequestInvalidError
-from ..queries.files import File
+from ..parameters.files import File
 from ..secrets import shown
 from .call_parameters import (
     ACTING,

@@ -17,7 +17,7 @@ from msgspec import Struct, inspect, structs
 
 from ..core.requests.endpoint import Endpoint
 from ..errors import RequestInvalidError
-from ..queries.files import File
+from ..parameters.files import File
 from ..secrets import HIDDEN, is_credential, shown
 from .options import parse_time
 

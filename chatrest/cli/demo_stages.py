@@ -28,7 +28,7 @@ from rich.text import Text
 from ..errors import RequestInvalidError
 from ..export import Plan, Progress, Report, export, journal, manifest, run_log
 from ..export.file_names import SPOOL, path_inside
-from ..queries.messages import MessageQuery
+from ..parameters.messages import MessageQuery
 
 if TYPE_CHECKING:
     from ..session import AsyncSession

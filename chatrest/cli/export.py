@@ -16,7 +16,7 @@ import click
 from msgspec import Raw, structs
 
 from ..errors import AuthenticationError, ChatRestError, ExportIncompleteError, RequestInvalidError
-from ..queries.messages import MessageQuery
+from ..parameters.messages import MessageQuery
 from . import streams
 from .environment import headers, proxy, session
 from .export_apps import APPS_AT_ONCE, Modes, apps_options, export_apps

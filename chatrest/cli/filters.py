@@ -6,10 +6,10 @@ from typing import Any, Final, TypeVar
 import click
 from msgspec import inspect
 
-from ..queries.apps import AppQuery
-from ..queries.checked import Filter
-from ..queries.messages import MessageQuery
-from ..queries.users import UserQuery
+from ..parameters.apps import AppQuery
+from ..parameters.checked import Filter
+from ..parameters.messages import MessageQuery
+from ..parameters.users import UserQuery
 from .call_parameters import time_unit
 from .options import TimeOption
 

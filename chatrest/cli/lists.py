@@ -12,9 +12,9 @@ from ..core.paging.cursor import Cursor
 from ..core.replies.lenient import whole
 from ..core.replies.rows import AsRows
 from ..errors import ChatRestError, CursorError
-from ..queries.apps import AppQuery
-from ..queries.messages import MessageQuery
-from ..queries.users import UserQuery
+from ..parameters.apps import AppQuery
+from ..parameters.messages import MessageQuery
+from ..parameters.users import UserQuery
 from ..resources.apps import Apps
 from ..resources.messages import Messages
 from ..resources.users import Users

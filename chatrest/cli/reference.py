@@ -10,9 +10,8 @@ from collections.abc import Awaitable, Iterator
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from ..core.requests.endpoint import Endpoint
-from ..models.message import Message
-from ..resources import COLLECTIONS, OPERATIONS
-from ..resources.lazy import collection_class
+from ..models.messages import Message
+from ..resources import COLLECTIONS, OPERATIONS, collection_class
 from .call import first_paragraph
 from .call_parameters import Parameter, Parameters, Place
 
@@ -108,7 +107,7 @@ def _arguments(method: Any) -> str:
 
 def _is_struct(kind: Any) -> bool:
     """Return True for a type of the queries: a reader of the reference has to import it."""
-    return "chatrest.queries." in inspect.formatannotation(kind)
+    return "chatrest.parameters." in inspect.formatannotation(kind)
 
 
 def _result(method: Any) -> str:

@@ -9,8 +9,8 @@ from ..core.replies.outcomes import outcomes_of
 from ..core.requests.endpoint import Call, Endpoint
 from ..errors import ChatRestError, OutcomeUnknownError, ReplyUnreadableError
 from ..models.raw_json import write_value
-from ..models.role import PermissionOutcomes
-from ..queries.new_messages import TrackedMessage
+from ..models.roles import PermissionOutcomes
+from ..parameters.messages import TrackedMessage
 from ..resources.messages import with_muid
 from ..telemetry import LOGGER
 from .environment import management, session

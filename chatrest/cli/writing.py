@@ -4,8 +4,8 @@ from typing import Any, Literal
 
 import click
 
-from ..models.user import AuthToken
-from ..queries.messages import NewMessage
+from ..models.users import AuthToken
+from ..parameters.messages import NewMessage
 from ..resources.messages import SEND
 from . import replies, streams
 from .environment import session

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 from msgspec import Struct
 
 from ..core.paging.intervals import LAST
-from ..queries.messages import MessageQuery
+from ..parameters.messages import MessageQuery
 from ..resources.messages import Messages
 from ..walk.split.piece_queue import Piece
 from ..walk.walk import Walk

@@ -18,7 +18,7 @@ from msgspec import Struct, structs
 from ..core.replies.rows import Row
 from ..core.requests.endpoint import Pairs
 from ..errors import BadRequestError
-from ..queries.messages import MessageQuery
+from ..parameters.messages import MessageQuery
 from ..resources.messages import Messages
 from ..walk.source import Page
 from .id_continuity import message_words

@@ -33,7 +33,7 @@ from ..core.paging.order import Affix
 from ..core.replies.rows import Row
 from ..core.requests.endpoint import Pairs
 from ..errors import CursorError
-from ..queries.messages import MessageQuery
+from ..parameters.messages import MessageQuery
 from ..resources.messages import Messages
 from ..walk.source import Page
 from ..walk.split.piece_queue import PieceQueue, cut

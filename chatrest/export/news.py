@@ -30,7 +30,7 @@ from typing import Final, final
 from ..core.paging.intervals import LAST, Gap, gaps
 from ..core.replies.rows import AsRows, Row
 from ..errors import ApiError, AuthenticationError, CursorError, ServerError
-from ..queries.messages import MessageQuery
+from ..parameters.messages import MessageQuery
 from ..resources.messages import Messages
 from ..session import AsyncSession
 from ..walk.split.piece_queue import Piece

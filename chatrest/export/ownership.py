@@ -24,7 +24,7 @@ import msgspec
 from msgspec import Struct
 
 from ..core.replies.rows import Row
-from ..queries.messages import MessageQuery
+from ..parameters.messages import MessageQuery
 from ..resources.messages import Messages
 from ..walk.walk import Walk
 

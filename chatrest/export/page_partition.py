@@ -5,7 +5,7 @@ from operator import attrgetter
 from typing import Final, NamedTuple, final
 
 from ..core.replies.rows import UNKNOWN, Row
-from ..queries.messages import MessageQuery
+from ..parameters.messages import MessageQuery
 from .archive import FetchedPage
 from .file_names import MILLISECONDS, seconds
 from .jobs import Job

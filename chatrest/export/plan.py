@@ -15,7 +15,7 @@ from ..core.requests.arguments import check
 from ..core.requests.encode import filter_values
 from ..core.requests.endpoint import check_acting_user, segment
 from ..errors import RequestInvalidError
-from ..queries.messages import MessageQuery
+from ..parameters.messages import MessageQuery
 from ..secrets import shown
 from ..times import Time as AnyTime, parse_timestamp, timestamp_words
 from .ownership import Source, pair_of

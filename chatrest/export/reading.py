@@ -21,7 +21,7 @@ from typing import Final, NamedTuple, TypeAlias
 from ..core.replies.decode import many, parse
 from ..core.replies.lenient import Coercions
 from ..errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
-from ..models.message import Message
+from ..models.messages import Message
 from ..secrets import shown
 from ..times import Time, parse_timestamp, timestamp_words
 from .file_names import DATABASE, MESSAGES, SPOOL, path_inside, source_name

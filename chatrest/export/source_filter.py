@@ -14,7 +14,7 @@ from typing import Final, final
 from ..core.replies.expectation import ON_BEHALF_OF, Expectation
 from ..core.replies.rows import Row
 from ..errors import ActingUserIgnoredError, ChatRestError
-from ..queries.messages import MessageQuery
+from ..parameters.messages import MessageQuery
 from ..secrets import shown
 from .ownership import Source
 

@@ -19,8 +19,8 @@ from ..errors import (
     NotFoundError,
     PermissionDeniedError,
 )
-from ..queries.messages import MessageQuery
-from ..queries.users import UserQuery
+from ..parameters.messages import MessageQuery
+from ..parameters.users import UserQuery
 from ..resources.messages import Messages
 from ..session import AsyncSession
 from ..walk.walk import Walk

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from ..errors import RequestInvalidError
-from ..queries.checked import Body
-from ..queries.data_import import MOST_ENTRIES
+from ..parameters.checked import Body
+from ..parameters.data_import import MOST_ENTRIES
 from .entities import Kind, Reader, SkippedLine, read_object
 from .input_files import LONGEST_LINE, Line, Position
 from .result import INVALID, SKIPPED, LineNote

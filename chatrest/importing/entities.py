@@ -11,8 +11,8 @@ from msgspec.structs import fields
 
 from ..errors import ReplyUnreadableError, RequestInvalidError
 from ..models.raw_json import read_value
-from ..queries.checked import Body
-from ..queries.data_import import GroupImport, MemberImport, MessageImport, UserImport, import_record
+from ..parameters.checked import Body
+from ..parameters.data_import import GroupImport, MemberImport, MessageImport, UserImport, import_record
 
 Kind: TypeAlias = Literal["users", "groups", "members", "messages"]
 KINDS: Final[tuple[Kind, ...]] = ("users", "groups", "members", "messages")

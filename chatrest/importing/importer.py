@@ -27,7 +27,7 @@ from ..errors import (
     ServerError,
 )
 from ..export.in_thread import in_thread
-from ..queries.roles import NewRole
+from ..parameters.roles import NewRole
 from ..secrets import scrub
 from ..session import AsyncSession
 from .batches import Batch, Entity, batches

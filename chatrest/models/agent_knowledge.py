@@ -11,7 +11,7 @@ from .record import Json, Maybe, Record, digest
 
 
 @final
-class KnowledgeRecord(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class KnowledgeRecord(Record):
     """A source of knowledge: of the type uploads, text (text-details in a text) or website.
 
     `status` is inSync, indexing, indexed or failed.
@@ -31,7 +31,7 @@ class KnowledgeRecord(Record, frozen=True, gc=False, rename="camel", omit_defaul
 
 
 @final
-class SourcePage(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class SourcePage(Record):
     """A page of a source. The newest documents do not show its members: `members` has all that were served.
 
     An older page of the documents shows `content`, `page_number` and `char_count`.
@@ -51,7 +51,7 @@ class SourcePage(Record, frozen=True, gc=False, rename="camel", omit_defaults=Tr
 
 
 @final
-class PresignedUpload(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class PresignedUpload(Record):
     """A file that may be sent to `presigned_url`, which is a credential: a repr does not show it."""
 
     upload_id: Maybe[str] = UNSET
@@ -63,14 +63,14 @@ class PresignedUpload(Record, frozen=True, gc=False, rename="camel", omit_defaul
 
 
 @final
-class PresignedUploads(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class PresignedUploads(Record):
     """The files of one call, each with the address that it may be sent to."""
 
     uploads: Maybe[tuple[PresignedUpload, ...]] = UNSET
 
 
 @final
-class KnowledgeText(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class KnowledgeText(Record):
     """A text that agents learn from; its creation answers without the members from `text` on."""
 
     fill_missing: ClassVar[bool] = False
@@ -89,7 +89,7 @@ class KnowledgeText(Record, frozen=True, gc=False, rename="camel", omit_defaults
 
 
 @final
-class KnowledgeAck(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class KnowledgeAck(Record, omit_defaults=True):
     """An acknowledgement with `data`, whose form the documents do not show."""
 
     success: bool = True
@@ -98,7 +98,7 @@ class KnowledgeAck(Record, frozen=True, gc=False, rename="camel", omit_defaults=
 
 
 @final
-class KnowledgeStatuses(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class KnowledgeStatuses(Record, omit_defaults=True):
     """The status of each id that was asked for and is known, such as indexed."""
 
     success: bool = True
@@ -106,7 +106,7 @@ class KnowledgeStatuses(Record, frozen=True, gc=False, rename="camel", omit_defa
 
 
 @final
-class WebsiteCrawl(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class WebsiteCrawl(Record):
     """A website that is being read."""
 
     crawl_id: Maybe[str] = UNSET
@@ -116,7 +116,7 @@ class WebsiteCrawl(Record, frozen=True, gc=False, rename="camel", omit_defaults=
 
 
 @final
-class ScrapedPage(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class ScrapedPage(Record):
     """The content of a single page; `timestamp` is an ISO 8601 text."""
 
     url: Maybe[str] = UNSET
@@ -131,7 +131,7 @@ class ScrapedPage(Record, frozen=True, gc=False, rename="camel", omit_defaults=T
 
 
 @final
-class DiscoveredUrl(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class DiscoveredUrl(Record):
     """An address that a website led to; `content` has the first 500 characters."""
 
     fill_missing: ClassVar[bool] = False
@@ -153,7 +153,7 @@ class DiscoveredUrl(Record, frozen=True, gc=False, rename="camel", omit_defaults
 
 
 @final
-class UrlBatch(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class UrlBatch(Record):
     """The addresses that are being processed; `webhook_url` is told of it."""
 
     batch_id: Maybe[str] = UNSET

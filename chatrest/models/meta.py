@@ -14,7 +14,7 @@ Value: TypeAlias = int | str | UnsetType | None
 
 
 @final
-class Pagination(Record, frozen=True, gc=False, rename={}):
+class Pagination(Record, rename={}):
     """`meta.pagination` as served; absent members are None."""
 
     total: int | None = None
@@ -25,7 +25,7 @@ class Pagination(Record, frozen=True, gc=False, rename={}):
 
 
 @final
-class Current(Record, frozen=True, gc=False):
+class Current(Record):
     """`meta.current`: the requested (`limit`) and returned (`count`) number of records."""
 
     limit: int | None = None
@@ -33,7 +33,7 @@ class Current(Record, frozen=True, gc=False):
 
 
 @final
-class Position(Record, frozen=True, gc=False, rename="camel"):
+class Position(Record):
     """The position and direction of the next page, with members that depend on the list.
 
     It is `meta.cursor`, `meta.next`, `meta.previous`, or `cursor` at the reply's top level.
@@ -53,7 +53,7 @@ class Position(Record, frozen=True, gc=False, rename="camel"):
 
 
 @final
-class Meta(Record, frozen=True, gc=False):
+class Meta(Record):
     """`meta` of a list; members that are absent or have an unknown shape are None."""
 
     pagination: Pagination | None = None

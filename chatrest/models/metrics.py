@@ -8,7 +8,7 @@ from .record import Maybe, Record
 
 
 @final
-class UsageFigures(Record, frozen=True, gc=False, rename={}, omit_defaults=True):
+class UsageFigures(Record, rename={}):
     """The usage of an app. Minutes are those of calls; users are counted."""
 
     audio_minutes: Maybe[int] = UNSET
@@ -19,7 +19,7 @@ class UsageFigures(Record, frozen=True, gc=False, rename={}, omit_defaults=True)
 
 
 @final
-class TimeRange(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class TimeRange(Record):
     """A window of time, in epoch milliseconds."""
 
     from_date: Maybe[int] = UNSET
@@ -27,7 +27,7 @@ class TimeRange(Record, frozen=True, gc=False, rename="camel", omit_defaults=Tru
 
 
 @final
-class UsageMetrics(Record, frozen=True, gc=False, rename={}, omit_defaults=True):
+class UsageMetrics(Record, rename={}):
     """The usage of an app in a window of time."""
 
     metrics: Maybe[UsageFigures] = UNSET
@@ -35,7 +35,7 @@ class UsageMetrics(Record, frozen=True, gc=False, rename={}, omit_defaults=True)
 
 
 @final
-class MessageDataPoint(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class MessageDataPoint(Record):
     """The messages and receipts of one bucket of time; its ends are texts of epoch milliseconds."""
 
     messages_sent: Maybe[int] = UNSET
@@ -46,7 +46,7 @@ class MessageDataPoint(Record, frozen=True, gc=False, rename="camel", omit_defau
 
 
 @final
-class MessageMetrics(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class MessageMetrics(Record):
     """The messages and receipts of an app in buckets of five minutes, the oldest first."""
 
     fill_missing: ClassVar[bool] = False

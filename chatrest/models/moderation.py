@@ -6,14 +6,13 @@ from typing import ClassVar, final
 
 from msgspec import UNSET, field
 
-from .decoding import nested_message
-from .message import NestedMessage
+from .messages import NestedMessage
 from .record import Maybe, Record
-from .views import views
+from .views import nested_message, views
 
 
 @final
-class ModerationCondition(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class ModerationCondition(Record):
     """A condition of a rule.
 
     `value` holds the words or patterns; with `is_keywords_reference_present` the id of a keyword list, with
@@ -35,7 +34,7 @@ class ModerationCondition(Record, frozen=True, gc=False, rename="camel", omit_de
 
 
 @final
-class ModerationFilter(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class ModerationFilter(Record):
     """The users or groups that a rule is for: `operand operator value`, of the sender or the receiver."""
 
     type: Maybe[str] = UNSET
@@ -45,7 +44,7 @@ class ModerationFilter(Record, frozen=True, gc=False, rename="camel", omit_defau
     value: Maybe[tuple[str, ...] | str] = UNSET
 
 
-class _RuleFields(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class _RuleFields(Record):
     fill_missing: ClassVar[bool] = False  # no id is ""
 
     id: str
@@ -63,7 +62,7 @@ class _RuleFields(Record, frozen=True, gc=False, rename="camel", omit_defaults=T
 
 
 @final
-class ModerationRule(_RuleFields, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class ModerationRule(_RuleFields):
     """A rule: what is done (`action`) with a message that meets its conditions.
 
     `default` is True on built-in rules only. Actions such as blockMessage and dropMessage are known.
@@ -71,14 +70,14 @@ class ModerationRule(_RuleFields, frozen=True, gc=False, rename="camel", omit_de
 
 
 @final
-class RuleRevision(_RuleFields, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class RuleRevision(_RuleFields):
     """A rule as it was after one change; only the newest revision is `active`."""
 
     identified_by: ClassVar[str] = "revision_id"
 
 
 @final
-class KeywordList(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class KeywordList(Record):
     """A list of words, patterns or sentences that rules refer to by its id.
 
     Lists of keyword lists also have `_id`, `app_id` and `document_version` (`__v` on the wire).
@@ -107,7 +106,7 @@ setattr(KeywordList, "__v", vars(KeywordList)["document_version"])
 
 
 @final
-class Reason(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class Reason(Record):
     """A reason that a user may give for flagging a message; `default` is True on built-in ones."""
 
     fill_missing: ClassVar[bool] = False
@@ -121,7 +120,7 @@ class Reason(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
 
 
 @views(nested_message, "message")
-class _HeldMessage(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class _HeldMessage(Record):
     identified_by: ClassVar[str] = "key"
 
     rule_id: Maybe[str] = UNSET
@@ -141,12 +140,12 @@ class _HeldMessage(Record, frozen=True, gc=False, rename="camel", omit_defaults=
 
 
 @final
-class BlockedMessage(_HeldMessage, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class BlockedMessage(_HeldMessage):
     """A message that a rule blocked, in `message`, typed like the messages of a list."""
 
 
 @final
-class ReviewedMessage(_HeldMessage, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class ReviewedMessage(_HeldMessage):
     """A blocked message after its review. `blocked_at` is a text: seconds with a fraction."""
 
     blocked_at: Maybe[str] = UNSET

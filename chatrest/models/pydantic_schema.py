@@ -8,7 +8,7 @@ from typing import Any, Final
 from msgspec import structs
 
 from ..errors import ChatRestError
-from .decoding import parsed
+from .views import parsed
 
 _NOT_SERVED: Final = ("raw", "reason")
 """Fields of an `UnknownMessage` that are no members of it."""

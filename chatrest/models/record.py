@@ -1,9 +1,9 @@
 """The base class of all records of the service: immutable, with a repr that hides credentials."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, TypeVar, dataclass_transform
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field
 
 from ..secrets import TOO_DEEP, masked_fields
 from .raw_json import read_value, write_value
@@ -47,6 +47,7 @@ def digest(credential: str) -> str:
     return sha256(credential.encode(errors="surrogatepass")).hexdigest()[: 2 * _DIGEST_BYTES]
 
 
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
 class Record(Struct, frozen=True, gc=False, rename="camel"):
     """A record of the service. `gc=False`: decoded JSON has no reference cycles to collect."""
 

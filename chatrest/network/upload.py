@@ -13,7 +13,7 @@ from typing import Any, Final, Self, final
 
 from ..core.requests.form import Form
 from ..errors import RequestInvalidError
-from ..queries.files import File
+from ..parameters.files import File
 
 CHUNK: Final = 1 << 18
 """Bytes that are read at once."""

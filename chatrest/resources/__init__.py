@@ -1,43 +1,49 @@
-"""The service's collections, a file each: its endpoints, and its class. `OPERATIONS` is the one table.
+"""The service's collections: the endpoints and the class of each. `OPERATIONS` is the one table.
 
-To add a collection: its name in `COLLECTIONS`, and a line in `session.py` (or `management.py`). Its module
-here and its handlers in `emulator/service` have that name, and its class has it in CamelCase (`api_keys`,
-`ApiKeys`). A collection that needs several files is a package: the endpoints of all its modules count.
+To add a collection: its line in `COLLECTIONS`, and one in `session.py` (or `management.py`). Its handlers in
+`emulator/service` have its name, and its class has it in CamelCase (`api_keys`, `ApiKeys`). Its endpoints are
+those of the module that its class is in, and of the modules of that class's base classes.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
-from typing import Any, Final, final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, final
 
 from ..core.requests.endpoint import Endpoint
 
-COLLECTIONS: Final = (
-    "agents",
-    "api_keys",
-    "apps",
-    "auth_tokens",
-    "banned_users",
-    "blocked_users",
-    "calls",
-    "conversations",
-    "data_import",
-    "friends",
-    "groups",
-    "members",
-    "messages",
-    "metrics",
-    "moderation",
-    "notifications",
-    "rbac",
-    "restricted_features",
-    "roles",
-    "triggers",
-    "users",
-    "webhooks",
+if TYPE_CHECKING:
+    from .collection import Collection
+
+COLLECTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "agents": "agents",
+        "api_keys": "apps",
+        "apps": "apps",
+        "auth_tokens": "users",
+        "banned_users": "relations",
+        "blocked_users": "relations",
+        "calls": "calls",
+        "conversations": "conversations",
+        "data_import": "data_import",
+        "friends": "relations",
+        "groups": "groups",
+        "members": "groups",
+        "messages": "messages",
+        "metrics": "metrics",
+        "moderation": "moderation",
+        "notifications": "notifications",
+        "rbac": "roles",
+        "restricted_features": "roles",
+        "roles": "roles",
+        "triggers": "webhooks",
+        "users": "users",
+        "webhooks": "webhooks",
+    }
 )
-"""The names of all collections, in the order of the alphabet."""
+"""The module of each collection, in the order of the alphabet."""
 
 
 @final
@@ -60,10 +66,9 @@ class Operations(Mapping[str, Endpoint[Any]]):
 
 @cache
 def _endpoints(collection: str) -> Mapping[str, Endpoint[Any]]:
-    """Return the endpoints of a collection's module, or of all modules of its package."""
-    module = import_module(f"{__name__}.{collection}")
-    inner = [import_module(f"{module.__name__}.{name}") for name in _submodules(module)]
-    values = (value for each in (module, *inner) for value in vars(each).values())
+    """Return the endpoints of a collection, which are constants of the modules of its class."""
+    modules = dict.fromkeys(kind.__module__ for kind in collection_class(collection).__mro__)
+    values = (value for module in modules for value in vars(sys.modules[module]).values())
     return {
         endpoint.name: endpoint
         for endpoint in values
@@ -71,8 +76,11 @@ def _endpoints(collection: str) -> Mapping[str, Endpoint[Any]]:
     }
 
 
-def _submodules(module: Any) -> Iterable[str]:
-    return [info.name for info in iter_modules(getattr(module, "__path__", ()))]
+def collection_class(name: str) -> "type[Collection]":
+    """Return the class of the collection of this name, such as `ApiKeys` for `api_keys`; load its module."""
+    class_name = "".join(word.capitalize() for word in name.split("_"))
+    kind: type[Collection] = getattr(import_module(f"{__name__}.{COLLECTIONS[name]}"), class_name)
+    return kind
 
 
 OPERATIONS: Final[Mapping[str, Endpoint[Any]]] = Operations()

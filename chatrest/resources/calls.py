@@ -5,8 +5,8 @@ from typing import Final, final
 from ..core.paging.paging import BY_PAGE
 from ..core.replies.decode import many, one
 from ..core.requests.endpoint import Endpoint
-from ..models.call_record import CallRecord, Transcription
-from ..queries.calls import CallQuery, TranscriptionQuery
+from ..models.calls import CallRecord, Transcription
+from ..parameters.calls import CallQuery, TranscriptionQuery
 from ..walk.walk import Walk
 from .collection import Collection, Start
 

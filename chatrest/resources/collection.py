@@ -8,10 +8,12 @@ exceptions, both a plain `def` that returns `self._call(…)`, an awaitable:
 - a method of a deprecated operation: the call is made in the caller's own line, which the warning names.
 """
 
-from collections.abc import Awaitable
-from functools import cache
+import sys
+import warnings
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from functools import cache, wraps
 from types import FunctionType
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar, get_args, get_type_hints
 
 from msgspec import Struct
 
@@ -19,10 +21,9 @@ from ..core.paging.cursor import Cursor
 from ..core.replies.decode import Listing
 from ..core.requests.endpoint import Call, Endpoint, Send
 from ..errors import RequestInvalidError
+from ..parameters.checked import Checked, nearest
 from ..secrets import description, shown
 from ..walk.walk import Walk
-from .argument_hints import hinting
-from .deprecation import warn_deprecated
 from .listing import walk
 
 R = TypeVar("R")
@@ -124,3 +125,102 @@ def _is_optional(kind: type[Struct]) -> bool:
     except (TypeError, RequestInvalidError):
         return False
     return True
+
+
+# ── the warning of a deprecated operation ──
+
+_PACKAGE: Final = __name__.partition(".")[0] + "."
+
+
+def warn_deprecated(name: str, replacement: str) -> None:
+    """Warn that the operation `name` is deprecated, in the line of the caller that is outside of chatrest.
+
+    `replacement` is the operation to use in its place, "" where none is known. The filters of `warnings`
+    decide what is shown; by default a line warns once.
+    """
+    hint = f": use {replacement}" if replacement else ", and no replacement is known"
+    warnings.warn(f"{name} is deprecated{hint}", DeprecationWarning, stacklevel=_caller_level())
+
+
+def _caller_level() -> int:
+    """Return the stack level of the first frame outside of chatrest, as `warn_deprecated` counts it."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+# ── the error of a wrong argument ──
+#
+# `users.create(uid="bob")` is meant as `users.create(NewUser(uid="bob"))`: the error names the struct that
+# has the argument. A right call pays one function call more; all else is done where it has failed.
+
+_COROUTINE: Final = 0x80
+"""`inspect.CO_COROUTINE`; importing `inspect` takes 10 ms, and only an error needs it."""
+
+
+def hinting(method: FunctionType) -> Callable[..., Any]:
+    """Decorate a method of a collection, so that its `TypeError` for a wrong argument says what to give."""
+    # A plain method may have a credential for an argument, and no frame of an error may hold it.
+    if method.__code__.co_flags & _COROUTINE:
+
+        @wraps(method)
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                coroutine = method(*args, **kwargs)
+            except TypeError as error:
+                failure = TypeError(argument_fault(method, kwargs.keys()) or str(error))
+            else:
+                return await coroutine
+            finally:
+                del args, kwargs
+            raise failure
+
+    else:
+
+        @wraps(method)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return method(*args, **kwargs)
+            except TypeError as error:
+                if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                    raise  # by the method itself
+                failure = TypeError(argument_fault(method, kwargs.keys()) or str(error))
+            finally:
+                del args, kwargs
+            raise failure
+
+    return call
+
+
+def argument_fault(method: FunctionType, names: Iterable[str]) -> str:
+    """Return what is wrong with the names of a call's arguments; empty where they are not the cause."""
+    from inspect import signature
+
+    known = [name for name in signature(method).parameters if name != "self"]
+    structs = dict(_structs(method))
+    unknown = [name for name in names if name not in known]
+    faults = [f"no argument {name!r}{_hint(name, known, structs)}" for name in unknown]
+    return f"{method.__qualname__}() has {', and '.join(faults)}" if faults else ""
+
+
+def _structs(method: FunctionType) -> Iterator[tuple[str, type[Checked]]]:
+    """Yield the arguments that are a filter or a body, each with its class."""
+    for name, hint in get_type_hints(method).items():
+        for kind in get_args(hint) or (hint,):
+            if name != "return" and isinstance(kind, type) and issubclass(kind, Checked):
+                yield name, kind
+
+
+def _hint(name: str, known: list[str], structs: dict[str, type[Checked]]) -> str:
+    for argument, kind in structs.items():
+        if name in kind.__struct_fields__:
+            return f": it is a field, give {argument}={kind.__name__}({name}=…)"
+    if hint := nearest(name, known):
+        return hint
+    for argument, kind in structs.items():
+        if hint := nearest(name, kind.__struct_fields__):
+            return f"{hint}: {argument}={kind.__name__}(…) has it"
+    if structs:
+        return ": " + " and ".join(f"{argument} is a {kind.__name__}" for argument, kind in structs.items())
+    return f": it has {', '.join(known)}" if known else ""

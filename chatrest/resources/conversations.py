@@ -9,8 +9,8 @@ from msgspec import UNSET, UnsetType, structs
 from ..core.paging.paging import BY_PAGE, Paging
 from ..core.replies.decode import ACK, Ack, many, one
 from ..core.requests.endpoint import Endpoint
-from ..models.conversation import Conversation
-from ..queries.conversations import (
+from ..models.conversations import Conversation
+from ..parameters.conversations import (
     ConversationChanges,
     ConversationQuery,
     GroupReset,
@@ -19,7 +19,7 @@ from ..queries.conversations import (
     ReceiptMark,
     UserReset,
 )
-from ..queries.message_fields import AnyTags, MessageNumber
+from ..parameters.fields import MessageNumber, Tags
 from ..walk.walk import Walk
 from .collection import Collection, Start
 
@@ -163,7 +163,7 @@ class Conversations(Collection):
         """
         return await self._call(GET_USER, on_behalf_of=on_behalf_of, uid=uid)
 
-    async def update_user(self, uid: str, tags: AnyTags, *, on_behalf_of: str | None = None) -> Conversation:
+    async def update_user(self, uid: str, tags: Tags, *, on_behalf_of: str | None = None) -> Conversation:
         """PUT /users/{uid}/conversation: give a conversation other tags, and return it; an empty list removes
         them.
         """
@@ -237,9 +237,7 @@ class Conversations(Collection):
         """
         return await self._call(GET_GROUP, on_behalf_of=on_behalf_of, guid=guid)
 
-    async def update_group(
-        self, guid: str, tags: AnyTags, *, on_behalf_of: str | None = None
-    ) -> Conversation:
+    async def update_group(self, guid: str, tags: Tags, *, on_behalf_of: str | None = None) -> Conversation:
         """PUT /groups/{guid}/conversation: give a conversation other tags, and return it; an empty list
         removes them.
         """

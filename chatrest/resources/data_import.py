@@ -4,8 +4,8 @@ from typing import Final, final
 
 from ..core.replies.decode import Outcomes, each
 from ..core.requests.endpoint import Endpoint
-from ..models.imports import GroupOutcome, MemberOutcome, MessageOutcome, UserOutcome
-from ..queries.data_import import (
+from ..models.data_import import GroupOutcome, MemberOutcome, MessageOutcome, UserOutcome
+from ..parameters.data_import import (
     GroupEntries,
     Groups,
     MemberEntries,

@@ -1,23 +1,22 @@
 """An attribute of a session that is a collection, whose module is loaded when the attribute is first used."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, final, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, final, overload
+
+from . import collection_class
 
 if TYPE_CHECKING:
     from .collection import Collection
 
 C = TypeVar("C", bound="Collection")
 
-PACKAGE: Final = __name__.rpartition(".")[0]
-
 
 @final
 class collection(Generic[C]):  # noqa: N801, used as a function: `collection()`
     """A collection, made when it is first used and kept for the session's life.
 
-    The attribute has the name of the collection's module. Its annotation names the class for type checkers,
-    so nothing is imported before the attribute is used. The session has a `sender`; it is not a protocol, as
-    type checkers disagree on a `cached_property` in one.
+    The attribute has the collection's name. Its annotation names the class for type checkers, so nothing is
+    imported before the attribute is used. The session has a `sender`; it is not a protocol, as type checkers
+    disagree on a `cached_property` in one.
     """
 
     def __set_name__(self, owner: type[Any], name: str) -> None:
@@ -40,10 +39,3 @@ class collection(Generic[C]):  # noqa: N801, used as a function: `collection()`
         kind = collection_class(self._name)
         count = sum(not name.startswith("_") for name in dir(kind))
         return f"<{kind.__name__}: {count} operations, see help(session.{self._name})>"
-
-
-def collection_class(name: str) -> "type[Collection]":
-    """Return the class of the collection of this name, such as `ApiKeys` for `api_keys`; load its module."""
-    class_name = "".join(word.capitalize() for word in name.split("_"))
-    kind: type[Collection] = getattr(import_module(f"{PACKAGE}.{name}"), class_name)
-    return kind

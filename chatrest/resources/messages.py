@@ -16,13 +16,20 @@ from ..core.replies.expectation import APP_UIDS
 from ..core.requests.arguments import check_count
 from ..core.requests.endpoint import Call, Endpoint, Send
 from ..errors import OutcomeUnknownError, RequestInvalidError
-from ..models.count import MessageCount
-from ..models.message import Message
-from ..models.reaction import Reaction
-from ..models.sent_message import SentMessage
-from ..queries.message_fields import ReceiverType
-from ..queries.messages import Interactions, MessageChanges, MessageDeletion, MessageQuery, ThreadQuery
-from ..queries.new_messages import MessageBody, NewBotMessage, NewMessage, NewThreadMessage, TrackedMessage
+from ..models.messages import Message, MessageCount, Reaction, SentMessage
+from ..parameters.fields import ReceiverType
+from ..parameters.messages import (
+    Interactions,
+    MessageBody,
+    MessageChanges,
+    MessageDeletion,
+    MessageQuery,
+    NewBotMessage,
+    NewMessage,
+    NewThreadMessage,
+    ThreadQuery,
+    TrackedMessage,
+)
 from ..secrets import shown
 from ..walk.walk import Walk
 from .collection import Collection, Start

@@ -6,7 +6,7 @@ from typing import Final, final
 from ..core.replies.decode import bare, one
 from ..core.requests.endpoint import Endpoint
 from ..models.metrics import MessageMetrics, UsageMetrics
-from ..queries.metrics import UsageQuery
+from ..parameters.metrics import UsageQuery
 from .collection import Collection
 
 GET_USAGE: Final = Endpoint("metrics.get_usage", "GET", "/stats", one(UsageMetrics), query=UsageQuery)

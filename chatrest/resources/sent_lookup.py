@@ -19,7 +19,7 @@ from ..errors import (
     OutcomeUnknownError,
     RequestInvalidError,
 )
-from ..models.message import ActionMessage, CallMessage, Message, UnknownMessage
+from ..models.messages import ActionMessage, CallMessage, Message, UnknownMessage
 from ..secrets import shown
 from ..times import to_datetime, to_seconds
 from ..walk.walk import Walk

@@ -12,9 +12,8 @@ from msgspec import Struct
 from ..core.replies.decode import Outcomes, each, read_json
 from ..core.replies.outcomes import outcomes_of
 from ..errors import ReplyUnreadableError
-from ..models.message import Message
-from ..models.sent_message import SentMessage
-from ..queries.new_messages import MessageBody, MultipleReceivers
+from ..models.messages import Message, SentMessage
+from ..parameters.messages import MessageBody, MultipleReceivers
 
 _SHOWN: Final = 5
 _UNMENTIONED: Final = "the reply does not mention this receiver"

@@ -5,6 +5,7 @@ Records in an event are held as those in a list are: strictly where they fit, el
 why, so that nothing is dropped without notice.
 """
 
+from functools import cache
 from types import NoneType
 from typing import Any, Final, TypeAlias, cast, get_args
 
@@ -23,45 +24,21 @@ from ..core.replies.lenient import (
     type_name,
 )
 from ..errors import ReplyUnreadableError, RequestInvalidError
-from ..models.message import Message, UnknownMessage
+from ..models.messages import Message, UnknownMessage
 from ..models.raw_json import bytes_of
 from ..models.record import Json, Record
 from ..secrets import guarded
 from .event import (
-    CallEvent,
-    CallSessionEvent,
+    EVENT_CLASSES,
     CampaignEvent,
-    ConversationEvent,
     Event,
-    GroupEvent,
     MessageEvent,
     ModerationEvent,
-    NotificationEvent,
     ReactionEvent,
     ReceiptEvent,
-    RecordingEvent,
-    TranscriptionEvent,
     UnknownEvent,
-    UserBlockEvent,
-    UserConnectionEvent,
 )
-from .families import FAMILIES
-from .payloads import (
-    CallMessageData,
-    CallSession,
-    ConversationData,
-    GroupData,
-    LegacyReceipt,
-    MessageData,
-    ModerationData,
-    NotificationData,
-    ReactionData,
-    Receipt,
-    RecordingData,
-    TranscriptionData,
-    UserBlock,
-    UserConnection,
-)
+from .payloads import LegacyReceipt, MessageData, Receipt
 
 Parts: TypeAlias = dict[str, bytes]
 _BOM: Final = b"\xef\xbb\xbf"
@@ -70,19 +47,6 @@ _MESSAGES: Final = frozenset(get_args(Message))
 _TEXTS: Final = {"appId": "app_id", "region": "region", "webhook": "webhook"}
 _MESSAGE_LIST: Final = tuple[Message, ...]
 _MESSAGE_MEMBERS: Final = frozenset({"category", "receiver", "sender"})
-_PAYLOADS: Final[dict[type[Any], type[Record]]] = {
-    ReactionEvent: ReactionData,
-    ConversationEvent: ConversationData,
-    UserBlockEvent: UserBlock,
-    UserConnectionEvent: UserConnection,
-    GroupEvent: GroupData,
-    CallEvent: CallMessageData,
-    CallSessionEvent: CallSession,
-    RecordingEvent: RecordingData,
-    TranscriptionEvent: TranscriptionData,
-    ModerationEvent: ModerationData,
-    NotificationEvent: NotificationData,
-}
 _EXTRAS: Final[dict[str, tuple[str, type[Any]]]] = {
     "type": ("type", str),
     "chatAPIVersion": ("chat_api_version", str),
@@ -118,7 +82,7 @@ def _event(raw: bytes) -> Event:
         got = "an empty text" if trigger == "" else type_name(trigger)
         raise ReplyUnreadableError(f"trigger: expected text, got {got}")
     fields = _envelope_fields(envelope) | {"trigger": trigger, "raw": raw}
-    kind = FAMILIES.get(trigger)
+    kind = EVENT_CLASSES.get(trigger)
     if kind is None:
         reason = "the trigger is not known"
     else:
@@ -179,7 +143,15 @@ def _payload(kind: type[Any], trigger: str, raw: bytes) -> Any:
         parts["failed"] = raw
     if "sessionid" in parts:  # both spellings occur in events of calls
         parts.setdefault("sessionId", parts["sessionid"])
-    return _struct(_PAYLOADS[kind], parts)
+    return _struct(_data_type(trigger), parts)
+
+
+@cache
+def _data_type(trigger: str) -> type[Record]:
+    """Return the struct of an event's `data`, as the class of the event has it in an annotation."""
+    [data] = [field for field in structs.fields(EVENT_CLASSES[trigger]) if field.name == "data"]
+    struct: type[Record] = data.type
+    return struct
 
 
 def _message_data(trigger: str, raw: bytes, parts: Parts) -> MessageData:

@@ -8,16 +8,15 @@ from typing import Any, ClassVar, TypeAlias, final
 
 from msgspec import UNSET, UnsetType, field
 
-from ..models.conversation import Conversation
-from ..models.group import Group
-from ..models.message import Message
-from ..models.reaction import Reaction
+from ..models.conversations import Conversation
+from ..models.groups import Group
+from ..models.messages import Message, Reaction
 from ..models.record import Json, Maybe, Record
-from ..models.user import User, UserFields
+from ..models.users import User, UserFields
 
 
 @final
-class MessageData(Record, frozen=True, rename="camel"):
+class MessageData(Record):
     """A message, typed as in a list; one that no class can hold is an `UnknownMessage`.
 
     After an edit or a deletion it may be the action message with an id of its own, whose
@@ -28,7 +27,7 @@ class MessageData(Record, frozen=True, rename="camel"):
 
 
 @final
-class ReceiptBody(Record, frozen=True, rename="camel"):
+class ReceiptBody(Record):
     """The receipt itself: `action` is delivered or read, `timestamp` is in epoch seconds."""
 
     action: str
@@ -38,7 +37,7 @@ class ReceiptBody(Record, frozen=True, rename="camel"):
 
 
 @final
-class Receipt(Record, frozen=True, rename="camel"):
+class Receipt(Record):
     """The receipt of a current webhook, by one user (`sender`) or, without `sender`, by all of a group."""
 
     body: ReceiptBody
@@ -65,7 +64,7 @@ class Receipt(Record, frozen=True, rename="camel"):
 
 
 @final
-class LegacyReceipt(Record, frozen=True, rename="camel"):
+class LegacyReceipt(Record):
     """The receipt of a legacy webhook; its properties have the names of a `Receipt`."""
 
     receipt_type: str
@@ -99,21 +98,21 @@ class LegacyReceipt(Record, frozen=True, rename="camel"):
 
 
 @final
-class ReactionData(Record, frozen=True, rename="camel"):
+class ReactionData(Record):
     """A reaction that was added or removed; its `id` is "" if the service sends none."""
 
     reaction: Reaction
 
 
 @final
-class ConversationData(Record, frozen=True, rename="camel"):
+class ConversationData(Record):
     """A conversation that was pinned or unpinned."""
 
     conversation: Conversation
 
 
 @final
-class UserBlock(Record, frozen=True, rename="camel"):
+class UserBlock(Record):
     """The users that `by` has blocked or unblocked, by their uid."""
 
     users: dict[str, User]
@@ -121,7 +120,7 @@ class UserBlock(Record, frozen=True, rename="camel"):
 
 
 @final
-class Connection(Record, frozen=True, rename="camel"):
+class Connection(Record):
     """A connection of a user's client; `connected_at` is in epoch milliseconds."""
 
     action: Maybe[str] = UNSET
@@ -132,7 +131,7 @@ class Connection(Record, frozen=True, rename="camel"):
 
 
 @final
-class UserConnection(Record, frozen=True, rename="camel"):
+class UserConnection(Record):
     """A user who came online or went offline; `timestamp` is in epoch milliseconds."""
 
     user: User
@@ -143,7 +142,7 @@ class UserConnection(Record, frozen=True, rename="camel"):
 
 
 @final
-class GroupMember(UserFields, frozen=True, rename="camel", omit_defaults=True):
+class GroupMember(UserFields):
     """A user as a member of the event's group; `old_scope` is the scope before a change."""
 
     scope: Maybe[str] = UNSET
@@ -152,7 +151,7 @@ class GroupMember(UserFields, frozen=True, rename="camel", omit_defaults=True):
 
 
 @final
-class GroupData(Record, frozen=True, rename="camel"):
+class GroupData(Record):
     """A group, the members that the event is about by their uid, and the user who acted."""
 
     group: Group
@@ -162,14 +161,14 @@ class GroupData(Record, frozen=True, rename="camel"):
 
 
 @final
-class CallMessageData(Record, frozen=True, rename="camel"):
+class CallMessageData(Record):
     """A call as the message about it, typed as in a list: a `CallMessage`."""
 
     call: Message
 
 
 @final
-class Occupant(Record, frozen=True, rename="camel"):
+class Occupant(Record):
     """A participant of a call or a meeting."""
 
     name: Maybe[str] = UNSET
@@ -179,7 +178,7 @@ class Occupant(Record, frozen=True, rename="camel"):
 
 
 @final
-class CallSession(Record, frozen=True, rename="camel"):
+class CallSession(Record):
     """The session of a call or a meeting that has started, has ended, or has another participant.
 
     `occupant` is the participant who came or went; `all_occupants` and `destroyed_at` are there at the end.
@@ -196,7 +195,7 @@ class CallSession(Record, frozen=True, rename="camel"):
 
 
 @final
-class RecordingData(Record, frozen=True, rename="camel"):
+class RecordingData(Record):
     """A recording; `recording_date` is YYYY-MM-DD, `duration` and `start_time` are texts as served."""
 
     session_id: str
@@ -207,7 +206,7 @@ class RecordingData(Record, frozen=True, rename="camel"):
 
 
 @final
-class TranscriptionData(Record, frozen=True, rename="camel"):
+class TranscriptionData(Record):
     """A transcription; `transcript_date` is YYYY-MM-DD."""
 
     session_id: str
@@ -219,7 +218,7 @@ class TranscriptionData(Record, frozen=True, rename="camel"):
 
 
 @final
-class ModerationFailure(Record, frozen=True, rename="camel"):
+class ModerationFailure(Record):
     """A moderation that failed; the table shows the names of its members, not their types."""
 
     resource: Any = UNSET
@@ -230,7 +229,7 @@ class ModerationFailure(Record, frozen=True, rename="camel"):
 
 
 @final
-class ModerationData(Record, frozen=True, rename="camel"):
+class ModerationData(Record):
     """A decision about a message. `moderation` has objects of `condition` and `rule`.
 
     `failed` is set for `moderation_engine_failed`, whose `data` may also be the failure itself.
@@ -243,7 +242,7 @@ class ModerationData(Record, frozen=True, rename="camel"):
 
 
 @final
-class NotificationParty(Record, frozen=True, rename="camel"):
+class NotificationParty(Record):
     """The user whom a notification is for, or whose message it is about."""
 
     identified_by: ClassVar[str] = "uid"
@@ -252,7 +251,7 @@ class NotificationParty(Record, frozen=True, rename="camel"):
 
 
 @final
-class NotificationData(Record, frozen=True, rename="camel"):
+class NotificationData(Record):
     """A notification for the app to send, as the app is its custom provider.
 
     Push has `notification_details`; e-mail has `messages` and `subject`, SMS `messages` and `sms_content`.

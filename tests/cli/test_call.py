@@ -13,9 +13,9 @@ from chatrest.cli.call_parameters import Parameters
 from chatrest.cli.root import root
 from chatrest.core.replies.decode import ACK, JSON, Many, bare, each
 from chatrest.core.requests.endpoint import Endpoint
-from chatrest.models.member import AddedMember
-from chatrest.models.outcome import Outcomes
-from chatrest.models.user import User
+from chatrest.models.groups import AddedMember
+from chatrest.models.outcomes import Outcomes
+from chatrest.models.users import User
 from chatrest.resources import COLLECTIONS, OPERATIONS
 from tests.cases import loop_over
 from tests.commands import MakeProxy, Run

@@ -12,8 +12,8 @@ from chatrest.cli.call_arguments import call_of
 from chatrest.cli.call_parameters import Parameters
 from chatrest.core.replies.decode import JSON
 from chatrest.core.requests.endpoint import Call, Endpoint
-from chatrest.queries.checked import Body, Filter, Flag, Json, Ordinal, Stamp, Text, Texts
-from chatrest.queries.files import Upload
+from chatrest.parameters.checked import Body, Filter, Flag, Json, Ordinal, Stamp, Text, Texts
+from chatrest.parameters.files import Upload
 from chatrest.resources import OPERATIONS
 from tests.cases import loop_over
 

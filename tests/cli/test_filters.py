@@ -7,7 +7,7 @@ import chatrest
 from chatrest.cli.filters import MEANINGS, FilterOption, query_of
 from chatrest.cli.lists import apps, messages, users
 from chatrest.cli.options import TimeOption
-from chatrest.queries.checked import Filter
+from chatrest.parameters.checked import Filter
 from tests.cases import loop_over
 
 COMMANDS = {chatrest.MessageQuery: messages, chatrest.UserQuery: users, chatrest.AppQuery: apps}

@@ -19,7 +19,7 @@ from chatrest.emulator.store import Store
 from chatrest.errors import RequestInvalidError
 from chatrest.export import Plan, Progress, export, verify
 from chatrest.export.run import export_folder
-from chatrest.queries.messages import MessageQuery
+from chatrest.parameters.messages import MessageQuery
 from tests.distributed.clusters import HomeCluster
 from tests.dying import Fate, dies
 from tests.export.test_lists_by_time import shuffled

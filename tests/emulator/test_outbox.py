@@ -9,7 +9,7 @@ import pytest
 
 from chatrest import AsyncManagement, AsyncSession, NewMessage
 from chatrest.emulator import Delivery, Emulator
-from chatrest.queries.webhooks import NewWebhook, WebhookChanges
+from chatrest.parameters.webhooks import NewWebhook, WebhookChanges
 from tests.faulty import Faulty, cut, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")

@@ -13,7 +13,7 @@ from chatrest.emulator.store import Store
 from chatrest.emulator.weather.faults import Change, Outgoing, Status, query_of
 from chatrest.emulator.weather.triggers import First
 from chatrest.export import Plan, export, list_reader, verify
-from chatrest.queries.messages import MessageQuery
+from chatrest.parameters.messages import MessageQuery
 from tests.exporting import (
     START,
     assert_whole,

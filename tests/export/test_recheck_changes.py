@@ -4,7 +4,7 @@ from pathlib import Path
 
 from chatrest.emulator import Store
 from chatrest.export import Plan, export
-from chatrest.queries.messages import MessageChanges
+from chatrest.parameters.messages import MessageChanges
 from tests.exporting import START, fast_disk as fast_disk, history_of, manifest_of, served
 
 ALL = 10**9

@@ -8,7 +8,7 @@ import pytest
 from chatrest.emulator.service.request import Request
 from chatrest.emulator.weather.faults import Change, Outgoing, query_of
 from chatrest.export import Plan, export
-from chatrest.queries.messages import MessageQuery
+from chatrest.parameters.messages import MessageQuery
 from tests.exporting import (
     START,
     assert_whole,

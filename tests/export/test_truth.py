@@ -17,7 +17,7 @@ from chatrest.export import Plan, Report, export
 from chatrest.export.journal import NAME as JOURNAL, JournalReader
 from chatrest.export.message_ids import ids_of, key_of
 from chatrest.export.ownership import Source
-from chatrest.queries.messages import MessageQuery
+from chatrest.parameters.messages import MessageQuery
 from chatrest.resources.messages import Messages
 from tests.dying import Fate, dies
 from tests.exporting import GROUPS, START, USERS, Served, edit, files_of, forget_user, hide, raws_of, served

@@ -6,9 +6,9 @@ import pytest
 from rich.pretty import pretty_repr
 
 from chatrest import Message, parse
-from chatrest.models.entity import Entity, EntityWrapper
+from chatrest.models.entities import Entity, EntityWrapper
 from chatrest.models.record import Record, digest
-from chatrest.models.user import AuthToken
+from chatrest.models.users import AuthToken
 
 
 class SampleRecord(Record, frozen=True, gc=False, rename="camel"):

@@ -6,30 +6,26 @@ from typing import Any
 import msgspec
 import pytest
 
-from chatrest.models.api_key import ApiKey
-from chatrest.models.app import AppInfo
-from chatrest.models.call import CallContent, CallData, CallEntities, CallEntity, WsChannel
-from chatrest.models.call_record import Recording
-from chatrest.models.content import (
+from chatrest.models.apps import ApiKey, AppInfo
+from chatrest.models.calls import CallContent, CallData, CallEntities, CallEntity, Recording, WsChannel
+from chatrest.models.conversations import Conversation, ConversationParty
+from chatrest.models.entities import Entity, EntityWrapper, Parties
+from chatrest.models.groups import Group, Member
+from chatrest.models.messages import (
     ActionContent,
     ActionEntities,
     Attachment,
     Content,
     CustomContent,
     InteractiveContent,
+    Reaction,
     ReactionCount,
+    SentMessage,
 )
-from chatrest.models.conversation import Conversation, ConversationParty
-from chatrest.models.entity import Entity, EntityWrapper, Parties
-from chatrest.models.group import Group
-from chatrest.models.item_ack import ItemAck
-from chatrest.models.member import Member
 from chatrest.models.meta import Meta, Pagination, Position
-from chatrest.models.outcome import Ack
-from chatrest.models.reaction import Reaction
-from chatrest.models.role import Feature, Permission, PermissionMap, Role
-from chatrest.models.sent_message import SentMessage
-from chatrest.models.user import AuthToken, DeactivatedUsers, ReactivatedUsers, User
+from chatrest.models.outcomes import Ack, ItemAck
+from chatrest.models.roles import Feature, Permission, PermissionMap, Role
+from chatrest.models.users import AuthToken, DeactivatedUsers, ReactivatedUsers, User
 from tests.cases import loop_over
 
 USER: dict[str, Any] = {

@@ -10,19 +10,19 @@ import pytest
 from msgspec import UNSET, structs
 
 from chatrest.core.replies.decode import many, parse
-from chatrest.models.conversation import Conversation
-from chatrest.models.imports import MessageOutcome
-from chatrest.models.member import AddedMember
-from chatrest.models.message import (
+from chatrest.models.conversations import Conversation
+from chatrest.models.data_import import MessageOutcome
+from chatrest.models.groups import AddedMember
+from chatrest.models.messages import (
     ActionMessage,
     CallMessage,
     MediaMessage,
     Message,
+    SentMessage,
     TextMessage,
     UnknownMessage,
 )
 from chatrest.models.moderation import BlockedMessage, ReviewedMessage
-from chatrest.models.sent_message import SentMessage
 from tests.core.replies.documented import CALL_MESSAGE, COMMON, TEXT
 
 ACTION = {**COMMON, "category": "action", "type": "groupMember", "data": {"action": "added"}}

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from chatrest import AsyncSession, ChatRestError
-from chatrest.queries.notifications import PushTokenQuery
+from chatrest.parameters.notifications import PushTokenQuery
 from tests.faulty import Faulty, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")

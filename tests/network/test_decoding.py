@@ -13,8 +13,8 @@ from chatrest.core.replies import bounds as reply_bounds
 from chatrest.core.replies.bounds import INLINE_BYTES, MOST_RECORDS, MOST_VALUES, check_values
 from chatrest.core.replies.decode import Many, many, read_json
 from chatrest.core.replies.rows import RowReader
-from chatrest.models.message import Message
-from chatrest.models.user import User
+from chatrest.models.messages import Message
+from chatrest.models.users import User
 from chatrest.network.decoding import decode_large
 from tests.faulty import Faulty, reply
 

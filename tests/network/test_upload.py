@@ -18,8 +18,8 @@ from chatrest import File, OutcomeUnknownError, RequestInvalidError, RetryPolicy
 from chatrest.core.replies.decode import JSON
 from chatrest.core.requests.endpoint import Endpoint, Replay
 from chatrest.network.upload import CHUNK
-from chatrest.queries.checked import Body, Text
-from chatrest.queries.files import Upload
+from chatrest.parameters.checked import Body, Text
+from chatrest.parameters.files import Upload
 from chatrest.resources.collection import Collection
 from tests.faulty import Faulty, ReceivedRequest, cut, reply
 

@@ -1,407 +1,21 @@
-"""`session.agents`, through a double of the session: what each operation sends."""
+"""`session.agents`: what is refused before anything is sent, and the records that come."""
 
 from typing import Any
 
 import pytest
 
-from chatrest.core.requests.encode import query_pairs
-from chatrest.core.requests.wire import json_body
 from chatrest.errors import RequestInvalidError
-from chatrest.models.outcome import Ack
-from chatrest.queries.agent_knowledge import (
-    DiscoveredUrlQuery,
-    KnowledgeQuery,
-    KnowledgeTextChanges,
-    NewKnowledgeText,
-    NewUpload,
-    PageToScrape,
-    SourcePageQuery,
-    WebsiteToScrape,
-)
-from chatrest.queries.agent_tools import (
-    ApiToolChanges,
-    FrontendActionChanges,
-    McpServerChanges,
-    NewApiTool,
-    NewFrontendAction,
-    NewMcpServer,
-    NewToolParameter,
-)
-from chatrest.queries.agent_variables import NewVariable, VariableChanges, VariableQuery
-from chatrest.queries.agents import (
+from chatrest.models.agents import Agent
+from chatrest.parameters.agent_knowledge import NewKnowledgeText, NewUpload, PageToScrape, WebsiteToScrape
+from chatrest.parameters.agents import (
     AgentChanges,
-    AgentHeaders,
-    AgentQuery,
-    EnabledActions,
-    EnabledItemsQuery,
-    IntegrationQuery,
     NewAgent,
-    ToolQuery,
-    ToolSearchQuery,
-)
-from chatrest.queries.external_agents import (
-    ExternalAgentChanges,
-    ExternalToolChanges,
     NewExternalAgent,
-    NewExternalTool,
 )
-from chatrest.resources import OPERATIONS
 from chatrest.resources.agents import Agents
-from chatrest.walk.walk import Walk
-from tests.cases import loop_over
 from tests.sending import Sender
 
 DONE = b'{"success":true}'
-AGENT = b'{"uid":"a"}'
-OF_AGENT = b'{"success":true,"data":{"uid":"a"}}'
-NAMED = b'{"_id":"x","slug":"s","name":"n","triggerFunction":"f"}'
-EMPTY, NONE = b'{"data":[],"meta":{"current":{}}}', b"[]"
-SOURCE = b'{"success":true,"message":"m","data":{"uniqueId":"k"}}'
-STATUSES = b'{"success":true,"data":{"k":"indexed"}}'
-ONE = "/ai-agents/agent-builder"
-BASE = f"{ONE}/knowledge-base"
-PARAMETER = NewToolParameter(key="k", type="string", description="d", required=True)
-SENT_PARAMETER = '"parameters":[{"key":"k","type":"string","description":"d","required":true}]'
-TOOL: dict[str, Any] = {
-    "description": "d", "endpoint": "https://h/{{x}}", "method": "PUT", "enable_basic_auth": True,
-    "basic_auth_username": "u", "basic_auth_password": "p", "headers": "{}", "body_template": '{"a":1}',
-    "allow_additional_properties": True, "parameters": [PARAMETER], "icon": "i",
-}  # fmt: skip
-SENT_TOOL = (
-    '"description":"d","endpoint":"https://h/{{x}}","method":"PUT","enableBasicAuth":true,'
-    '"basicAuthUsername":"u","basicAuthPassword":"p","headers":"{}","bodyTemplate":"{\\"a\\":1}",'
-    f'"allowAdditionalProperties":true,{SENT_PARAMETER},"icon":"i"'
-)
-ALL: dict[str, Any] = {
-    "name": "n", "icon": "https://i", "description": "d", "tools": ["t"], "api_tools": ["a"],
-    "mcp_servers": [], "instruction": "do", "meta_data": {"a": 1}, "model": "m",
-    "model_meta_data": {"temperature": 0.5},
-}  # fmt: skip
-SENT_ALL = (
-    '"icon":"https://i","description":"d","tools":["t"],"apiTools":["a"],"mcpServers":[],'
-    '"instruction":"do","metaData":{"a":1},"model":"m","modelMetaData":{"temperature":0.5}'
-)
-EXTERNAL: dict[str, Any] = {
-    "integrate_with": "ag2", "name": "n", "icon": "https://i", "is_active": False,
-    "integration_type": "agent",
-    "integration_meta": {"base_url": "h", "agent_id": "i", "headers": "{}", "default_user_id": "u"},
-    "tools": ["t"], "actions": ["a"], "meta_data": {"greetingMessage": "hi"},
-}  # fmt: skip
-SENT_META = '"integrationMeta":{"baseUrl":"h","agentId":"i","headers":"{}","defaultUserId":"u"}'
-SENT_NAMES = '"tools":["t"],"actions":["a"],"metaData":{"greetingMessage":"hi"}'
-PASSIVE: dict[str, Any] = {
-    "name": "t", "display_name": "T", "execution_text": "e", "description": "d",
-    "parameters": {"type": "object"}, "do_not_execute": False,
-}  # fmt: skip
-SENT_PASSIVE = (
-    '{"name":"t","displayName":"T","executionText":"e","description":"d","parameters":{"type":"object"},'
-    '"doNotExecute":false}'
-)
-PAGE = ToolQuery(limit=5, affix="prepend", created_at=7)
-SENT_PAGE = "limit=5&affix=prepend&createdAt=7"
-
-CALLS: dict[str, tuple[Any, bytes, str]] = {
-    "list": (
-        lambda each: each.list(AgentQuery(limit=5, affix="append", created_at=7, search="s")), EMPTY,
-        f"GET {ONE}/agents?limit=5&affix=append&createdAt=7&search=s",
-    ),
-    "get": (lambda each: each.get("a/b"), AGENT, f"GET {ONE}/agents/a%2Fb"),
-    "create": (
-        lambda each: each.create(NewAgent(**ALL), chat_api_version="v3.1"), b'{"agent":{"uid":"a"}}',
-        f'POST {ONE}/agents {{"name":"n","isActive":true,{SENT_ALL}}}',
-    ),
-    "update": (
-        lambda each: each.update("a", AgentChanges(**ALL, is_active=False)), DONE,
-        f'PATCH {ONE}/agents/a {{"name":"n",{SENT_ALL},"isActive":false}}',
-    ),
-    "delete": (lambda each: each.delete("a"), DONE, f"DELETE {ONE}/agents/a"),
-    "list_models": (lambda each: each.list_models(), NONE, f"GET {ONE}/agents/available-models"),
-    "search_tools": (
-        lambda each: each.search_tools("a", ToolSearchQuery(key="k", slug="s")),
-        b'{"success":true,"results":[{"a":1}]}', f"GET {ONE}/agents/a/tools/search?key=k&slug=s",
-    ),
-    "list_enabled_items": (
-        lambda each: each.list_enabled_items(
-            "a",
-            EnabledItemsQuery(
-                tools=True, frontend_actions=False, api_tools=True, mcp_servers=True, key="k"
-            ),
-        ),
-        b'{"data":{}}',
-        (
-            f"GET {ONE}/agents/a/enabled-items?tools=true&frontendActions=false&apiTools=true"
-            "&mcpServers=true&key=k"
-        ),
-    ),
-    "list_tool_integrations": (
-        lambda each: each.list_tool_integrations("a", IntegrationQuery(slug="s", limit=5, search="t")), EMPTY,
-        f"GET {ONE}/tools/agent/a?slug=s&limit=5&search=t",
-    ),
-    "add_tools": (
-        lambda each: each.add_tools("a", ["t"]), OF_AGENT, f'PATCH {ONE}/agents/a/tools/add {{"tools":["t"]}}'
-    ),
-    "remove_tools": (
-        lambda each: each.remove_tools("a", ("t",)), OF_AGENT,
-        f'PATCH {ONE}/agents/a/tools/remove {{"tools":["t"]}}',
-    ),
-    "list_tool_actions": (
-        lambda each: each.list_tool_actions("a", "s"), NONE, f"GET {ONE}/agents/a/tools/s/actions"
-    ),
-    "enable_tool_actions": (
-        lambda each: each.enable_tool_actions("a", "s", EnabledActions(actions=["x"], auth_meta=["m"])), DONE,
-        f'PATCH {ONE}/agents/a/tools/s/actions/add {{"actions":["x"],"authMeta":["m"]}}',
-    ),
-    "disable_tool_actions": (
-        lambda each: each.disable_tool_actions("a", "s", ["x"]), DONE,
-        f'PATCH {ONE}/agents/a/tools/s/actions/remove {{"actions":["x"]}}',
-    ),
-    "list_api_tools": (lambda each: each.list_api_tools(PAGE), EMPTY, f"GET {ONE}/api-tools?{SENT_PAGE}"),
-    "get_api_tool": (lambda each: each.get_api_tool("s"), NAMED, f"GET {ONE}/api-tools/s"),
-    "create_api_tool": (
-        lambda each: each.create_api_tool(NewApiTool(slug="s", name="n", **TOOL)), NAMED,
-        f'POST {ONE}/api-tools {{"slug":"s","name":"n",{SENT_TOOL}}}',
-    ),
-    "update_api_tool": (
-        lambda each: each.update_api_tool("s", ApiToolChanges(slug="s", **TOOL)), NAMED,
-        f'PATCH {ONE}/api-tools/s {{"slug":"s",{SENT_TOOL}}}',
-    ),
-    "delete_api_tool": (lambda each: each.delete_api_tool("s"), DONE, f"DELETE {ONE}/api-tools/s"),
-    "add_api_tools": (
-        lambda each: each.add_api_tools("a", ["s"]), OF_AGENT,
-        f'PATCH {ONE}/agents/a/api-tools/add {{"apiTools":["s"]}}',
-    ),
-    "remove_api_tools": (
-        lambda each: each.remove_api_tools("a", ["s"]), OF_AGENT,
-        f'PATCH {ONE}/agents/a/api-tools/remove {{"apiTools":["s"]}}',
-    ),
-    "list_frontend_actions": (
-        lambda each: each.list_frontend_actions(PAGE), EMPTY, f"GET {ONE}/frontend-actions?{SENT_PAGE}"
-    ),
-    "get_frontend_action": (
-        lambda each: each.get_frontend_action("x"), NAMED, f"GET {ONE}/frontend-actions/x"
-    ),
-    "create_frontend_action": (
-        lambda each: each.create_frontend_action(
-            NewFrontendAction(
-                name="n", description="d", trigger_function="f", parameters=[PARAMETER], icon="i"
-            )
-        ),
-        NAMED,
-        (
-            f'POST {ONE}/frontend-actions {{"name":"n","description":"d","triggerFunction":"f",'
-            f'{SENT_PARAMETER},"icon":"i"}}'
-        ),
-    ),
-    "update_frontend_action": (
-        lambda each: each.update_frontend_action(
-            "x", FrontendActionChanges(name="n", description="d", parameters=[], icon="i")
-        ),
-        NAMED, f'PATCH {ONE}/frontend-actions/x {{"name":"n","description":"d","parameters":[],"icon":"i"}}',
-    ),
-    "delete_frontend_action": (
-        lambda each: each.delete_frontend_action("x"), DONE, f"DELETE {ONE}/frontend-actions/x"
-    ),
-    "add_frontend_actions": (
-        lambda each: each.add_frontend_actions("a", ["f"]), OF_AGENT,
-        f'PATCH {ONE}/agents/a/frontend-actions/add {{"frontendActions":["f"]}}',
-    ),
-    "remove_frontend_actions": (
-        lambda each: each.remove_frontend_actions("a", ["f"]), OF_AGENT,
-        f'PATCH {ONE}/agents/a/frontend-actions/remove {{"frontendActions":["f"]}}',
-    ),
-    "list_mcp_servers": (
-        lambda each: each.list_mcp_servers(PAGE), EMPTY, f"GET {ONE}/mcp-servers?{SENT_PAGE}"
-    ),
-    "get_mcp_server": (lambda each: each.get_mcp_server("s"), NAMED, f"GET {ONE}/mcp-servers/s"),
-    "create_mcp_server": (
-        lambda each: each.create_mcp_server(
-            NewMcpServer(name="n", slug="s", url="https://h", description="d", icon="i")
-        ),
-        NAMED,
-        f'POST {ONE}/mcp-servers {{"name":"n","slug":"s","url":"https://h","description":"d","icon":"i"}}',
-    ),
-    "update_mcp_server": (
-        lambda each: each.update_mcp_server(
-            "s", McpServerChanges(name="n", url="https://h", description="d", icon="i")
-        ),
-        NAMED, f'PATCH {ONE}/mcp-servers/s {{"name":"n","url":"https://h","description":"d","icon":"i"}}',
-    ),
-    "delete_mcp_server": (lambda each: each.delete_mcp_server("s"), DONE, f"DELETE {ONE}/mcp-servers/s"),
-    "add_mcp_servers": (
-        lambda each: each.add_mcp_servers("a", ["s"]), OF_AGENT,
-        f'PATCH {ONE}/agents/a/mcp/add {{"mcps":["s"]}}',
-    ),
-    "remove_mcp_servers": (
-        lambda each: each.remove_mcp_servers("a", ["s"]), OF_AGENT,
-        f'PATCH {ONE}/agents/a/mcp/remove {{"mcps":["s"]}}',
-    ),
-    "list_knowledge": (
-        lambda each: each.list_knowledge(
-            KnowledgeQuery(cursor="c", limit=5, affix="append", start=0, end=9, start_time=1, end_time=2)
-        ),
-        EMPTY, f"GET {BASE}?startTime=1&endTime=2&cursor=c&limit=5&affix=append&start=0&end=9",
-    ),
-    "list_source_pages": (
-        lambda each: each.list_source_pages("text", "k", SourcePageQuery(limit=5, page=2, affix="append")),
-        EMPTY, f"GET {BASE}/text/k/pages?limit=5&page=2&affix=append",
-    ),
-    "initiate_uploads": (
-        lambda each: each.initiate_uploads([NewUpload(file_name="f", mime_type="text/plain", file_size=5)]),
-        b'{"uploads":[]}',
-        f'POST {BASE}/uploads/initiate {{"files":[{{"fileName":"f","mimeType":"text/plain","fileSize":5}}]}}',
-    ),
-    "delete_upload": (lambda each: each.delete_upload("k"), SOURCE, f"DELETE {BASE}/uploads/k"),
-    "list_texts": (lambda each: each.list_texts(), EMPTY, f"GET {BASE}/text"),
-    "get_text": (lambda each: each.get_text("k"), SOURCE, f"GET {BASE}/text/k"),
-    "create_text": (
-        lambda each: each.create_text(NewKnowledgeText(title="t", text="x")), SOURCE,
-        f'POST {BASE}/text {{"title":"t","text":"x"}}',
-    ),
-    "update_text": (
-        lambda each: each.update_text("k", KnowledgeTextChanges(title="t", text="x")), SOURCE,
-        f'PATCH {BASE}/text/k {{"title":"t","text":"x"}}',
-    ),
-    "delete_text": (lambda each: each.delete_text("k"), SOURCE, f"DELETE {BASE}/text/k"),
-    "poll_knowledge_status": (
-        lambda each: each.poll_knowledge_status(["k", "l"]), STATUSES,
-        f'POST {BASE}/status/poll {{"uniqueId":["k","l"]}}',
-    ),
-    "sync_knowledge": (
-        lambda each: each.sync_knowledge("website", "k"), DONE, f"PATCH {BASE}/website/k/sync"
-    ),
-    "add_knowledge": (
-        lambda each: each.add_knowledge("a", "uploads", ["k"]), DONE,
-        f'PATCH {ONE}/agents/a/knowledge-base/uploads/add {{"uniqueIds":["k"]}}',
-    ),
-    "remove_knowledge": (
-        lambda each: each.remove_knowledge("a", "text", ["k"]), DONE,
-        f'PATCH {ONE}/agents/a/knowledge-base/text/remove {{"uniqueIds":["k"]}}',
-    ),
-    "scrape_website": (
-        lambda each: each.scrape_website(
-            WebsiteToScrape(
-                url="https://h", max_depth=1, max_pages=2, include=["a"], exclude=[], fetch_sitemap=True
-            )
-        ),
-        b'{"success":true,"data":{"crawlId":"c"}}',
-        (
-            f'POST {BASE}/website/scrape {{"url":"https://h","maxDepth":1,"maxPages":2,"include":["a"],'
-            '"exclude":[],"fetchSitemap":true}'
-        ),
-    ),
-    "scrape_page": (
-        lambda each: each.scrape_page(PageToScrape(url="https://h", timeout=5000, format="html")),
-        b'{"success":true,"data":{"url":"u"}}',
-        f'POST {BASE}/website/individual-page {{"url":"https://h","timeout":5000,"format":"html"}}',
-    ),
-    "delete_website": (lambda each: each.delete_website("k"), SOURCE, f"DELETE {BASE}/website/k"),
-    "list_discovered_urls": (
-        lambda each: each.list_discovered_urls(
-            "k", DiscoveredUrlQuery(limit=5, status="failed", start_time=1, end_time=2)
-        ),
-        EMPTY, f"GET {BASE}/website/k/discovered-urls?startTime=1&endTime=2&limit=5&status=failed",
-    ),
-    "process_discovered_urls": (
-        lambda each: each.process_discovered_urls("k"), b'{"success":true,"data":{"batchId":"b"}}',
-        f'POST {BASE}/website/k/discovered-urls/process {{"exclude":[]}}',
-    ),
-    "poll_discovered_urls": (
-        lambda each: each.poll_discovered_urls("k", ["u"]), STATUSES,
-        f'POST {BASE}/website/k/discovered-urls/status/poll {{"uniqueId":["u"]}}',
-    ),
-    "retry_discovered_urls": (
-        lambda each: each.retry_discovered_urls("k", ["u"]), SOURCE,
-        f'PATCH {BASE}/website/k/discovered-urls/sync {{"uniqueIds":["u"]}}',
-    ),
-    "list_all_variables": (
-        lambda each: each.list_all_variables(VariableQuery(group_by_category=True)), b"{}",
-        f"GET {ONE}/agents/variables/all?groupByCategory=true",
-    ),
-    "list_custom_variables": (
-        lambda each: each.list_custom_variables(), NONE, f"GET {ONE}/agents/variables/custom"
-    ),
-    "create_variable": (
-        lambda each: each.create_variable(
-            NewVariable(
-                name="v", source_type="constant", constant_value="c", description="d", source_path="p",
-                default_value="e",
-            )
-        ),
-        NAMED,
-        (
-            f'POST {ONE}/agents/variables/custom {{"name":"v","sourceType":"constant","constantValue":"c",'
-            '"description":"d","sourcePath":"p","defaultValue":"e"}'
-        ),
-    ),
-    "update_variable": (
-        lambda each: each.update_variable(
-            "x", VariableChanges(
-                source_type="user_metadata", description="d", source_path="p", constant_value="c",
-                default_value="e",
-            ),
-        ),
-        NAMED,
-        (
-            f'PATCH {ONE}/agents/variables/custom/x {{"sourceType":"user_metadata","description":"d",'
-            '"sourcePath":"p","constantValue":"c","defaultValue":"e"}'
-        ),
-    ),
-    "delete_variable": (
-        lambda each: each.delete_variable("x"), DONE, f"DELETE {ONE}/agents/variables/custom/x"
-    ),
-    "list_external": (lambda each: each.list_external(), NONE, "GET /ai-agents/agents"),
-    "create_external": (
-        lambda each: each.create_external(NewExternalAgent(**EXTERNAL), chat_api_version="v3.1"),
-        b'{"agent":{"uid":"a"}}',
-        (
-            f'POST /ai-agents/agents {{"name":"n","icon":"https://i","integrateWith":"ag2",{SENT_META},'
-            f'"isActive":false,"integrationType":"agent",{SENT_NAMES}}}'
-        ),
-    ),
-    "update_external": (
-        lambda each: each.update_external("a", ExternalAgentChanges(**EXTERNAL), chat_api_version="v3.1"),
-        DONE,
-        (
-            'PATCH /ai-agents/agents/a {"integrateWith":"ag2","name":"n","icon":"https://i","isActive":false,'
-            f'"integrationType":"agent",{SENT_META},{SENT_NAMES}}}'
-        ),
-    ),
-    "delete_external": (lambda each: each.delete_external("a"), DONE, "DELETE /ai-agents/agents/a"),
-    "list_external_tools": (
-        lambda each: each.list_external_tools(type="action"), NONE, "GET /ai-agents/tools?type=action"
-    ),
-    "get_external_tool": (lambda each: each.get_external_tool("t"), NAMED, "GET /ai-agents/tools/t"),
-    "create_external_tool": (
-        lambda each: each.create_external_tool(NewExternalTool(**PASSIVE)), NAMED,
-        f"POST /ai-agents/tools {SENT_PASSIVE}",
-    ),
-    "update_external_tool": (
-        lambda each: each.update_external_tool("t", ExternalToolChanges(**PASSIVE)), NAMED,
-        f"PUT /ai-agents/tools/t {SENT_PASSIVE}",
-    ),
-    "delete_external_tool": (
-        lambda each: each.delete_external_tool("t"), b'{"deleted":true}', "DELETE /ai-agents/tools/t"
-    ),
-}  # fmt: skip
-VERSIONED = {"create", "create_external", "update_external"}
-
-
-def test_every_operation_is_called_here() -> None:
-    assert CALLS.keys() == {name.partition(".")[2] for name in OPERATIONS if name.startswith("agents.")}
-
-
-@loop_over("name", CALLS)
-async def test_what_is_sent(name: str) -> None:
-    ask, reply, expected = CALLS[name]
-    sender = Sender(reply)
-    result = ask(Agents(sender))
-    result = await (result.collect() if isinstance(result, Walk) else result)
-    call = sender.calls[0]
-    query = "&".join(f"{key}={value}" for key, value in query_pairs(call.query, "comma"))
-    body = "" if call.body is None else f" {json_body(call.body).decode()}"
-    assert f"{call.endpoint.method} {call.path}{'?' if query else ''}{query}{body}" == expected
-    assert (call.headers == AgentHeaders(chat_api_version="v3.1")) is (name in VERSIONED)
-    assert (result == Ack(success=True)) is (reply == DONE)
 
 
 @pytest.mark.parametrize(
@@ -427,7 +41,244 @@ async def test_a_wrong_argument_is_refused_before_anything_is_sent(ask: Any) -> 
     assert sender.calls == []
 
 
-def test_a_status_is_asked_for_again_and_work_is_not_started_twice() -> None:
-    replays = {name: OPERATIONS[f"agents.{name}"].replay for name in CALLS}
-    assert replays["poll_knowledge_status"] == replays["poll_discovered_urls"] == "safe"
-    assert replays["sync_knowledge"] == replays["retry_discovered_urls"] == "never"
+# ── records ──
+
+AGENT = (
+    b'{"uid":"a","appId":"app","name":"n","icon":"i","isActive":true,"description":"d","tools":["t"],'
+    b'"apiTools":["x"],"mcpServers":["m"],"frontendActions":["f"],"files":["1"],"websites":[],'
+    b'"otherKbIntegrations":[{"k":1}],"ragVersion":"v2","lastMessageAt":null,"instruction":"do",'
+    b'"formattedInstruction":"do!","metaData":[],"model":"m","modelMetaData":{"maxTokens":5},"createdAt":1,'
+    b'"updatedAt":2,"other":1}'
+)
+API_TOOL = (
+    b'{"_id":"app_s","appId":"app","slug":"s","name":"n","description":"d","endpoint":"https://h",'
+    b'"method":"GET","enableBasicAuth":false,"headers":"{\\"Authorization\\":\\"Bearer x\\"}",'
+    b'"bodyTemplate":null,"allowAdditionalProperties":true,'
+    b'"parameters":[{"key":"k","type":"string","description":"p","required":true}],'
+    b'"tool":{"name":"s","description":"d","parameters":{"type":"object"}},"createdAt":1,"updatedAt":2}'
+)
+EXTERNAL = (
+    b'{"uid":"u","appId":"app","_id":"x","name":"n","icon":"i","isActive":true,"integrateWith":"ag2",'
+    b'"integrationType":"agent","integrationMeta":{"baseUrl":"h","headers":"Bearer x"},"tools":["t"],'
+    b'"actions":["a"],"instruction":"do","metaData":{"g":1},"deletedAt":null,'
+    b'"createdAt":"2020-01-01T00:00:00.000Z","updatedAt":"2020-01-02T00:00:00.000Z"}'
+)
+PREDEFINED = b'{"name":"a","category":"auth"}'
+CUSTOM = (
+    b'{"name":"a","category":"custom","usageCount":1,"usedByAgents":[{"uid":"x","name":"X"}],'
+    b'"usedByTools":{"s":1}}'
+)
+
+
+def given(*replies: bytes) -> Agents:
+    """Agents whose calls get these replies."""
+    return Agents(Sender(*replies))
+
+
+def assert_agent(agent: Agent) -> None:
+    assert (agent.uid, agent.app_id, agent.name, agent.icon, agent.is_active) == ("a", "app", "n", "i", True)
+    assert (agent.description, agent.tools, agent.api_tools) == ("d", ("t",), ("x",))
+    assert (agent.mcp_servers, agent.frontend_actions, agent.files) == (("m",), ("f",), ("1",))
+    assert (agent.websites, agent.other_kb_integrations, agent.rag_version) == ((), ({"k": 1},), "v2")
+    assert (agent.last_message_at, agent.instruction, agent.formatted_instruction) == (None, "do", "do!")
+    assert (agent.meta_data, agent.model, agent.model_meta_data) == ({}, "m", {"maxTokens": 5})
+    assert (agent.created_at, agent.updated_at) == (1, 2)
+
+
+async def test_an_agent_comes_at_the_root_in_a_member_or_in_data() -> None:
+    assert_agent(await given(AGENT).get("a"))
+    assert_agent(await given(b'{"data":%b}' % AGENT).get("a"))
+    assert_agent((await given(b'{"agent":%b}' % AGENT).create(NewAgent(name="n"))).agent)
+    assert_agent(await given(b'{"success":true,"data":%b}' % AGENT).add_tools("a", ["t"]))
+    [agent] = await given(b'{"data":[%b]}' % AGENT).list().collect()
+    assert_agent(agent)
+
+
+async def test_agents_go_on_by_the_time_of_their_creation() -> None:
+    first = b'{"data":[{"uid":"a","createdAt":5}],"meta":{"next":{"affix":"append","createdAt":5}}}'
+    sender = Sender(first, b'{"data":[],"meta":{"next":{"affix":"append","createdAt":5}}}')
+    [agent] = await Agents(sender).list().collect()
+    assert agent.uid == "a"
+    assert [dict(call.position).get("createdAt") for call in sender.calls] == [None, "5"]
+
+
+async def test_agents_are_all_given_where_the_last_page_names_the_way_back_alone() -> None:
+    first = b'{"data":[{"uid":"a","createdAt":5}],"meta":{"next":{"affix":"append","createdAt":5}}}'
+    last = b'{"data":[{"uid":"b","createdAt":6}],"meta":{"previous":{"affix":"prepend","createdAt":6}}}'
+    sender = Sender(first, last, b'{"data":[],"meta":{"previous":{"affix":"prepend","createdAt":7}}}')
+    assert [agent.uid async for agent in Agents(sender).list()] == ["a", "b"]
+    assert [dict(call.position).get("createdAt") for call in sender.calls] == [None, "5", "6"]
+
+
+async def test_lists_at_the_root_are_walks() -> None:
+    models = b'[{"model":"m","provider":"p","settings":{"a":1},"default":true},{"model":"m","provider":"q"}]'
+    first, second = await given(models).list_models().collect()
+    assert (first.model, first.provider, first.settings, first.default) == ("m", "p", {"a": 1}, True)
+    assert second.provider == "q"
+    [action] = (
+        await given(b'[{"name":"n","displayName":"N","description":"d"}]')
+        .list_tool_actions("a", "s")
+        .collect()
+    )
+    assert (action.name, action.display_name, action.description) == ("n", "N", "d")
+    assert await given(b"[]").list_external().collect() == []
+    [page] = [page async for page in given(models).list_models().pages()]
+    assert page.raw == models
+
+
+async def test_what_an_agent_may_use_is_typed() -> None:
+    items = await given(
+        b'{"data":{"tools":[{"slug":"s","name":"n","description":"d","icon":"i",'
+        b'"actions":[{"slug":"x","name":"X","description":"e"}]}],'
+        b'"frontendActions":[{"id":"1","name":"n","triggerFunction":"f","parameters":[]}],'
+        b'"apiTools":[{"slug":"t","endpoint":"e","method":"GET","parameters":[{"key":"k"}]}],'
+        b'"mcpServers":[{"slug":"m","url":"u"}]}}'
+    ).list_enabled_items("a")
+    assert items.tools
+    assert items.frontend_actions
+    assert items.api_tools
+    assert items.mcp_servers
+    assert (items.tools[0].slug, items.tools[0].icon) == ("s", "i")
+    assert items.tools[0].actions
+    assert items.tools[0].actions[0].name == "X"
+    assert (items.frontend_actions[0].id, items.frontend_actions[0].trigger_function) == ("1", "f")
+    assert (items.api_tools[0].endpoint, items.api_tools[0].method) == ("e", "GET")
+    assert items.mcp_servers[0].url == "u"
+    search = await given(b'{"success":true,"results":[{"a":1}]}').search_tools("a")
+    assert (search.success, search.results) == (True, ({"a": 1},))
+    integration = b'{"data":[{"slug":"s","name":"n","icon":"i","actions":["x"],"isAuthenticated":false}]}'
+    walk = given(integration).list_tool_integrations("a")
+    assert [(each.slug, each.actions, each.is_authenticated) async for each in walk] == [("s", ["x"], False)]
+
+
+async def test_tools_of_three_kinds_are_typed() -> None:
+    tool = await given(API_TOOL).get_api_tool("s")
+    assert (tool.id, tool._id, tool.slug, tool.app_id) == ("app_s", "app_s", "s", "app")
+    assert (tool.method, tool.enable_basic_auth, tool.body_template) == ("GET", False, None)
+    assert tool.parameters
+    assert (tool.parameters[0].key, tool.parameters[0].required) == ("k", True)
+    assert tool.tool
+    assert (tool.tool.name, tool.tool.parameters) == ("s", {"type": "object"})
+    action = await given(b'{"_id":"app_f","triggerFunction":"f","name":"n"}').get_frontend_action("app_f")
+    assert (action.id, action.trigger_function, action.name) == ("app_f", "f", "n")
+    server = await given(b'{"_id":"app_m","slug":"m","url":"https://h","createdAt":1}').get_mcp_server("m")
+    assert (server.id, server.slug, server.url, server.created_at) == ("app_m", "m", "https://h", 1)
+
+
+async def test_no_repr_shows_what_may_be_a_credential() -> None:
+    tool = await given(API_TOOL).get_api_tool("s")
+    [agent] = await given(b"[%b]" % EXTERNAL).list_external().collect()
+    variable = b'{"_id":"1","name":"v","constantValue":"Bearer x","category":"custom"}'
+    [constant] = await given(b"[%b]" % variable).list_custom_variables().collect()
+    search = await given(b'{"results":[%b]}' % API_TOOL).search_tools("a")
+    upload = b'{"uploads":[{"uploadId":"1","s3Key":"k","presignedUrl":"https://h/?sig=Bearer"}]}'
+    uploads = await given(upload).initiate_uploads([NewUpload(file_name="f", mime_type="m", file_size=1)])
+    for record in (tool, agent, constant, search, uploads):
+        assert "Bearer" not in repr(record)
+        assert "Bearer" in record.to_json().decode()
+    assert tool.headers == '{"Authorization":"Bearer x"}'
+    assert agent.integration_meta == {"baseUrl": "h", "headers": "Bearer x"}
+    assert constant.constant_value == "Bearer x"
+    assert uploads.uploads
+    assert uploads.uploads[0].presigned_url == "https://h/?sig=Bearer"
+
+
+async def test_an_external_agent_is_typed() -> None:
+    new = NewExternalAgent(
+        name="n", icon="https://i", integrate_with="ag2", integration_meta={"baseUrl": "h"}  # type: ignore[arg-type]
+    )  # fmt: skip
+    agent = (await given(b'{"agent":%b}' % EXTERNAL).create_external(new)).agent
+    assert (agent.uid, agent.id, agent.name, agent.icon, agent.is_active) == ("u", "x", "n", "i", True)
+    assert (agent.integrate_with, agent.integration_type) == ("ag2", "agent")
+    assert (agent.tools, agent.actions, agent.instruction) == (("t",), ("a",), "do")
+    assert (agent.meta_data, agent.deleted_at) == ({"g": 1}, None)
+    assert str(agent.created_at) < str(agent.updated_at)
+    tool = await given(b'{"name":"t","type":"tool","doNotExecute":true,"createdAt":5}').get_external_tool("t")
+    assert (tool.name, tool.type, tool.do_not_execute, tool.created_at) == ("t", "tool", True, 5)
+    assert (await given(b'{"deleted":true}').delete_external_tool("t")).deleted is True
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        b"[%b,%b]" % (PREDEFINED, CUSTOM),
+        b'{"auth":[%b],"custom":[%b]}' % (PREDEFINED, CUSTOM),
+        b'{"data":[%b,%b]}' % (PREDEFINED, CUSTOM),
+    ],
+    ids=["array", "by category", "in data"],
+)
+async def test_variables_come_as_an_array_or_by_category(reply: bytes) -> None:
+    predefined, custom = await given(reply).list_all_variables().collect()
+    assert (predefined.category, custom.category, custom.usage_count) == ("auth", "custom", 1)
+    assert custom.used_by_agents
+    assert (custom.used_by_agents[0].uid, custom.used_by_tools) == ("x", {"s": 1})
+
+
+@pytest.mark.parametrize(
+    "form", [b'{"data":%b,"meta":{}}', b'{"data":{"sourceDetails":{"a":1},"pageContent":%b}}']
+)
+async def test_pages_of_a_source_come_in_both_forms_with_all_their_members(form: bytes) -> None:
+    rows = b'[{"content":"x","pageNumber":1,"charCount":1},{"content":"x","other":2}]'
+    first, second = await given(form % rows, form % b"[]").list_source_pages("text", "k").collect()
+    assert (first.content, first.page_number, first.char_count) == ("x", 1, 1)
+    assert second.members == {"content": "x", "other": 2}
+
+
+async def test_pages_of_a_source_go_on_by_number() -> None:
+    full = b'{"data":[%b]}' % b",".join(b'{"row":%d}' % number for number in range(100))
+    sender = Sender(full, b'{"data":[{"row":100}]}', b'{"data":[]}')
+    pages = await Agents(sender).list_source_pages("uploads", "k").collect()
+    assert [page.members["row"] for page in pages] == list(range(101))
+    assert [dict(call.position).get("page") for call in sender.calls[:2]] == [None, "2"]
+
+
+async def test_knowledge_ends_where_no_next_page_is_named() -> None:
+    def reply(first: int, **meta: Any) -> bytes:
+        rows = b",".join(b'{"uniqueId":"k%d"}' % number for number in range(first, first + 100))
+        members = b",".join(b'"%b":{"affix":"%b","cursor":"%b"}' % each for each in meta.values())
+        return b'{"data":[%b],"meta":{"current":{"limit":100,"count":100},%b}}' % (rows, members)
+
+    sender = Sender(
+        reply(0, next=(b"next", b"append", b"c")), reply(100, previous=(b"previous", b"prepend", b"d"))
+    )
+    records = await Agents(sender).list_knowledge().collect()
+    assert [record.unique_id for record in records] == [f"k{number}" for number in range(200)]
+    assert [dict(call.position).get("cursor") for call in sender.calls] == [None, "c"]
+
+
+async def test_knowledge_whose_meta_is_lost_is_asked_for_once_more() -> None:
+    row, other = b'{"data":[{"uniqueId":"k"}]', b'{"data":[{"uniqueId":"l"}]'
+    sender = Sender(
+        row + b',"meta":{"next":{"affix":"append","cursor":"c"}}}', other + b"}", other + b"}",
+        other + b',"meta":{"current":{"limit":100,"count":1}}}',
+    )  # fmt: skip
+    walk = Agents(sender).list_knowledge()
+    assert [record.unique_id async for record in walk.limit(2)] == ["k", "l"]
+    assert len(sender.calls) > 2
+
+
+async def test_replies_of_knowledge_are_typed() -> None:
+    text = NewKnowledgeText(title="t", text="x")
+    created = await given(
+        b'{"success":true,"message":"m","data":{"uniqueId":"k","title":"t","fileName":"f","s3Key":"s",'
+        b'"status":"indexing"}}'
+    ).create_text(text)
+    assert (created.unique_id, created.title, created.file_name) == ("k", "t", "f")
+    assert (created.s3_key, created.status) == ("s", "indexing")
+    ack = await given(b'{"success":true,"message":"m","data":{"x":1}}').delete_text("k")
+    assert (ack.success, ack.message, ack.data) == (True, "m", {"x": 1})
+    statuses = await given(b'{"success":true,"data":{"k":"indexed"}}').poll_knowledge_status(["k", "l"])
+    assert statuses.data == {"k": "indexed"}
+    assert (await given(b'{"success":true,"data":[]}').poll_discovered_urls("w", ["u"])).data == {}
+    crawl = await given(
+        b'{"success":true,"data":{"crawlId":"c","crawlDuration":1.5,"status":"s","sitemap":["u"]}}'
+    ).scrape_website(WebsiteToScrape(url="https://h"))
+    assert (crawl.crawl_id, crawl.crawl_duration, crawl.sitemap) == ("c", 1.5, ["u"])
+    page = await given(
+        b'{"success":true,"data":{"url":"u","contentLength":5,"timestamp":"2020-01-01T00:00:00.000Z"}}'
+    ).scrape_page(PageToScrape(url="https://h"))
+    assert (page.url, page.content_length, page.timestamp) == ("u", 5, "2020-01-01T00:00:00.000Z")
+    batch = await given(
+        b'{"success":true,"data":{"batchId":"b","urlsProcessed":1,"totalUrls":2,"webhookUrl":"w","status":"s"}}'
+    ).process_discovered_urls("w", ["u"])
+    assert (batch.batch_id, batch.urls_processed, batch.total_urls) == ("b", 1, 2)

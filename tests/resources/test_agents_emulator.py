@@ -3,7 +3,7 @@
 import pytest
 
 from chatrest import AsyncSession, ConflictError, NotFoundError
-from chatrest.queries.agent_knowledge import (
+from chatrest.parameters.agent_knowledge import (
     DiscoveredUrlQuery,
     KnowledgeQuery,
     KnowledgeTextChanges,
@@ -12,7 +12,7 @@ from chatrest.queries.agent_knowledge import (
     PageToScrape,
     WebsiteToScrape,
 )
-from chatrest.queries.agent_tools import (
+from chatrest.parameters.agent_tools import (
     ApiToolChanges,
     FrontendActionChanges,
     McpServerChanges,
@@ -20,23 +20,23 @@ from chatrest.queries.agent_tools import (
     NewFrontendAction,
     NewMcpServer,
     NewToolParameter,
+    NewVariable,
+    VariableChanges,
+    VariableQuery,
 )
-from chatrest.queries.agent_variables import NewVariable, VariableChanges, VariableQuery
-from chatrest.queries.agents import (
+from chatrest.parameters.agents import (
     AgentChanges,
     AgentQuery,
     EnabledActions,
     EnabledItemsQuery,
-    IntegrationQuery,
-    NewAgent,
-    ToolSearchQuery,
-)
-from chatrest.queries.external_agents import (
     ExternalAgentChanges,
     ExternalToolChanges,
     IntegrationMeta,
+    IntegrationQuery,
+    NewAgent,
     NewExternalAgent,
     NewExternalTool,
+    ToolSearchQuery,
 )
 from chatrest.resources.agents import Agents
 

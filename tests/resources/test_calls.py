@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from chatrest.errors import RequestInvalidError
-from chatrest.queries.calls import CallQuery, TranscriptionQuery
+from chatrest.parameters.calls import CallQuery, TranscriptionQuery
 from chatrest.resources.calls import Calls
 from tests.resources.operation_calls import Sent, answering, sent
 from tests.sending import Sender

@@ -1,22 +1,29 @@
-"""What all collections do alike: the acting user, the structs that an operation takes, and the one table."""
+"""What all collections do alike: the acting user, the structs that an operation takes, and the errors."""
 
 import inspect
+import pydoc
+import traceback
+import warnings
+from collections.abc import Callable
 from typing import Any, get_args
 
 import pytest
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import fields
 
-from chatrest import App, AsyncManagement, AsyncSession
+from chatrest import App, AsyncManagement, AsyncSession, MessageQuery, NewUser
 from chatrest.cli.call_parameters import snake_case
-from chatrest.core.paging.paging import BY_ID
+from chatrest.core.paging.paging import BY_ID, BY_PAGE
 from chatrest.core.replies.decode import ACK, JSON, many
 from chatrest.core.requests.endpoint import Acting, Endpoint
 from chatrest.errors import RequestInvalidError
-from chatrest.models.message import Message
-from chatrest.queries.checked import Body, Filter, Size, Text
-from chatrest.resources import OPERATIONS
+from chatrest.models.messages import Message
+from chatrest.models.users import User
+from chatrest.parameters.checked import Body, Filter, Size, Text
+from chatrest.resources import COLLECTIONS, OPERATIONS, collection_class
 from chatrest.resources.collection import Collection, Start
+from chatrest.resources.messages import Messages
+from chatrest.resources.users import AuthTokens, Users
 from chatrest.walk.walk import Walk
 from tests.cases import loop_over
 from tests.sending import Sender
@@ -227,3 +234,147 @@ def test_a_repr_names_the_operations() -> None:
     assert repr(session.groups) == "<Groups: create, delete, get, list, update>"
     assert repr(session.messages).startswith("<Messages: add_reaction, ")
     assert repr(session.messages).endswith(" more>")
+
+
+# ── the error of a wrong argument ──
+
+AFIX = "Messages.list_user() has no argument 'afix' (did you mean 'affix'?): query=MessageQuery(…) has it"
+
+
+async def called(call: Callable[[], Any]) -> Any:
+    result = call()
+    return await result if inspect.isawaitable(result) else result
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            lambda u, m: u.create(uid="a"),
+            "Users.create() has no argument 'uid': it is a field, give user=NewUser(uid=…)",
+        ),
+        (
+            lambda u, m: m.list_user("a", affix="append"),
+            "Messages.list_user() has no argument 'affix': it is a field, give query=MessageQuery(affix=…)",
+        ),
+        (
+            lambda u, m: m.list_user("a", afix="append"),
+            AFIX,
+        ),
+        (
+            lambda u, m: m.get("a", on_behalf="b"),
+            "Messages.get() has no argument 'on_behalf' (did you mean 'on_behalf_of'?)",
+        ),
+        (lambda u, m: u.update("a", zzz=1), "Users.update() has no argument 'zzz': changes is a UserChanges"),
+        (
+            lambda u, m: m.get("a", zzz=1),
+            "Messages.get() has no argument 'zzz': it has message_id, on_behalf_of",
+        ),
+        (lambda u, m: m.get(), "Messages.get() missing 1 required positional argument: 'message_id'"),
+    ],
+)
+async def test_a_wrong_argument_is_said_with_the_struct_that_has_it(call: Any, words: str) -> None:
+    sender = Sender()
+    with pytest.raises(TypeError) as caught:
+        await called(lambda: call(Users(sender), Messages(sender)))
+    assert str(caught.value) == words
+    assert sender.calls == []
+
+
+async def test_a_type_error_of_the_method_itself_is_its_own() -> None:
+    class Failing(Users):  # type: ignore[misc]
+        def plain(self) -> None:
+            raise TypeError("mine")
+
+        async def awaited(self) -> None:
+            raise TypeError("mine")
+
+    for call in (Failing(Sender()).plain, Failing(Sender()).awaited):
+        with pytest.raises(TypeError, match=r"^mine$"):
+            await called(call)
+
+
+async def test_no_frame_holds_an_argument_that_may_be_a_credential() -> None:
+    with pytest.raises(TypeError) as caught:
+        await AuthTokens(Sender()).get("bob", auth_tokn="hush-5")  # type: ignore[call-arg]
+    report = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
+    inner = [frame for frame in report.stack if "chatrest/resources" in frame.filename]
+    assert inner
+    assert "hush-5" not in str(caught.value) + "".join(str(frame.locals) for frame in inner)
+
+
+def test_methods_keep_their_signatures_docs_and_kinds() -> None:
+    assert inspect.iscoroutinefunction(Users.create)
+    assert not inspect.iscoroutinefunction(Users.list)
+    assert list(inspect.signature(Users.create).parameters) == ["self", "user"]
+    for name in OPERATIONS:
+        collection, _, operation = name.partition(".")
+        assert getattr(collection_class(collection), operation).__doc__
+
+
+def test_help_shows_a_collection_by_name() -> None:
+    shown = pydoc.render_doc(AsyncSession, renderer=pydoc.plaintext)
+    assert "lazy.collection object" not in shown
+    for name in ("users", "messages"):
+        assert name in COLLECTIONS
+        assert f"operations, see help(session.{name})" in shown
+    messages = pydoc.render_doc(Messages(Sender()), renderer=pydoc.plaintext)
+    assert "GET /users/{uid}/messages" in messages
+    assert len(messages.splitlines()) < 200
+    assert MessageQuery(limit=1) != NewUser(uid="a", name="A")
+
+
+# ── deprecated operations ──
+
+GET: Endpoint[Any] = Endpoint("notes.get", "GET", "/notes/{id}", ACK, deprecated="notes.get_user")
+OLD: Endpoint[Any] = Endpoint("notes.old", "GET", "/notes", ACK, deprecated="")
+LIST: Endpoint[Any] = Endpoint(
+    "notes.list", "GET", "/notes", many(User), paging=BY_PAGE, deprecated="users.list"
+)
+NOTES = """
+class Notes(Collection):
+    def get(self, id):
+        return self._call(GET, id=id)
+
+    def old(self):
+        return self._call(OLD)
+
+    def list(self):
+        return self._walk(LIST)
+"""
+
+
+def collection() -> Any:
+    """A collection in a module of the package, whose frames are not the caller's."""
+    names: dict[str, Any] = {
+        "__name__": "chatrest.resources.notes", "Collection": Collection,
+        "GET": GET, "OLD": OLD, "LIST": LIST,
+    }  # fmt: skip
+    exec(NOTES, names)
+    return names["Notes"](Sender(b'{"data":{"success":true}}'))
+
+
+async def test_the_warning_names_the_replacement_and_the_callers_line() -> None:
+    with pytest.warns(DeprecationWarning, match=r"^notes\.get is deprecated: use notes\.get_user$") as caught:
+        await collection().get("5")
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+async def test_without_a_replacement_the_warning_says_so() -> None:
+    with pytest.warns(DeprecationWarning, match=r"^notes\.old is deprecated, and no replacement is known$"):
+        await collection().old()
+
+
+def test_a_list_warns_when_it_is_asked_for() -> None:
+    with pytest.warns(DeprecationWarning, match=r"^notes\.list is deprecated: use users\.list$"):
+        collection().list()
+
+
+async def test_a_line_warns_once_by_the_default_rule() -> None:
+    notes = collection()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            await notes.get("5")
+        await notes.get("6")
+    assert len(caught) == 2

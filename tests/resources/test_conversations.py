@@ -1,4 +1,4 @@
-"""`session.conversations`: each operation's method, path, body and acting user, and its result."""
+"""`session.conversations`: requests that are made of several arguments, and what operations give."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ import pytest
 
 from chatrest.core.replies.decode import parse
 from chatrest.errors import CursorError, RequestInvalidError
-from chatrest.models.conversation import Conversation
-from chatrest.models.message import Message
-from chatrest.models.outcome import Ack
-from chatrest.queries.conversations import ConversationPin, ConversationQuery
+from chatrest.models.conversations import Conversation
+from chatrest.models.messages import Message
+from chatrest.models.outcomes import Ack
+from chatrest.parameters.conversations import ConversationPin, ConversationQuery
 from chatrest.resources.conversations import Conversations
 from tests.cases import loop_over
 from tests.resources.operation_calls import MESSAGE, Operation, Sent, answering, sent
@@ -24,38 +24,21 @@ RECORD = {"data": CONVERSATION}
 DONE = {"data": {"success": True, "Message": "read"}}
 
 
-def twins() -> dict[str, Operation]:
-    """The operations that users and groups have alike, each with a path of its own."""
-    operations = {}
-    for kind, path in (("user", "/users/a%2Fb/conversation"), ("group", "/groups/a%2Fb/conversation")):
-        for name, arguments, method, end, body, reply in TWINS:
-            operations[f"{name}_{kind}"] = Operation(
-                lambda c, *, named=f"{name}_{kind}", given=arguments, **k: getattr(c, named)(
-                    "a/b", *given, **k
-                ),
-                Sent(method, f"{path}{end}", "safe" if method == "GET" else "idempotent", body),
-                reply,
-            )
-    return operations
-
-
-TWINS: list[tuple[str, tuple[Any, ...], str, str, Any, Any]] = [
-    ("get", (), "GET", "", None, RECORD),
-    ("update", (["x"],), "PUT", "", {"tags": ["x"]}, RECORD),
-    ("mark_delivered", ("5",), "POST", "/delivered", {"messageId": 5}, DONE),
-    ("mark_read", (5,), "POST", "/read", {"messageId": 5}, DONE),
-    ("mark_unread", (), "DELETE", "/read", None, DONE),
-    ("pin", (), "POST", "/pin", None, RECORD),
-    ("unpin", (), "DELETE", "/pin", None, RECORD),
-]
-OPERATIONS = twins() | {
+OPERATIONS = {
+    "get_user": Operation(
+        lambda c, **k: c.get_user("a/b", **k), Sent("GET", "/users/a%2Fb/conversation", "safe"), RECORD
+    ),
+    "mark_delivered_user": Operation(
+        lambda c, **k: c.mark_delivered_user("a/b", "5", **k),
+        Sent("POST", "/users/a%2Fb/conversation/delivered", "idempotent", {"messageId": 5}), DONE,
+    ),
+    "mark_read_group": Operation(
+        lambda c, **k: c.mark_read_group("a/b", 5, **k),
+        Sent("POST", "/groups/a%2Fb/conversation/read", "idempotent", {"messageId": 5}), DONE,
+    ),
     "reset_user": Operation(
         lambda c, **k: c.reset_user("a/b", **k),
         Sent("DELETE", "/users/a%2Fb/conversation", "idempotent", {}), DONE,
-    ),
-    "reset_group": Operation(
-        lambda c, **k: c.reset_group("a/b", **k),
-        Sent("DELETE", "/groups/a%2Fb/conversation", "idempotent"), DONE,
     ),
     "mark_read_group, all": Operation(
         lambda c, **k: c.mark_read_group("g", **k),
@@ -91,14 +74,6 @@ async def test_an_operation_sends_its_request_and_gives_its_record(name: str) ->
     assert result == Ack(success=True, message="read") if operation.reply is DONE else True
     if operation.reply is RECORD:
         assert result.to_dict() == CONVERSATION
-
-
-@loop_over("name", OPERATIONS)
-async def test_an_acting_user_is_needed(name: str) -> None:
-    sender = answering(OPERATIONS[name].reply)
-    with pytest.raises(RequestInvalidError, match="acts as a user: give on_behalf_of"):
-        await OPERATIONS[name].call(Conversations(sender))
-    assert sender.calls == []
 
 
 async def test_a_conversation_may_come_in_an_array_or_with_a_count_as_a_number() -> None:

@@ -9,8 +9,8 @@ from msgspec import UNSET
 
 from chatrest import AsyncSession, BadRequestError, MessageQuery, NewMessage, PermissionDeniedError
 from chatrest.emulator import Emulator
-from chatrest.queries.calls import CallQuery
-from chatrest.queries.conversations import ConversationPin, ConversationQuery
+from chatrest.parameters.calls import CallQuery
+from chatrest.parameters.conversations import ConversationPin, ConversationQuery
 
 USERS = ("ann", "bob", "cat", "dan", "eva", "fay", "gus")
 

@@ -7,7 +7,7 @@ import pytest
 
 from chatrest import ApiError, AsyncSession, Outcomes, RequestInvalidError
 from chatrest.emulator import Emulator
-from chatrest.queries.data_import import GroupImport, MemberImport, MessageImport, UserImport
+from chatrest.parameters.data_import import GroupImport, MemberImport, MessageImport, UserImport
 
 ZOE = UserImport(uid="zoe", name="Zoe", created_at=100, tags=["a"], metadata={"n": 1})
 DEN = GroupImport(guid="den", name="Den", type="public", owner="zoe", created_at=200, group_owner_details=ZOE)

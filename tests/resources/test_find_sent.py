@@ -33,8 +33,7 @@ from chatrest.emulator.weather import (
     Reset,
     Status,
 )
-from chatrest.queries.messages import MessageChanges
-from chatrest.queries.new_messages import MultipleReceivers, NewBotMessage, NewThreadMessage
+from chatrest.parameters.messages import MessageChanges, MultipleReceivers, NewBotMessage, NewThreadMessage
 from chatrest.resources.messages import Messages
 from chatrest.resources.sent_lookup import SentMark
 from tests.resources.conftest import NOW

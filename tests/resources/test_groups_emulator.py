@@ -14,7 +14,7 @@ from chatrest import (
 )
 from chatrest.emulator import Emulator
 from chatrest.errors import CursorError
-from chatrest.models.group import Group
+from chatrest.models.groups import Group
 from tests.resources.conftest import NOW
 
 

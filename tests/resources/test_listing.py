@@ -13,10 +13,10 @@ from chatrest.core.replies.decode import Listing, many
 from chatrest.core.requests.endpoint import Acting, Call, Endpoint
 from chatrest.emulator import Emulator
 from chatrest.errors import ChatRestError, CursorError, RequestInvalidError
-from chatrest.models.message import Message
+from chatrest.models.messages import Message
 from chatrest.models.meta import Meta, Pagination, Position
-from chatrest.models.user import User
-from chatrest.queries.messages import MessageQuery
+from chatrest.models.users import User
+from chatrest.parameters.messages import MessageQuery
 from chatrest.resources.listing import walk
 from chatrest.walk.walk import Walk
 from tests.cases import loop_over

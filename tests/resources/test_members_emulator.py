@@ -7,7 +7,7 @@ import pytest
 from chatrest import AsyncSession, NotFoundError, PermissionDeniedError
 from chatrest.emulator import Emulator
 from chatrest.errors import ApiError
-from chatrest.queries.members import MemberQuery, NewMembers
+from chatrest.parameters.groups import MemberQuery, NewMembers
 
 GUID = "group-1"
 

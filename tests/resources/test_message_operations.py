@@ -1,4 +1,4 @@
-"""`session.messages`: each operation's method, path, body and acting user, and its result."""
+"""`session.messages`: requests that are made of several arguments, lists, and what operations give."""
 
 from typing import Any
 
@@ -6,10 +6,16 @@ import pytest
 
 from chatrest.core.replies.decode import parse
 from chatrest.errors import ApiError, CursorError, ReplyUnreadableError, RequestInvalidError
-from chatrest.models.message import Message, TextMessage
-from chatrest.models.outcome import Ack
-from chatrest.queries.messages import MessageChanges, MessageQuery, ThreadQuery
-from chatrest.queries.new_messages import NewBotMessage, NewMessage, NewThreadMessage
+from chatrest.models.messages import Message, TextMessage
+from chatrest.models.outcomes import Ack
+from chatrest.parameters.messages import (
+    MessageChanges,
+    MessageQuery,
+    NewBotMessage,
+    NewMessage,
+    NewThreadMessage,
+    ThreadQuery,
+)
 from chatrest.resources.messages import Messages
 from tests.cases import loop_over
 from tests.resources.operation_calls import MESSAGE, Operation, Sent, answering, sent
@@ -38,9 +44,6 @@ OPERATIONS = {
         lambda m, **k: m.update("5", MessageChanges(data={"text": "t"}, tags=["x"]), **k),
         Sent("PUT", "/messages/5", "idempotent", {"data": {"text": "t"}, "tags": ["x"]}), RECORD,
     ),
-    "delete": Operation(
-        lambda m, **k: m.delete("5", **k), Sent("DELETE", "/messages/5", "idempotent"), RECORD
-    ),
     "delete, permanently": Operation(
         lambda m, **k: m.delete("5", permanent=True, **k),
         Sent("DELETE", "/messages/5", "idempotent", {"permanent": True}), RECORD,
@@ -53,34 +56,7 @@ OPERATIONS = {
         lambda m, **k: m.add_reaction("5", "👍", **k),
         Sent("POST", f"/messages/5/reactions/{EMOJI}", "idempotent"), RECORD,
     ),
-    "remove_reaction": Operation(
-        lambda m, **k: m.remove_reaction("5", "👍", **k),
-        Sent("DELETE", f"/messages/5/reactions/{EMOJI}", "idempotent"), RECORD,
-    ),
-    "pin": Operation(lambda m, **k: m.pin("5", **k), Sent("POST", "/messages/5/pin", "idempotent"), RECORD),
-    "unpin": Operation(
-        lambda m, **k: m.unpin("5", **k), Sent("DELETE", "/messages/5/pin", "idempotent"), RECORD
-    ),
-    "save": Operation(
-        lambda m, **k: m.save("5", **k), Sent("POST", "/messages/5/save", "idempotent"), RECORD
-    ),
-    "unsave": Operation(
-        lambda m, **k: m.unsave("5", **k), Sent("DELETE", "/messages/5/save", "idempotent"), RECORD
-    ),
-    "subscribe_thread": Operation(
-        lambda m, **k: m.subscribe_thread("5", **k),
-        Sent("POST", "/messages/5/thread/subscription", "idempotent"), DONE,
-    ),
-    "unsubscribe_thread": Operation(
-        lambda m, **k: m.unsubscribe_thread("5", **k),
-        Sent("DELETE", "/messages/5/thread/subscription", "idempotent"), DONE,
-    ),
 }  # fmt: skip
-ACTING = [name for name in OPERATIONS if name != "send_bot"]
-REQUIRED = [
-    "send_thread", "mark_interacted", "add_reaction", "remove_reaction", "save", "unsave", "subscribe_thread",
-    "unsubscribe_thread",
-]  # fmt: skip
 
 
 @loop_over("name", OPERATIONS)
@@ -94,25 +70,6 @@ async def test_an_operation_sends_its_request_and_gives_its_record(name: str) ->
     else:
         assert isinstance(result, TextMessage)
         assert result.to_dict() == MESSAGE
-
-
-@loop_over("name", ACTING)
-async def test_an_acting_user_of_the_call_goes_with_it(name: str) -> None:
-    sender = answering(OPERATIONS[name].reply)
-    await OPERATIONS[name].call(Messages(sender), on_behalf_of="ann")
-    assert sender.call.acting_user == "ann"
-
-
-@loop_over("name", ACTING)
-async def test_an_acting_user_that_is_needed_and_missing_is_refused(name: str) -> None:
-    sender = answering(OPERATIONS[name].reply)
-    if name in REQUIRED:
-        with pytest.raises(RequestInvalidError, match="acts as a user: give on_behalf_of"):
-            await OPERATIONS[name].call(Messages(sender))
-        assert sender.calls == []
-    else:
-        await OPERATIONS[name].call(Messages(sender))
-        assert sender.call.acting_user is None
 
 
 @loop_over(

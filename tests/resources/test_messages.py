@@ -8,10 +8,10 @@ import pytest
 from chatrest.core.replies.decode import Listing
 from chatrest.core.requests.wire import json_body
 from chatrest.errors import CursorError, RequestInvalidError
-from chatrest.models.message import TextMessage, unknown
+from chatrest.models.messages import TextMessage, unknown
 from chatrest.models.meta import Meta, Pagination, Position
-from chatrest.queries.messages import MessageQuery, NewMessage
-from chatrest.queries.users import UserQuery
+from chatrest.parameters.messages import MessageQuery, NewMessage
+from chatrest.parameters.users import UserQuery
 from chatrest.resources.messages import SEND, Messages
 from tests.cases import loop_over
 from tests.sending import Sender

@@ -16,8 +16,7 @@ from chatrest import (
     TextMessage,
 )
 from chatrest.emulator import Emulator
-from chatrest.queries.messages import MessageChanges, ThreadQuery
-from chatrest.queries.new_messages import NewBotMessage, NewThreadMessage
+from chatrest.parameters.messages import MessageChanges, NewBotMessage, NewThreadMessage, ThreadQuery
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from msgspec import UNSET
 from chatrest import AsyncSession, ConflictError, NewMessage, NotFoundError
 from chatrest.emulator import Emulator
 from chatrest.errors import ApiError
-from chatrest.queries.moderation import (
+from chatrest.parameters.moderation import (
     ModerationQuery,
     NewFlag,
     NewModeratedMessage,

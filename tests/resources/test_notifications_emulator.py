@@ -7,31 +7,29 @@ import pytest
 
 from chatrest import AsyncSession, AuthenticationError, NotFoundError
 from chatrest.emulator import Emulator
-from chatrest.queries.notification_providers import (
+from chatrest.parameters.notifications import (
     ApnsProvider,
-    CustomEmailProviderChanges,
-    CustomPushProviderChanges,
-    CustomSmsProviderChanges,
-    FcmProvider,
-    NewCustomEmailProvider,
-    NewCustomPushProvider,
-    NewCustomSmsProvider,
-    NewSendgridProvider,
-    NewTwilioProvider,
-    SendgridProviderChanges,
-    TwilioProviderChanges,
-)
-from chatrest.queries.notifications import (
     ContactDetailsChanges,
     ConversationsToMute,
     ConversationsToUnmute,
     ConversationToMute,
     ConversationToUnmute,
+    CustomEmailProviderChanges,
+    CustomPushProviderChanges,
+    CustomSmsProviderChanges,
+    FcmProvider,
     MutePreferences,
+    NewCustomEmailProvider,
+    NewCustomPushProvider,
+    NewCustomSmsProvider,
     NewPushToken,
+    NewSendgridProvider,
+    NewTwilioProvider,
     NotificationLogQuery,
     PreferencesChanges,
+    SendgridProviderChanges,
     SettingsChanges,
+    TwilioProviderChanges,
 )
 from chatrest.resources.notifications import Notifications
 

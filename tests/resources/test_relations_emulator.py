@@ -12,9 +12,8 @@ from chatrest import (
     PageQuery,
 )
 from chatrest.emulator import Emulator
-from chatrest.models.item_ack import ItemAck
-from chatrest.models.outcome import Outcomes
-from chatrest.models.user import User
+from chatrest.models.outcomes import ItemAck, Outcomes
+from chatrest.models.users import User
 from chatrest.walk.walk import Walk
 from tests.resources.conftest import NOW
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chatrest.errors import ReplyUnreadableError
-from chatrest.models.message import TextMessage
+from chatrest.models.messages import TextMessage
 from chatrest.resources.messages import SEND
 from tests.resources.operation_calls import MESSAGE
 

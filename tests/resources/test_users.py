@@ -1,4 +1,4 @@
-"""Users: listed by page numbers."""
+"""`session.users` and `session.auth_tokens`."""
 
 from typing import Any
 
@@ -7,12 +7,14 @@ import pytest
 from chatrest.core.paging.paging import PageSizes
 from chatrest.core.replies.decode import Listing
 from chatrest.core.requests.endpoint import Call
+from chatrest.core.requests.wire import json_body
 from chatrest.errors import CursorError, RequestInvalidError
 from chatrest.models.meta import Meta, Pagination
-from chatrest.models.user import User
-from chatrest.queries.messages import MessageQuery
-from chatrest.queries.users import UserQuery
-from chatrest.resources.users import Users
+from chatrest.models.users import User
+from chatrest.parameters.messages import MessageQuery
+from chatrest.parameters.users import UserQuery
+from chatrest.resources.users import AUTH_TOKENS_CREATE, AuthTokens, Users
+from tests.sending import Sender
 
 
 class Session:
@@ -113,3 +115,34 @@ def test_a_wrong_filter_or_token_is_refused_before_anything_is_sent() -> None:
     with pytest.raises(CursorError):
         Users(session).list(UserQuery(role="b"), cursor=token)
     assert session.calls == []
+
+
+# ── auth tokens ──
+
+REPLY = b'{"data":{"uid":"bob","authToken":"t0ken","createdAt":1}}'
+
+
+@pytest.mark.parametrize(
+    ("force", "body"),
+    [({}, b"{}"), ({"force": False}, b'{"force":false}'), ({"force": True}, b'{"force":true}')],
+)
+async def test_a_token_is_asked_for_and_handed_on(force: Any, body: bytes) -> None:
+    sender = Sender(REPLY)
+    token = await AuthTokens(sender).create("b/ob", **force)
+    assert (token.uid, token.auth_token) == ("bob", "t0ken")
+    assert "t0ken" not in repr(token)
+    call = sender.call
+    assert (call.endpoint, call.path, call.acting_user) == (
+        AUTH_TOKENS_CREATE,
+        "/users/b%2Fob/auth_tokens",
+        None,
+    )
+    assert json_body(call.body) == body
+
+
+@pytest.mark.parametrize("uid", ["", "..", "a\n", None])
+async def test_a_uid_that_is_no_path_segment_is_refused_before_anything_is_sent(uid: Any) -> None:
+    sender = Sender(REPLY)
+    with pytest.raises(RequestInvalidError):
+        await AuthTokens(sender).create(uid)
+    assert sender.calls == []

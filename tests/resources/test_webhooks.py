@@ -7,9 +7,9 @@ import pytest
 from chatrest import ApiError, AsyncManagement, AuthenticationError, NotFoundError
 from chatrest.core.replies.decode import one
 from chatrest.emulator import Emulator
-from chatrest.models.webhook import Webhook
-from chatrest.queries.apps import AppQuery, NewApp
-from chatrest.queries.webhooks import NewWebhook, WebhookChanges, WebhookQuery
+from chatrest.models.webhooks import Webhook
+from chatrest.parameters.apps import AppQuery, NewApp
+from chatrest.parameters.webhooks import NewWebhook, WebhookChanges, WebhookQuery
 
 APP = "emulated"
 URL = "https://example.com/hook"

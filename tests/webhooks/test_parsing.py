@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from chatrest import ActionMessage, CallMessage, ReplyUnreadableError, RequestInvalidError, TextMessage, parse
-from chatrest.models.message import Message, UnknownMessage
+from chatrest.models.messages import Message, UnknownMessage
 from chatrest.webhooks import Event, MessageEvent, UnknownEvent, parse as parse_event
 from chatrest.webhooks.payloads import LegacyReceipt, Receipt
 from tests.cases import loop_over

@@ -6,8 +6,8 @@ say is no evidence.
 
 from typing import Any
 
-from ...models.conversation import Conversation
-from ...models.message import ActionMessage, Message, UnknownMessage
+from ...models.conversations import Conversation
+from ...models.messages import ActionMessage, Message, UnknownMessage
 from .expectation import APP_UIDS, Expectation
 
 

@@ -24,9 +24,9 @@ import msgspec
 from msgspec import UNSET, Struct, structs
 
 from ...errors import ReplyUnreadableError, RequestInvalidError
-from ...models.message import Message, UnknownMessage, unknown
+from ...models.messages import Message, UnknownMessage, unknown
 from ...models.meta import Meta, Position
-from ...models.outcome import Ack as Ack, Outcomes as Outcomes
+from ...models.outcomes import Ack as Ack, Outcomes as Outcomes
 from ...models.raw_json import bytes_of, write_value
 from ...models.record import Record
 from .bounds import check_records

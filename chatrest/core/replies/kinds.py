@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET, Struct, structs
 
 from ...errors import ReplyUnreadableError
-from ...models.message import (
+from ...models.messages import (
     BY_CATEGORY,
     LooselyTyped,
     Message,

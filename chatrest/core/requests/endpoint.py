@@ -154,7 +154,7 @@ class Call(Struct, Generic[R], frozen=True):
     path: str
     """The path below the base address, percent-encoded."""
     query: Any = None
-    """A filter struct (chatrest.queries) or a mapping of names to values."""
+    """A filter struct (chatrest.parameters) or a mapping of names to values."""
     body: Any = None
     """What is sent as JSON, or as a form; None for nothing."""
     acting_user: str | None = None

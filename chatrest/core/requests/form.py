@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct, json
 
 from ...errors import RequestInvalidError
-from ...queries.files import File
+from ...parameters.files import File
 from ...secrets import description
 from .encode import filter_values
 

@@ -10,8 +10,8 @@ import msgspec
 from msgspec import UNSET, to_builtins
 from msgspec.json import decode
 
-from ...queries.checked import Body
-from ...queries.data_import import (
+from ...parameters.checked import Body
+from ...parameters.data_import import (
     MOST_ENTRIES,
     GroupImport,
     MemberImport,

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ...queries.friends import MOST
+from ...parameters.relations import MOST
 from ..store.members import Relations
 from .context import Call, Context, Handler
 from .envelopes import ack_reply, member_reply

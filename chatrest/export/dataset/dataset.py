@@ -22,12 +22,11 @@ import msgspec
 
 from ...core.replies.rows import AsRows
 from ...errors import AuthenticationError, ChatRestError, FanOutError, NotFoundError
-from ...queries.conversations import ConversationQuery
-from ...queries.groups import GroupQuery
-from ...queries.users import UserQuery
+from ...parameters.conversations import ConversationQuery
+from ...parameters.groups import GroupQuery
+from ...parameters.users import UserQuery
 from ...resources.conversations import Conversations
-from ...resources.groups import Groups
-from ...resources.members import Members
+from ...resources.groups import Groups, Members
 from ...resources.users import Users
 from ...session import AsyncSession
 from ...walk.walk import Walk

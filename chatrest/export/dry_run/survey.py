@@ -22,7 +22,7 @@ from ...core.paging.intervals import LAST, Gap, gaps
 from ...core.paging.paging import LARGEST_PAGE
 from ...core.replies.rows import AsRows, Row
 from ...errors import AuthenticationError, ChatRestError
-from ...queries.messages import MessageQuery
+from ...parameters.messages import MessageQuery
 from ...resources.messages import Messages
 from ...session import AsyncSession
 from ...walk.walk import Page, Walk

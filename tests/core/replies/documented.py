@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from chatrest.core.replies.decode import many, one
-from chatrest.models.message import (
+from chatrest.models.messages import (
     ActionMessage,
     CallMessage,
     CustomMessage,

@@ -11,7 +11,7 @@ from chatrest.core.replies.acting_user import (
     is_reaction_of_other,
     is_sent_by_other,
 )
-from chatrest.models.conversation import Conversation
+from chatrest.models.conversations import Conversation
 from tests.core.replies.test_expectation import GROUP, OTHERS, TEXT
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from chatrest.core.replies.rows import rows
 from chatrest.errors import ReplyUnreadableError
-from chatrest.models.message import (
+from chatrest.models.messages import (
     ActionMessage,
     CallMessage,
     CustomMessage,

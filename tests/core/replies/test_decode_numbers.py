@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from chatrest.core.replies.decode import many, one
 from chatrest.core.replies.rows import rows
-from chatrest.models.message import MediaMessage, Message, UnknownMessage
+from chatrest.models.messages import MediaMessage, Message, UnknownMessage
 from tests.core.replies.documented import CALL_MESSAGE, GOOD, KINDS, MEDIA, PAGE, TEXT, body
 
 

@@ -9,13 +9,12 @@ from hypothesis import given, strategies as st
 
 from chatrest.core.replies.decode import JSON, array, bare, many, one, read_json
 from chatrest.errors import ReplyUnreadableError
-from chatrest.models.app import AppInfo
-from chatrest.models.count import MessageCount
-from chatrest.models.entity import Entity
-from chatrest.models.member import AddedMember
-from chatrest.models.message import Message, UnknownMessage
+from chatrest.models.apps import AppInfo
+from chatrest.models.entities import Entity
+from chatrest.models.groups import AddedMember
+from chatrest.models.messages import Message, MessageCount, UnknownMessage
 from chatrest.models.meta import Current, Pagination, Position
-from chatrest.models.user import AuthToken, User
+from chatrest.models.users import AuthToken, User
 from tests.cases import TOO_DEEP, loop_over
 from tests.core.replies.documented import (
     GOOD,

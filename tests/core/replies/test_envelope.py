@@ -12,7 +12,7 @@ from chatrest.core.replies.decode import Listing, many
 from chatrest.core.replies.rows import rows
 from chatrest.errors import ReplyUnreadableError
 from chatrest.models.meta import Current, Meta, Pagination, Position
-from chatrest.models.user import User
+from chatrest.models.users import User
 from tests.cases import TOO_DEEP, loop_over
 from tests.core.replies.documented import PAGE, TEXT, body
 

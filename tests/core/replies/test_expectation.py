@@ -8,7 +8,7 @@ import pytest
 from chatrest import Message, MessageQuery, parse
 from chatrest.core.replies.expectation import Expectation
 from chatrest.core.replies.rows import Row, row_of
-from chatrest.models.conversation import Conversation
+from chatrest.models.conversations import Conversation
 from chatrest.resources import conversations, messages, users
 
 TEXT: dict[str, Any] = {
@@ -158,7 +158,7 @@ def test_a_call_says_what_is_expected() -> None:
     assert of(messages.LIST_GROUP, guid="a/b c").mismatch(forms(**(GROUP | {"receiver": "a/b c"}))[0]) is None
     assert of(messages.LIST_THREAD, id="5").mismatch(forms(parentId="6")[0]) == "message_id"
     assert of(messages.LIST, query=MessageQuery(type="image")).mismatch(others) == "type"
-    for nothing in (of(messages.LIST), of(users.LIST), of(messages.LIST_REACTIONS, "alice", id="1")):
+    for nothing in (of(messages.LIST), of(users.USERS_LIST), of(messages.LIST_REACTIONS, "alice", id="1")):
         assert not nothing
         assert nothing.mismatches([others]) == {}
     assert not of(messages.LIST_USER, "alice", MessageQuery(count=True), uid="bob")

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from msgspec import UNSET, Struct, UnsetType, convert, to_builtins
 
 from chatrest.core.replies.lenient import CoercionError, Coercions, coerced, shape
-from chatrest.models.message import CallMessage, CustomMessage, TextMessage
+from chatrest.models.messages import CallMessage, CustomMessage, TextMessage
 from chatrest.models.record import Record
 from tests.cases import loop_over
 

@@ -10,9 +10,9 @@ from msgspec import UNSET
 
 from chatrest.core.replies.decode import ACK, Ack, each
 from chatrest.errors import ApiError, ReplyUnreadableError
-from chatrest.models.imports import GroupOutcome, MemberOutcome, UserOutcome
-from chatrest.models.member import AddedMember
-from chatrest.models.user import User
+from chatrest.models.data_import import GroupOutcome, MemberOutcome, UserOutcome
+from chatrest.models.groups import AddedMember
+from chatrest.models.users import User
 from tests.cases import loop_over
 
 ADDED = each(AddedMember)

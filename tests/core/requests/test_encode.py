@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from chatrest.core.requests.encode import ARRAYS, Arrays, WalkQuery, encoded, query_pairs, query_string
 from chatrest.errors import RequestInvalidError
-from chatrest.queries.messages import MessageQuery
+from chatrest.parameters.messages import MessageQuery
 
 
 def pairs(query: Any, arrays: Arrays = "comma") -> list[tuple[str, str]]:

@@ -11,8 +11,8 @@ from chatrest.core.requests.endpoint import Endpoint
 from chatrest.core.requests.form import Form, form
 from chatrest.core.requests.wire import Headers, Request, request
 from chatrest.errors import RequestInvalidError
-from chatrest.queries.checked import Body, Filter, Flag, Json, Text, Texts
-from chatrest.queries.files import Upload
+from chatrest.parameters.checked import Body, Filter, Flag, Json, Text, Texts
+from chatrest.parameters.files import Upload
 
 
 class Terms(Body, frozen=True, kw_only=True, rename="camel"):

@@ -23,7 +23,7 @@ from chatrest.emulator.service.page_format import PageFormat
 from chatrest.emulator.service.positioned_pages import PositionedPages
 from chatrest.emulator.service.refusals import Refusal
 from chatrest.emulator.store import Store
-from chatrest.queries.checked import Body, Text
+from chatrest.parameters.checked import Body, Text
 from tests.emulator.conftest import NOW
 
 

@@ -1,0 +1,240 @@
+"""Agents, the models that they use, what each agent has, and agents of other frameworks.
+
+Times are in epoch milliseconds. Fields are lenient: what a service leaves out is UNSET.
+"""
+
+from typing import Any, ClassVar, final
+
+from msgspec import UNSET
+
+from .agent_tools import StoredRecord, ToolDefinition
+from .record import Json, Maybe, Record
+
+
+@final
+class Agent(Record):
+    """An agent: `tools`, `api_tools` and `mcp_servers` are slugs, `frontend_actions` function names.
+
+    `files`, `websites` and `other_kb_integrations` are what it knows, `rag_version` is v1 or v2.
+    """
+
+    fill_missing: ClassVar[bool] = False
+    identified_by: ClassVar[str] = "uid"
+
+    uid: str
+    app_id: Maybe[str] = UNSET
+    name: Maybe[str] = UNSET
+    icon: Maybe[str] = UNSET
+    is_active: Maybe[bool] = UNSET
+    description: Maybe[str] = UNSET
+    tools: Maybe[tuple[str, ...]] = UNSET
+    api_tools: Maybe[tuple[str, ...]] = UNSET
+    mcp_servers: Maybe[tuple[str, ...]] = UNSET
+    frontend_actions: Maybe[tuple[str, ...]] = UNSET
+    files: Maybe[tuple[Any, ...]] = UNSET
+    websites: Maybe[tuple[Any, ...]] = UNSET
+    other_kb_integrations: Maybe[tuple[Any, ...]] = UNSET
+    rag_version: Maybe[str] = UNSET
+    last_message_at: Maybe[int] = UNSET
+    instruction: Maybe[str] = UNSET
+    formatted_instruction: Maybe[str] = UNSET
+    meta_data: Maybe[Json] = UNSET
+    model: Maybe[str] = UNSET
+    model_meta_data: Maybe[Json] = UNSET
+    created_at: Maybe[int] = UNSET
+    updated_at: Maybe[int] = UNSET
+
+
+@final
+class CreatedAgent(Record):
+    """The reply of a creation: the agent in a member of its own."""
+
+    agent: Agent
+
+
+@final
+class AvailableModel(Record):
+    """A model that agents may use; `default` is True for the one that they use without a choice."""
+
+    fill_missing: ClassVar[bool] = False
+    identified_by: ClassVar[str] = "identity"
+
+    model: str
+    provider: Maybe[str] = UNSET
+    settings: Maybe[Json] = UNSET
+    default: Maybe[bool] = UNSET
+
+    @property
+    def identity(self) -> str:
+        """The model and its provider: two providers may have models of one name."""
+        return f"{self.model} {self.provider or ''}".rstrip()
+
+
+@final
+class ToolSearch(Record):
+    """The tools of every kind that a search met, as JSON: the documents show no members of them.
+
+    They may hold the headers of API tools: the attribute shows them, a repr does not.
+    """
+
+    hidden_fields: ClassVar[frozenset[str]] = frozenset({"results"})
+
+    success: Maybe[bool] = UNSET
+    results: Maybe[tuple[Json, ...]] = UNSET
+
+
+@final
+class ToolAction(Record):
+    """An action of a tool that an agent may be allowed."""
+
+    fill_missing: ClassVar[bool] = False
+    identified_by: ClassVar[str] = "name"
+
+    name: str
+    display_name: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+
+
+@final
+class EnabledAction(Record):
+    """An action of an enabled tool."""
+
+    slug: Maybe[str] = UNSET
+    name: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+
+
+@final
+class EnabledTool(Record):
+    """An integration that an agent has, with the actions that it may take."""
+
+    slug: Maybe[str] = UNSET
+    name: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+    icon: Maybe[str] = UNSET
+    actions: Maybe[tuple[EnabledAction, ...]] = UNSET
+
+
+@final
+class EnabledFrontendAction(Record):
+    """A frontend action that an agent has."""
+
+    id: Maybe[str] = UNSET
+    name: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+    trigger_function: Maybe[str] = UNSET
+    parameters: Maybe[Any] = UNSET
+
+
+@final
+class EnabledApiTool(Record):
+    """An API tool that an agent has."""
+
+    slug: Maybe[str] = UNSET
+    name: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+    icon: Maybe[str] = UNSET
+    endpoint: Maybe[str] = UNSET
+    method: Maybe[str] = UNSET
+    parameters: Maybe[Any] = UNSET
+
+
+@final
+class EnabledMcpServer(Record):
+    """An MCP server that an agent has."""
+
+    slug: Maybe[str] = UNSET
+    name: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+    icon: Maybe[str] = UNSET
+    url: Maybe[str] = UNSET
+
+
+@final
+class EnabledItems(Record):
+    """All that an agent may use."""
+
+    tools: Maybe[tuple[EnabledTool, ...]] = UNSET
+    frontend_actions: Maybe[tuple[EnabledFrontendAction, ...]] = UNSET
+    api_tools: Maybe[tuple[EnabledApiTool, ...]] = UNSET
+    mcp_servers: Maybe[tuple[EnabledMcpServer, ...]] = UNSET
+
+
+@final
+class ToolIntegration(Record):
+    """An integration that an agent could have; `is_authenticated` is True where it may be used."""
+
+    fill_missing: ClassVar[bool] = False
+    identified_by: ClassVar[str] = "slug"
+
+    slug: str
+    name: Maybe[str] = UNSET
+    icon: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+    actions: Maybe[Any] = UNSET
+    is_authenticated: Maybe[bool] = UNSET
+    created_at: Maybe[int] = UNSET
+
+
+# ── external agents, of other frameworks ──
+
+
+@final
+class ExternalAgent(StoredRecord, kw_only=True):
+    """An agent of another framework. Times are ISO 8601 texts, `integration_type` is agent or llm.
+
+    `integration_meta` may hold credentials: the attribute shows them, a repr does not.
+    """
+
+    fill_missing: ClassVar[bool] = False
+    identified_by: ClassVar[str] = "uid"
+    hidden_fields: ClassVar[frozenset[str]] = frozenset({"integration_meta"})
+
+    uid: str
+    name: Maybe[str] = UNSET
+    icon: Maybe[str] = UNSET
+    is_active: Maybe[bool] = UNSET
+    integrate_with: Maybe[str] = UNSET
+    integration_type: Maybe[str] = UNSET
+    integration_meta: Maybe[Json] = UNSET
+    tools: Maybe[tuple[str, ...]] = UNSET
+    actions: Maybe[tuple[str, ...]] = UNSET
+    instruction: Maybe[str] = UNSET
+    meta_data: Maybe[Json] = UNSET
+    deleted_at: Maybe[str | int] = UNSET
+    created_at: Maybe[str | int] = UNSET
+    updated_at: Maybe[str | int] = UNSET
+
+
+@final
+class CreatedExternalAgent(Record):
+    """The reply of a creation: the external agent in a member of its own."""
+
+    agent: ExternalAgent
+
+
+@final
+class ExternalTool(StoredRecord, kw_only=True):
+    """A tool of external agents: an `action`, or a `tool` that is not executed.
+
+    Times are ISO 8601 texts, though declared as numbers on some pages.
+    """
+
+    fill_missing: ClassVar[bool] = False
+    identified_by: ClassVar[str] = "name"
+
+    name: str
+    type: Maybe[str] = UNSET
+    display_name: Maybe[str] = UNSET
+    execution_text: Maybe[str] = UNSET
+    do_not_execute: Maybe[bool] = UNSET
+    tool: Maybe[ToolDefinition] = UNSET
+    created_at: Maybe[str | int] = UNSET
+    updated_at: Maybe[str | int] = UNSET
+
+
+@final
+class DeletedExternalTool(Record):
+    """The reply of a deletion."""
+
+    deleted: Maybe[bool] = UNSET

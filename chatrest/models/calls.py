@@ -1,0 +1,154 @@
+"""Calls: the content of a call message, and the log of calls."""
+
+from typing import ClassVar, final
+
+from msgspec import UNSET, field
+
+from .entities import Entity, EntityWrapper, Parties
+from .record import Json, Maybe, Record
+
+
+@final
+class WsChannel(Record):
+    """The call's socket channel. `secret` is a credential: the attribute shows it, the repr does not."""
+
+    identity: Maybe[str] = UNSET
+    service: Maybe[str] = UNSET
+    secret: Maybe[str] = UNSET
+
+
+@final
+class CallData(Record):
+    """`data` of a call: its two parties, and `metadata` as written by the app's clients."""
+
+    entities: Maybe[Parties] = UNSET
+    metadata: Maybe[Json] = UNSET
+
+
+@final
+class CallEntity(Record):
+    """A call. `status` is any text: `initiated` and `ongoing` are known, others may come.
+
+    `started_at` is set once the call is ongoing. `session_id` is `sessionid` in JSON.
+    """
+
+    session_id: str = field(name="sessionid")
+    type: str
+    status: str
+    sender: str
+    receiver: str
+    receiver_type: str
+    conversation_id: Maybe[str] = UNSET
+    initiated_at: Maybe[int] = UNSET
+    joined_at: Maybe[int] = UNSET
+    started_at: Maybe[int] = UNSET
+    ws_channel: Maybe[WsChannel] = UNSET
+    data: Maybe[CallData] = UNSET
+
+    @property
+    def sessionid(self) -> str:
+        """`session_id` under its name in JSON."""
+        return self.session_id
+
+
+@final
+class CallEntities(Record):
+    """The entities of a call message: `by` acted, `on` is the call, `for_` is the other party."""
+
+    by: EntityWrapper[Entity]
+    on: EntityWrapper[CallEntity]
+    for_: EntityWrapper[Entity] = field(name="for")
+
+
+@final
+class CallContent(Record):
+    """`data` of a call message. `action` is any text: `initiated` and `ongoing` are known."""
+
+    action: str
+    entities: CallEntities
+    metadata: Maybe[Json] = UNSET
+    resource: Maybe[str] = UNSET
+
+
+# ── the log of calls ──
+
+
+@final
+class CallParticipant(Record):
+    """The part of one user in a call; durations are in minutes."""
+
+    uid: str
+    is_joined: Maybe[bool] = UNSET
+    state: Maybe[str] = UNSET
+    total_audio_minutes: Maybe[float] = UNSET
+    total_video_minutes: Maybe[float] = UNSET
+    total_duration: Maybe[float] = UNSET
+    total_duration_in_minutes: Maybe[float] = UNSET
+    device_id: Maybe[str] = UNSET
+    joined_at: Maybe[int] = UNSET
+    left_at: Maybe[int] = UNSET
+    mid: Maybe[str] = UNSET
+
+
+@final
+class Recording(Record):
+    """A recording of a call; `recording_url` has this name in JSON too."""
+
+    rid: str
+    duration: Maybe[float] = UNSET
+    start_time: Maybe[int] = UNSET
+    end_time: Maybe[int] = UNSET
+    recording_url: Maybe[str] = field(default=UNSET, name="recording_url")
+
+
+@final
+class Transcription(Record):
+    """A transcription of a call; `transcript_date` is in ISO 8601 with milliseconds."""
+
+    fill_missing: ClassVar[bool] = False
+    identified_by: ClassVar[str] = "tid"
+
+    tid: str
+    room_name: Maybe[str] = UNSET
+    start_time: Maybe[int] = UNSET
+    end_time: Maybe[int] = UNSET
+    transcript_date: Maybe[str] = UNSET
+    transcript_url: Maybe[str] = UNSET
+    mid: Maybe[str] = UNSET
+
+
+@final
+class CallRecord(Record):
+    """A call or a meeting in the history.
+
+    `status` is any text: initiated, ongoing, ended, unanswered, rejected and canceled are known.
+    `total_duration` is a text HH:MM:SS. Times are in the service's unit (epoch seconds on services of this
+    kind). `transcriptions` are the newest five.
+    """
+
+    fill_missing: ClassVar[bool] = False
+    identified_by: ClassVar[str] = "session_id"
+
+    session_id: str
+    type: Maybe[str] = UNSET
+    mode: Maybe[str] = UNSET
+    status: Maybe[str] = UNSET
+    initiator: Maybe[str] = UNSET
+    receiver: Maybe[str] = UNSET
+    receiver_type: Maybe[str] = UNSET
+    initiated_at: Maybe[int] = UNSET
+    started_at: Maybe[int] = UNSET
+    ended_at: Maybe[int] = UNSET
+    total_participants: Maybe[int] = UNSET
+    total_audio_minutes: Maybe[float] = UNSET
+    total_video_minutes: Maybe[float] = UNSET
+    total_duration: Maybe[str] = UNSET
+    total_duration_in_minutes: Maybe[float] = UNSET
+    has_recording: Maybe[bool] = UNSET
+    has_transcription: Maybe[bool] = UNSET
+    mid: Maybe[str] = UNSET
+    participants: Maybe[tuple[CallParticipant, ...]] = UNSET
+    recordings: Maybe[tuple[Recording, ...]] = UNSET
+    transcriptions: Maybe[tuple[Transcription, ...]] = UNSET
+    meta_data: Maybe[Json] = UNSET
+    tags: Maybe[tuple[str, ...]] = UNSET

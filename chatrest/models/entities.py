@@ -1,0 +1,55 @@
+"""Entities: the users, groups and calls in the `data` of a message, each in a wrapper with its type."""
+
+from typing import Generic, TypeVar, final
+
+from msgspec import UNSET
+
+from .record import Json, Maybe, Record
+from .views import ABSENT, Filled, texts
+
+E = TypeVar("E")
+
+
+@final
+@texts("entity_type")
+class EntityWrapper(Record, Generic[E]):
+    """An entity wrapper: `entity`, and its `entity_type` such as user or call."""
+
+    entity: E
+    entity_type: Filled = ABSENT
+
+
+@final
+class Entity(Record):
+    """A user or a group inside a message: a user has `uid`, a group has `guid`."""
+
+    uid: Maybe[str] = UNSET
+    name: Maybe[str] = UNSET
+    role: Maybe[str] = UNSET
+    avatar: Maybe[str] = UNSET
+    status: Maybe[str] = UNSET
+    conversation_id: Maybe[str] = UNSET
+    link: Maybe[str] = UNSET
+    created_at: Maybe[int] = UNSET
+    updated_at: Maybe[int] = UNSET
+    updated_by: Maybe[str] = UNSET
+    last_active_at: Maybe[int] = UNSET
+    guid: Maybe[str] = UNSET
+    type: Maybe[str] = UNSET
+    owner: Maybe[str] = UNSET
+    members_count: Maybe[int] = UNSET
+    icon: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+    scope: Maybe[str] = UNSET
+    tags: Maybe[tuple[str, ...]] = UNSET
+    metadata: Maybe[Json] = UNSET
+    has_joined: Maybe[bool] = UNSET
+    status_message: Maybe[str] = UNSET
+
+
+@final
+class Parties(Record):
+    """The sender and the receiver of a message or a call: `data.entities`."""
+
+    sender: Maybe[EntityWrapper[Entity]] = UNSET
+    receiver: Maybe[EntityWrapper[Entity]] = UNSET

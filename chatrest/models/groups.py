@@ -1,0 +1,87 @@
+"""Groups, and their members."""
+
+from typing import Any, ClassVar, final
+
+from msgspec import UNSET
+
+from .messages import NestedMessage
+from .record import Json, Maybe, Record
+from .users import UserFields
+from .views import ABSENT, Filled, nested_message, texts, views
+
+
+@final
+@texts("name")
+class Group(Record):
+    """A group of the app. `scope`, `joined_at` and `has_joined` are the acting user's.
+
+    `type` is any text: public, private, password and protected are known. Times are in the service's unit
+    (epoch seconds on services of this kind).
+    """
+
+    fill_missing: ClassVar[bool] = False  # no id is ""
+    identified_by: ClassVar[str] = "guid"
+
+    guid: str
+    name: Filled = ABSENT
+    type: Maybe[str] = UNSET
+    owner: Maybe[str] = UNSET
+    created_at: Maybe[int] = UNSET
+    members_count: Maybe[int] = UNSET
+    conversation_id: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+    icon: Maybe[str] = UNSET
+    metadata: Maybe[Json] = UNSET
+    tags: Maybe[tuple[str, ...]] = UNSET
+    updated_at: Maybe[int] = UNSET
+    updated_by: Maybe[str] = UNSET
+    scope: Maybe[str] = UNSET
+    joined_at: Maybe[int] = UNSET
+    has_joined: Maybe[bool] = UNSET
+    online_members_count: Maybe[int] = UNSET
+
+
+# ── members ──
+
+
+@final
+class Member(UserFields):
+    """A user as a member of a group, or as one who is banned from it, with the fields of a `User`.
+
+    `scope` is any text: admin, moderator and participant are known. `joined_at` is in the service's unit
+    (epoch seconds on services of this kind).
+    """
+
+    scope: Maybe[str] = UNSET
+    joined_at: Maybe[int] = UNSET
+    guid: Maybe[str] = UNSET
+    has_joined: Maybe[bool] = UNSET
+    is_banned: Maybe[bool] = UNSET
+    banned_at: Maybe[int] = UNSET
+
+
+@final
+class MemberScope(Record):
+    """The scope of a member after a change."""
+
+    fill_missing: ClassVar[bool] = False
+    identified_by: ClassVar[str] = "uid"
+
+    guid: str
+    uid: str
+    scope: str
+    joined_at: Maybe[int] = UNSET
+
+
+@final
+@views(nested_message, "data")
+class AddedMember(Record):
+    """The outcome of adding one uid. `data` is the action message to the group.
+
+    An outcome without `success` is a failure.
+    """
+
+    success: bool = False
+    message: Maybe[str] = UNSET
+    data: Maybe[NestedMessage] = UNSET
+    error: Maybe[Any] = UNSET

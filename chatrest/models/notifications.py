@@ -1,0 +1,192 @@
+"""Notifications: settings, preferences, tokens, the log, and providers."""
+
+from typing import Any, ClassVar, final
+
+from msgspec import UNSET, field
+
+from .record import Json, Maybe, Record
+
+
+@final
+class NotificationPreferenceGroups(Record):
+    """The preferences by kind: each an object with members such as `messagesSetting`.
+
+    Known values: messages and replies 1 off, 2 all, 3 mentions; reactions 1 off, 2 own, 3 all; others 1 off,
+    2 on. A boolean `<name>Override` says that users may choose differently.
+    """
+
+    group: Maybe[Json] = UNSET
+    one_on_one: Maybe[Json] = UNSET
+    call: Maybe[Json] = UNSET
+    mute: Maybe[Json] = UNSET
+    email: Maybe[Json] = UNSET
+    sms: Maybe[Json] = UNSET
+    push: Maybe[Json] = UNSET
+    bypass_preferences_for_mentions: Maybe[bool] = UNSET
+    bypass_preferences_for_group_mentions: Maybe[bool] = UNSET
+
+
+class _Notifications(Record):
+    preferences: Maybe[NotificationPreferenceGroups] = UNSET
+    sound: Maybe[Json] = UNSET
+    templates: Maybe[Json] = UNSET
+
+
+@final
+class NotificationSettings(_Notifications):
+    """The notification settings of an app: `sound` has `chat` and `call`, `templates` the texts by kind."""
+
+
+@final
+class NotificationPreferences(_Notifications):
+    """The notification preferences of a user, with `group`, `one_on_one` and `mute`."""
+
+
+@final
+class UserNotificationPreferences(Record):
+    """The preferences of a user in the form in which they are changed, as a reset answers them."""
+
+    group_preferences: Maybe[Json] = UNSET
+    one_on_one_preferences: Maybe[Json] = UNSET
+    mute_preferences: Maybe[Json] = UNSET
+    use_privacy_template: Maybe[bool] = UNSET
+
+
+@final
+class MutedConversations(Record):
+    """The conversations that a user has muted, as JSON: the documents do not show their members."""
+
+    muted_conversations: Maybe[tuple[Json, ...]] = UNSET
+
+
+@final
+class Timezone(Record):
+    """The time zone of a user: an IANA name such as Europe/Berlin."""
+
+    timezone: Maybe[str] = UNSET
+
+
+@final
+class ContactDetails(Record):
+    """The e-mail address and the phone number (`phno`, with + and the country's code) of a user."""
+
+    email: Maybe[str] = UNSET
+    phno: Maybe[str] = UNSET
+
+
+@final
+class PushToken(Record):
+    """The push token of a user's device. Times are ISO 8601 texts.
+
+    `auth_token` and `push_token` are credentials: the attributes show them, the repr does not.
+    """
+
+    identified_by: ClassVar[str] = "push_token"
+
+    uid: Maybe[str] = UNSET
+    auth_token: Maybe[str] = UNSET
+    push_token: Maybe[str] = UNSET
+    push_token_type: Maybe[str] = UNSET
+    platform: Maybe[str] = UNSET
+    provider_id: Maybe[str] = UNSET
+    created_at: Maybe[str] = UNSET
+    updated_at: Maybe[str] = UNSET
+
+
+@final
+class PushTokens(Record):
+    """The push tokens that a call is about."""
+
+    push_tokens: Maybe[tuple[PushToken, ...]] = UNSET
+
+
+@final
+class NotificationLog(Record):
+    """One notification that was sent, or was not for a `reason`. Times are epoch milliseconds."""
+
+    identified_by: ClassVar[str] = "_id"
+
+    _id: Maybe[str] = field(default=UNSET, name="_id")
+    channel: Maybe[str] = UNSET
+    provider: Maybe[str] = UNSET
+    component: Maybe[str] = UNSET
+    trigger: Maybe[str] = UNSET
+    notification_triggered: Maybe[bool] = UNSET
+    reason: Maybe[str] = UNSET
+    message_id: Maybe[int] = UNSET
+    reaction_id: Maybe[int] = UNSET
+    message_sent_at_ms: Maybe[int] = field(default=UNSET, name="messageSentAtMS")
+    processing_started_at_ms: Maybe[int] = field(default=UNSET, name="processingStartedAtMS")
+    processing_ended_at_ms: Maybe[int] = field(default=UNSET, name="processingEndedAtMS")
+    total_processing_time_in_ms: Maybe[int] = field(default=UNSET, name="totalProcessingTimeInMS")
+    sender: Maybe[str] = UNSET
+    receiver: Maybe[str] = UNSET
+    receiver_type: Maybe[str] = UNSET
+    reaction_sender: Maybe[str] = UNSET
+    reaction_receiver: Maybe[str] = UNSET
+    member: Maybe[str] = UNSET
+    token_type: Maybe[str] = UNSET
+    push_token: Maybe[str] = UNSET
+    provider_id: Maybe[str] = UNSET
+    payload: Maybe[Any] = UNSET
+
+    @property
+    def id(self) -> Maybe[str]:
+        """`_id` without its underscore, as other records have theirs."""
+        return self._id
+
+
+# ── providers ──
+
+
+@final
+class PushProviders(Record):
+    """Push providers as JSON: the documents show no members of them."""
+
+    push_providers: Maybe[tuple[Json, ...]] = UNSET
+
+
+@final
+class TwilioProvider(Record):
+    """The account that sends text messages."""
+
+    twilio_account_sid: Maybe[str] = field(default=UNSET, name="twilioAccountSID")
+    twilio_auth_token: Maybe[str] = UNSET
+    twilio_sender_phone_number: Maybe[str] = UNSET
+
+
+@final
+class SendgridProvider(Record):
+    """The account that sends e-mails. `get_sendgrid_provider` answers without the members about replies."""
+
+    send_grid_api_key: Maybe[str] = UNSET
+    send_grid_template_id: Maybe[str] = field(default=UNSET, name="sendGridTemplateID")
+    send_grid_unsubscribe_group_id: Maybe[str] = field(default=UNSET, name="sendGridUnsubscribeGroupID")
+    sender_email: Maybe[str] = UNSET
+    sender_name: Maybe[str] = UNSET
+    allow_email_replies: Maybe[bool] = UNSET
+    sender_email_for_replies: Maybe[str] = UNSET
+    replies_webhook: Maybe[str] = UNSET
+
+
+@final
+class CustomProvider(Record):
+    """A provider of one's own: notifications are posted to `webhook_url`.
+
+    `use_stored_ph_no` is of providers of text messages, `use_stored_email_id` of those of e-mails.
+    """
+
+    is_enabled: Maybe[bool] = UNSET
+    webhook_url: Maybe[str] = field(default=UNSET, name="webhookURL")
+    use_basic_auth: Maybe[bool] = UNSET
+    basic_auth_username: Maybe[str] = UNSET
+    basic_auth_password: Maybe[str] = UNSET
+    use_stored_ph_no: Maybe[bool] = UNSET
+    use_stored_email_id: Maybe[bool] = field(default=UNSET, name="useStoredEmailID")
+
+
+@final
+class CustomPushProviders(Record):
+    """The custom providers of push notifications."""
+
+    push_providers: Maybe[tuple[CustomProvider, ...]] = UNSET

@@ -1,0 +1,92 @@
+"""Roles, the features that they restrict, and their permissions."""
+
+from collections.abc import Mapping
+from typing import ClassVar, TypeAlias, final
+
+from msgspec import UNSET
+
+from .outcomes import ItemAck, Outcomes
+from .record import Json, Maybe, Record
+from .views import ABSENT, Filled, texts
+
+PermissionValues: TypeAlias = dict[str, str | tuple[str, ...]]
+"""The values of permissions by id: a word, or a list of texts."""
+
+
+@final
+class RoleSettings(Record):
+    """The rights of a role: `all` or `friendsOnly` each."""
+
+    list_users: Maybe[str] = UNSET
+    send_messages_to: Maybe[str] = UNSET
+
+
+@final
+@texts("name")
+class Role(Record):
+    """A role of users: a named set of rights. Times are in the service's unit."""
+
+    fill_missing: ClassVar[bool] = False  # no id is ""
+    identified_by: ClassVar[str] = "role"
+
+    role: str
+    name: Filled = ABSENT
+    description: Maybe[str] = UNSET
+    created_at: Maybe[int] = UNSET
+    updated_at: Maybe[int] = UNSET
+    metadata: Maybe[Json] = UNSET
+    settings: Maybe[RoleSettings] = UNSET
+
+
+@final
+class Feature(Record):
+    """A feature that is switched off for a role; `key` names it, such as `u.listUsers`."""
+
+    fill_missing: ClassVar[bool] = False
+    identified_by: ClassVar[str] = "key"
+
+    key: str
+    title: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+    path: Maybe[str] = UNSET
+    created_at: Maybe[int] = UNSET
+
+
+@final
+class Permission(Record):
+    """A permission of a role, or of a scope inside a group: what it is about, and the values it may have."""
+
+    fill_missing: ClassVar[bool] = False
+
+    id: str
+    type: Maybe[str] = UNSET
+    title: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+    data_type: Maybe[str] = UNSET
+    available_values: Maybe[tuple[str, ...]] = UNSET
+    default_value: Maybe[str | tuple[str, ...]] = UNSET
+    created_at: Maybe[int] = UNSET
+    updated_at: Maybe[int] = UNSET
+
+
+@final
+class PermissionMap(Record):
+    """The permissions that are set."""
+
+    fill_missing: ClassVar[bool] = False
+
+    permissions: PermissionValues
+
+
+@final
+class PermissionOutcomes(Outcomes[ItemAck]):
+    """The outcome of each permission that was to be set, by id, and all permissions that are set now."""
+
+    __slots__ = ("permissions",)
+
+    def __init__(
+        self, by_key: Mapping[str, ItemAck], permissions: PermissionValues, raw: bytes, operation: str
+    ) -> None:
+        super().__init__(by_key, raw, operation)
+        self.permissions: PermissionValues = permissions
+        """The permissions that are set, by id."""

@@ -1,0 +1,105 @@
+"""Users, and their login tokens."""
+
+from typing import ClassVar, final
+
+from msgspec import UNSET
+
+from .calls import WsChannel
+from .record import Json, Maybe, Record, digest
+from .views import ABSENT, Filled, texts
+
+
+@texts("name")
+class UserFields(Record):
+    """The fields that a user and a group member share."""
+
+    fill_missing: ClassVar[bool] = False  # no id is ""
+    identified_by: ClassVar[str] = "uid"
+
+    uid: str
+    name: Filled = ABSENT
+    status: Maybe[str] = UNSET
+    role: Maybe[str] = UNSET
+    created_at: Maybe[int] = UNSET
+    avatar: Maybe[str] = UNSET
+    link: Maybe[str] = UNSET
+    status_message: Maybe[str] = UNSET
+    metadata: Maybe[Json] = UNSET
+    tags: Maybe[tuple[str, ...]] = UNSET
+    updated_at: Maybe[int] = UNSET
+    last_active_at: Maybe[int] = UNSET
+    deactivated_at: Maybe[int] = UNSET
+    conversation_id: Maybe[str] = UNSET
+    auth_token: Maybe[str] = UNSET
+    blocked_by_me: Maybe[bool] = UNSET
+    blocked_by_me_at: Maybe[int] = UNSET
+    blocked_at: Maybe[int] = UNSET
+    has_blocked_me: Maybe[bool] = UNSET
+
+
+@final
+class User(UserFields):
+    """A user of the app, with the fields that services of this kind send.
+
+    Times are in the service's unit (epoch seconds on services of this kind).
+    """
+
+
+@final
+class AuthToken(Record):
+    """A login token of one user, for the user's client library.
+
+    `auth_token`, `jwt`, `fat` and the secret of `ws_channel` are credentials: the attributes show them, the
+    repr does not. Some services answer with the whole user, whose fields are here too, and with `settings`.
+    """
+
+    hidden_fields: ClassVar[frozenset[str]] = frozenset({"jwt", "fat", "settings"})
+
+    fill_missing: ClassVar[bool] = False  # no id is ""
+    identified_by: ClassVar[str] = "identity"
+
+    uid: str
+    auth_token: str
+    created_at: Maybe[int] = UNSET
+    platform: Maybe[str] = UNSET
+    user_agent: Maybe[str] = UNSET
+    app_info: Maybe[str | Json] = UNSET
+    jwt: Maybe[str] = UNSET
+    fat: Maybe[str] = UNSET
+    ws_channel: Maybe[WsChannel] = UNSET
+    settings: Maybe[Json] = UNSET
+    name: Maybe[str] = UNSET
+    status: Maybe[str] = UNSET
+    role: Maybe[str] = UNSET
+    avatar: Maybe[str] = UNSET
+    link: Maybe[str] = UNSET
+    status_message: Maybe[str] = UNSET
+    metadata: Maybe[Json] = UNSET
+    tags: Maybe[tuple[str, ...]] = UNSET
+    updated_at: Maybe[int] = UNSET
+    last_active_at: Maybe[int] = UNSET
+    deactivated_at: Maybe[int] = UNSET
+    conversation_id: Maybe[str] = UNSET
+    blocked_by_me: Maybe[bool] = UNSET
+    blocked_by_me_at: Maybe[int] = UNSET
+    blocked_at: Maybe[int] = UNSET
+    has_blocked_me: Maybe[bool] = UNSET
+
+    @property
+    def identity(self) -> str:
+        """A digest of the token, by which a cursor knows it."""
+        return digest(self.auth_token)
+
+
+@final
+class DeactivatedUsers(Record):
+    """The uids of the users that were switched off."""
+
+    deactivated_uids: tuple[str, ...]
+
+
+@final
+class ReactivatedUsers(Record):
+    """The uids of the users that are switched on."""
+
+    non_deactivated_uids: tuple[str, ...]

@@ -1,0 +1,38 @@
+"""Webhooks of an app, and the triggers that send to them."""
+
+from typing import ClassVar, final
+
+from msgspec import UNSET, field
+
+from .record import Maybe, Record
+from .views import ABSENT, Filled, texts
+
+
+@final
+@texts("name")
+class Webhook(Record):
+    """An address that events are sent to. `password` is a credential: the repr does not show it."""
+
+    fill_missing: ClassVar[bool] = False  # no id is ""
+
+    id: str
+    name: Filled = ABSENT
+    webhook_url: Maybe[str] = field(default=UNSET, name="webhookURL")
+    use_basic_auth: Maybe[bool] = UNSET
+    username: Maybe[str] = UNSET
+    password: Maybe[str] = UNSET
+    enabled: Maybe[bool] = UNSET
+    retry_on_failure: Maybe[bool] = UNSET
+    created_at: Maybe[int] = UNSET
+    updated_at: Maybe[int] = UNSET
+
+
+@final
+class Trigger(Record):
+    """A kind of event that a webhook is sent, such as `message_sent`."""
+
+    fill_missing: ClassVar[bool] = False
+
+    id: str
+    description: Maybe[str] = UNSET
+    category: Maybe[str] = UNSET

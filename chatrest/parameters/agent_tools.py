@@ -1,0 +1,180 @@
+"""Bodies of API tools, frontend actions, MCP servers and variables."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias, final
+
+from msgspec import UNSET, Meta, UnsetType
+
+from ..errors import RequestInvalidError
+from .checked import Body, Filter, Flag, Text
+from .fields import VALID, AnyText, HttpMethod, ShortText, Uri
+
+
+@final
+class NewToolParameter(Body):
+    """A parameter of a tool, which an agent fills in."""
+
+    key: Text
+    type: Text
+    description: AnyText
+    required: Flag | UnsetType = UNSET
+
+
+if TYPE_CHECKING:
+    ToolParameters: TypeAlias = Sequence[NewToolParameter]
+else:
+    ToolParameters: TypeAlias = Annotated[
+        tuple[NewToolParameter, ...], Meta(description="a list of parameters with key, type and description")
+    ]
+
+
+@final
+class NewApiTool(Body):
+    """An API tool to create: a request to `endpoint`, which an agent may make.
+
+    The slug is unique in the app. `headers` and `body_template` are JSON texts, the template with {{…}} for
+    what is filled in. `basic_auth_username` and `basic_auth_password` are needed with `enable_basic_auth`.
+    """
+
+    hidden_fields: ClassVar[frozenset[str]] = frozenset({"headers"})
+
+    slug: Text
+    name: ShortText
+    description: Text
+    endpoint: Uri
+    method: HttpMethod
+    enable_basic_auth: Flag = False
+    basic_auth_username: Text | UnsetType = UNSET
+    basic_auth_password: Text | UnsetType = UNSET
+    headers: AnyText | UnsetType = UNSET
+    body_template: AnyText | UnsetType = UNSET
+    allow_additional_properties: Flag | UnsetType = UNSET
+    parameters: ToolParameters | UnsetType = UNSET
+    icon: AnyText | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.enable_basic_auth and UNSET in (self.basic_auth_username, self.basic_auth_password):
+            raise RequestInvalidError(
+                "enable_basic_auth = True: then basic_auth_username and basic_auth_password are needed"
+            )
+
+
+@final
+class ApiToolChanges(Body):
+    """Any part of an API tool but its name."""
+
+    hidden_fields: ClassVar[frozenset[str]] = frozenset({"headers"})
+
+    slug: Text | UnsetType = UNSET
+    description: Text | UnsetType = UNSET
+    endpoint: Uri | UnsetType = UNSET
+    method: HttpMethod | UnsetType = UNSET
+    enable_basic_auth: Flag | UnsetType = UNSET
+    basic_auth_username: Text | UnsetType = UNSET
+    basic_auth_password: Text | UnsetType = UNSET
+    headers: AnyText | UnsetType = UNSET
+    body_template: AnyText | UnsetType = UNSET
+    allow_additional_properties: Flag | UnsetType = UNSET
+    parameters: ToolParameters | UnsetType = UNSET
+    icon: AnyText | UnsetType = UNSET
+
+
+@final
+class NewFrontendAction(Body):
+    """A frontend action to create: a function of the client's page, `trigger_function`, a unique id."""
+
+    name: Text
+    description: Text
+    trigger_function: Text
+    parameters: ToolParameters | UnsetType = UNSET
+    icon: AnyText | UnsetType = UNSET
+
+
+@final
+class FrontendActionChanges(Body):
+    """Any part of a frontend action but its function, which cannot change."""
+
+    name: Text | UnsetType = UNSET
+    description: Text | UnsetType = UNSET
+    parameters: ToolParameters | UnsetType = UNSET
+    icon: AnyText | UnsetType = UNSET
+
+
+@final
+class NewMcpServer(Body):
+    """An MCP server to create; the slug is unique and safe in a URL."""
+
+    name: Text
+    slug: Text
+    url: Uri
+    description: Text
+    icon: AnyText | UnsetType = UNSET
+
+
+@final
+class McpServerChanges(Body):
+    """Any part of an MCP server but its slug."""
+
+    name: Text | UnsetType = UNSET
+    url: Uri | UnsetType = UNSET
+    description: Text | UnsetType = UNSET
+    icon: AnyText | UnsetType = UNSET
+
+
+# ── variables ──
+
+_SourceKind: TypeAlias = Annotated[
+    Literal["message_metadata", "user_metadata", "constant"],
+    Meta(description="'message_metadata', 'user_metadata' or 'constant'"),
+]
+_Name: TypeAlias = Annotated[
+    str,
+    Meta(
+        pattern=r"\A[a-zA-Z][a-zA-Z0-9_.]{0,49}\Z",
+        description="a letter and at most 49 letters a to z, digits, '_' and '.'",
+    ),
+]
+_Path: TypeAlias = Annotated[
+    str, Meta(max_length=100, pattern=VALID, description="a text of at most 100 characters, valid Unicode")
+]
+_Words: TypeAlias = Annotated[
+    str, Meta(max_length=200, pattern=VALID, description="a text of at most 200 characters, valid Unicode")
+]
+_Constant: TypeAlias = Annotated[
+    str, Meta(max_length=500, pattern=VALID, description="a text of at most 500 characters, valid Unicode")
+]
+
+
+@final
+class VariableQuery(Filter):
+    """The form of the list of all variables: with `group_by_category` it is served by category."""
+
+    group_by_category: Flag | None = None
+
+
+@final
+class NewVariable(Body):
+    """A variable to create. `constant_value` is needed for every source, and may be a credential."""
+
+    hidden_fields: ClassVar[frozenset[str]] = frozenset({"constant_value"})
+
+    name: _Name
+    source_type: _SourceKind
+    constant_value: _Constant
+    description: _Words | UnsetType = UNSET
+    source_path: _Path | UnsetType = UNSET
+    default_value: _Words | UnsetType = UNSET
+
+
+@final
+class VariableChanges(Body):
+    """Any part of a variable but its name."""
+
+    hidden_fields: ClassVar[frozenset[str]] = frozenset({"constant_value"})
+
+    source_type: _SourceKind | UnsetType = UNSET
+    description: _Words | UnsetType = UNSET
+    source_path: _Path | UnsetType = UNSET
+    constant_value: _Constant | UnsetType = UNSET
+    default_value: _Words | UnsetType = UNSET

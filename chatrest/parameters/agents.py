@@ -1,0 +1,275 @@
+"""Filters and bodies of agents, and of agents of other frameworks."""
+
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, final
+
+from msgspec import UNSET, Meta, UnsetType
+
+from ..errors import RequestInvalidError
+from .checked import Affix, Body, Checked, Filter, Flag, Json, Millis, Size, Text
+from .fields import AnyText, AnyTexts, AuthMeta, Instruction, ShortText, Uri
+
+
+@final
+class AgentHeaders(Filter):
+    """The header that names the version of the chat service; `v3.0` where it is not sent."""
+
+    chat_api_version: Text | None = None
+
+
+@final
+class AgentQuery(Filter):
+    """The filter of GET agents. A walk starts at `created_at`, in milliseconds, which goes with `affix`.
+
+    `search` is looked for in names, descriptions and uids.
+    """
+
+    limit: Size | None = None
+    affix: Affix | None = None
+    created_at: Millis | None = None
+    search: Text | None = None
+
+
+@final
+class ToolQuery(Filter):
+    """The filter of lists of API tools, frontend actions and MCP servers; a walk starts at `created_at`."""
+
+    limit: Size | None = None
+    affix: Affix | None = None
+    created_at: Millis | None = None
+
+
+@final
+class IntegrationQuery(Filter):
+    """The filter of tool integrations; `slug` is that of one. A walk starts at `created_at`."""
+
+    slug: Text | None = None
+    limit: Size | None = None
+    affix: Affix | None = None
+    created_at: Millis | None = None
+    search: Text | None = None
+
+
+@final
+class ToolSearchQuery(Filter):
+    """A search of tools: `key` is of a name, description or slug, `slug` that of one integration."""
+
+    key: Text | None = None
+    slug: Text | None = None
+
+
+@final
+class EnabledItemsQuery(Filter):
+    """The kinds of items that are asked for, all by default; `key` is of a name or description."""
+
+    tools: Flag | None = None
+    frontend_actions: Flag | None = None
+    api_tools: Flag | None = None
+    mcp_servers: Flag | None = None
+    key: Text | None = None
+
+
+@final
+class NewAgent(Body):
+    """An agent to create.
+
+    `tools` are slugs of integrations, `api_tools` and `mcp_servers` those of tools and servers that exist.
+    `model_meta_data` has `temperature` and `maxTokens`.
+    """
+
+    name: ShortText
+    is_active: Flag = True
+    icon: Uri | UnsetType = UNSET
+    description: AnyText | UnsetType = UNSET
+    tools: AnyTexts | UnsetType = UNSET
+    api_tools: AnyTexts | UnsetType = UNSET
+    mcp_servers: AnyTexts | UnsetType = UNSET
+    instruction: Instruction | UnsetType = UNSET
+    meta_data: Json | UnsetType = UNSET
+    model: Text | UnsetType = UNSET
+    model_meta_data: Json | UnsetType = UNSET
+
+
+@final
+class AgentChanges(Body):
+    """Any part of an agent."""
+
+    name: ShortText | UnsetType = UNSET
+    icon: Uri | UnsetType = UNSET
+    description: AnyText | UnsetType = UNSET
+    tools: AnyTexts | UnsetType = UNSET
+    api_tools: AnyTexts | UnsetType = UNSET
+    mcp_servers: AnyTexts | UnsetType = UNSET
+    instruction: Instruction | UnsetType = UNSET
+    meta_data: Json | UnsetType = UNSET
+    model: Text | UnsetType = UNSET
+    model_meta_data: Json | UnsetType = UNSET
+    is_active: Flag | UnsetType = UNSET
+
+
+@final
+class AgentTools(Body):
+    """The slugs of integrations."""
+
+    tools: AnyTexts
+
+
+@final
+class AgentApiTools(Body):
+    """The slugs of API tools."""
+
+    api_tools: AnyTexts
+
+
+@final
+class AgentFrontendActions(Body):
+    """The function names of frontend actions."""
+
+    frontend_actions: AnyTexts
+
+
+@final
+class AgentMcpServers(Body):
+    """The slugs of MCP servers."""
+
+    mcps: AnyTexts
+
+
+@final
+class EnabledActions(Body):
+    """The actions of a tool to enable.
+
+    `auth_meta` may hold credentials, and is never shown: an object by its declaration, a list of texts in the
+    documents' example.
+    """
+
+    actions: AnyTexts
+    auth_meta: AuthMeta | UnsetType = UNSET
+
+
+@final
+class DisabledActions(Body):
+    """The actions of a tool to disable."""
+
+    actions: AnyTexts
+
+
+# ── external agents ──
+
+ToolType: TypeAlias = Literal["action", "tool"]
+_ToolType: TypeAlias = Annotated[ToolType, Meta(description="'action' or 'tool'")]
+_Framework: TypeAlias = Annotated[
+    Literal["mastra", "mastra-legacy", "langgraph", "crewai", "vercelV5", "ag2", "rasa", "agno", "ag-ui"],
+    Meta(
+        description="'mastra', 'mastra-legacy', 'langgraph', 'crewai', 'vercelV5', 'ag2', 'rasa', 'agno' or "
+        "'ag-ui'"
+    ),
+]
+_IntegrationType: TypeAlias = Annotated[
+    Literal["agent", "llm"], Meta(description="'agent' (or 'llm', of an older page)")
+]
+_ToolName: TypeAlias = Annotated[
+    str,
+    Meta(
+        pattern=r"\A[a-zA-Z_$][a-zA-Z0-9_$-]{0,99}\Z",
+        description="a letter, '_' or '$', and at most 99 letters a to z, digits, '_', '$' and '-'",
+    ),
+]
+_Headers: TypeAlias = Annotated[
+    dict[str, Any] | str, Meta(description="a JSON object, as a mapping with text keys, or a JSON text")
+]
+
+
+@final
+class IntegrationMeta(Checked):
+    """The address of an external agent. `headers` may hold credentials, and is never shown.
+
+    A creation needs `base_url`. Some frameworks want an `agent_id`, mastra has no headers, and ag2, rasa and
+    agno take theirs as a JSON text; `default_user_id` is of ag2.
+    """
+
+    hidden_fields: ClassVar[frozenset[str]] = frozenset({"headers"})
+
+    base_url: Text | UnsetType = UNSET
+    agent_id: Text | UnsetType = UNSET
+    headers: _Headers | UnsetType = UNSET
+    default_user_id: Text | UnsetType = UNSET
+
+
+_Meta: TypeAlias = Annotated[IntegrationMeta, Meta(description="an object with a baseUrl")]
+
+
+@final
+class NewExternalAgent(Body):
+    """An external agent to add; `tools` and `actions` are names of external tools that exist.
+
+    `meta_data` has `greetingMessage`, `introductoryMessage` and `suggestedMessages`.
+    """
+
+    hidden_fields: ClassVar[frozenset[str]] = frozenset({"integration_meta"})
+
+    name: ShortText
+    icon: Uri
+    integrate_with: _Framework
+    integration_meta: _Meta
+    is_active: Flag = True
+    integration_type: _IntegrationType = "agent"
+    tools: AnyTexts | UnsetType = UNSET
+    actions: AnyTexts | UnsetType = UNSET
+    meta_data: Json | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.integration_meta.base_url is UNSET:
+            raise RequestInvalidError("integration_meta: base_url is needed, a text that is not empty")
+
+
+@final
+class ExternalAgentChanges(Body):
+    """Any part of an external agent; `integrate_with` is needed always."""
+
+    hidden_fields: ClassVar[frozenset[str]] = frozenset({"integration_meta"})
+
+    integrate_with: _Framework
+    name: ShortText | UnsetType = UNSET
+    icon: Uri | UnsetType = UNSET
+    is_active: Flag | UnsetType = UNSET
+    integration_type: _IntegrationType | UnsetType = UNSET
+    integration_meta: _Meta | UnsetType = UNSET
+    tools: AnyTexts | UnsetType = UNSET
+    actions: AnyTexts | UnsetType = UNSET
+    meta_data: Json | UnsetType = UNSET
+
+
+@final
+class ExternalToolQuery(Filter):
+    """The filter of external tools: the `action`s alone, or the `tool`s."""
+
+    type: _ToolType | None = None
+
+
+class _ToolFields(Body):
+    name: _ToolName
+    display_name: Text
+    execution_text: Text
+    description: AnyText | UnsetType = UNSET
+    parameters: Json | UnsetType = UNSET
+    do_not_execute: Flag | UnsetType = UNSET
+
+
+@final
+class NewExternalTool(_ToolFields):
+    """An external tool to create: with `do_not_execute` it is a `tool`, else an `action`.
+
+    `parameters` is a JSON schema of an object. It and `description` are needed unless `do_not_execute`; then
+    `parameters` is to be empty or absent.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.do_not_execute is not True and UNSET in (self.description, self.parameters):
+            raise RequestInvalidError("description and parameters are needed, unless do_not_execute = True")
+
+
+@final
+class ExternalToolChanges(_ToolFields):
+    """An external tool as it is to be, merged into what it was; its name cannot change."""

@@ -1,0 +1,60 @@
+"""Filters and bodies of apps and of API keys."""
+
+from typing import Annotated, Literal, TypeAlias, final
+
+from msgspec import UNSET, Meta, UnsetType
+
+from .checked import Body, Filter, Flag, Ordinal, Size, Text
+from .fields import ShortText
+
+Region: TypeAlias = Annotated[Literal["us", "eu", "in"], Meta(description="'us', 'eu' or 'in'")]
+
+
+@final
+class AppQuery(Filter):
+    """The filter of GET {management_base_url}/apps; a walk starts at `page`."""
+
+    search_key: Text | None = None
+    per_page: Size | None = None
+    page: Ordinal | None = None
+
+
+@final
+class NewApp(Body):
+    """An app to make. `version` is that of its client libraries, "3" where it is not given."""
+
+    name: Text
+    region: Region = "us"
+    version: Text | UnsetType = UNSET
+    skip_sample_data: Flag | UnsetType = UNSET
+
+
+# ── API keys ──
+
+KeyScope: TypeAlias = Annotated[
+    Literal["authOnly", "fullAccess"], Meta(description="'authOnly' or 'fullAccess'")
+]
+
+
+@final
+class ApiKeyQuery(Filter):
+    """The filter of GET /apikeys; `search_key` is a text in the key's name."""
+
+    scope: KeyScope | None = None
+    search_key: Text | None = None
+
+
+@final
+class NewApiKey(Body):
+    """A key to make."""
+
+    name: ShortText
+    scope: KeyScope = "authOnly"
+
+
+@final
+class ApiKeyChanges(Body):
+    """Changes of a key; what is not given stays."""
+
+    name: ShortText | UnsetType = UNSET
+    scope: KeyScope | UnsetType = UNSET

@@ -1,0 +1,47 @@
+"""The filters of the calls interface."""
+
+from typing import Annotated, Literal, TypeAlias, final
+
+from msgspec import Meta
+
+from .checked import Filter, Flag, Ordinal, Size, Stamp, Uid
+from .fields import Count, ReceiverType
+
+CallType: TypeAlias = Annotated[Literal["audio", "video"], Meta(description="'audio' or 'video'")]
+CallMode: TypeAlias = Annotated[
+    Literal["call", "meet", "presenter"], Meta(description="'call', 'meet' or 'presenter'")
+]
+CallStatus: TypeAlias = Annotated[
+    Literal["initiated", "ongoing", "ended", "unanswered", "rejected", "canceled"],
+    Meta(description="'initiated', 'ongoing', 'ended', 'unanswered', 'rejected' or 'canceled'"),
+]
+
+
+@final
+class CallQuery(Filter):
+    """The filter of GET /calls; `participants_count` is exact, `uid` a user who takes part; a walk starts at
+    `page`.
+
+    Timestamps are in the service's unit (epoch seconds on services of this kind).
+    """
+
+    type: CallType | None = None
+    mode: CallMode | None = None
+    status: CallStatus | None = None
+    participants_count: Count | None = None
+    started_at: Stamp | None = None
+    ended_at: Stamp | None = None
+    receiver_type: ReceiverType | None = None
+    has_recording: Flag | None = None
+    has_transcription: Flag | None = None
+    uid: Uid | None = None
+    per_page: Size | None = None
+    page: Ordinal | None = None
+
+
+@final
+class TranscriptionQuery(Filter):
+    """The filter of GET /calls/{sessionId}/transcriptions; a walk starts at `page`."""
+
+    per_page: Size | None = None
+    page: Ordinal | None = None

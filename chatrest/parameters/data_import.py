@@ -1,0 +1,238 @@
+"""The records that are imported, and the bodies that hold up to 50 of them.
+
+A body is a mapping by a key that each record repeats. The methods take the records as they are, in any order,
+and the keys are made of them; a mapping by key is taken, too.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeAlias, TypeVar, final
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import fields, force_setattr
+
+from ..errors import RequestInvalidError
+from ..secrets import description, shown
+from .checked import Body, Flag, Json, Stamp, Text, Uid
+from .fields import AnyText, ReceiverType, Tags, Url
+from .groups import GroupType
+from .messages import SentCategory
+
+B = TypeVar("B", bound=Body)
+
+
+MOST_ENTRIES: Final = 50
+"""Records of one request."""
+
+
+@final
+class UserImport(Body):
+    """A user to import; `role` must exist. Times are epoch seconds, a date or an aware datetime."""
+
+    uid: Uid
+    name: Text
+    avatar: Url | UnsetType = UNSET
+    link: Url | UnsetType = UNSET
+    role: Text | UnsetType = UNSET
+    created_at: Stamp | UnsetType = UNSET
+    last_active_at: Stamp | UnsetType = UNSET
+    metadata: Json | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    deactivated_at: Stamp | UnsetType = UNSET
+
+
+if TYPE_CHECKING:  # the types of arguments: a checked struct takes the JSON object of a record, too
+    UserDetails: TypeAlias = UserImport | Mapping[str, Any]
+    UsersDetails: TypeAlias = Mapping[str, UserImport | Mapping[str, Any]]
+else:
+    UserDetails: TypeAlias = Annotated[UserImport, Meta(description="a UserImport, or its JSON object")]
+    UsersDetails: TypeAlias = Annotated[
+        dict[str, UserImport], Meta(description="a mapping of uids to UserImport, or to its JSON object")
+    ]
+
+
+@final
+class GroupImport(Body):
+    """A group to import, with its owner, whom the service creates where there is none."""
+
+    guid: Uid
+    name: Text
+    type: GroupType
+    icon: Url | UnsetType = UNSET
+    password: AnyText | UnsetType = UNSET
+    owner: Uid | UnsetType = UNSET
+    created_at: Stamp | UnsetType = UNSET
+    metadata: Json | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    group_owner_details: UserDetails | UnsetType = UNSET
+
+
+if TYPE_CHECKING:
+    GroupDetails: TypeAlias = GroupImport | Mapping[str, Any]
+else:
+    GroupDetails: TypeAlias = Annotated[GroupImport, Meta(description="a GroupImport, or its JSON object")]
+
+
+@final
+class MemberImport(Body):
+    """A member to import, or a user to ban (`is_banned`). `member_id` is made of the other two ids."""
+
+    guid: Uid
+    uid: Uid
+    member_id: Text | UnsetType = UNSET
+    scope: Text | UnsetType = UNSET
+    is_banned: Flag | UnsetType = UNSET
+    joined_at: Stamp | UnsetType = UNSET
+    group_details: GroupDetails | UnsetType = UNSET
+    user_details: UserDetails | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.member_id is UNSET:
+            force_setattr(self, "member_id", f"{self.guid}_member_{self.uid}")
+
+
+@final
+class MessageImport(Body):
+    """A message to import. `muid` is an id that the caller chooses; one that was used already is refused."""
+
+    muid: Text
+    sender: Uid
+    receiver_type: ReceiverType
+    receiver: Uid
+    sent_at: Stamp
+    category: SentCategory | UnsetType = UNSET
+    type: Text | UnsetType = UNSET
+    data: Json | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    delivered_at: Stamp | UnsetType = UNSET
+    read_at: Stamp | UnsetType = UNSET
+    sender_user_details: UserDetails | UnsetType = UNSET
+    receiver_user_details: UserDetails | UnsetType = UNSET
+    receiver_group_details: GroupDetails | UnsetType = UNSET
+    receiver_group_owner_details: UserDetails | UnsetType = UNSET
+    mentioned_user_details: UsersDetails | UnsetType = UNSET
+
+
+if TYPE_CHECKING:  # the types of arguments: a body of 1 to 50 makes a mapping by key of any of them
+    Users: TypeAlias = Iterable[UserImport] | Mapping[str, UserImport | Mapping[str, Any]]
+    Groups: TypeAlias = Iterable[GroupImport] | Mapping[str, GroupImport | Mapping[str, Any]]
+    Members: TypeAlias = Iterable[MemberImport] | Mapping[str, MemberImport | Mapping[str, Any]]
+    Messages: TypeAlias = Iterable[MessageImport] | Mapping[str, MessageImport | Mapping[str, Any]]
+else:
+    Users: TypeAlias = Annotated[dict[str, UserImport], Meta(description="users by their uids, 1 to 50")]
+    Groups: TypeAlias = Annotated[dict[str, GroupImport], Meta(description="groups by their guids, 1 to 50")]
+    Members: TypeAlias = Annotated[
+        dict[str, MemberImport], Meta(description="members by 'GUID_member_UID', 1 to 50")
+    ]
+    Messages: TypeAlias = Annotated[
+        dict[str, MessageImport], Meta(description="messages by their muids, 1 to 50")
+    ]
+
+
+class _Entries(Struct, frozen=True, kw_only=True):
+    """A body with one member: records by key, 1 to 50 of them.
+
+    Raises `RequestInvalidError` that names the first record that is wrong.
+    """
+
+    kind: ClassVar[type[Body]]
+    """The class of the records."""
+    key: ClassVar[str]
+    """The field of a record that is its key."""
+
+    def __post_init__(self) -> None:
+        [name] = self.__struct_fields__
+        records = _records(name, getattr(self, name), self.kind, self.key)
+        if not 0 < len(records) <= MOST_ENTRIES:
+            raise RequestInvalidError(
+                f"{name}: {len(records)} records, allowed are 1 to {MOST_ENTRIES} a request"
+            )
+        force_setattr(self, name, records)
+
+
+@final
+class UserEntries(_Entries, frozen=True, kw_only=True):
+    """The users of one request."""
+
+    kind: ClassVar[type[Body]] = UserImport
+    key: ClassVar[str] = "uid"
+    users: Users
+
+
+@final
+class GroupEntries(_Entries, frozen=True, kw_only=True):
+    """The groups of one request."""
+
+    kind: ClassVar[type[Body]] = GroupImport
+    key: ClassVar[str] = "guid"
+    groups: Groups
+
+
+@final
+class MemberEntries(_Entries, frozen=True, kw_only=True):
+    """The members of one request."""
+
+    kind: ClassVar[type[Body]] = MemberImport
+    key: ClassVar[str] = "member_id"
+    members: Members
+
+
+@final
+class MessageEntries(_Entries, frozen=True, kw_only=True):
+    """The messages of one request."""
+
+    kind: ClassVar[type[Body]] = MessageImport
+    key: ClassVar[str] = "muid"
+    messages: Messages
+
+
+def _records(name: str, values: Any, kind: type[B], key: str) -> dict[str, B]:
+    """Return records by their keys; a key that comes twice, or is another than its record's, is refused."""
+    is_mapping = isinstance(values, Mapping)
+    if not is_mapping and not isinstance(values, Iterable):
+        raise RequestInvalidError(
+            f"{name} = {description(values)}: allowed are {kind.__name__}, or a mapping of their keys to them"
+        )
+    records: dict[str, B] = {}
+    for place, value in values.items() if is_mapping else enumerate(values):
+        where = f"{name}[{shown(place)}]"
+        record = import_record(where, value, kind)
+        own = getattr(record, key)
+        if is_mapping and own != place:
+            raise RequestInvalidError(f"{where}: its {key} is {shown(own)}, allowed is its key")
+        if own in records:
+            raise RequestInvalidError(f"{where}: {key} = {shown(own)} comes twice")
+        records[own] = record
+    return records
+
+
+@cache
+def _names(kind: type[Body]) -> Mapping[str, str]:
+    """Return the names of a class's fields by both of their spellings."""
+    return {spelling: each.name for each in fields(kind) for spelling in (each.encode_name, each.name)}
+
+
+def import_record(where: str, value: Any, kind: type[B]) -> B:
+    """Return `value`, an instance of `kind` or its JSON object, as an instance.
+
+    Raises `RequestInvalidError`, which begins with `where`, if a member is wrong, missing or unknown.
+    """
+    if isinstance(value, kind):
+        return value
+    if not isinstance(value, Mapping):
+        raise RequestInvalidError(
+            f"{where} = {description(value)}: allowed is a {kind.__name__}, or its JSON object"
+        )
+    names = _names(kind)
+    if unknown := [name for name in value if name not in names]:
+        raise RequestInvalidError(f"{where}: a {kind.__name__} has no {', '.join(map(shown, unknown))}")
+    members = {names[name]: member for name, member in value.items()}
+    for field in fields(kind):
+        if field.required and field.name not in members:
+            raise RequestInvalidError(f"{where}: {field.name!r} is missing")
+    try:
+        return kind(**members)
+    except RequestInvalidError as error:
+        fault = str(error)
+    raise RequestInvalidError(f"{where}: {fault}")

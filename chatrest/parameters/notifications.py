@@ -1,0 +1,367 @@
+"""Filters and bodies of notifications and of their providers."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, final
+
+from msgspec import UNSET, Meta, UnsetType, field
+
+from ..errors import RequestInvalidError
+from .checked import Body, Checked, Filter, Flag, Json, Millis, Text, Uid
+from .fields import AnyText, Count
+
+_Trigger: TypeAlias = Annotated[
+    Literal[
+        "after_message", "message_deleted", "message_edited", "message_reaction_added", "initiated",
+        "rejected", "cancelled", "unanswered", "after_group_joined", "after_group_left",
+        "after_group_members_added", "after_group_members_kicked", "after_group_members_banned",
+        "after_group_members_unbanned", "after_scope_changed",
+    ],
+    Meta(
+        description="'after_message', 'message_deleted', 'message_edited', 'message_reaction_added', "
+        "'initiated', 'rejected', 'cancelled', 'unanswered', 'after_group_joined', 'after_group_left', "
+        "'after_group_members_added', 'after_group_members_kicked', 'after_group_members_banned', "
+        "'after_group_members_unbanned' or 'after_scope_changed'"
+    ),
+]  # fmt: skip
+_Reason: TypeAlias = Annotated[
+    Literal[
+        "MESSAGES_PREFERENCE", "REPLIES_PREFERENCE", "QUOTED_REPLIES_PREFERENCE",
+        "MESSAGE_ACTIONS_PREFERENCE", "REACTIONS_PREFERENCE", "GROUP_ACTIONS_PREFERENCE", "DND_PREFERENCE",
+        "MUTE_PREFERENCE", "SCHEDULE_PREFERENCE", "CALL_PREFERENCE", "QUOTA_PREFERENCE", "MISSING_EMAIL",
+        "MISSING_PHNO", "INVALID_PUSH_PROVIDER_ID", "TIMED_OUT", "NOT_FOUND", "TWILIO_CREATE_ERROR",
+    ],
+    Meta(
+        description="'MESSAGES_PREFERENCE', 'REPLIES_PREFERENCE', 'QUOTED_REPLIES_PREFERENCE', "
+        "'MESSAGE_ACTIONS_PREFERENCE', 'REACTIONS_PREFERENCE', 'GROUP_ACTIONS_PREFERENCE', "
+        "'DND_PREFERENCE', 'MUTE_PREFERENCE', 'SCHEDULE_PREFERENCE', 'CALL_PREFERENCE', 'QUOTA_PREFERENCE', "
+        "'MISSING_EMAIL', 'MISSING_PHNO', 'INVALID_PUSH_PROVIDER_ID', 'TIMED_OUT', 'NOT_FOUND' or "
+        "'TWILIO_CREATE_ERROR'"
+    ),
+]  # fmt: skip
+_ConversationType: TypeAlias = Annotated[
+    Literal["oneOnOne", "group"], Meta(description="'oneOnOne' or 'group'")
+]
+
+
+@final
+class UserFilter(Filter):
+    """The user whose preferences are meant."""
+
+    uid: Uid
+
+
+@final
+class SettingsChanges(Body):
+    """Any part of the notification settings of the app."""
+
+    preferences: Json | UnsetType = UNSET
+    sound: Json | UnsetType = UNSET
+    templates: Json | UnsetType = UNSET
+
+
+@final
+class MutePreferences(Checked):
+    """Do not disturb (`dnd`: 1 off, 2 on), and the hours of each day."""
+
+    dnd: Annotated[Literal[1, 2], Meta(description="1 or 2")] | UnsetType = UNSET
+    schedule: Json | UnsetType = UNSET
+
+
+if TYPE_CHECKING:
+    _Mute: TypeAlias = MutePreferences | Mapping[str, Any]
+else:
+    _Mute: TypeAlias = Annotated[
+        MutePreferences,
+        Meta(description="a MutePreferences, or a mapping with dnd and schedule"),
+    ]
+
+
+@final
+class PreferencesChanges(Body):
+    """Any part of a user's notification preferences.
+
+    The objects have members such as `groupMessages` and `oneOnOneReplies`, whose values are whole numbers.
+    """
+
+    group_preferences: Json | UnsetType = UNSET
+    one_on_one_preferences: Json | UnsetType = UNSET
+    mute_preferences: _Mute | UnsetType = UNSET
+    use_privacy_template: Flag | UnsetType = UNSET
+
+
+@final
+class ConversationToMute(Checked):
+    """A conversation to mute, by the other's uid or the group's guid; `until` is in epoch milliseconds."""
+
+    id: Uid | UnsetType = UNSET
+    type: _ConversationType | UnsetType = UNSET
+    until: Millis | UnsetType = UNSET
+
+
+@final
+class ConversationToUnmute(Checked):
+    """A conversation that is muted no longer."""
+
+    id: Uid | UnsetType = UNSET
+    type: _ConversationType | UnsetType = UNSET
+
+
+if TYPE_CHECKING:
+    _ToMute: TypeAlias = Sequence[ConversationToMute | Mapping[str, Any]]
+    _ToUnmute: TypeAlias = Sequence[ConversationToUnmute | Mapping[str, Any]]
+else:
+    _ToMute: TypeAlias = Annotated[
+        tuple[ConversationToMute, ...],
+        Meta(description="a list of ConversationToMute, or of mappings with its members"),
+    ]
+    _ToUnmute: TypeAlias = Annotated[
+        tuple[ConversationToUnmute, ...],
+        Meta(description="a list of ConversationToUnmute, or of mappings with its members"),
+    ]
+
+
+@final
+class ConversationsToMute(Body):
+    """The conversations that a user mutes."""
+
+    conversations: _ToMute
+
+
+@final
+class ConversationsToUnmute(Body):
+    """The conversations that a user mutes no longer."""
+
+    conversations: _ToUnmute
+
+
+@final
+class TimezoneChanges(Body):
+    """The time zone of a user."""
+
+    timezone: Text | UnsetType = UNSET
+
+
+@final
+class ContactDetailsChanges(Body):
+    """The e-mail address and the phone number (with + and the country's code) of a user."""
+
+    email: Text | UnsetType = UNSET
+    phno: Text | UnsetType = UNSET
+
+
+@final
+class PushTokenQuery(Filter):
+    """The login whose push tokens are listed; `all`: those of all logins of its user."""
+
+    all: Flag | None = None
+    auth_token: Text
+
+
+@final
+class AllPushTokens(Filter):
+    """The scope of a removal: the push tokens of one login, or of all logins of its user (`all`)."""
+
+    all: Flag | None = None
+
+
+@final
+class PushTokenOwner(Body):
+    """The login that push tokens belong to."""
+
+    auth_token: Text
+
+
+@final
+class NewPushToken(Body):
+    """The push token of a device: one of the three tokens, by the platform (fcm_*, apns_*_device or
+    apns_*_voip).
+    """
+
+    auth_token: Text | UnsetType = UNSET
+    platform: Text | UnsetType = UNSET
+    provider_id: Text | UnsetType = UNSET
+    timezone: Text | UnsetType = UNSET
+    fcm_token: Text | UnsetType = UNSET
+    device_token: Text | UnsetType = UNSET
+    voip_token: Text | UnsetType = UNSET
+
+
+@final
+class NotificationLogQuery(Filter):
+    """The filter of the notification log. `from_` and `to` are in epoch milliseconds.
+
+    `reason` is of notifications that were not sent, `success` of those that were. A walk starts at `log_id`.
+    """
+
+    message_id: Count | None = None
+    reaction_id: Count | None = None
+    from_: Millis | None = field(default=None, name="from")
+    to: Millis | None = None
+    message_category: (
+        Annotated[Literal["message", "interactive"], Meta(description="'message' or 'interactive'")] | None
+    ) = None
+    message_type: Text | None = None
+    trigger: _Trigger | None = None
+    sender: Uid | None = None
+    reaction_sender: Uid | None = None
+    receiver: Uid | None = None
+    receiver_type: Annotated[Literal["user", "group"], Meta(description="'user' or 'group'")] | None = None
+    reaction_receiver: Uid | None = None
+    member: Uid | None = None
+    channel: (
+        Annotated[Literal["push", "email", "sms"], Meta(description="'push', 'email' or 'sms'")] | None
+    ) = None
+    provider: (
+        Annotated[
+            Literal["fcm", "apns", "sendgrid", "twilio", "custom"],
+            Meta(description="'fcm', 'apns', 'sendgrid', 'twilio' or 'custom'"),
+        ]
+        | None
+    ) = None
+    notification_triggered: Flag | None = None
+    reason: _Reason | None = None
+    success: Flag | None = None
+    affix: Annotated[Literal["prepend", "append"], Meta(description="'prepend' or 'append'")] | None = None
+    log_id: Text | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        start, end = self.from_, self.to
+        if isinstance(start, int) and isinstance(end, int) and end < start:
+            raise RequestInvalidError(
+                f"to = {end}: the window ends before it begins; allowed is from_ ({start}) or later"
+            )
+
+
+# ── providers ──
+
+
+@final
+class FcmProvider(Body):
+    """A provider for Android, iOS and the web, by its id.
+
+    `service_account_creds` has `project_id`, `client_email`, `private_key` and `private_key_id`;
+    `notification_in_payload` has `ios`, `android` and `web`, each `{"chat": true, "call": true}`.
+    """
+
+    provider_id: Text | UnsetType = UNSET
+    service_account_filename: Text | UnsetType = UNSET
+    service_account_creds: Json | UnsetType = UNSET
+    notification_in_payload: Json | UnsetType = UNSET
+
+
+@final
+class ApnsProvider(Body):
+    """A provider for Apple's devices, by its id; `p8_key` is the text of the key's file."""
+
+    provider_id: Text | UnsetType = UNSET
+    key_id: Text | UnsetType = UNSET
+    team_id: Text | UnsetType = UNSET
+    bundle_id: Text | UnsetType = UNSET
+    p8_key_filename: Text | UnsetType = UNSET
+    p8_key: Text | UnsetType = UNSET
+    include_content_available: Flag | UnsetType = UNSET
+    include_mutable_content: Flag | UnsetType = UNSET
+    production_mode: Flag | UnsetType = UNSET
+
+
+@final
+class NewTwilioProvider(Body):
+    """The account that sends text messages."""
+
+    twilio_account_sid: Text = field(name="twilioAccountSID")
+    twilio_auth_token: Text
+    twilio_sender_phone_number: Text
+    is_enabled: Flag | UnsetType = UNSET
+
+
+@final
+class TwilioProviderChanges(Body):
+    """Any part of the account that sends text messages."""
+
+    twilio_account_sid: Text | UnsetType = field(default=UNSET, name="twilioAccountSID")
+    twilio_auth_token: Text | UnsetType = UNSET
+    twilio_sender_phone_number: Text | UnsetType = UNSET
+    is_enabled: Flag | UnsetType = UNSET
+
+
+@final
+class NewSendgridProvider(Body):
+    """The account that sends e-mails; `sender_email_for_replies` may be None, which is sent as null."""
+
+    send_grid_api_key: Text
+    send_grid_template_id: Text = field(name="sendGridTemplateID")
+    send_grid_unsubscribe_group_id: Text = field(name="sendGridUnsubscribeGroupID")
+    sender_name: Text
+    sender_email: Text
+    allow_email_replies: Flag = False
+    sender_email_for_replies: Text | UnsetType | None = UNSET
+    is_enabled: Flag | UnsetType = UNSET
+
+
+@final
+class SendgridProviderChanges(Body):
+    """Any part of the account that sends e-mails."""
+
+    send_grid_api_key: Text | UnsetType = UNSET
+    send_grid_template_id: Text | UnsetType = field(default=UNSET, name="sendGridTemplateID")
+    send_grid_unsubscribe_group_id: Text | UnsetType = field(default=UNSET, name="sendGridUnsubscribeGroupID")
+    sender_name: Text | UnsetType = UNSET
+    sender_email: Text | UnsetType = UNSET
+    allow_email_replies: Flag | UnsetType = UNSET
+    sender_email_for_replies: Text | UnsetType | None = UNSET
+    is_enabled: Flag | UnsetType = UNSET
+
+
+class _NewCustomProvider(Body):
+    is_enabled: Flag
+    webhook_url: Text = field(name="webhookURL")
+    use_basic_auth: Flag
+    basic_auth_username: AnyText
+    basic_auth_password: AnyText
+
+
+class _CustomProviderChanges(Body):
+    is_enabled: Flag | UnsetType = UNSET
+    webhook_url: Text | UnsetType = field(default=UNSET, name="webhookURL")
+    use_basic_auth: Flag | UnsetType = UNSET
+    basic_auth_username: Text | UnsetType = UNSET
+    basic_auth_password: Text | UnsetType = UNSET
+
+
+@final
+class NewCustomPushProvider(_NewCustomProvider):
+    """A webhook of one's own for push notifications."""
+
+
+@final
+class CustomPushProviderChanges(_CustomProviderChanges):
+    """Any part of the webhook for push notifications."""
+
+
+@final
+class NewCustomSmsProvider(_NewCustomProvider):
+    """A webhook of one's own for text messages; `use_stored_ph_no`: to the numbers in contact details."""
+
+    use_stored_ph_no: Flag = False
+
+
+@final
+class CustomSmsProviderChanges(_CustomProviderChanges):
+    """Any part of the webhook for text messages."""
+
+    use_stored_ph_no: Flag | UnsetType = UNSET
+
+
+@final
+class NewCustomEmailProvider(_NewCustomProvider):
+    """A webhook of one's own for e-mails; `use_stored_email_id`: to the addresses in contact details."""
+
+    use_stored_email_id: Flag = field(name="useStoredEmailID")
+
+
+@final
+class CustomEmailProviderChanges(_CustomProviderChanges):
+    """Any part of the webhook for e-mails."""
+
+    use_stored_email_id: Flag | UnsetType = field(default=UNSET, name="useStoredEmailID")

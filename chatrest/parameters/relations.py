@@ -1,0 +1,58 @@
+"""Filters and bodies of friends and of blocked users."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, final
+
+from msgspec import UNSET, Meta, UnsetType
+
+from .checked import Body, Filter, Flag, Ordinal, Size, Text, Uids
+
+MOST: Final = 1000
+"""Friends of one user."""
+
+if TYPE_CHECKING:
+    FriendUids: TypeAlias = Sequence[str]
+else:
+    FriendUids: TypeAlias = Annotated[
+        Uids,
+        Meta(
+            max_length=MOST,
+            description=(
+                f"a list of 1 to {MOST} uids, none of them empty, without commas and control characters"
+            ),
+        ),
+    ]
+
+
+@final
+class FriendQuery(Filter):
+    """The filter of GET /users/{uid}/friends; a walk starts at `page`, `search_key` is of uid or name."""
+
+    search_key: Text | None = None
+    per_page: Size | None = None
+    page: Ordinal | None = None
+
+
+@final
+class NewFriends(Body):
+    """The uids to add as friends; `add_to_conversations` also makes a conversation with each of them."""
+
+    accepted: FriendUids
+    add_to_conversations: Flag | UnsetType = UNSET
+
+
+@final
+class FormerFriends(Body):
+    """The uids that are friends no longer."""
+
+    friends: Uids
+
+
+# ── blocked users ──
+
+
+@final
+class BlockedUids(Body):
+    """The uids to block or to unblock."""
+
+    blocked_uids: Uids

@@ -1,0 +1,93 @@
+"""Bodies of roles, of their permissions, and of the features that they restrict."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, final
+
+from msgspec import UNSET, Meta, UnsetType
+
+from .checked import Body, Flag, Json, Texts
+from .fields import Description, ShortText
+
+Reach: TypeAlias = Annotated[Literal["all", "friendsOnly"], Meta(description="'all' or 'friendsOnly'")]
+
+
+@final
+class NewRoleSettings(Body, forbid_unknown_fields=True):
+    """The rights of a role: whom its users see in lists, and to whom they may send messages."""
+
+    list_users: Reach | UnsetType = UNSET
+    send_messages_to: Reach | UnsetType = UNSET
+
+
+if TYPE_CHECKING:
+    Settings: TypeAlias = NewRoleSettings | Mapping[str, Any]
+    UnsetOfRole: TypeAlias = Sequence[Literal["settings", "description", "metadata"]]
+else:
+    Settings: TypeAlias = Annotated[
+        NewRoleSettings, Meta(description="a NewRoleSettings, or a mapping with listUsers and sendMessagesTo")
+    ]
+    UnsetOfRole: TypeAlias = Annotated[
+        tuple[Literal["settings", "description", "metadata"], ...],
+        Meta(description="a list of 'settings', 'description' and 'metadata'"),
+    ]
+
+
+@final
+class NewRole(Body):
+    """A role to make; `role` is its id."""
+
+    role: ShortText
+    name: ShortText
+    description: Description | UnsetType = UNSET
+    metadata: Json | UnsetType = UNSET
+    settings: Settings | UnsetType = UNSET
+
+
+@final
+class RoleChanges(Body):
+    """Changes of a role; what is not given stays, and what `unset` names is removed."""
+
+    name: ShortText | UnsetType = UNSET
+    description: Description | UnsetType = UNSET
+    metadata: Json | UnsetType = UNSET
+    settings: Settings | UnsetType = UNSET
+    unset: UnsetOfRole | UnsetType = UNSET
+
+
+# ── permissions ──
+
+if TYPE_CHECKING:
+    PermissionValues: TypeAlias = Mapping[str, str | Sequence[str]]
+else:
+    PermissionValues: TypeAlias = Annotated[
+        dict[Annotated[str, Meta(min_length=1)], str | tuple[str, ...]],
+        Meta(
+            min_length=1,
+            description="a mapping from permission ids to 'allow', 'deny', another word, or a list of words",
+        ),
+    ]
+
+
+@final
+class NewPermissions(Body):
+    """The values of permissions by id: `allow`, `deny`, a mode, or a list of texts."""
+
+    permissions: PermissionValues
+
+
+# ── restricted features ──
+
+
+@final
+class Restriction(Body):
+    """The keys of the features to switch off, such as `u.listUsers`."""
+
+    features_to_restrict: Texts
+
+
+@final
+class Allowance(Body):
+    """The keys of the features to switch on again, or all of them."""
+
+    features_to_allow: Texts | UnsetType = UNSET
+    allow_all: Flag | UnsetType = UNSET

@@ -1,0 +1,257 @@
+"""Messages: which class holds what, and the common fields that all have."""
+
+import json
+from typing import Any, get_args
+
+import msgspec
+import pytest
+from msgspec import UNSET, structs
+
+from chatrest.core.replies.decode import parse
+from chatrest.errors import ReplyUnreadableError
+from chatrest.models.messages import (
+    BY_CATEGORY,
+    MEDIA_TYPES,
+    ActionMessage,
+    CallMessage,
+    CustomMessage,
+    InteractiveMessage,
+    MediaMessage,
+    Message,
+    TextMessage,
+    Typed,
+    UnknownMessage,
+    settle,
+    unknown,
+)
+from tests.cases import TOO_DEEP
+
+COMMON_FIELDS = {
+    "id",
+    "conversation_id",
+    "sender",
+    "receiver_type",
+    "receiver",
+    "category",
+    "type",
+    "sent_at",
+    "updated_at",
+    "data",
+}
+RECORD = {
+    "id": "1",
+    "conversationId": "c",
+    "sender": "a",
+    "receiverType": "user",
+    "receiver": "b",
+    "category": "message",
+    "type": "text",
+    "data": {"text": "t"},
+    "sentAt": 1,
+    "updatedAt": 2,
+}
+MORE = {
+    "muid": "m",
+    "parentId": "p",
+    "editedAt": 3,
+    "editedBy": "e",
+    "deletedAt": 4,
+    "deletedBy": "d",
+    "deliveredAt": 5,
+    "readAt": 6,
+    "tags": ["x"],
+    "receipts": {"data": [[]]},
+    "pinnedAt": 7,
+    "pinnedBy": "z",
+    "savedAt": 8,
+    "quotedMessage": {"id": "0"},
+}
+
+
+def message(**changes: Any) -> Any:
+    decoded = [msgspec.json.decode(json.dumps({**RECORD, **changes}), type=Typed)]
+    settle(decoded)
+    return decoded[0]
+
+
+@pytest.mark.parametrize("kind", get_args(Message), ids=lambda kind: kind.__name__)
+def test_every_message_has_the_common_fields(kind: type) -> None:
+    names = set(kind.__struct_fields__) | {"category"}  # type: ignore[attr-defined]
+    assert names >= COMMON_FIELDS
+
+
+@pytest.mark.parametrize("kind", get_args(Message), ids=lambda kind: kind.__name__)
+def test_messages_are_frozen_and_untracked(kind: type) -> None:
+    config = kind.__struct_config__  # type: ignore[attr-defined]
+    assert config.frozen
+    assert not config.gc
+
+
+@pytest.mark.parametrize(
+    ("category", "kind", "data"),
+    [
+        ("message", TextMessage, {"text": "t"}),
+        ("custom", CustomMessage, {"customData": {}}),
+        ("action", ActionMessage, {"action": "joined"}),
+    ],
+)
+def test_the_category_determines_the_class(category: str, kind: type, data: Any) -> None:
+    decoded = message(category=category, data=data)
+    assert type(decoded) is kind
+    assert decoded.category == category
+    assert BY_CATEGORY[category] is kind
+    assert BY_CATEGORY["call"] is CallMessage
+
+
+@pytest.mark.parametrize("type_", sorted(MEDIA_TYPES))
+def test_a_media_type_makes_a_media_message_with_every_field_kept(type_: str) -> None:
+    decoded = message(type=type_, data={"text": "caption", "attachments": [{"url": "u"}]}, **MORE)
+    assert type(decoded) is MediaMessage
+    served = {**RECORD, **MORE, "type": type_, "data": {"text": "caption", "attachments": [{"url": "u"}]}}
+    assert json.loads(msgspec.json.encode(decoded)) == served
+
+
+def test_attachments_make_a_media_message_of_any_type_but_text() -> None:
+    files = {"attachments": [{"url": "u"}]}
+    assert type(message(type="scan", data=files)) is MediaMessage
+    assert type(message(type="scan", data={"attachments": []})) is TextMessage
+    assert type(message(type="scan", data={"attachments": None})) is TextMessage
+    assert type(message(type="scan", data={})) is TextMessage
+    assert type(message(type="text", data=files)) is TextMessage
+    assert type(message(category="custom", type="image", data={})) is CustomMessage
+
+
+def test_settling_touches_no_other_message() -> None:
+    decoded = [message(type="image"), message(), message(category="action", data={"action": "x"})]
+    before = list(decoded)
+    settle(decoded)
+    assert all(left is right for left, right in zip(decoded, before, strict=True))
+
+
+def test_absent_members_are_unset_and_null_members_are_none() -> None:
+    decoded = message(muid=None)
+    assert decoded.muid is None
+    assert decoded.parent_id is UNSET
+    assert decoded.data == message(data={"text": "t"}).data
+
+
+def test_a_message_encodes_to_the_record_that_it_came_from() -> None:
+    assert json.loads(msgspec.json.encode(message(**MORE))) == {**RECORD, **MORE}
+
+
+def test_an_unknown_message_has_all_readable_fields() -> None:
+    decoded = unknown({**RECORD, "id": 5, "category": "poll"}, b"raw", "why")
+    assert decoded == UnknownMessage(
+        id="5",
+        conversation_id="c",
+        sender="a",
+        receiver_type="user",
+        receiver="b",
+        category="poll",
+        type="text",
+        data={"text": "t"},
+        sent_at=1,
+        updated_at=2,
+        raw=b"raw",
+        reason="why",
+    )
+
+
+@pytest.mark.parametrize("record", [None, 5, "x", [1], True])
+def test_an_unknown_message_has_a_record_that_is_no_object_as_its_data(record: Any) -> None:
+    decoded = unknown(record, b"raw", "why")
+    assert decoded == UnknownMessage(data=record, raw=b"raw", reason="why")
+
+
+def test_a_common_field_of_another_type_is_left_empty() -> None:
+    wrong = {
+        "id": True,
+        "conversationId": 5,
+        "sender": None,
+        "sentAt": "1",
+        "updatedAt": True,
+        "category": [],
+    }
+    decoded = unknown(wrong, b"raw", "why")
+    assert (decoded.id, decoded.conversation_id, decoded.sender, decoded.category) == ("", "", "", "")
+    assert (decoded.sent_at, decoded.updated_at) == (0, 0)
+
+
+def test_an_unknown_message_returns_its_bytes_and_its_dict() -> None:
+    raw = b'{"id": 5,  "a":[1, NaN], "b":"\\ud800\xff"}'
+    decoded = unknown({"id": 5}, raw, "why")
+    assert decoded.to_json() == raw
+    assert (decoded.to_dict()["id"], decoded.to_dict()["b"]) == (5, "\ud800\udcff")
+
+
+@pytest.mark.parametrize("raw", [b"null", b"5", b"[1]", b'{"a":' * TOO_DEEP + b"1" + b"}" * TOO_DEEP])
+def test_an_unknown_message_that_is_no_object_has_no_dict(raw: bytes) -> None:
+    with pytest.raises(ReplyUnreadableError, match="cannot be read as a dict: why"):
+        unknown(None, raw, "why").to_dict()
+
+
+def test_an_unknown_message_has_the_optional_fields_that_can_be_read() -> None:
+    decoded = unknown({**RECORD, **MORE, "category": "poll", "parentId": 8, "readAt": "x"}, b"raw", "why")
+    assert (decoded.muid, decoded.parent_id, decoded.edited_at, decoded.tags) == ("m", "8", 3, ("x",))
+    assert (decoded.quoted_message.id, decoded.receipts) == ("0", {"data": [[]]})
+    assert (decoded.read_at, decoded.app_id) == (UNSET, UNSET)
+    assert unknown({"muid": None, "sender": "\ud800"}, b"", "").muid is None
+    assert unknown({"sender": "\ud800"}, b"", "").sender == "\ud800"
+
+
+def test_every_message_has_the_same_optional_fields() -> None:
+    optional = {field.name for field in structs.fields(TextMessage) if field.default is UNSET}
+    for kind in get_args(Message):
+        assert optional <= {field.name for field in structs.fields(kind)}
+
+
+def test_the_repr_of_an_unknown_message_shows_only_the_size_of_its_bytes() -> None:
+    shown = repr(unknown({"secret": "s3cr3t"}, b'{"secret":"s3cr3t"}', "why"))
+    assert "<19 bytes>" in shown
+    assert "s3cr3t" not in shown
+
+
+def test_an_interactive_message_has_its_data_and_its_goal() -> None:
+    data = {
+        "interactiveData": {"title": "t"}, "allowSenderInteraction": False,
+        "interactionGoal": {"type": "anyOf", "elementIds": ["a"]},
+    }  # fmt: skip
+    decoded = message(category="interactive", type="form", data=data)
+    assert type(decoded) is InteractiveMessage
+    assert decoded.data.interactive_data == {"title": "t"}
+    assert (decoded.data.interaction_goal.type, decoded.data.interaction_goal.element_ids) == (
+        "anyOf",
+        ("a",),
+    )
+    assert decoded.data.allow_sender_interaction is False
+    assert json.loads(msgspec.json.encode(decoded))["data"] == data
+
+
+@pytest.mark.parametrize(
+    ("record", "text"),
+    [
+        ({"data": {"text": "t"}}, "t"),
+        ({"data": {"text": ""}}, None),
+        ({"type": "image", "data": {"attachments": [{"url": "u"}], "text": "c"}}, "c"),
+        ({"type": "image", "data": {"attachments": [{"url": "u"}], "caption": "c"}}, "c"),
+        ({"type": "image", "data": {"attachments": [{"url": "u"}]}}, None),
+        ({"category": "custom", "type": "x", "data": {"customData": {}, "text": "t"}}, "t"),
+        ({"category": "custom", "type": "x", "data": {"customData": {}}}, None),
+        ({"category": "interactive", "type": "form", "data": {"text": None}}, None),
+        ({"category": "action", "data": {"action": "joined"}}, None),
+        ({"category": "poll", "data": {"text": "t"}}, "t"),
+        ({"category": "poll", "data": {"text": 5, "caption": "c"}}, "c"),
+        ({"category": "poll", "data": "t"}, None),
+    ],
+)
+def test_every_message_has_its_text_or_none(record: dict[str, Any], text: str | None) -> None:
+    read = parse(Message, {**RECORD, **record})
+    assert read.text == text
+
+
+def test_every_message_has_metadata_and_a_resource_at_its_top() -> None:
+    more = {"metadata": {"a": 1}, "resource": "WEB-1"}
+    for category in ("message", "custom", "poll"):
+        read = parse(Message, {**RECORD, **more, "category": category})
+        assert (read.metadata, read.resource) == ({"a": 1}, "WEB-1")
+        assert read.to_dict() == {**RECORD, **more, "category": category}

@@ -1,0 +1,135 @@
+"""The filters and bodies of agents."""
+
+from typing import Any
+
+import pytest
+
+from chatrest.core.requests.encode import query_pairs
+from chatrest.core.requests.wire import json_body
+from chatrest.errors import RequestInvalidError
+from chatrest.parameters.agent_knowledge import (
+    DiscoveredUrlQuery,
+    KnowledgeQuery,
+    NewKnowledgeText,
+    NewUpload,
+    PageToScrape,
+    WebsiteToScrape,
+    checked_source,
+)
+from chatrest.parameters.agent_tools import ApiToolChanges, NewApiTool, NewMcpServer, NewVariable
+from chatrest.parameters.agents import (
+    AgentChanges,
+    AgentQuery,
+    EnabledActions,
+    ExternalAgentChanges,
+    IntegrationMeta,
+    NewAgent,
+    NewExternalAgent,
+    NewExternalTool,
+)
+from tests.cases import loop_over
+
+TOOL: dict[str, Any] = {
+    "slug": "s", "name": "S", "description": "d", "endpoint": "https://h/{{path}}", "method": "GET"
+}  # fmt: skip
+EXTERNAL: dict[str, Any] = {"name": "n", "icon": "https://i", "integrate_with": "mastra"}
+VARIABLE: dict[str, Any] = {"name": "v", "source_type": "constant", "constant_value": "c"}
+UPLOAD: dict[str, Any] = {"file_name": "f", "mime_type": "m", "file_size": 1}
+
+
+@loop_over(
+    ("make", "name"),
+    [
+        (lambda: NewAgent(name=""), "name"),
+        (lambda: NewAgent(name="x" * 101), "name"),
+        (lambda: NewAgent(name="n", icon="no address"), "icon"),
+        (lambda: NewAgent(name="n", instruction="x" * 32_001), "instruction"),
+        (lambda: AgentChanges(tools=["t", ""]), "tools"),
+        (lambda: AgentChanges(meta_data=[]), "meta_data"),  # type: ignore[arg-type]
+        (lambda: AgentQuery(limit=1001), "limit"),
+        (lambda: NewApiTool(**{**TOOL, "endpoint": "h"}), "endpoint"),
+        (lambda: NewApiTool(**{**TOOL, "method": "get"}), "method"),
+        (lambda: NewApiTool(**{**TOOL, "name": "x" * 101}), "name"),
+        (lambda: NewApiTool(**TOOL, enable_basic_auth=True), "enable_basic_auth"),
+        (lambda: NewApiTool(**TOOL, parameters=[{"key": "k"}]), "parameters"),
+        (lambda: NewMcpServer(name="n", slug="", url="https://h", description="d"), "slug"),
+        (lambda: NewVariable(**{**VARIABLE, "name": "1v"}), "name"),
+        (lambda: NewVariable(**{**VARIABLE, "name": "v" * 51}), "name"),
+        (lambda: NewVariable(**{**VARIABLE, "source_type": "metadata"}), "source_type"),
+        (lambda: NewVariable(**VARIABLE, source_path="x" * 101), "source_path"),
+        (lambda: NewVariable(**VARIABLE, description="x" * 201), "description"),
+        (lambda: NewVariable(**VARIABLE, default_value="x" * 201), "default_value"),
+        (lambda: NewKnowledgeText(title="x" * 501, text="x"), "title"),
+        (lambda: NewKnowledgeText(title="x", text="x" * 5001), "text"),
+        (lambda: NewUpload(**{**UPLOAD, "file_size": 50 * 1024 * 1024 + 1}), "file_size"),
+        (lambda: WebsiteToScrape(url="https://h", max_depth=11), "max_depth"),
+        (lambda: WebsiteToScrape(url="https://h", max_pages=10_001), "max_pages"),
+        (lambda: PageToScrape(url="https://h", timeout=4999), "timeout"),
+        (lambda: PageToScrape(url="https://h", format="pdf"), "format"),  # type: ignore[arg-type]
+        (lambda: KnowledgeQuery(limit=101), "limit"),
+        (lambda: KnowledgeQuery(start_time=2, end_time=1), "end_time"),
+        (lambda: DiscoveredUrlQuery(status="new"), "status"),  # type: ignore[arg-type]
+        (lambda: checked_source("texts"), "source_type"),  # type: ignore[arg-type]
+        (lambda: NewExternalAgent(**EXTERNAL, integration_meta=IntegrationMeta()), "integration_meta"),
+        (lambda: ExternalAgentChanges(integrate_with="other"), "integrate_with"),  # type: ignore[arg-type]
+        (lambda: NewExternalTool(name="1t", display_name="T", execution_text="e"), "name"),
+        (lambda: NewExternalTool(name="t", display_name="T", execution_text="e"), "description"),
+    ],
+)
+def test_what_is_wrong_is_refused_by_its_name(make: Any, name: str) -> None:
+    with pytest.raises(RequestInvalidError, match=f"^{name}"):
+        make()
+
+
+def test_an_empty_list_clears_what_was_there() -> None:
+    assert json_body(AgentChanges(tools=[], api_tools=())) == b'{"tools":[],"apiTools":[]}'
+
+
+def test_members_that_the_service_requires_have_a_value() -> None:
+    assert json_body(NewAgent(name="n")) == b'{"name":"n","isActive":true}'
+    assert b'"enableBasicAuth":false' in json_body(NewApiTool(**TOOL))
+
+
+def test_a_tool_that_is_not_executed_needs_no_parameters() -> None:
+    tool = NewExternalTool(name="t", display_name="T", execution_text="e", do_not_execute=True)
+    assert json_body(tool).endswith(b'"doNotExecute":true}')
+
+
+def test_cursors_of_knowledge_are_texts_as_they_were_given() -> None:
+    assert list(query_pairs(KnowledgeQuery(cursor="a=b&c", start=-1), "comma")) == [
+        ("cursor", "a=b&c"), ("start", "-1")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        NewApiTool(**TOOL, headers='{"Authorization":"Bearer hush"}'),
+        ApiToolChanges(headers="hush"),
+        IntegrationMeta(headers={"Authorization": "hush"}),
+        NewExternalAgent(**EXTERNAL, integration_meta=IntegrationMeta(base_url="h", headers="hush")),
+        NewVariable(**{**VARIABLE, "constant_value": "hush"}),
+        EnabledActions(actions=["a"], auth_meta=["hush"]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_no_repr_shows_what_may_be_a_credential(value: Any) -> None:
+    assert b"hush" in json_body(value)
+    assert "hush" not in repr(value)
+    assert "[hidden]" in repr(value)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: NewApiTool(**TOOL, headers={"Authorization": "hush"}),  # type: ignore[arg-type]
+        lambda: IntegrationMeta(headers=["hush"]),  # type: ignore[arg-type]
+        lambda: NewExternalAgent(**EXTERNAL, integration_meta={"headers": {"x": "hush"}, "other": 1}),
+        lambda: NewVariable(**{**VARIABLE, "constant_value": ["hush"]}),
+        lambda: EnabledActions(actions=["a"], auth_meta=[{"token": "hush"}]),  # type: ignore[list-item]
+    ],
+)
+def test_no_error_shows_what_may_be_a_credential(make: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=r"\[hidden\]") as caught:
+        make()
+    assert "hush" not in str(caught.value)

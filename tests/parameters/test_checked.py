@@ -1,0 +1,265 @@
+"""Checked structs: each field follows its own rule, whether it is needed, optional or nullable."""
+
+import inspect
+import pydoc
+import traceback
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pkgutil import iter_modules
+from traceback import TracebackException
+from typing import Annotated, Any
+
+import pytest
+from msgspec import UNSET, Meta, UnsetType, inspect as shapes, structs
+
+from chatrest import MessageQuery, NewMessage, NewUser, NewWebhook, parameters
+from chatrest.core.requests.encode import query_pairs
+from chatrest.core.requests.wire import json_body
+from chatrest.errors import RequestInvalidError
+from chatrest.parameters.checked import Body, Checked, Filter, Flag, Json, Ordinal, Stamp, Text, Texts
+from chatrest.parameters.meanings import MEANINGS, meaning
+from chatrest.parameters.users import Deletion
+
+
+class Letter(Body, frozen=True, kw_only=True, rename="camel"):
+    """A member of every kind."""
+
+    subject_line: Text
+    copies: Ordinal = 1
+    reply_to: Text | UnsetType = UNSET
+    expires_at: Stamp | UnsetType | None = UNSET
+    labels: Texts | UnsetType = UNSET
+
+
+class Page(Checked, frozen=True, kw_only=True, rename="camel"):
+    """A struct inside of others."""
+
+    page_number: Ordinal
+
+
+class Book(Body, frozen=True, kw_only=True, rename="camel"):
+    """Members that are structs."""
+
+    cover: Annotated[Page, Meta(description="a Page")] | UnsetType = UNSET
+    pages: Annotated[tuple[Page, ...], Meta(description="a list of Page")] | UnsetType = UNSET
+
+
+class Search(Filter, frozen=True, kw_only=True, rename="camel"):
+    """A field of every kind."""
+
+    is_open: Flag | None = None
+    since: Stamp | None = None
+
+
+@pytest.mark.parametrize(
+    ("members", "body"),
+    [
+        ({}, b'{"subjectLine":"s","copies":1}'),
+        ({"reply_to": None}, b'{"subjectLine":"s","copies":1}'),
+        ({"reply_to": UNSET, "expires_at": UNSET}, b'{"subjectLine":"s","copies":1}'),
+        ({"expires_at": None}, b'{"subjectLine":"s","copies":1,"expiresAt":null}'),
+        ({"expires_at": 5, "labels": ["x"]}, b'{"subjectLine":"s","copies":1,"expiresAt":5,"labels":["x"]}'),
+    ],
+)
+def test_none_is_not_sent_but_where_null_is_a_value(members: Any, body: bytes) -> None:
+    assert json_body(Letter(subject_line="s", **members)) == body
+
+
+@pytest.mark.parametrize("name", ["subject_line", "copies"])
+@pytest.mark.parametrize("nothing", [None, UNSET])
+def test_a_member_that_is_no_optional_one_is_refused_where_it_is_none(name: str, nothing: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=f"^{name} = {nothing}: allowed is "):
+        Letter(**{"subject_line": "s", name: nothing})
+
+
+@pytest.mark.parametrize("nothing", [None, UNSET])
+def test_a_filter_that_is_none_is_not_asked_for(nothing: Any) -> None:
+    assert list(query_pairs(Search(is_open=nothing, since=nothing), "comma")) == []
+    assert list(query_pairs(Search(is_open=False, since=0), "comma")) == [("isOpen", "false"), ("since", "0")]
+
+
+def test_what_was_checked_stays_so() -> None:
+    labels = ["x"]
+    letter = Letter(subject_line="s", labels=labels)
+    labels.append("")
+    assert letter.labels == ("x",)
+    assert structs.replace(letter, copies=2).copies == 2
+    with pytest.raises(RequestInvalidError, match=r"^copies = 0: allowed is a whole number from 1$"):
+        structs.replace(letter, copies=0)
+
+
+def test_a_repr_shows_what_was_given_alone() -> None:
+    assert repr(Letter(subject_line="s", reply_to=None)) == "Letter(subject_line='s')"
+    assert repr(Search()) == "Search()"
+
+
+class Access(Body, frozen=True, kw_only=True, rename="camel"):
+    """A member that is a credential, in the struct and in an object of it."""
+
+    basic_auth_password: Text
+    credentials: Json | UnsetType = UNSET
+
+
+def test_no_repr_and_no_error_shows_a_credential() -> None:
+    access = Access(basic_auth_password="pass-5f", credentials={"private_key": "key-7a", "name": "n"})
+    assert (
+        repr(access)
+        == "Access(basic_auth_password=[hidden], credentials={'private_key': [hidden], 'name': 'n'})"
+    )
+    for members in ({"basic_auth_password": ["pass-5f"]}, {"credentials": [{"privateKey": "pass-5f"}]}):
+        with pytest.raises(RequestInvalidError) as caught:
+            structs.replace(access, **members)
+        report = TracebackException.from_exception(caught.value, capture_locals=True)
+        own = [frame for frame in report.stack if frame.filename.endswith("parameters/checked.py")]
+        assert own
+        assert "pass-5f" not in str(caught.value) + "".join(str(frame.locals) for frame in own)
+    with pytest.raises(RequestInvalidError, match=r"^basic_auth_password = '': allowed is a text"):
+        Access(basic_auth_password="")
+
+
+def checked_structs(kind: type[Any]) -> Iterator[type[Any]]:
+    for each in kind.__subclasses__():
+        yield from (each, *checked_structs(each))
+
+
+def has_pattern(rule: shapes.Type) -> bool:
+    inner = rule.type if isinstance(rule, shapes.Metadata) else rule
+    return getattr(inner, "pattern", None) is not None
+
+
+def unions(rule: shapes.Type) -> Iterator[shapes.UnionType]:
+    if isinstance(rule, shapes.Metadata):
+        yield from unions(rule.type)
+    elif isinstance(rule, shapes.UnionType):
+        yield rule
+
+
+def test_no_field_is_a_text_with_a_pattern_or_a_container() -> None:
+    """Such a union makes msgspec 0.22 free the pattern twice, and the interpreter crash."""
+    for module in iter_modules(parameters.__path__):
+        import_module(f"{parameters.__name__}.{module.name}")
+    containers = (
+        shapes.CollectionType,
+        shapes.DictType,
+        shapes.StructType,
+        shapes.TupleType,
+    )
+    kinds = [kind for kind in checked_structs(Checked) if kind.__module__.startswith("chatrest.")]
+    assert len(kinds) > 20
+    for kind in kinds:
+        described = shapes.type_info(kind)
+        assert isinstance(described, shapes.StructType)
+        for field in described.fields:
+            for union in unions(field.type):
+                inner = [part.type if isinstance(part, shapes.Metadata) else part for part in union.types]
+                has_container = any(isinstance(part, containers) for part in inner)
+                assert not (has_container and any(map(has_pattern, union.types))), (
+                    f"{kind.__name__}.{field.name}"
+                )
+
+
+def test_a_mapping_in_the_place_of_a_struct_has_its_members_in_either_spelling() -> None:
+    pages: Any = [{"page_number": 1}, {"pageNumber": 2}, Page(page_number=3)]
+    book = Book(pages=pages, cover={"page_number": 4})  # type: ignore[arg-type]
+    assert (
+        json_body(book)
+        == b'{"cover":{"pageNumber":4},"pages":[{"pageNumber":1},{"pageNumber":2},{"pageNumber":3}]}'
+    )
+    with pytest.raises(RequestInvalidError, match=r"allowed is a list of Page; 'number' is none of"):
+        Book(pages=[{"number": 1}])  # type: ignore[arg-type]
+    with pytest.raises(
+        RequestInvalidError, match=r"^pages = .*: allowed is a list of Page; \[1\]\.pageNumber: "
+    ):
+        Book(pages=[{"page_number": 1}, {"page_number": 0}])  # type: ignore[arg-type]
+    with pytest.raises(RequestInvalidError, match=r"; \[0\]\.pageNumber is missing$"):
+        Book(pages=[{}])  # type: ignore[arg-type]
+    with pytest.raises(RequestInvalidError, match=r"^cover = .*; pageNumber is missing$"):
+        Book(pages=[{"page_number": 1}], cover={})  # type: ignore[arg-type]
+    with pytest.raises(RequestInvalidError, match=r"^pages = 'x': allowed is a list of Page$"):
+        Book(pages="x")  # type: ignore[arg-type]
+
+
+# ── help, and calls with wrong names ──
+
+
+def public_structs() -> Iterator[type[Checked]]:
+    """Yield every filter and body of the package."""
+    for module in iter_modules(parameters.__path__):
+        for kind in vars(import_module(f"chatrest.parameters.{module.name}")).values():
+            if isinstance(kind, type) and issubclass(kind, Checked):
+                yield kind
+
+
+KINDS = sorted(set(public_structs()), key=lambda kind: kind.__name__)
+
+
+def test_every_field_has_a_line_with_its_meaning_and_what_is_allowed() -> None:
+    for kind in KINDS:
+        lines = pydoc.getdoc(kind).splitlines()
+        for name in kind.__struct_fields__:
+            assert meaning(kind, name), f"{kind.__name__}.{name}"
+            [line] = [line for line in lines if line.strip().startswith((f"{name}:", f"{name}*:"))]
+            assert line.endswith(f"{meaning(kind, name)}; {kind.allowed(name)}")
+
+
+def test_every_meaning_is_of_a_field() -> None:
+    fields = {name for kind in KINDS for name in kind.__struct_fields__}
+    fields |= {f"{kind.__name__}.{name}" for kind in KINDS for name in kind.__struct_fields__}
+    assert set(MEANINGS) <= fields
+
+
+def test_help_of_a_filter_is_readable() -> None:
+    shown = pydoc.render_doc(MessageQuery, renderer=pydoc.plaintext)
+    assert "has_links: only messages with links; True or False" in shown
+    assert "Meta(" not in shown
+    assert "__lt__" not in shown
+    assert max(map(len, shown.splitlines())) < 3000
+    assert len(shown.splitlines()) < 200
+    parameters = inspect.signature(NewUser).parameters
+    assert (parameters["uid"].annotation, parameters["uid"].default) == (str, inspect.Parameter.empty)
+    assert "has_links" in dir(MessageQuery)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: MessageQuery(afix="append"), "MessageQuery has no field 'afix' (did you mean 'affix'?)"),
+        (lambda: MessageQuery(zzz=1), "MessageQuery has no field 'zzz'"),
+        (
+            lambda: NewUser(uid="a", nme="A"),
+            "NewUser has no field 'nme' (did you mean 'name'?), and needs name",
+        ),
+        (lambda: NewUser(), "NewUser needs uid, name"),
+        (lambda: Deletion(True), "Deletion takes its fields by name (permanent)"),
+        (
+            lambda: MessageQuery("x"),
+            f"MessageQuery takes its fields by name ({', '.join(MessageQuery.__struct_fields__[:5])}, …)",
+        ),
+    ],
+)
+def test_a_wrong_name_is_said_with_the_nearest_one(call: Callable[[], Any], words: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        call()
+    assert str(caught.value) == words
+    assert caught.value.__cause__ is None
+
+
+def test_no_frame_of_a_wrong_call_holds_a_value() -> None:
+    hook = {"id": "w", "name": "W", "webhook_url": "https://h.example", "username": "u"}
+    for more in ({"pasword": "hush-5"}, {"password": ["hush-5"]}):
+        with pytest.raises((TypeError, RequestInvalidError)) as caught:
+            NewWebhook(**hook, **more)
+        report = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
+        inner = [frame for frame in report.stack if "chatrest/parameters" in frame.filename]
+        assert inner
+        assert "hush-5" not in str(caught.value) + "".join(str(frame.locals) for frame in inner)
+
+
+def test_a_type_error_of_another_cause_keeps_its_words() -> None:
+    class Broken(Filter, frozen=True, kw_only=True):
+        def __post_init__(self) -> None:
+            raise TypeError("of the struct itself")
+
+    with pytest.raises(TypeError, match=r"^of the struct itself$"):
+        Broken()
+    assert NewMessage.text("bob", "hi").receiver == "bob"

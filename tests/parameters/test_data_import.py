@@ -1,0 +1,109 @@
+"""Records to import: by key or as they are, 1 to 50 of them, and errors that name the record."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+
+from chatrest.errors import RequestInvalidError
+from chatrest.parameters.data_import import (
+    GroupEntries,
+    GroupImport,
+    MemberEntries,
+    MemberImport,
+    MessageEntries,
+    MessageImport,
+    UserEntries,
+    UserImport,
+)
+
+ANN = UserImport(uid="ann", name="Ann")
+BOB = UserImport(uid="bob", name="Bob", created_at=datetime(1970, 1, 1, 0, 1, tzinfo=UTC), tags=["a"])
+
+
+def sent(body: Any) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(body))
+
+
+def one_by_one() -> Iterator[UserImport]:
+    yield from (ANN, BOB)
+
+
+@pytest.mark.parametrize(
+    "users",
+    [
+        [ANN, BOB],
+        one_by_one(),
+        {"ann": ANN, "bob": BOB},
+        {"ann": {"uid": "ann", "name": "Ann"},
+         "bob": {"uid": "bob", "name": "Bob", "createdAt": 60, "tags": ["a"]}},
+        {"ann": ANN, "bob": {"uid": "bob", "name": "Bob", "created_at": 60, "tags": ("a",)}},
+    ],
+    ids=["a list", "an iterator", "by key", "JSON objects", "names in snake_case"],
+)  # fmt: skip
+def test_users_are_sent_by_their_uids(users: Any) -> None:
+    assert sent(UserEntries(users=users)) == {
+        "users": {
+            "ann": {"uid": "ann", "name": "Ann"},
+            "bob": {"uid": "bob", "name": "Bob", "createdAt": 60, "tags": ["a"]},
+        }
+    }
+
+
+def test_groups_are_sent_by_their_guids_with_their_owners() -> None:
+    group = GroupImport(guid="g", name="G", type="public", owner="ann", group_owner_details=ANN)
+    details = {"uid": "ann", "name": "Ann"}
+    assert sent(GroupEntries(groups=[group])) == {
+        "groups": {
+            "g": {"guid": "g", "name": "G", "type": "public", "owner": "ann", "groupOwnerDetails": details}
+        }
+    }
+
+
+def test_the_id_of_a_member_is_made_of_group_and_user() -> None:
+    member = MemberImport(guid="g", uid="ann", scope="admin", is_banned=False, user_details=ANN)
+    record = sent(MemberEntries(members=[member]))["members"]["g_member_ann"]
+    assert record["memberId"] == "g_member_ann"
+    assert record["userDetails"] == {"uid": "ann", "name": "Ann"}
+
+
+def test_messages_are_sent_by_their_muids() -> None:
+    message = MessageImport(
+        muid="m1", sender="ann", receiver="bob", receiver_type="user", sent_at=5,
+        mentioned_user_details={"bob": {"uid": "bob", "name": "Bob", "created_at": 3}, "ann": ANN},
+    )  # fmt: skip
+    record = sent(MessageEntries(messages={"m1": message}))["messages"]["m1"]
+    assert (record["muid"], record["sentAt"]) == ("m1", 5)
+    assert record["mentionedUserDetails"] == {
+        "bob": {"uid": "bob", "name": "Bob", "createdAt": 3}, "ann": {"uid": "ann", "name": "Ann"},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("users", "error"),
+    [
+        ([], "users: 0 records, allowed are 1 to 50 a request"),
+        ({}, "users: 0 records, allowed are 1 to 50 a request"),
+        ([UserImport(uid=f"u{n}", name="x") for n in range(51)], "users: 51 records, allowed are 1 to 50"),
+        (5, "users = 5: allowed are UserImport"),
+        ([5], r"users\[0\] = 5: allowed is a UserImport, or its JSON object"),
+        ([ANN, ANN], r"users\[1\]: uid = 'ann' comes twice"),
+        ({"bob": ANN}, r"users\['bob'\]: its uid is 'ann', allowed is its key"),
+        ({"ann": {"uid": "ann"}}, r"users\['ann'\]: 'name' is missing"),
+        (
+            {"ann": {"uid": "ann", "name": ""}},
+            r"users\['ann'\]: name = '': allowed is a text that is not empty",
+        ),
+        ({"ann": {"uid": "ann", "name": "A", "nmae": 1}}, r"users\['ann'\]: a UserImport has no 'nmae'"),
+    ],
+)
+def test_the_record_that_is_wrong_is_named(users: Any, error: str) -> None:
+    with pytest.raises(RequestInvalidError, match=f"^{error}"):
+        UserEntries(users=users)
+
+
+def test_details_that_are_wrong_are_refused() -> None:
+    with pytest.raises(RequestInvalidError, match=r"^user_details = .*: allowed is a UserImport"):
+        MemberImport(guid="g", uid="ann", user_details={"uid": "ann"})

@@ -1,0 +1,350 @@
+"""The bodies and filters of messages: members, their wire names, and what is refused."""
+
+import json
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from msgspec import UNSET
+
+from chatrest.core.requests.encode import query_pairs
+from chatrest.core.requests.wire import json_body
+from chatrest.errors import RequestInvalidError
+from chatrest.parameters.messages import (
+    InteractionGoal,
+    Interactions,
+    MessageChanges,
+    MessageDeletion,
+    MessageQuery,
+    MultipleReceivers,
+    NewAttachment,
+    NewBotMessage,
+    NewMessage,
+    NewThreadMessage,
+)
+from tests.cases import loop_over
+
+# ── what is sent ──
+
+
+def test_a_body_always_names_its_receivers_type() -> None:
+    """Specification, Other operations: `receiverType` is a member of the body, and no default is shown."""
+    assert json.loads(json_body(NewMessage.text("bob", "hello")))["receiverType"] == "user"
+
+
+def test_all_members_travel_under_their_wire_names() -> None:
+    message = NewMessage(
+        receiver="g",
+        receiver_type="group",
+        category="custom",
+        type="poll",
+        data={"customData": {"q": 1}},
+        muid="m",
+        tags=("a",),
+    )
+    assert json.loads(json_body(message)) == {
+        "receiver": "g", "receiverType": "group", "category": "custom", "type": "poll",
+        "data": {"customData": {"q": 1}}, "muid": "m", "tags": ["a"],
+    }  # fmt: skip
+    text = NewMessage.text("g", "t", receiver_type="group", metadata={"a": 1}, muid="m", tags=["x"])
+    assert (text.data, text.muid, text.tags, text.receiver_type) == (
+        {"text": "t", "metadata": {"a": 1}},
+        "m",
+        ("x",),
+        "group",
+    )
+
+
+@pytest.mark.parametrize("name", ["muid", "tags", "category"])
+@pytest.mark.parametrize("nothing", [None, UNSET])
+def test_an_optional_member_that_is_none_is_as_good_as_none(name: str, nothing: Any) -> None:
+    plain = NewMessage(**GOOD)
+    assert NewMessage(**{**GOOD, name: nothing}) == plain
+    assert name not in json.loads(json_body(plain))
+    if name != "category":
+        assert NewMessage.text("bob", "t", **{name: nothing}) == NewMessage.text("bob", "t")
+
+
+@pytest.mark.parametrize("name", ["receiver", "receiver_type", "type", "data"])
+def test_a_member_that_is_needed_cannot_be_unset(name: str) -> None:
+    with pytest.raises(RequestInvalidError, match=f"^{name} = UNSET: allowed is "):
+        NewMessage(**{**GOOD, name: UNSET})
+
+
+GOOD: dict[str, Any] = {"receiver": "bob", "type": "text", "data": {"text": "t"}}
+
+
+@loop_over(
+    ("name", "value"),
+    [
+        *[("receiver", value) for value in ("", None, 5, b"bob", ["bob"], "bob\n", "b\x00ob")],
+        *[("receiver_type", value) for value in ("", "users", None, 5)],
+        *[("category", value) for value in ("", "call", "action", 5)],
+        *[("type", value) for value in ("", None, 5)],
+        *[("data", value) for value in (None, "text", [], {1: "x"}, 5)],
+        *[("muid", value) for value in ("", 5)],
+        *[("tags", value) for value in ("a", [""], [1], [], 5)],
+    ],
+)
+def test_a_wrong_member_is_refused_by_name_with_what_is_allowed(name: str, value: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=f"^{name} = .*: allowed is "):
+        NewMessage(**{**GOOD, name: value})
+
+
+@pytest.mark.parametrize("text", ["", None, 5, b"x"])
+def test_an_empty_text_is_refused(text: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^text = .*: allowed is a text that is not empty"):
+        NewMessage.text("bob", text)
+
+
+def test_a_receiver_that_cannot_be_sent_is_refused() -> None:
+    for receiver in ("\ud800", "bob\x7f", "\x85bob"):
+        with pytest.raises(RequestInvalidError, match=r"^receiver = "):
+            NewMessage.text(receiver, "t")
+
+
+# ── moments ──
+
+NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
+
+
+@loop_over("name", ["from_timestamp", "to_timestamp"])
+@loop_over(
+    ("moment", "seconds"),
+    [
+        (0, 0),
+        (1_767_355_200, 1_767_355_200),
+        (NOON, 1_767_355_200),
+        (NOON.astimezone(timezone(timedelta(hours=-7, minutes=-30))), 1_767_355_200),
+        (NOON + timedelta(microseconds=999_999), 1_767_355_200),
+        (date(2026, 1, 2), 1_767_312_000),
+        ("2026-01-02", 1_767_312_000),
+        ("2026-01-02T13:00+01:00", 1_767_355_200),
+        ("1767355200", 1_767_355_200),
+    ],
+)
+def test_a_moment_travels_as_epoch_seconds(name: str, moment: Any, seconds: int) -> None:
+    query = MessageQuery(**{name: moment})
+    assert getattr(query, name) == seconds
+    [(_, sent)] = query_pairs(query, "comma")
+    assert sent == str(seconds)
+    assert query == MessageQuery(**{name: seconds})
+
+
+@pytest.mark.parametrize("name", ["from_timestamp", "to_timestamp"])
+@pytest.mark.parametrize("moment", [datetime(2026, 1, 2), datetime(2026, 1, 2, 12, fold=1)])
+def test_a_datetime_without_a_time_zone_is_refused_by_its_field(name: str, moment: datetime) -> None:
+    with pytest.raises(RequestInvalidError, match=rf"^{name} = .*: allowed is a datetime with a time zone"):
+        MessageQuery(**{name: moment})
+
+
+@pytest.mark.parametrize("moment", [datetime(1969, 12, 31, tzinfo=UTC), date(1, 1, 1), "2026-02-30", 1.5])
+def test_a_moment_before_1970_or_of_another_type_is_refused(moment: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^from_timestamp = .*: allowed is a datetime with"):
+        MessageQuery(from_timestamp=moment)
+
+
+@pytest.mark.parametrize("name", ["limit", "id", "sender"])
+def test_a_moment_is_no_value_of_another_field(name: str) -> None:
+    with pytest.raises(RequestInvalidError, match=rf"^{name} = "):
+        MessageQuery(**{name: NOON})
+
+
+def test_a_window_between_moments_ends_where_it_begins_or_later() -> None:
+    assert MessageQuery(from_timestamp=date(2026, 1, 2), to_timestamp=NOON).to_timestamp == 1_767_355_200
+    with pytest.raises(RequestInvalidError, match="the window ends before it begins"):
+        MessageQuery(from_timestamp=NOON, to_timestamp=date(2026, 1, 2))
+
+
+# ── messages to send ──
+
+TEXT: dict[str, Any] = {"type": "text", "data": {"text": "t"}}
+KINDS = (NewMessage, NewBotMessage, NewThreadMessage)
+
+
+def body(value: Any) -> Any:
+    return json.loads(json_body(value))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "several", [{"uids": ["a"], "guids": ["g"]}, MultipleReceivers(uids=("a",), guids=["g"])]
+)
+def test_several_receivers_take_the_place_of_one(kind: Any, several: Any) -> None:
+    message = kind(multiple_receivers=several, **TEXT)
+    assert message.multiple_receivers == MultipleReceivers(uids=["a"], guids=["g"])
+    assert body(message) == {
+        "receiverType": "user", "multipleReceivers": {"uids": ["a"], "guids": ["g"]}, **TEXT
+    }  # fmt: skip
+
+
+@loop_over("kind", KINDS)
+@loop_over("several", [{}, {"uids": []}, {"uid": ["a"]}, ["a"], {"uids": ["a,b"]}, 5])
+def test_receivers_that_are_none_are_refused(kind: Any, several: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^multiple_receivers = .*: allowed is MultipleReceivers"):
+        kind(multiple_receivers=several, **TEXT)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_message_to_nobody_is_refused(kind: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^receiver = UNSET: allowed is a uid or guid"):
+        kind(**TEXT)
+    with pytest.raises(RequestInvalidError, match=r"^multiple_receivers: one receiver at least"):
+        MultipleReceivers()
+
+
+def test_a_text_travels_with_its_options_under_their_wire_names() -> None:
+    message = NewMessage.text("bob", "t", quoted_message_id="7", muid="m", tags=["x"], metadata={"a": 1})
+    assert body(message) == {
+        "receiver": "bob", "receiverType": "user", "type": "text", "quotedMessageId": "7", "muid": "m",
+        "tags": ["x"], "data": {"text": "t", "metadata": {"a": 1}},
+    }  # fmt: skip
+    reply = NewThreadMessage.text("g", "t", receiver_type="group", metadata={"a": 1}, tags=None)
+    assert body(reply) == {
+        "receiver": "g", "receiverType": "group", "type": "text",
+        "data": {"text": "t", "metadata": {"a": 1}},
+    }  # fmt: skip
+
+
+def test_files_of_a_message() -> None:
+    file = NewAttachment(
+        url="https://a.example/1.png", name="1", mime_type="image/png", extension="png", size=9
+    )
+    message = NewMessage.media("bob", "image", [file], text="caption", muid="m")
+    assert body(message) == {
+        "receiver": "bob", "receiverType": "user", "category": "message", "type": "image", "muid": "m",
+        "data": {"text": "caption", "attachments": [{
+            "url": "https://a.example/1.png", "name": "1", "mimeType": "image/png", "extension": "png",
+            "size": "9",
+        }]},
+    }  # fmt: skip
+    assert NewAttachment(url="u", size="10").size == "10"
+
+
+@pytest.mark.parametrize("given", [{"url": ""}, {"url": "x" * 3001}, {"url": "u", "name": ""}])
+def test_a_wrong_file_is_refused(given: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^(url|name) = .*: allowed is "):
+        NewAttachment(**given)
+
+
+@pytest.mark.parametrize("size", [-1, "x", "", 1.5, True])
+def test_a_size_that_is_no_number_of_bytes_is_refused(size: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^size = .*: allowed is a whole number of bytes"):
+        NewAttachment(url="u", size=size)
+
+
+def test_content_of_the_apps_own() -> None:
+    message = NewMessage.custom("bob", "poll", {"question": "?"}, metadata={"a": 1})
+    assert body(message) == {
+        "receiver": "bob", "receiverType": "user", "category": "custom", "type": "poll",
+        "data": {"customData": {"question": "?"}, "metadata": {"a": 1}},
+    }  # fmt: skip
+
+
+def test_an_interactive_message_of_a_bot() -> None:
+    goal = InteractionGoal(type="allOf", element_ids=["a", "b"])
+    message = NewBotMessage.interactive(
+        "g", "form", {"title": "t"}, goal=goal, allow_sender_interaction=False, receiver_type="group"
+    )
+    assert body(message) == {
+        "receiver": "g", "receiverType": "group", "category": "interactive", "type": "form",
+        "data": {
+            "interactiveData": {"title": "t"}, "allowSenderInteraction": False,
+            "interactionGoal": {"type": "allOf", "elementIds": ["a", "b"]},
+        },
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "goal"),
+    [("form", "anyAction"), ("card", "anyAction"), ("scheduler", "anyOf")],
+)
+def test_a_goal_that_a_type_does_not_know_is_refused(kind: Any, goal: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=rf"^interaction_goal = '{goal}': allowed for the type"):
+        NewBotMessage.interactive("bob", kind, {}, goal=InteractionGoal(type=goal))
+    data = {"interactiveData": {}, "interactionGoal": {"type": goal}}
+    with pytest.raises(RequestInvalidError, match=r"^interaction_goal = "):
+        NewBotMessage(receiver="bob", category="interactive", type=kind, data=data)
+    assert NewBotMessage(receiver="bob", category="custom", type=kind, data=data).data == data
+
+
+def test_a_goal_of_a_mapping_is_one_of_the_documented_ones() -> None:
+    data = {"interactiveData": {}, "interactionGoal": {"type": "someAction"}}
+    with pytest.raises(RequestInvalidError, match=r"^interaction_goal = 'someAction': allowed .* 'none'$"):
+        NewBotMessage(receiver="bob", category="interactive", type="customInteractive", data=data)
+
+
+def test_an_interactive_message_quotes_nothing() -> None:
+    with pytest.raises(RequestInvalidError, match=r"^quoted_message_id: an interactive message"):
+        NewBotMessage.interactive("bob", "card", {}, quoted_message_id="5")
+    assert NewBotMessage.text("bob", "t", quoted_message_id="5").quoted_message_id == "5"
+
+
+@pytest.mark.parametrize(
+    ("category", "kind"), [("message", "poll"), ("interactive", "text"), ("interactive", "poll")]
+)
+def test_a_type_of_another_category_is_refused(category: Any, kind: str) -> None:
+    with pytest.raises(RequestInvalidError, match=rf"^type = '{kind}': allowed is "):
+        NewBotMessage(receiver="bob", category=category, type=kind, data={})
+
+
+@pytest.mark.parametrize("kind", [NewMessage, NewThreadMessage])
+def test_only_a_bot_sends_interactive_messages(kind: Any) -> None:
+    with pytest.raises(
+        RequestInvalidError, match=r"^category = 'interactive': allowed is 'message' or 'custom'"
+    ):
+        kind(receiver="bob", category="interactive", type="card", data={})
+
+
+def test_a_message_has_at_most_65536_bytes_of_json() -> None:
+    longest = 65_536 - len(json_body(NewMessage.text("bob", "x"))) + 1
+    assert len(json_body(NewMessage.text("bob", "x" * longest))) == 65_536
+    with pytest.raises(
+        RequestInvalidError, match=r"^data: the message has 65537 bytes of JSON; allowed are at"
+    ):
+        NewMessage.text("bob", "x" * (longest + 1))
+    with pytest.raises(RequestInvalidError, match=r"^data: the message has "):
+        NewMessage.text("bob", "ü" * longest)
+
+
+def test_what_is_no_json_is_refused_when_it_is_sent() -> None:
+    message = NewMessage(receiver="bob", type="text", data={"text": object()})
+    with pytest.raises(RequestInvalidError, match="cannot be sent as JSON"):
+        json_body(message)
+
+
+@pytest.mark.parametrize("tags", [["x" * 101], ["x"] * 26, [""], [], "x"])
+def test_tags_have_a_length_and_a_count(tags: Any) -> None:
+    for kind in KINDS:
+        with pytest.raises(
+            RequestInvalidError, match=r"^tags = .*: allowed is a list of 1 to 25 tags of 1 to 100"
+        ):
+            kind(receiver="bob", tags=tags, **TEXT)
+
+
+# ── changes ──
+
+
+def test_changes_of_a_message() -> None:
+    assert body(MessageChanges.text("new", metadata={"a": 1})) == {
+        "data": {"text": "new", "metadata": {"a": 1}}
+    }  # fmt: skip
+    assert body(MessageChanges.text("new")) == {"data": {"text": "new"}}
+    assert body(MessageChanges(tags=[])) == {"tags": []}
+    assert body(MessageDeletion(permanent=True)) == {"permanent": True}
+    assert body(Interactions(interactions=["a"])) == {"interactions": ["a"]}
+
+
+@pytest.mark.parametrize("given", [{}, {"data": None}, {"data": None, "tags": None}])
+def test_an_update_without_a_change_is_refused(given: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^update: one change at least is needed, in data or tags"):
+        MessageChanges(**given)
+
+
+@pytest.mark.parametrize("text", ["", None, 5])
+def test_an_empty_text_of_a_change_is_refused(text: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^text = .*: allowed is a text that is not empty"):
+        MessageChanges.text(text)
+    for kind in KINDS:
+        with pytest.raises(RequestInvalidError, match=r"^text = .*: allowed is a text that is not empty"):
+            kind.text("bob", text)

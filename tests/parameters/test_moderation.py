@@ -1,0 +1,97 @@
+"""The filters and bodies of moderation."""
+
+from typing import Any
+
+import pytest
+
+from chatrest.core.requests.encode import query_pairs
+from chatrest.core.requests.wire import json_body
+from chatrest.errors import RequestInvalidError
+from chatrest.parameters.moderation import (
+    BlockReview,
+    FlagReview,
+    LimitQuery,
+    ModerationQuery,
+    NewFlag,
+    NewKeywordList,
+    NewModeratedMessage,
+    NewReason,
+    NewRule,
+    RuleCondition,
+    RuleFilter,
+)
+from tests.cases import loop_over
+
+FILTER: dict[str, Any] = {
+    "type": "sender", "entity": "user", "operand": "uid", "operator": "not equals", "value": "bob"
+}  # fmt: skip
+
+
+def test_a_rule_takes_structs_and_plain_dicts_alike() -> None:
+    condition = {"id": 1, "entity": "message", "operand": "text", "operator": "contains", "category": "word"}
+    structs = NewRule(
+        filters=[RuleFilter(**FILTER)], conditions=[RuleCondition(**condition, value=["x", "y"])]
+    )
+    dicts: Any = {"filters": [FILTER], "conditions": [{**condition, "value": ["x", "y"]}]}
+    assert structs == NewRule(**dicts)
+    assert json_body(structs) == (
+        b'{"filters":[{"type":"sender","entity":"user","operand":"uid","operator":"not equals",'
+        b'"value":"bob"}],'
+        b'"conditions":[{"id":1,"entity":"message","operand":"text","operator":"contains","category":"word",'
+        b'"value":["x","y"]}]}'
+    )
+
+
+def test_the_flags_of_a_condition_have_their_wire_names() -> None:
+    condition = RuleCondition(is_keyword_reference_present=True, is_media_present=False, value="list-1")
+    assert json_body(condition) == (
+        b'{"isKeywordReferencePresent":true,"isMediaPresent":false,"value":"list-1"}'
+    )
+
+
+def test_a_filter_of_messages_names_receivers_as_the_service_does() -> None:
+    query = ModerationQuery(receiver_uid="bob", receiver_guid="den", moderation_status="pending")
+    assert list(query_pairs(query, "comma")) == [
+        ("receiverUID", "bob"), ("receiverGUID", "den"), ("moderationStatus", "pending")
+    ]  # fmt: skip
+
+
+@loop_over(
+    ("make", "name"),
+    [
+        (lambda: RuleFilter(**{**FILTER, "type": "group"}), "type"),
+        (lambda: RuleFilter(**{**FILTER, "operator": "is"}), "operator"),
+        (lambda: RuleFilter(**{**FILTER, "operand": "avatar"}), "operand"),
+        (lambda: RuleFilter(**{**FILTER, "value": ""}), "value"),
+        (lambda: RuleCondition(operand="audio"), "operand"),  # type: ignore[arg-type]
+        (lambda: RuleCondition(category="words"), "category"),  # type: ignore[arg-type]
+        (lambda: NewRule(filters=[{**FILTER, "type": "x"}]), "filters"),  # type: ignore[list-item]
+        (lambda: NewRule(action=["kick", ""]), "action"),
+        (lambda: NewReason(id="", name="n"), "id"),
+        (lambda: NewReason(id="a", name=None), "name"),  # type: ignore[arg-type]
+        (lambda: NewFlag(id="r", remark=""), "remark"),
+        (lambda: FlagReview(status="rejected"), "status"),  # type: ignore[arg-type]
+        (lambda: BlockReview(status="disapproved"), "status"),  # type: ignore[arg-type]
+        (lambda: LimitQuery(limit=1001), "limit"),
+        (lambda: ModerationQuery(moderation_status="approved"), "moderation_status"),  # type: ignore[arg-type]
+        (lambda: NewModeratedMessage(sender="a", receiver="b", receiver_type="bot"), "receiver_type"),  # type: ignore[arg-type]
+        (
+            lambda: NewModeratedMessage(sender="a", receiver="b", receiver_type="user", category="custom"),  # type: ignore[arg-type]
+            "category",
+        ),
+    ],
+)
+def test_a_wrong_member_is_refused_by_its_name(make: Any, name: str) -> None:
+    with pytest.raises(RequestInvalidError, match=f"^{name} = .*: allowed is "):
+        make()
+
+
+def test_the_terms_of_a_keyword_list_travel_as_one_text() -> None:
+    assert NewKeywordList(category="word", search_terms=["darn", "heck"]).search_terms == "darn,heck"
+    assert NewKeywordList(category="pattern", search_terms="a,b").search_terms == "a,b"
+    with pytest.raises(
+        RequestInvalidError, match=r"^search_terms = 'a,b': allowed are terms without a comma"
+    ):
+        NewKeywordList(category="word", search_terms=["x", "a,b"])
+    with pytest.raises(RequestInvalidError, match=r"^category = 'words': allowed is 'word', 'pattern' or"):
+        NewKeywordList(category="words")  # type: ignore[arg-type]

@@ -1,0 +1,87 @@
+"""Webhooks to make: their addresses, their lengths, and the header of their version."""
+
+from typing import Any
+
+import pytest
+from msgspec import UNSET
+
+from chatrest.core.requests.encode import filter_values
+from chatrest.errors import RequestInvalidError
+from chatrest.parameters.webhooks import NewWebhook, TriggerIds, WebhookChanges, WebhookVersion
+from tests.cases import loop_over
+
+HOOK = {"id": "w1", "name": "First", "webhook_url": "https://example.com/hook"}
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.com", "https://example.com:8443/a/b?c=d#e", "http://127.0.0.1:9/hook",
+        "http://localhost/hook", "http://[::1]:9", "https://exämple.com/ü",
+    ],
+)  # fmt: skip
+def test_an_address_is_https_or_loopback(url: str) -> None:
+    assert NewWebhook(**HOOK | {"webhook_url": url}).webhook_url == url
+
+
+@loop_over(
+    "url",
+    [
+        "", "example.com", "http://example.com", "ftp://example.com", "https://", "https://user:pass@example.com",
+        "https://example.com/a b", "https://example.com/\n", "http://localhost.example.com", "http://127.0.0.1.com",
+        f"https://example.com/{'a' * 240}", None, 5,
+    ],
+)  # fmt: skip
+def test_another_address_is_refused(url: Any) -> None:
+    with pytest.raises(
+        RequestInvalidError, match=r"^webhook_url = .*: allowed is an https URL of at most 255"
+    ):
+        NewWebhook(**HOOK | {"webhook_url": url})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("id", ""), ("id", "a b"), ("id", "a" * 51), ("name", ""), ("name", "a" * 51), ("username", "a" * 51),
+     ("password", "a" * 101), ("password", "")],
+)  # fmt: skip
+def test_lengths_are_checked(name: str, value: str) -> None:
+    with pytest.raises(RequestInvalidError, match=rf"^{name} = "):
+        NewWebhook(**HOOK | {name: value})
+
+
+def test_a_password_is_not_shown() -> None:
+    webhook = NewWebhook(**HOOK, use_basic_auth=True, username="u", password="hush-hush")
+    assert "hush" not in repr(webhook)
+    with pytest.raises(RequestInvalidError) as caught:
+        WebhookChanges(password="hush" * 30)
+    assert "hush" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("number", "expected"), [(2, {"X-Webhook-Version": 2}), (None, {})])
+def test_the_version_is_a_header_or_none(number: Any, expected: dict[str, int]) -> None:
+    assert filter_values(WebhookVersion(x_webhook_version=number)) == expected
+
+
+@pytest.mark.parametrize("number", [1, 3, "2", True])
+def test_another_version_is_refused(number: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^x_webhook_version = .*: allowed is 2, or None$"):
+        WebhookVersion(x_webhook_version=number)
+
+
+def test_a_trigger_at_least_is_needed() -> None:
+    with pytest.raises(RequestInvalidError, match=r"^trigger_ids = \[\]"):
+        TriggerIds(trigger_ids=[])
+
+
+def test_credentials_of_a_webhook_turn_basic_authentication_on() -> None:
+    both = {"username": "u", "password": "hush"}
+    assert NewWebhook(**HOOK, **both).use_basic_auth is True
+    assert NewWebhook(**HOOK, **both, use_basic_auth=False).use_basic_auth is False
+    assert NewWebhook(**HOOK).use_basic_auth is UNSET
+
+
+@pytest.mark.parametrize("name", ["username", "password"])
+def test_half_of_the_credentials_of_a_webhook_is_refused(name: str) -> None:
+    with pytest.raises(RequestInvalidError, match=f"^{name} alone: expected username and password") as caught:
+        NewWebhook(**HOOK, **{name: "hush"})
+    assert "hush" not in str(caught.value)

@@ -1,0 +1,229 @@
+"""All operations against the checked-in table of the service's operations, `tests/operations.json`.
+
+The table was not made from this code, and has an operation per line: its method, path and header, its query
+parameters and the members of its body, with nested ones where they are documented.
+"""
+
+import inspect
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+import pytest
+
+from chatrest.core.requests.encode import query_pairs
+from chatrest.core.requests.endpoint import Call
+from chatrest.core.requests.wire import json_body
+from chatrest.errors import RequestInvalidError
+from chatrest.parameters.checked import Checked
+from chatrest.resources import OPERATIONS, collection_class
+from chatrest.walk.walk import Walk
+from tests.cases import loop_over
+from tests.sending import Sender
+
+TABLE: Final[dict[str, dict[str, Any]]] = json.loads(
+    (Path(__file__).parent.parent / "operations.json").read_text(encoding="utf-8")
+)["operations"]
+
+SHARED: Final = {
+    "calls.list", "messages.list", "messages.list_user", "messages.list_group", "messages.list_thread",
+    "messages.list_threads_user", "messages.list_threads_group",
+}  # fmt: skip
+"""Lists that have a filter in common: it has more than one of them documents."""
+LEFT_TO_THE_SERVICE: Final = {
+    "agents.create_external": {"integrationType"}, "agents.create_api_tool": {"enableBasicAuth"},
+    "agents.create_external: integrationMeta": {"baseUrl"}, "moderation.review_blocked_message": {"reviewed"},
+    "data_import.import_members: members": {"memberId"},
+}  # fmt: skip
+"""Members that the table requires without a default, and the type of the field does not: other rules may."""
+
+
+# ── the table ──
+
+
+def test_the_operations_are_those_of_the_table() -> None:
+    assert set(OPERATIONS) == set(TABLE)
+
+
+@loop_over("name", TABLE)
+def test_an_endpoint_says_what_the_table_says(name: str) -> None:
+    endpoint, row = OPERATIONS[name], TABLE[name]
+    assert (endpoint.method, endpoint.path, endpoint.interface) == (
+        row["method"], row["path"], row["interface"],
+    )  # fmt: skip
+    assert endpoint.acting == {"none": "never"}.get(row["on_behalf_of"], row["on_behalf_of"])
+    assert (endpoint.replay, endpoint.rate_class) == (row["replay"], row["rate_class"])
+    assert endpoint.media == row.get("media", "application/json").partition("/")[0].replace(
+        "application", "json"
+    )
+    assert (endpoint.deprecated is not None) == row.get("deprecated", False)
+
+
+@loop_over("name", TABLE)
+def test_queries_headers_and_bodies_have_the_names_of_the_table(name: str) -> None:
+    endpoint, row = OPERATIONS[name], TABLE[name]
+    query = set(names(endpoint.query))
+    assert query == set(row.get("query", ())) or (name in SHARED and query > set(row["query"]))
+    assert set(names(endpoint.headers)) == set(row.get("headers", ()))
+    check_members(name, endpoint.body, row.get("body", {}))
+
+
+def check_members(where: str, kind: type[msgspec.Struct] | None, rows: Mapping[str, Any]) -> None:
+    """The members of a body, and of the checked structs in it, are those that are documented."""
+    members = names(kind)
+    assert set(members) == set(rows), where
+    required = {name for name, row in rows.items() if row.get("required") and "default" not in row}
+    optional = {name for name in required if not members[name].required}
+    assert optional == LEFT_TO_THE_SERVICE.get(where, set()), where
+    for name, row in rows.items():
+        for inner in structs_in(members[name].type) if "fields" in row else ():
+            check_members(f"{where}: {name}", inner, row["fields"])
+
+
+def names(kind: type[msgspec.Struct] | None) -> dict[str, Any]:
+    return {} if kind is None else {field.encode_name: field for field in msgspec.structs.fields(kind)}
+
+
+def structs_in(kind: Any) -> Iterator[type[Checked]]:
+    if isinstance(kind, type) and issubclass(kind, Checked):
+        yield kind
+    for part in get_args(kind):
+        yield from structs_in(part)
+
+
+# ── the methods ──
+
+MESSAGE: Final = {"receiver": "bob", "receiver_type": "user", "type": "text", "data": {"text": "t"}}
+GIVEN: Final[dict[str, dict[str, Any]]] = {
+    "agents.create_external": {"agent": {"integration_meta": {"base_url": "b"}}},
+    "agents.create_external_tool": {"tool": {"do_not_execute": True}},
+    "conversations.replace_pinned": {"pinned_conversations": {"uid": "bob"}},
+    "data_import.import_users": {"users": {"uid": "users-1"}},
+    "data_import.import_groups": {"groups": {"guid": "groups-1"}},
+    "data_import.import_members": {"members": {"member_id": "members-1"}},
+    "data_import.import_messages": {"messages": {"muid": "messages-1"}},
+    "members.add": {"members": {"admins": ["bob"]}},
+    "messages.send": {"message": MESSAGE},
+    "messages.send_bot": {"message": MESSAGE},
+    "messages.send_thread": {"message": MESSAGE},
+    "messages.update": {"changes": {"tags": ["x"]}},
+}
+"""Fields of the structs in arguments that have rules beyond the types of their fields."""
+WORDS: Final = ("x1", "https://host/x", 1, "1", True, {"a": 1}, ["x1"])
+
+
+@loop_over("name", OPERATIONS)
+@pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
+async def test_a_method_sends_its_operation_with_each_argument_in_its_place(name: str) -> None:
+    endpoint, sender = OPERATIONS[name], Sender(refuse)
+    arguments = arguments_of(name)
+    result = method_of(name, sender)(**arguments)
+    with pytest.raises(NoAnswerError):
+        await (result.collect() if isinstance(result, Walk) else result)
+    call = sender.call
+    assert call.endpoint is endpoint
+    assert call.acting_user == arguments.get("on_behalf_of")
+    sent = {camel(argument): given for argument, given in arguments.items()}
+    sent["id"] = sent.get("id", sent.get("messageId"))
+    assert call.path == re.sub(r"\{(\w+)\}", lambda match: str(sent[match[1]]), endpoint.path)
+    wire = [call.path, str(call.acting_user), str(list(query_pairs(call.query, "comma"))), str(call.headers)]
+    wire += [] if call.body is None else [bytes(json_body(call.body)).decode()]
+    for given in arguments.values():
+        for text in texts(given):
+            assert text in "\n".join(wire), f"{text} is not sent"
+    for argument, given in arguments.items():
+        if isinstance(given, bool | int) and argument != "x_webhook_version":
+            assert camel(argument) in "\n".join(wire), f"{argument} is not sent"
+    assert isinstance(call.headers, endpoint.headers or type(None))
+
+
+@loop_over("name", [name for name, row in TABLE.items() if row["on_behalf_of"] == "required"])
+@pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
+async def test_an_acting_user_that_is_needed_and_missing_is_refused(name: str) -> None:
+    sender = Sender(refuse)
+    arguments = arguments_of(name) | {"on_behalf_of": None}
+    with pytest.raises(RequestInvalidError, match="acts as a user: give on_behalf_of"):
+        await method_of(name, sender)(**arguments)
+    assert sender.calls == []
+
+
+def method_of(name: str, sender: Sender) -> Callable[..., Any]:
+    collection, _, operation = name.partition(".")
+    method: Callable[..., Any] = getattr(collection_class(collection)(sender), operation)
+    return method
+
+
+def arguments_of(name: str) -> dict[str, Any]:
+    """Return a value for each argument of an operation's method."""
+    method = method_of(name, Sender())
+    hints = get_type_hints(inspect.unwrap(method))
+    return {
+        argument: value(argument, hints[argument], GIVEN.get(name, {}).get(argument, {}))
+        for argument in inspect.signature(method).parameters
+        if argument not in ("cursor", "query")
+    }
+
+
+class NoAnswerError(Exception):
+    """The request was recorded, and that is all."""
+
+
+def refuse(call: Call[Any]) -> None:
+    raise NoAnswerError
+
+
+def camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(word.capitalize() for word in others)
+
+
+def texts(given: Any) -> Iterator[str]:
+    """Yield the texts that only this argument has."""
+    if isinstance(given, str) and given.endswith("-1"):
+        yield given
+    elif isinstance(given, list | dict):
+        for each in given:
+            yield from texts(each)
+
+
+def value(name: str, hint: Any, more: Mapping[str, Any]) -> Any:
+    """Return a value for an argument of this type; a text shows the argument's name."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return value(name, parts[0], more)
+    if origin in (Union, UnionType):
+        return value(name, next(part for part in parts if part is not type(None)), more)
+    if origin is Literal:
+        return parts[0]
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return {value(name, parts[0], more): value(name, parts[1], more)}
+    if isinstance(origin, type) and issubclass(origin, Iterable):
+        return [value(name, parts[0], more)]
+    if isinstance(hint, type) and issubclass(hint, Checked):
+        return sample(hint, more)
+    return {str: f"{name}-1", bool: True, int: 7, date: date(2020, 1, 2)}.get(hint, "x")
+
+
+def sample(kind: type[Checked], more: Mapping[str, Any]) -> Checked:
+    """Return a struct with its required fields, and those of `more`."""
+    needed = [field for field in msgspec.structs.fields(kind) if field.required and field.name not in more]
+    return kind(**{field.name: word(field.type) for field in needed}, **more)
+
+
+def word(kind: Any) -> Any:
+    """Return the first of a few words that a field takes."""
+    inner = [sample(each, {}) for each in structs_in(kind)]
+    listed: Sequence[Any] = [inner, *inner] if inner else []
+    literal = [part for part in (*get_args(kind), kind) if get_origin(part) is Literal]
+    for candidate in (*listed, *(get_args(literal[0]) if literal else ()), *WORDS):
+        try:
+            msgspec.convert(candidate, kind)
+        except msgspec.ValidationError:
+            continue
+        return candidate
+    raise AssertionError(f"no word for {kind}")
