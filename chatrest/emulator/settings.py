@@ -10,15 +10,7 @@ from msgspec import Struct
 from ..core.hosts import check_key
 from ..errors import RequestInvalidError
 from .habits import HABITS, HabitsName
-from .service.page_format import (
-    DIALECTS,
-    LIST_ORDERS,
-    PAGE_ORDERS,
-    Dialect,
-    ListOrder,
-    PageFormat,
-    PageOrder,
-)
+from .service.context import DIALECTS, LIST_ORDERS, PAGE_ORDERS, Dialect, ListOrder, PageFormat, PageOrder
 from .service.service import Keys
 
 Dialects: TypeAlias = Literal["documented", "cursor", "next"]

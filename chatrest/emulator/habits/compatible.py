@@ -21,8 +21,7 @@ from ..service.request import Reply, Request
 from ..service.router import ROUTER, Route
 from ..service.service import Keys, Service
 from .message_lists import LISTS
-from .records import SHAPES, About, as_it_is, conversation_name
-from .tables import (
+from .records import (
     ABSENT_IS_EMPTY,
     COLLECTIONS,
     CREATIONS,
@@ -34,9 +33,13 @@ from .tables import (
     MESSAGE_LISTS,
     PAGE_CAPS,
     RENAMED,
+    SHAPES,
     SIZES,
     WITHOUT_META,
+    About,
     OtherError,
+    as_it_is,
+    conversation_name,
 )
 
 _REACTIONS: Final = frozenset(PAGE_CAPS)

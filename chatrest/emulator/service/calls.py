@@ -9,7 +9,7 @@ from typing import Any, Final
 from .arguments import Arguments
 from .context import Call, Context, Handler
 from .envelopes import one_reply
-from .numbered_pages import numbered_reply, page_number
+from .pages import numbered_reply, page_number
 from .refusals import refused
 
 _STATES: Final = ("initiated", "ongoing", "ended", "unanswered", "rejected", "canceled")

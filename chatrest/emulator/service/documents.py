@@ -213,3 +213,10 @@ def with_quota(create: Operation, collection: DocumentCollection, most: int) -> 
         return create(context, call)
 
     return create_within_quota
+
+
+def apply_changes(record: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `record` with the members of `changes`, and without those that its member `unset` names."""
+    members = {**record, **changes}
+    unset = members.pop("unset", ())
+    return {name: value for name, value in members.items() if name not in unset}

@@ -1,4 +1,7 @@
-"""The operations of groups. Scopes of acting users are not checked: who may do what is not documented."""
+"""The operations of groups and their members.
+
+Scopes of acting users are not checked: who may do what is not documented.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -6,16 +9,68 @@ from typing import Any, Final
 from msgspec.json import decode, encode
 
 from ..store.directory import SYSTEM
-from ..store.members import Member
-from .arguments import Arguments
-from .changes import apply_changes
-from .conditions import Conditions
+from ..store.members import Member, Memberships
+from .arguments import Arguments, Conditions
 from .context import Call, Context, Handler
-from .envelopes import ack_reply, data_reply
-from .memberships import LISTS, actor, admit, new_members
-from .numbered_pages import page_number, record_page_reply
+from .documents import apply_changes
+from .envelopes import ack_reply, data_reply, one_reply
+from .pages import page_number, record_page_reply
 from .refusals import Refusal, bad_request, refused
 from .users import user_record
+
+# ── joining and bans ──
+
+
+LISTS: Final = {
+    "admins": "admin",
+    "moderators": "moderator",
+    "participants": "participant",
+    "usersToBan": None,
+}
+"""The lists of a body, and the scope that each gives; None for a ban."""
+
+
+def new_members(body: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """Return the name and the uids of each list that a body has, every uid once."""
+    return [(name, list(dict.fromkeys(body[name]))) for name in LISTS if name in body]
+
+
+def actor(call: Call) -> str:
+    """Return the uid of who acts: the acting user, or the app itself."""
+    return call.acting_user or str(SYSTEM["uid"])
+
+
+def admit(context: Context, guid: str, uid: str, scope: str | None) -> None:
+    """Add a user to a group with a scope, or ban the user where that is None; refusals as documented."""
+    members = context.store.members
+    if scope is None:
+        ban(context, guid, uid)
+    else:
+        _join(members, guid, uid, Member(scope, context.now))
+
+
+def _join(members: Memberships, guid: str, uid: str, member: Member) -> None:
+    if members.member(guid, uid) is not None:
+        raise refused("ERR_ALREADY_JOINED", uid, guid)
+    if members.is_banned(guid, uid):
+        raise refused("ERR_BANNED_GROUPMEMBER", uid, guid)
+    members.add(guid, uid, member)
+
+
+def ban(context: Context, guid: str, uid: str) -> None:
+    """Ban a user from a group; 400 for one that is banned already."""
+    if context.store.members.is_banned(guid, uid):
+        raise refused("ERR_ALREADY_BANNED", uid, guid)
+    context.store.members.ban(guid, uid, context.now)
+
+
+def tell_group(context: Context, call: Call, guid: str, action: str, uid: str) -> dict[str, Any]:
+    """Write the message that tells a group of an action on a user, and return its record."""
+    return context.store.add_action(actor(call), guid, action, uid, sent_at=context.now)
+
+
+# ── groups ──
+
 
 _SEARCHED: Final = {"guid": "casefold(guid)", "name": "casefold(name)"}
 _SORTED: Final = {"name": "name", "guid": "guid", "createdAt": "created_at"}
@@ -172,10 +227,81 @@ def delete_group(context: Context, call: Call) -> bytes:
     return ack_reply(f"The group with GUID {guid} has been deleted.")
 
 
+# ── members ──
+
+
+_MEMBER_SCOPES: Final = ("admin", "moderator", "participant")
+
+
+def list_members(context: Context, call: Call) -> bytes:
+    """A page of members, in the order in which they joined; `scopes` is a comma list."""
+    guid, query = call.path["guid"], call.query
+    group_record(context, guid)
+    status, scopes = query.choice("status", ("available", "offline")), query.texts("scopes", _MEMBER_SCOPES)
+    number = page_number(query)
+    query.check()
+    return record_page_reply(context.store.members.list(guid, *number, status=status, scopes=scopes), number)
+
+
+def add_members(context: Context, call: Call) -> bytes:
+    """Add users to a group, or ban them: an outcome for each uid, and an action message for each success."""
+    guid = call.path["guid"]
+    group_record(context, guid)
+    lists = new_members(call.members())
+    outcomes = {
+        name: {uid: _outcome(context, call, guid, uid, LISTS[name]) for uid in uids} for name, uids in lists
+    }
+    return one_reply(encode(outcomes))
+
+
+def _outcome(context: Context, call: Call, guid: str, uid: str, scope: str | None) -> dict[str, Any]:
+    """Add one user with a scope, or ban the user where that is None, and tell the group."""
+    try:
+        user_record(context, uid)
+        admit(context, guid, uid, scope)
+    except Refusal as refusal:
+        return {"success": False, "error": refusal.error}
+    action = "banned" if scope is None else "added"
+    return {"success": True, "data": tell_group(context, call, guid, action, uid)}
+
+
+def change_scope(context: Context, call: Call) -> bytes:
+    """Give a member another scope."""
+    guid, uid = call.path["guid"], call.path["uid"]
+    member = _member(context, guid, uid)
+    scope = call.read()["scope"]
+    if scope == member.scope:
+        raise refused("ERR_SAME_SCOPE", uid, scope)
+    context.store.members.change_scope(guid, uid, scope)
+    return one_reply(encode({"guid": guid, "uid": uid, "scope": scope, "joinedAt": member.joined_at}))
+
+
+def kick_member(context: Context, call: Call) -> bytes:
+    """Remove a member from a group."""
+    guid, uid = call.path["guid"], call.path["uid"]
+    _member(context, guid, uid)
+    context.store.members.remove(guid, uid)
+    return ack_reply(f"The user with UID {uid} has been kicked from the group {guid}.")
+
+
+def _member(context: Context, guid: str, uid: str) -> Member:
+    """A member of a group; 404 for no such group, no such user, or a user that is no member."""
+    group_record(context, guid)
+    user_record(context, uid)
+    member = context.store.members.member(guid, uid)
+    if member is None:
+        raise refused("ERR_NOT_A_MEMBER", uid, guid)
+    return member
+
+
 HANDLERS: Final[dict[str, Handler]] = {
     "groups.list": list_groups,
     "groups.get": get_group,
     "groups.create": create_group,
     "groups.update": update_group,
     "groups.delete": delete_group,
+    "members.list": list_members,
+    "members.add": add_members,
+    "members.change_scope": change_scope,
+    "members.kick": kick_member,
 }

@@ -21,8 +21,8 @@ from .context import Call, Context, Handler
 from .documents import DocumentCollection, Operation, serve, serve_list
 from .envelopes import acked, data_reply, root_acked
 from .message_access import message_record
-from .moderation_engine import BLOCKED, block, disapproved, matching_rule
-from .positioned_pages import PositionedPages
+from .moderation import BLOCKED, block, disapproved, matching_rule
+from .pages import PositionedPages
 from .refusals import refused
 
 _FLAGS: Final = "moderation.flags"
@@ -191,7 +191,7 @@ def review_blocked(context: Context, call: Call) -> None:
     documents.of(_REVIEWED).put({**held, **reviewed}, message_id)
 
 
-MESSAGE_HANDLERS: Final[dict[str, Handler]] = {
+HANDLERS: Final[dict[str, Handler]] = {
     "moderation.flag_message": serve(flag_message, root_acked("The message has been flagged.")),
     "moderation.list_flagged_messages": serve_list(list_flagged, 50),
     "moderation.review_flagged_message": serve(review_flagged, root_acked("The message has been reviewed.")),

@@ -1,6 +1,6 @@
 """The errors of the emulated service: status, code and body."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple, final
 
@@ -107,3 +107,15 @@ def refused(code: str, *values: object) -> Refusal:
     """Return the error of that code, about these values."""
     row = ERRORS[code]
     return Refusal(row.status, code, row.text.format(*values))
+
+
+def item_acks(keys: Iterable[str], act: Callable[[str], str]) -> dict[str, dict[str, Any]]:
+    """Do `act` for each of the keys, once; return the message that it gave, or the error, by key."""
+    return {key: _ack(key, act) for key in dict.fromkeys(keys)}
+
+
+def _ack(key: str, act: Callable[[str], str]) -> dict[str, Any]:
+    try:
+        return {"success": True, "message": act(key)}
+    except Refusal as refusal:
+        return {"success": False, "error": refusal.error}

@@ -5,12 +5,11 @@ from typing import Any, Final
 from msgspec.json import decode
 
 from ..store.message_index import conversation_id
-from .arguments import Arguments
-from .changes import apply_changes
-from .conditions import Conditions
+from .arguments import Arguments, Conditions
 from .context import Call, Context, Handler
+from .documents import apply_changes
 from .envelopes import ack_reply, data_reply
-from .numbered_pages import page_number, record_page_reply
+from .pages import page_number, record_page_reply
 from .refusals import bad_request, refused
 
 _SEARCHED: Final = {"uid": "folded_uid", "name": "folded_name"}

@@ -18,8 +18,7 @@ from itertools import accumulate
 from random import Random
 from typing import Any, Final, NamedTuple, Self, TypeAlias, final
 
-from ..media import MEDIA_SIZES
-from ..phrases import FAMILY, FILES, GIVEN, LANGUAGES, MEDIA, PHRASES, REACTIONS, TAGS
+from ..media import FAMILY, FILES, GIVEN, LANGUAGES, MEDIA, MEDIA_SIZES, PHRASES, REACTIONS, TAGS
 from .members import Member
 from .message_index import conversation_id
 from .store import Store

@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 from chatrest.core.decode import read_json
 from chatrest.core.endpoint import Endpoint
 from chatrest.emulator.service.arguments import Arguments
-from chatrest.emulator.service.context import Call, Context
+from chatrest.emulator.service.context import Call, Context, PageFormat
 from chatrest.emulator.service.documents import (
     DocumentCollection,
     Settings,
@@ -19,8 +19,7 @@ from chatrest.emulator.service.documents import (
     serve,
 )
 from chatrest.emulator.service.envelopes import current_reply, member_reply, root_reply, success_reply
-from chatrest.emulator.service.page_format import PageFormat
-from chatrest.emulator.service.positioned_pages import PositionedPages
+from chatrest.emulator.service.pages import PositionedPages
 from chatrest.emulator.service.refusals import Refusal
 from chatrest.emulator.store import Store
 from chatrest.queries.checked import Body, Text

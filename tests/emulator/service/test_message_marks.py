@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatrest.emulator.service.message_marks import PINS_PER_CONVERSATION, SAVES_PER_USER
+from chatrest.emulator.service.message_changes import PINS_PER_CONVERSATION, SAVES_PER_USER
 from tests.emulator.conftest import NOW, Asker
 
 

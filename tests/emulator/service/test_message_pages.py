@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest.emulator.service.page_format import PageFormat
+from chatrest.emulator.service.context import PageFormat
 from tests.emulator.conftest import Asker
 
 PATH = "/v3/users/ann/messages"

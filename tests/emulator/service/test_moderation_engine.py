@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from chatrest.emulator.service.context import Context
-from chatrest.emulator.service.moderation_engine import KEYWORD_LISTS, RULES, matching_rule
-from chatrest.emulator.service.page_format import PageFormat
+from chatrest.emulator.service.context import Context, PageFormat
+from chatrest.emulator.service.moderation import KEYWORD_LISTS, RULE_KIND as RULES, matching_rule
 from chatrest.emulator.store import Store
 
 

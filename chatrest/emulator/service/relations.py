@@ -1,0 +1,175 @@
+"""The operations of relations: friends, blocked users, and users that are banned from a group.
+
+A friendship has no direction. A ban and its end are told to the group by an action message.
+"""
+
+from typing import Final
+
+from msgspec.json import decode, encode
+
+from ...queries.friends import MOST
+from ..store.members import Relations
+from .context import Call, Context, Handler
+from .envelopes import ack_reply, data_reply, member_reply
+from .groups import ban, group_record, tell_group
+from .pages import page_number, record_page_reply
+from .refusals import Refusal, item_acks
+from .users import user_record
+
+# ── friends ──
+
+
+def list_friends(context: Context, call: Call) -> bytes:
+    """A page of a user's friends; `searchKey` matches the beginning of uid or name."""
+    uid, query = call.path["uid"], call.query
+    user_record(context, uid)
+    number, prefix = page_number(query), query.text("searchKey") or ""
+    query.check()
+    page, _ = context.store.relations.list("friend", uid, *number, prefix=prefix)
+    return record_page_reply(page, number, cursor_in_meta=True)
+
+
+def add_friends(context: Context, call: Call) -> bytes:
+    """Make users friends: an acknowledgement or an error for each of them."""
+    uid = call.path["uid"]
+    user_record(context, uid)
+    body = call.read()
+    acks = item_acks(body["accepted"], lambda friend: _befriend(context, uid, friend))
+    for friend, ack in acks.items():
+        if body.get("addToConversations") and ack["success"]:
+            context.store.views.add(uid, friend, context.now)
+    return member_reply("accepted")(acks)
+
+
+def _befriend(context: Context, uid: str, friend: str) -> str:
+    relations = context.store.relations
+    if friend == uid:
+        raise Refusal(
+            400, "ERR_CANNOT_FORM_SELF_RELATION", f"The user with UID {uid} cannot be its own friend."
+        )
+    user_record(context, friend)
+    if relations.since("friend", uid, friend) is not None:
+        raise Refusal(400, "ERR_ALREADY_FRIEND", f"The user with UID {friend} is a friend of {uid} already.")
+    if MOST in (relations.count("friend", uid), relations.count("friend", friend)):
+        raise Refusal(400, "ERR_FAILED_TO_ADD_FRIEND", f"A user has at most {MOST} friends.")
+    for owner, other in ((uid, friend), (friend, uid)):
+        relations.add("friend", owner, other, context.now)
+    return f"The user with UID {friend} is a friend of {uid} now."
+
+
+def remove_friends(context: Context, call: Call) -> bytes:
+    """End friendships; where one of the users is no friend, none of them ends."""
+    uid, relations = call.path["uid"], context.store.relations
+    user_record(context, uid)
+    friends = call.read()["friends"]
+    for friend in friends:
+        _check_friend(relations, uid, friend)
+    for friend in friends:
+        relations.remove("friend", uid, friend)
+        relations.remove("friend", friend, uid)
+    return ack_reply(f"The friends of the user with UID {uid} have been removed.")
+
+
+def _check_friend(relations: Relations, uid: str, friend: str) -> None:
+    if relations.since("friend", uid, friend) is None:
+        raise Refusal(404, "ERR_NOT_A_FRIEND", f"The user with UID {friend} is not a friend of {uid}.")
+
+
+# ── blocked users ──
+
+
+def list_blocked(context: Context, call: Call) -> bytes:
+    """A page of the users that a user has blocked, with the time of the block."""
+    uid = call.path["uid"]
+    user_record(context, uid)
+    number = page_number(call.query)
+    call.query.check()
+    page, times = context.store.relations.list("blocked", uid, *number)
+    records = [
+        encode(decode(record) | {"blockedByMe": True, "blockedByMeAt": at, "blockedAt": at})
+        for record, at in zip(page.records, times, strict=True)
+    ]
+    return record_page_reply(page._replace(records=records), number, cursor_in_meta=True)
+
+
+def block_users(context: Context, call: Call) -> bytes:
+    """Block users: an acknowledgement or an error for each of them; a repeated block is none."""
+    uid = call.path["uid"]
+    user_record(context, uid)
+    blocked_uids = call.read()["blockedUids"]
+    return data_reply(item_acks(blocked_uids, lambda blocked: _block(context, uid, blocked)))
+
+
+def _block(context: Context, uid: str, blocked: str) -> str:
+    if blocked == uid:
+        raise Refusal(400, "ERR_CANNOT_BLOCK_SELF", f"The user with UID {uid} cannot block itself.")
+    user_record(context, blocked)
+    context.store.relations.add("blocked", uid, blocked, context.now)
+    return f"The user with UID {uid} has blocked the user with UID {blocked}."
+
+
+def unblock_users(context: Context, call: Call) -> bytes:
+    """Unblock users: an acknowledgement or an error for each of them; one that is not blocked is no error."""
+    uid = call.path["uid"]
+    user_record(context, uid)
+    blocked_uids = call.read()["blockedUids"]
+    return data_reply(item_acks(blocked_uids, lambda blocked: _unblock(context, uid, blocked)))
+
+
+def _unblock(context: Context, uid: str, blocked: str) -> str:
+    user_record(context, blocked)
+    context.store.relations.remove("blocked", uid, blocked)
+    return f"The user with UID {uid} has unblocked the user with UID {blocked}."
+
+
+# ── banned users ──
+
+
+def list_banned(context: Context, call: Call) -> bytes:
+    """A page of the users that are banned from a group."""
+    guid = call.path["guid"]
+    group_record(context, guid)
+    number = page_number(call.query)
+    call.query.check()
+    page, _ = context.store.relations.list("banned", guid, *number)
+    return record_page_reply(page, number)
+
+
+def ban_user(context: Context, call: Call) -> bytes:
+    """Ban a user, member or not, who is no member from then on."""
+    guid, uid = _existing(context, call)
+    ban(context, guid, uid)
+    tell_group(context, call, guid, "banned", uid)
+    return ack_reply(f"The user with UID {uid} has been banned from the group {guid}.")
+
+
+def unban_user(context: Context, call: Call) -> bytes:
+    """End a ban; the user may join again, and is no member yet."""
+    guid, uid = _existing(context, call)
+    if not context.store.members.is_banned(guid, uid):
+        message = f"The user with UID {uid} is not banned from the group {guid}."
+        raise Refusal(404, "ERR_NOT_A_BANNED_USER", message)
+    context.store.relations.remove("banned", guid, uid)
+    tell_group(context, call, guid, "unbanned", uid)
+    return ack_reply(f"The user with UID {uid} has been unbanned from the group {guid}.")
+
+
+def _existing(context: Context, call: Call) -> tuple[str, str]:
+    """Return the guid and the uid of the path; 404 for no such group or user."""
+    guid, uid = call.path["guid"], call.path["uid"]
+    group_record(context, guid)
+    user_record(context, uid)
+    return guid, uid
+
+
+HANDLERS: Final[dict[str, Handler]] = {
+    "friends.list": list_friends,
+    "friends.add": add_friends,
+    "friends.remove": remove_friends,
+    "blocked_users.list": list_blocked,
+    "blocked_users.block": block_users,
+    "blocked_users.unblock": unblock_users,
+    "banned_users.list": list_banned,
+    "banned_users.ban": ban_user,
+    "banned_users.unban": unban_user,
+}
