@@ -41,7 +41,6 @@ def list_group(context: Context, call: Call) -> bytes:
 
 
 def list_thread(context: Context, call: Call) -> bytes:
-    """The replies to a message."""
     parent = call.path["id"]
     message_record(context, parent)
     return _page(context, call, thread_list(str(int(parent))))

@@ -87,7 +87,6 @@ def conversation_name(uid: str, other: str) -> str:
 
 
 def as_it_is(about: About, record: Any) -> Any:
-    """Return a record as it is."""
     return record
 
 
@@ -213,7 +212,6 @@ def changed_scope(about: About, record: Record) -> Record:
 
 
 def reactivated(about: About, record: Record) -> Record:
-    """Return the outcome of a reactivation, by uid."""
     return {"success": {uid: {"success": True} for uid in record["nonDeactivatedUids"]}}
 
 

@@ -25,7 +25,6 @@ _TYPES: Final = ("uploads", "text", "website")
 
 
 def sources(context: Context) -> DocumentSet:
-    """Return all sources."""
     return context.store.documents.of(_SOURCES)
 
 
@@ -35,7 +34,6 @@ def new_id(context: Context, kind: str) -> str:
 
 
 def new_source(context: Context, kind: str, name: str, status: str, **members: Any) -> Document:
-    """Store a source, and return it."""
     times = dict.fromkeys(("createdAt", "updatedAt"), in_milliseconds(context))
     document = {
         "uniqueId": new_id(context, "source"), "appId": context.app["id"], "sourceName": name, "type": kind,
@@ -54,14 +52,12 @@ def get_source(context: Context, kind: str, id: str) -> Document:
 
 
 def change_source(context: Context, source: Document, **members: Any) -> Document:
-    """Change members of a source, and return it."""
     document = {**source, **members, "updatedAt": in_milliseconds(context)}
     sources(context).put(document, document["uniqueId"])
     return document
 
 
 def delete_source(context: Context, kind: str, id: str) -> dict[str, str]:
-    """Remove a source, and return its id."""
     get_source(context, kind, id)
     sources(context).delete(id)
     return {"uniqueId": id}
@@ -83,7 +79,6 @@ def in_window(documents: Iterable[Document], query: Arguments) -> list[Document]
 
 
 def members_of(document: Document, names: Iterable[str]) -> Document:
-    """Return the members of a document that have these names."""
     return {name: document[name] for name in names if name in document}
 
 
@@ -137,12 +132,10 @@ def _upload(context: Context, file: Document) -> Document:
 
 
 def list_texts(context: Context, call: Call) -> list[Document]:
-    """Return the texts."""
     return [members_of(each, _TEXT) for each in sources(context).list() if each["type"] == "text"]
 
 
 def get_text(context: Context, call: Call) -> Document:
-    """Return a text."""
     return members_of(get_source(context, "text", call.path["uniqueId"]), _TEXT)
 
 
@@ -160,7 +153,6 @@ def create_text(context: Context, call: Call) -> Document:
 
 
 def update_text(context: Context, call: Call) -> Document:
-    """Change a text, and return it."""
     source = get_source(context, "text", call.path["uniqueId"])
     body = members_of(call.read(), ("title", "text"))
     changed = source | body
@@ -169,7 +161,6 @@ def update_text(context: Context, call: Call) -> Document:
 
 
 def delete(kind: str) -> Operation:
-    """Return the operation that removes a source of this kind."""
     return lambda context, call: delete_source(context, kind, call.path["uniqueId"])
 
 
@@ -181,7 +172,6 @@ def poll_status(context: Context, call: Call) -> dict[str, str]:
 
 
 def sync_knowledge(context: Context, call: Call) -> None:
-    """Index a source again."""
     source = get_source(context, source_type(call), call.path["uniqueId"])
     change_source(context, source, status="inSync", lastSynced=in_milliseconds(context))
 

@@ -32,7 +32,6 @@ _PASSWORDS: Final = ("basicAuthUsername", "basicAuthPassword")
 
 
 def _schema(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON schema of a tool's parameters."""
     parameters = tool["parameters"]
     return {
         "type": "object",
@@ -134,7 +133,6 @@ def integration(slug: str) -> dict[str, Any]:
 
 
 def enabled_actions(context: Context, uid: str, slug: str) -> list[str]:
-    """Return the names of the actions that an agent may take with an integration."""
     document = context.store.documents.of(TOOL_ACTIONS, uid).get(slug) or {"actions": []}
     names: list[str] = document["actions"]
     return names
@@ -165,7 +163,6 @@ def list_tool_actions(context: Context, call: Call) -> list[dict[str, str]]:
 
 
 def enable_tool_actions(context: Context, call: Call) -> None:
-    """Let an agent take actions."""
     uid, slug = AGENTS.get(context, call)["uid"], call.path["slug"]
     names = call.read()["actions"]
     actions = list(dict.fromkeys([*enabled_actions(context, uid, slug), *names]))
@@ -173,7 +170,6 @@ def enable_tool_actions(context: Context, call: Call) -> None:
 
 
 def disable_tool_actions(context: Context, call: Call) -> None:
-    """No longer let an agent take actions."""
     uid, slug = AGENTS.get(context, call)["uid"], call.path["slug"]
     names = call.read()["actions"]
     actions = [name for name in enabled_actions(context, uid, slug) if name not in names]

@@ -35,12 +35,10 @@ NAMED: Final = {"apiTools": API_TOOLS, "mcpServers": MCP_SERVERS}
 
 
 def numbered_uid(context: Context, document: Document) -> str:
-    """Return a uid for a new agent."""
     return f"agent-{context.store.documents.next_number()}"
 
 
 def _completed(context: Context, agent: Document) -> Document:
-    """Return an agent with all its members."""
     defaults: dict[str, Any] = {
         "appId": context.app["id"], "icon": "", "description": "", **{name: [] for name in _LISTS},
         "ragVersion": "v2", "lastMessageAt": None, "instruction": "", "metaData": {}, "model": MODEL,
@@ -152,7 +150,6 @@ def list_models(context: Context, call: Call) -> list[dict[str, Any]]:
 
 
 def create_agent(context: Context, call: Call) -> dict[str, Any]:
-    """Make an agent, and return it in a member of its own."""
     return {"agent": AGENTS.create(context, call)}
 
 
@@ -169,7 +166,6 @@ def _uuid(context: Context, agent: Document) -> str:
 
 
 def _completed_agent(context: Context, agent: Document) -> Document:
-    """Return an agent with all its members."""
     defaults: dict[str, Any] = {"tools": [], "actions": [], "metaData": {}, "deletedAt": None}
     return {"_id": agent["uid"], "appId": context.app["id"], **defaults, **agent}
 
@@ -197,7 +193,6 @@ EXTERNAL_TOOLS: Final = DocumentCollection(
 
 
 def create_external(context: Context, call: Call) -> dict[str, Document]:
-    """Add an external agent, and return it in a member of its own."""
     return {"agent": EXTERNAL.create(context, call)}
 
 
@@ -209,7 +204,6 @@ def list_tools(context: Context, call: Call) -> list[Document]:
 
 
 def delete_tool(context: Context, call: Call) -> dict[str, bool]:
-    """Remove a tool."""
     EXTERNAL_TOOLS.delete(context, call)
     return {"deleted": True}
 

@@ -53,7 +53,6 @@ def list_apps(context: Context, call: Call) -> bytes:
 
 
 def create_app(context: Context, call: Call) -> bytes:
-    """Add an app with a key of each scope."""
     body, apps = call.read(), context.store.documents.of(_KIND)
     number = context.store.documents.next_number()
     app_id = sha256(f"app {number}".encode()).hexdigest()[:_ID_LENGTH]
@@ -113,13 +112,11 @@ def triggers_of(context: Context, call: Call) -> str:
 
 
 def _search_webhooks(context: Context, call: Call) -> list[Document]:
-    """Return the webhooks with `searchKey` in their names."""
     text = (call.query.text("searchKey") or "").casefold()
     return [each for each in WEBHOOKS.list(context, call) if text in str(each["name"]).casefold()]
 
 
 def _delete_webhook(context: Context, call: Call) -> Document:
-    """Remove a webhook and its triggers."""
     context.store.documents.of("triggers", triggers_of(context, call)).clear()
     return WEBHOOKS.delete(context, call)
 
@@ -156,7 +153,6 @@ TRIGGERS: Final = {name: category for category, names in _CATEGORIES.items() for
 
 
 def list_triggers(context: Context, call: Call) -> list[dict[str, Any]]:
-    """Return the triggers of a webhook, in the order in which they were added."""
     return context.store.documents.of(TRIGGER_KIND, triggers_of(context, call)).list()
 
 

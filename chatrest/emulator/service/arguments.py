@@ -29,7 +29,6 @@ class Arguments:
             self._values.setdefault(_ALIASES.get(name, name), []).append(value)
 
     def without(self, names: Iterable[str]) -> "Arguments":
-        """Return the query without these parameters."""
         dropped = set(names)
         return Arguments(
             (name, value) for name, values in self._values.items() if name not in dropped for value in values
@@ -65,7 +64,6 @@ class Arguments:
         return value
 
     def flag(self, name: str) -> bool:
-        """Return True for a boolean that is there and true."""
         return self.choice(name, ("true", "false", "1", "0")) in ("true", "1")
 
     def number(self, name: str, least: int = 0, most: int = 10**18) -> int | None:
@@ -100,20 +98,16 @@ class Conditions:
 
     @property
     def sql(self) -> str:
-        """The condition, with a `?` for each of `values`."""
         return " AND ".join(sql for sql, _ in self._terms)
 
     @property
     def values(self) -> tuple[Any, ...]:
-        """The values, in the order of the condition."""
         return tuple(value for _, values in self._terms for value in values)
 
     def add(self, sql: str, *values: Any) -> None:
-        """Add a term."""
         self._terms.append((sql, values))
 
     def equals(self, name: str, column: str) -> None:
-        """Add `column = value` for a text."""
         if (value := self._query.text(name)) is not None:
             self.add(f"{column} = ?", value)
 

@@ -25,7 +25,6 @@ _TAKES_PART: Final = "EXISTS (SELECT 1 FROM json_each(uids) WHERE value = ?)"
 
 
 def list_calls(context: Context, call: Call) -> bytes:
-    """A page of calls."""
     number = page_number(call.query)
     condition, values = _condition(call.query, call.acting_user)
     call.query.check()
@@ -50,7 +49,6 @@ def _condition(query: Arguments, acting_user: str | None) -> tuple[str, tuple[An
 
 
 def get_call(context: Context, call: Call) -> bytes:
-    """One call."""
     session = call.path["sessionId"]
     record = context.store.calls.get(session)
     if record is None:
@@ -59,7 +57,6 @@ def get_call(context: Context, call: Call) -> bytes:
 
 
 def list_transcriptions(context: Context, call: Call) -> bytes:
-    """A page of a call's transcriptions."""
     get_call(context, call)
     number = page_number(call.query)
     call.query.check()

@@ -45,7 +45,6 @@ class Context(NamedTuple):
 
     @property
     def now(self) -> int:
-        """The current time in whole epoch seconds."""
         return int(self.clock())
 
 

@@ -92,7 +92,6 @@ Test: TypeAlias = Callable[[Row], bool]
 
 
 def list_conversations(context: Context, call: Call) -> bytes:
-    """A page of conversations."""
     query, reader = call.query, call.acting_user
     number = page_number(query)
     tests = [*_plain_tests(context, query), *_tag_tests(context, query)]

@@ -55,12 +55,10 @@ def _record_reply(context: Context, view: View) -> bytes:
 
 
 def get_conversation(context: Context, call: Call) -> bytes:
-    """One conversation."""
     return _record_reply(context, accessible_view(context, call))
 
 
 def update_conversation(context: Context, call: Call) -> bytes:
-    """Give a conversation other tags."""
     view = accessible_view(context, call)
     tags = call.read()["tags"]
     context.store.views.set(view, tags=encode(tags).decode() if tags else None)
@@ -171,7 +169,6 @@ def _receipt_reply(view: View, action: str) -> bytes:
 
 
 def _of_both(name: str, handler: Handler) -> dict[str, Handler]:
-    """The handler of an operation that users and groups have alike."""
     return {f"conversations.{name}_user": handler, f"conversations.{name}_group": handler}
 
 

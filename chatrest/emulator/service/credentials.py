@@ -48,7 +48,6 @@ def set_keys(store: Store, full_access: str, auth_only: str) -> None:
 
 
 def key_scope(store: Store, key: str) -> str | None:
-    """Return the scope of a key; None for no such key."""
     document = store.documents.of(KEYS.kind).get(key)
     return None if document is None else str(document["scope"])
 
@@ -66,7 +65,6 @@ def list_keys(context: Context, call: Call) -> bytes:
 
 
 def create_key(context: Context, call: Call) -> Document:
-    """Make a key of 40 hexadecimal digits."""
     body = call.read()
     number = context.store.documents.next_number()
     key = hashlib.sha256(f"api key {number}".encode()).hexdigest()[:40]
@@ -109,7 +107,6 @@ def _token(context: Context, call: Call) -> Document:
 
 
 def list_tokens(context: Context, call: Call) -> bytes:
-    """A page of a user's tokens."""
     uid = call.path["uid"]
     user_record(context, uid)
     return documents_reply(context.store.auth_tokens.list(uid), call.query)
@@ -128,25 +125,21 @@ def create_token(context: Context, call: Call) -> bytes:
 
 
 def get_token(context: Context, call: Call) -> bytes:
-    """One token of a user."""
     return data_reply(_token(context, call))
 
 
 def update_token(context: Context, call: Call) -> bytes:
-    """Change the scope of a token."""
     token = apply_changes(_token(context, call), call.members())
     context.store.auth_tokens.put(token)
     return data_reply(token)
 
 
 def delete_token(context: Context, call: Call) -> bytes:
-    """Remove one token of a user."""
     context.store.auth_tokens.delete(_token(context, call))
     return ack_reply("The auth token has been deleted.")
 
 
 def flush_tokens(context: Context, call: Call) -> bytes:
-    """Remove all tokens of a user."""
     uid = call.path["uid"]
     user_record(context, uid)
     context.store.auth_tokens.clear(uid)

@@ -31,8 +31,6 @@ Written: TypeAlias = Callable[[Context, Document], Document]
 
 
 def serve(operation: Operation, envelope: Envelope) -> Handler:
-    """Return the handler that serves an operation's result in an envelope."""
-
     def handle(context: Context, call: Call) -> bytes:
         return envelope(operation(context, call))
 
@@ -51,17 +49,14 @@ def serve_list(operation: Operation, default_limit: int = 100) -> Handler:
 
 
 def nobody(context: Context, call: Call) -> str:
-    """Return "": the documents belong to the app."""
     return ""
 
 
 def json_body(call: Call) -> Document:
-    """Return the JSON body of a call, as it was sent."""
     return call.read()
 
 
 def as_sent(context: Context, document: Document) -> Document:
-    """Return the document: the service adds nothing to it."""
     return document
 
 
@@ -71,12 +66,10 @@ def numbered(context: Context, document: Document) -> str:
 
 
 def in_seconds(context: Context) -> int:
-    """Return the current time in epoch seconds."""
     return context.now
 
 
 def in_milliseconds(context: Context) -> int:
-    """Return the current time in epoch milliseconds."""
     return int(context.clock() * 1000)
 
 
@@ -116,15 +109,12 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
     written: Written = as_sent
 
     def documents(self, context: Context, call: Call) -> DocumentSet:
-        """Return the set that a call is about."""
         return context.store.documents.of(self.kind, self.owner(context, call))
 
     def list(self, context: Context, call: Call) -> list[Document]:
-        """Return all documents, in the order of creation."""
         return self.documents(context, call).list()
 
     def get(self, context: Context, call: Call) -> Document:
-        """Return the document of the path's id."""
         return self._existing(self.documents(context, call), call.path[self.parameter])
 
     def create(self, context: Context, call: Call) -> Document:
@@ -149,7 +139,6 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
         return document
 
     def delete(self, context: Context, call: Call) -> Document:
-        """Remove the document of the path's id, and return what it was."""
         documents, key = self.documents(context, call), call.path[self.parameter]
         document = self._existing(documents, key)
         documents.delete(key)
@@ -183,7 +172,6 @@ class Settings(Struct, frozen=True, kw_only=True):
         return merged(self.defaults or {}, document or {})
 
     def put(self, context: Context, call: Call) -> Document:
-        """Replace the document, and return it."""
         return self._store(context, call, call.read())
 
     def merge(self, context: Context, call: Call) -> Document:

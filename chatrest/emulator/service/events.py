@@ -31,7 +31,6 @@ class _Success(NamedTuple):
 
     @property
     def body(self) -> Data:
-        """The members of the request's body."""
         return decode(self.call.body or b"{}", type=dict[str, Any])
 
     def user(self, uid: str | None) -> Data:
@@ -40,7 +39,6 @@ class _Success(NamedTuple):
         return entity
 
     def users(self, uids: Iterator[str]) -> dict[str, Data]:
-        """Return users by uid."""
         return {uid: self.user(uid) for uid in uids}
 
     def group(self) -> Data:

@@ -58,7 +58,6 @@ def _join(members: Memberships, guid: str, uid: str, member: Member) -> None:
 
 
 def ban(context: Context, guid: str, uid: str) -> None:
-    """Ban a user from a group; 400 for one that is banned already."""
     if context.store.members.is_banned(guid, uid):
         raise refused("ERR_ALREADY_BANNED", uid, guid)
     context.store.members.ban(guid, uid, context.now)
@@ -129,7 +128,6 @@ def _is_descending(query: Arguments) -> bool:
 
 
 def _order(query: Arguments) -> str:
-    """Return the SQL order of a list."""
     column = _SORTED.get(query.choice("sortBy", tuple(_SORTED)) or "", "number")
     is_descending = query.choice("sortOrder", ("asc", "desc")) == "desc"
     if query.text("affix") or query.text("updatedAt"):
@@ -266,7 +264,6 @@ def _outcome(context: Context, call: Call, guid: str, uid: str, scope: str | Non
 
 
 def change_scope(context: Context, call: Call) -> bytes:
-    """Give a member another scope."""
     guid, uid = call.path["guid"], call.path["uid"]
     member = _member(context, guid, uid)
     scope = call.read()["scope"]
@@ -277,7 +274,6 @@ def change_scope(context: Context, call: Call) -> bytes:
 
 
 def kick_member(context: Context, call: Call) -> bytes:
-    """Remove a member from a group."""
     guid, uid = call.path["guid"], call.path["uid"]
     _member(context, guid, uid)
     context.store.members.remove(guid, uid)

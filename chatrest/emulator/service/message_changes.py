@@ -27,7 +27,6 @@ from .sending import check_text
 
 
 def update_message(context: Context, call: Call) -> bytes:
-    """Change text, metadata and other members of `data`, and the tags."""
     message = changeable_message(context, call)
     body = call.read()
     if "data" in body:
@@ -88,7 +87,6 @@ def pin_message(context: Context, call: Call) -> bytes:
 
 
 def unpin_message(context: Context, call: Call) -> bytes:
-    """Unpin a message, if it is pinned."""
     message = readable_message(context, call)
     if message.record.pop("pinnedAt", None):
         message.record.pop("pinnedBy", None)
@@ -114,7 +112,6 @@ def unsave_message(context: Context, call: Call) -> bytes:
 
 
 def mark_interacted(context: Context, call: Call) -> bytes:
-    """Note the elements of a message that the acting user has used."""
     message = readable_message(context, call)
     elements = call.read()["interactions"]
     context.store.marks.interact(message.number, str(call.acting_user), elements, context.now)
@@ -163,7 +160,6 @@ def add_reaction(context: Context, call: Call) -> bytes:
 
 
 def remove_reaction(context: Context, call: Call) -> bytes:
-    """Remove a reaction of the acting user, if there is one."""
     message, reaction, uid = readable_message(context, call), call.path["reaction"], str(call.acting_user)
     if context.store.reactions.remove(message.number, reaction, uid):
         _count(context, message, reaction, -1)

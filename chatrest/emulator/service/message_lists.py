@@ -266,7 +266,6 @@ def _next(store: Store, id: int | None, affix: Affix) -> dict[str, Any]:
 def _with_mention_info(
     record: bytes, directory: Directory, request: ListRequest, acting_user: str | None
 ) -> bytes:
-    """The record with the tags or the block state of the users in `data.mentions`."""
     message = decode(record, type=dict[str, Any])
     mentions = message["data"]["mentions"]
     for uid, user in mentions.items() if isinstance(mentions, dict) else ():

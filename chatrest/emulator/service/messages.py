@@ -50,7 +50,6 @@ def list_user(context: Context, call: Call) -> bytes:
 
 
 def list_group(context: Context, call: Call) -> bytes:
-    """The messages of a group."""
     guid = call.path["guid"]
     group_record(context, guid)
     return _list(context, call, group_list(guid), 10)
@@ -68,7 +67,6 @@ def list_all(context: Context, call: Call) -> bytes:
 
 
 def list_thread(context: Context, call: Call) -> bytes:
-    """The replies to a message."""
     parent = call.path["id"]
     message_record(context, parent)
     return _list(context, call, thread_list(str(int(parent))), 100)
@@ -104,7 +102,6 @@ def visible(context: Context, call: Call, request: ListRequest) -> ListRequest:
 
 
 def narrowed(request: ListRequest, sql: str, values: tuple[str, ...]) -> ListRequest:
-    """The request with one more condition."""
     before = request.condition
     terms = " AND ".join(filter(None, (before.sql, sql)))
     return structs.replace(request, condition=Condition(terms, (*before.values, *values)))
@@ -144,7 +141,6 @@ def list_user_threads(context: Context, call: Call) -> bytes:
 
 
 def list_group_threads(context: Context, call: Call) -> bytes:
-    """The threads of a group."""
     guid = call.path["guid"]
     group_record(context, guid)
     return _thread_page(context, call, "m.conversation = ?", (f"group_{guid}",))

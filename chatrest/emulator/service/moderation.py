@@ -105,7 +105,6 @@ def _matches(term: str, text: str, *, is_pattern: bool, is_whole: bool) -> bool:
 
 
 def _is_met(context: Context, filter: Mapping[str, Any], message: Mapping[str, Any]) -> bool:
-    """Return True where a filter lets a message in."""
     party, entity = str(filter.get("type")), str(filter.get("entity"))
     is_of_party = entity == "user" if party == "sender" else entity == message.get("receiverType")
     name = {"user": "uid", "group": "guid"}.get(entity, "")
@@ -121,7 +120,6 @@ def _is_met(context: Context, filter: Mapping[str, Any], message: Mapping[str, A
 
 
 def _texts(value: Any) -> list[str]:
-    """Return the texts of a text, a number or a list."""
     if isinstance(value, list):
         return [str(each) for each in value]
     return [str(value)] if isinstance(value, str | int) else []
@@ -168,7 +166,6 @@ def list_revisions(context: Context, call: Call) -> list[Document]:
 
 
 def delete_rule(context: Context, call: Call) -> Document:
-    """Remove a rule and its revisions."""
     rule = RULES.delete(context, call)
     context.store.documents.of(_REVISIONS, rule["id"]).clear()
     return rule
@@ -219,7 +216,6 @@ def _terms(lines: list[str]) -> list[str]:
 
 
 def _revised_list(context: Context, keyword_list: Document) -> Document:
-    """Give a list a new revision."""
     number = int(str(keyword_list.get("revisionId", "-0")).rpartition("-")[2]) + 1
     defaults: dict[str, Any] = {"name": "", "isCSV": False, "searchTerms": []}
     return {**defaults, **keyword_list, "active": True, "revisionId": f"{keyword_list['id']}-{number}"}

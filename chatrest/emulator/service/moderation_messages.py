@@ -59,7 +59,6 @@ def flag_message(context: Context, call: Call) -> None:
 
 
 def list_flagged(context: Context, call: Call) -> list[Document]:
-    """Return the flagged messages, each with its flags."""
     documents = context.store.documents
     listed = []
     for message in documents.of(_FLAGGED).list():
@@ -70,7 +69,6 @@ def list_flagged(context: Context, call: Call) -> list[Document]:
 
 
 def review_flagged(context: Context, call: Call) -> None:
-    """Take a message out of the flagged ones."""
     call.read()
     message_id = call.path["id"]
     if not context.store.documents.of(_FLAGGED).delete(message_id):
@@ -168,7 +166,6 @@ def list_messages(context: Context, call: Call) -> bytes:
 
 
 def list_held(kind: str) -> Operation:
-    """Return the operation that lists blocked or reviewed messages."""
     return lambda context, call: context.store.documents.of(kind).list()
 
 

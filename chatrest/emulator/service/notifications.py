@@ -110,7 +110,6 @@ def get_sendgrid(context: Context, call: Call) -> Document:
 
 
 def list_custom_push(context: Context, call: Call) -> list[Document]:
-    """Return the custom provider of push notifications, if there is one."""
     return context.store.documents.of(CUSTOM_PUSH.kind).list()
 
 
@@ -150,7 +149,6 @@ def queried_user(context: Context, call: Call) -> str:
 
 
 def acting_user(context: Context, call: Call) -> str:
-    """Return the acting user, whom the operation requires."""
     return call.acting_user or ""
 
 
@@ -250,7 +248,6 @@ def _selected(context: Context, call: Call, auth_token: str) -> list[Document]:
 
 
 def list_push_tokens(context: Context, call: Call) -> list[Document]:
-    """Return the push tokens of a login, or of its user."""
     auth_token = call.query.text("authToken")
     if auth_token is None:
         raise bad_request({"authToken": ["The authToken is required."]})
@@ -258,7 +255,6 @@ def list_push_tokens(context: Context, call: Call) -> list[Document]:
 
 
 def register_push_token(context: Context, call: Call) -> None:
-    """Register the push token of a device."""
     body = call.read()
     uid = _user(context, body.get("authToken"))
     name = next((name for name in _TOKENS if body.get(name)), None)
@@ -272,7 +268,6 @@ def register_push_token(context: Context, call: Call) -> None:
 
 
 def unregister_push_tokens(context: Context, call: Call) -> list[Document]:
-    """Remove the push tokens of a login, or of its user, and return them."""
     auth_token = call.read()["authToken"]
     selected = _selected(context, call, auth_token)
     for token in selected:

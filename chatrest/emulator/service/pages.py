@@ -38,13 +38,11 @@ class PageNumber(NamedTuple):
 
 
 def page_number(query: Arguments, default_size: int = 100) -> PageNumber:
-    """Read `page` and `perPage`."""
     page, size = query.number("page", 1, 10**9), query.number("perPage", 1, 1000)
     return PageNumber(page or 1, size or default_size)
 
 
 def numbered_reply(records: list[bytes], total: int, number: PageNumber) -> bytes:
-    """Return a page with `meta.pagination`."""
     return list_reply(records, {"meta": {"pagination": _pagination(records, total, number)}})
 
 
@@ -58,8 +56,6 @@ def documents_reply(documents: Sequence[Mapping[str, Any]], query: Arguments) ->
 
 
 def serve_pages(operation: Callable[[Context, Call], Sequence[Mapping[str, Any]]]) -> Handler:
-    """Return the handler that serves the requested page of an operation's documents."""
-
     def handle(context: Context, call: Call) -> bytes:
         return documents_reply(operation(context, call), call.query)
 
@@ -104,11 +100,9 @@ class PositionedPages(Struct, frozen=True, kw_only=True):
     largest: int = 100
 
     def serve(self, operation: Callable[[Context, Call], Iterable[Document]]) -> Handler:
-        """Return the handler that serves a page of an operation's documents."""
         return lambda context, call: self.reply(operation(context, call), call.query)
 
     def reply(self, documents: Iterable[Document], query: Arguments) -> bytes:
-        """Return one page of `documents`; 400 for wrong parameters."""
         size = query.number("limit", 1, self.largest) or self.default_size
         affix = query.choice("affix", ("append", "prepend")) or "append"
         position = query.text(self.parameter)
@@ -160,7 +154,6 @@ class OpaquePages(Struct, frozen=True, kw_only=True):
     largest: int = 100
 
     def reply(self, documents: Iterable[Document], query: Arguments) -> bytes:
-        """Return one page of `documents`; 400 for wrong parameters."""
         size = query.number("limit", 1, self.largest) or self.default_size
         affix = query.choice("affix", ("append", "prepend")) or "append"
         cursor = query.text("cursor")

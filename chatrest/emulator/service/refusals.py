@@ -32,7 +32,6 @@ class Refusal(Exception):  # noqa: N818
 
     @property
     def body(self) -> bytes:
-        """The JSON that is served."""
         if not self.is_at_root:
             return encode({"error": self.error})
         details: Mapping[str, Sequence[str]] = self.error["details"]
@@ -104,7 +103,6 @@ ERRORS: Final[Mapping[str, Row]] = {
 
 
 def refused(code: str, *values: object) -> Refusal:
-    """Return the error of that code, about these values."""
     row = ERRORS[code]
     return Refusal(row.status, code, row.text.format(*values))
 

@@ -126,7 +126,6 @@ def _unblock(context: Context, uid: str, blocked: str) -> str:
 
 
 def list_banned(context: Context, call: Call) -> bytes:
-    """A page of the users that are banned from a group."""
     guid = call.path["guid"]
     group_record(context, guid)
     number = page_number(call.query)

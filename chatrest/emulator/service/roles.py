@@ -38,7 +38,6 @@ ROLES: Final = DocumentCollection(
 
 
 def add_default_role(store: Store) -> None:
-    """Add the default role where it is missing."""
     roles = store.documents.of(ROLES.kind)
     if roles.get(DEFAULT) is None:
         role = {"role": DEFAULT, "name": "Default", "description": "The role of users without another."}
@@ -46,7 +45,6 @@ def add_default_role(store: Store) -> None:
 
 
 def role_of_path(context: Context, call: Call) -> str:
-    """Return the role of the path; 404 for no such role."""
     return str(ROLES.get(context, call)["role"])
 
 
@@ -137,12 +135,10 @@ def _permission_handlers(kind: str, permissions_of: _Permissions) -> dict[str, H
 
 
 def _features(context: Context, call: Call) -> DocumentSet:
-    """Return the features that are switched off for the role of the path."""
     return context.store.documents.of("restricted_features", role_of_path(context, call))
 
 
 def list_features(context: Context, call: Call) -> list[Document]:
-    """Return the features that are switched off for a role."""
     return _features(context, call).list()
 
 

@@ -72,7 +72,6 @@ def create_user(context: Context, call: Call) -> bytes:
 
 
 def _with_tags(context: Context, uid: str) -> dict[str, Any]:
-    """Return the record of a user that exists, with its tags."""
     record: dict[str, Any] = decode(context.store.people.user(uid, with_deactivated=True) or b"{}")
     return record | {"tags": context.store.people.tags(uid)}
 

@@ -48,12 +48,10 @@ class Conversation:
 
     @classmethod
     def of_pair(cls, uid: str, other: str) -> Self:
-        """Return the conversation of two users."""
         return cls(conversation_id(uid, other), [uid, other])
 
     @classmethod
     def of_group(cls, group: dict[str, Any], members: list[str]) -> Self:
-        """Return the conversation of a group's members."""
         return cls(group["conversationId"], members, group["guid"])
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, final
 from msgspec.json import decode, encode
 
 from ...errors import RequestInvalidError
+from .tables import Tables
 
 SYSTEM: Final = {"uid": "app_system", "name": "System", "role": "default", "status": "available"}
 """The app itself, as a sender."""
@@ -34,11 +35,8 @@ class RecordPage(NamedTuple):
 
 
 @final
-class Directory:
+class Directory(Tables):
     """The users and groups of one store; every method is one or two SQL statements."""
-
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
 
     def add_users(self, records: Iterable[Mapping[str, Any]]) -> None:
         """Store user records, each with `uid` and `name`; `RequestInvalidError` for a uid that exists."""
@@ -64,22 +62,18 @@ class Directory:
 
     def update_user(self, record: Mapping[str, Any]) -> None:
         """Give the user of the record's `uid` this record, tags included; its place in the list stays."""
-        with self._db:
-            self._db.execute(_UPDATE, (*_user_row(record), record["uid"]))
+        self._change(_UPDATE, *_user_row(record), record["uid"])
 
     def remove_user(self, uid: str) -> None:
-        """Remove a user from the directory; its messages stay."""
-        with self._db:
-            self._db.execute("DELETE FROM users WHERE uid = ?", (uid,))
+        self._change("DELETE FROM users WHERE uid = ?", uid)
 
     def is_taken(self, uid: str) -> bool:
         """Return True for a uid that was ever given, to a user that is switched off too."""
-        return self._db.execute("SELECT 1 FROM users WHERE uid = ?", (uid,)).fetchone() is not None
+        return self._value("SELECT 1 FROM users WHERE uid = ?", uid) is not None
 
     def group(self, guid: str) -> bytes | None:
-        """Return the group's record, or None."""
-        row = self._db.execute("SELECT record FROM groups WHERE guid = ?", (guid,)).fetchone()
-        return None if row is None else row[0]
+        record: bytes | None = self._value("SELECT record FROM groups WHERE guid = ?", guid)
+        return record
 
     def update_group(self, guid: str, **fields: Any) -> None:
         """Change members of a group's record, inside a transaction of the caller's."""
@@ -89,17 +83,17 @@ class Directory:
 
     def uids(self) -> list[str]:
         """Return every uid, in the order of the list, those of users switched off included."""
-        return [uid for (uid,) in self._db.execute("SELECT uid FROM users ORDER BY number")]
+        return self._column("SELECT uid FROM users ORDER BY number")
 
     def guids(self) -> list[str]:
         """Return every guid, in the order in which the groups were added."""
-        return [guid for (guid,) in self._db.execute("SELECT guid FROM groups ORDER BY number")]
+        return self._column("SELECT guid FROM groups ORDER BY number")
 
     def list_users(
         self, where: str, values: tuple[Any, ...], page: int, size: int, *, with_tags: bool = False
     ) -> RecordPage:
         """Return page `page` (from 1) of the users that match an SQL condition."""
-        total: int = self._db.execute(_COUNT.replace("CONDITION", where), values).fetchone()[0]
+        total: int = self._value(_COUNT.replace("CONDITION", where), *values)
         sql, offset = _LIST.replace("CONDITION", where), (page - 1) * size
         rows = self._db.execute(sql, (*values, size, offset)).fetchall()
         records = [_tagged(record, tags) if with_tags else record for record, tags, _ in rows]
@@ -107,19 +101,17 @@ class Directory:
 
     def block(self, uid: str, blocked: str) -> None:
         """Let `uid` block another user, as `mentionsWithBlockedInfo` shows it."""
-        with self._db:
-            sql = "INSERT OR IGNORE INTO relations VALUES(NULL,'blocked',?,?,0)"
-            self._db.execute(sql, (uid, blocked))
+        self._change("INSERT OR IGNORE INTO relations VALUES(NULL,'blocked',?,?,0)", uid, blocked)
 
     def blocks(self, uid: str, blocked: str) -> bool:
         """Return True where `uid` has blocked the other."""
         sql = "SELECT 1 FROM relations WHERE kind = 'blocked' AND owner = ? AND uid = ?"
-        return self._db.execute(sql, (uid, blocked)).fetchone() is not None
+        return self._value(sql, uid, blocked) is not None
 
     def tags(self, uid: str) -> list[str]:
         """Return the tags of a user; none for a user not known."""
-        row = self._db.execute("SELECT tags FROM users WHERE uid = ?", (uid,)).fetchone()
-        return decode(row[0], type=list[str]) if row and row[0] else []
+        tags = self._value("SELECT tags FROM users WHERE uid = ?", uid)
+        return decode(tags, type=list[str]) if tags else []
 
     def entity(self, receiver_type: str, receiver: str) -> dict[str, Any]:
         """Return the entity wrapper of a user or a group, as it stands in a message's `data.entities`."""
@@ -164,29 +156,23 @@ LIMIT ? OFFSET ?
 
 
 @final
-class Groups:
+class Groups(Tables):
     """The groups of one store; `Directory` has what members and messages need of them."""
-
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
 
     def list(self, where: str, values: tuple[Any, ...], order: str, page: int, size: int) -> RecordPage:
         """Return page `page` (from 1) of the groups that match an SQL condition, in an SQL order."""
-        [total] = self._db.execute(_COUNT_GROUPS.replace("CONDITION", where), values).fetchone()
+        total: int = self._value(_COUNT_GROUPS.replace("CONDITION", where), *values)
         sql = _LIST_GROUPS.replace("CONDITION", where).replace("ORDERING", order)
         rows = self._db.execute(sql, (*values, size, (page - 1) * size)).fetchall()
         return RecordPage([record for record, _ in rows], total, rows[-1][1] if rows else None)
 
     def replace(self, guid: str, record: Mapping[str, Any], password: str | None) -> None:
-        """Give a group another record and password."""
-        with self._db:
-            sql = "UPDATE groups SET record = ?, password = ? WHERE guid = ?"
-            self._db.execute(sql, (encode(record), password, guid))
+        sql = "UPDATE groups SET record = ?, password = ? WHERE guid = ?"
+        self._change(sql, encode(record), password, guid)
 
     def password(self, guid: str) -> str | None:
-        """Return the password of a group; None where it has none."""
-        row = self._db.execute("SELECT password FROM groups WHERE guid = ?", (guid,)).fetchone()
-        return None if row is None else row[0]
+        password: str | None = self._value("SELECT password FROM groups WHERE guid = ?", guid)
+        return password
 
     def remove(self, guid: str) -> None:
         """Remove a group with its members and its bans; its messages stay."""

@@ -7,6 +7,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, final
 from msgspec.json import encode
 
 from .directory import Directory, RecordPage, spliced
+from .tables import Tables
 
 _FROM: Final = """
 FROM members m JOIN users u ON u.uid = m.uid WHERE m.guid = ? AND NOT u.deactivated
@@ -27,11 +28,11 @@ class Member(NamedTuple):
 
 
 @final
-class Memberships:
+class Memberships(Tables):
     """The members of all groups; every method is a few SQL statements, each change a transaction."""
 
     def __init__(self, db: sqlite3.Connection, directory: Directory) -> None:
-        self._db = db
+        super().__init__(db)
         self._directory = directory
 
     def insert(self, rows: Iterable[tuple[str, str, Member]]) -> None:
@@ -52,10 +53,7 @@ class Memberships:
             self._count(guid)
 
     def change_scope(self, guid: str, uid: str, scope: str) -> None:
-        """Give a member another scope."""
-        with self._db:
-            sql = "UPDATE members SET scope = ? WHERE guid = ? AND uid = ?"
-            self._db.execute(sql, (scope, guid, uid))
+        self._change("UPDATE members SET scope = ? WHERE guid = ? AND uid = ?", scope, guid, uid)
 
     def ban(self, guid: str, uid: str, at: int = 0) -> None:
         """Ban a user at a time, epoch seconds; the user is no member from then on."""
@@ -65,24 +63,20 @@ class Memberships:
             self._count(guid)
 
     def is_banned(self, guid: str, uid: str) -> bool:
-        """Return True for a user that is banned from the group."""
         sql = "SELECT 1 FROM relations WHERE kind = 'banned' AND owner = ? AND uid = ?"
-        return self._db.execute(sql, (guid, uid)).fetchone() is not None
+        return self._value(sql, guid, uid) is not None
 
     def member(self, guid: str, uid: str) -> Member | None:
-        """Return the member of that uid; None where the user is none."""
         sql = "SELECT scope, joined_at FROM members WHERE guid = ? AND uid = ?"
         row = self._db.execute(sql, (guid, uid)).fetchone()
         return None if row is None else Member(*row)
 
     def uids(self, guid: str) -> list[str]:
         """Return the uids of all members, in the order in which they joined."""
-        sql = "SELECT uid FROM members WHERE guid = ? ORDER BY number"
-        return [uid for (uid,) in self._db.execute(sql, (guid,))]
+        return self._column("SELECT uid FROM members WHERE guid = ? ORDER BY number", guid)
 
     def guids(self, uid: str) -> list[str]:
-        """Return the guids of all groups that a user is a member of."""
-        return [guid for (guid,) in self._db.execute("SELECT guid FROM members WHERE uid = ?", (uid,))]
+        return self._column("SELECT guid FROM members WHERE uid = ?", uid)
 
     def list(
         self, guid: str, page: int, size: int, *, status: str | None = None, scopes: tuple[str, ...] = ()
@@ -92,13 +86,13 @@ class Memberships:
         `scopes`: one of these; empty for all. Members that are switched off are left out.
         """
         values = (guid, status, status, not scopes, encode(scopes).decode())
-        [total] = self._db.execute(_COUNT, values).fetchone()
+        total: int = self._value(_COUNT, *values)
         rows = self._db.execute(_LIST, (*values, size, (page - 1) * size)).fetchall()
         records = [_record(record, scope, joined_at) for record, _, scope, joined_at in rows]
         return RecordPage(records, total, rows[-1][1] if rows else None)
 
     def _count(self, guid: str) -> None:
-        [count] = self._db.execute("SELECT count(*) FROM members WHERE guid = ?", (guid,)).fetchone()
+        count = self._value("SELECT count(*) FROM members WHERE guid = ?", guid)
         self._directory.update_group(guid, membersCount=count)
 
 
@@ -117,44 +111,35 @@ _LIST_RELATED: Final = f"SELECT u.record, r.at, u.updated_at {_RELATED} ORDER BY
 
 
 @final
-class Relations:
+class Relations(Tables):
     """The relations of one store; every method is one or two SQL statements, each change a transaction."""
-
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
 
     def add(self, kind: Relation, owner: str, uid: str, at: int = 0) -> None:
         """Put `uid` into a relation to `owner` at a time, epoch seconds; one that exists stays as it is."""
-        with self._db:
-            self._db.execute("INSERT OR IGNORE INTO relations VALUES(NULL,?,?,?,?)", (kind, owner, uid, at))
+        self._change("INSERT OR IGNORE INTO relations VALUES(NULL,?,?,?,?)", kind, owner, uid, at)
 
     def remove(self, kind: Relation, owner: str, uid: str) -> None:
         """End a relation; nothing happens where there is none."""
-        with self._db:
-            sql = "DELETE FROM relations WHERE kind = ? AND owner = ? AND uid = ?"
-            self._db.execute(sql, (kind, owner, uid))
+        self._change("DELETE FROM relations WHERE kind = ? AND owner = ? AND uid = ?", kind, owner, uid)
 
     def since(self, kind: Relation, owner: str, uid: str) -> int | None:
         """Return the time at which a relation began, epoch seconds; None where there is none."""
         sql = "SELECT at FROM relations WHERE kind = ? AND owner = ? AND uid = ?"
-        row = self._db.execute(sql, (kind, owner, uid)).fetchone()
-        return None if row is None else int(row[0])
+        at: int | None = self._value(sql, kind, owner, uid)
+        return at
 
     def uids(self, kind: Relation, owner: str) -> list[str]:
         """Return the users in a relation to `owner`, in the order of the beginnings."""
         sql = "SELECT uid FROM relations WHERE kind = ? AND owner = ? ORDER BY number"
-        return [uid for (uid,) in self._db.execute(sql, (kind, owner))]
+        return self._column(sql, kind, owner)
 
     def count(self, kind: Relation, owner: str) -> int:
         """Return how many users are in a relation to `owner`, those switched off included."""
-        sql = "SELECT count(*) FROM relations WHERE kind = ? AND owner = ?"
-        return int(self._db.execute(sql, (kind, owner)).fetchone()[0])
+        return int(self._value("SELECT count(*) FROM relations WHERE kind = ? AND owner = ?", kind, owner))
 
     def forget_user(self, uid: str) -> None:
         """End all relations of a user, in either direction."""
-        with self._db:
-            sql = "DELETE FROM relations WHERE uid = ? OR (owner = ? AND kind != 'banned')"
-            self._db.execute(sql, (uid, uid))
+        self._change("DELETE FROM relations WHERE uid = ? OR (owner = ? AND kind != 'banned')", uid, uid)
 
     def list(
         self, kind: Relation, owner: str, page: int, size: int, *, prefix: str = ""
@@ -165,7 +150,7 @@ class Relations:
         """
         folded = prefix.casefold()
         values = (kind, owner, folded, folded)
-        [total] = self._db.execute(_COUNT_RELATED, values).fetchone()
+        total: int = self._value(_COUNT_RELATED, *values)
         rows = self._db.execute(_LIST_RELATED, (*values, size, (page - 1) * size)).fetchall()
         records = [record for record, _, _ in rows]
         return RecordPage(records, total, rows[-1][2] if rows else None), [at for _, at, _ in rows]

@@ -45,7 +45,6 @@ class Reset(LostReply, frozen=True):
 
     @property
     def is_withheld(self) -> bool:
-        """True where the service never sees the request."""
         return self.after is None and not self.processed
 
 
@@ -114,7 +113,6 @@ class SilentResponse(web.StreamResponse):
         return self._stays_open
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
-        """Write nothing."""
         return None
 
     async def write_eof(self, data: bytes = b"") -> None:

@@ -112,7 +112,6 @@ class TooManyRequests(StatusFault, frozen=True):
             raise RequestInvalidError("too_many_requests.processed: allowed is False; see Status(429)")
 
     def reply(self, now: float) -> Outgoing:
-        """Return 429 with the service's error body."""
         date = formatdate(ceil(now + self.wait), usegmt=True) if self.as_date else None
         headers = limit_headers(Verdict(False, self.limit, 0, self.wait), self.headers, now, as_date=date)
         return Outgoing(429, TOO_MANY, {"Content-Type": JSON, **headers})
@@ -137,7 +136,6 @@ class Status(StatusFault, frozen=True):
             raise RequestInvalidError(f"body_kind = {self.body_kind!r}: allowed are {', '.join(_BODIES)}")
 
     def reply(self, now: float) -> Outgoing:
-        """Return the status and its body."""
         content_type, text = _BODIES[self.body_kind]
         body = text.replace(b"STATUS", str(self.status).encode())
         if self.body_kind == "json":
@@ -179,7 +177,6 @@ class Redirect(StatusFault, frozen=True):
     status: int = 302
 
     def reply(self, now: float) -> Outgoing:
-        """Return the status and `Location`."""
         return Outgoing(self.status, b"", {"Content-Type": "text/plain", "Location": self.to})
 
 
@@ -240,7 +237,6 @@ def members_of(reply: Outgoing) -> dict[str, Raw] | None:
 
 
 def with_members(reply: Outgoing, members: dict[str, Raw]) -> Outgoing:
-    """Return the reply with these members."""
     return structs.replace(reply, body=msgspec.json.encode(members))
 
 
@@ -282,7 +278,6 @@ class BadGzip(Change, frozen=True):
     """garbage: not gzip at all; cut: its second half is missing; checksum: its last bytes are wrong."""
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        """Return the answer, wrongly compressed."""
         compressed = gzip.compress(reply.body, 6, mtime=0)
         bodies = {
             "garbage": reply.body,
@@ -337,6 +332,5 @@ class IgnoredActingUser(Change, frozen=True):
     accompanies: ClassVar[bool] = True
 
     def rewritten(self, request: Request) -> Request:
-        """Return the request of the one user, or of nobody."""
         headers = {name: value for name, value in request.headers.items() if name != "onbehalfof"}
         return request._replace(headers=headers | ({"onbehalfof": self.uid} if self.uid else {}))

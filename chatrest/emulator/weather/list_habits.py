@@ -50,7 +50,6 @@ def with_meta(reply: Outgoing, change: Callable[[dict[str, Any]], None]) -> Outg
 
 
 def raw_json(value: Any) -> Raw:
-    """Return `value` as JSON."""
     return Raw(msgspec.json.encode(value))
 
 
@@ -84,7 +83,6 @@ class CappedPages(ListHabit, frozen=True):
         at_least("capped_pages.size", self.size, 1)
 
     def rewritten(self, request: Request) -> Request:
-        """Return the request for a smaller page."""
         pairs = _pairs(request)
         if not any(name in _SIZES for name, _ in pairs):
             pairs += [(name, str(size)) for name, size in _DEFAULT_SIZES.items()]
@@ -114,7 +112,6 @@ class NoMeta(ListHabit, frozen=True):
     """Lists of nothing but `data`: neither `meta` nor a cursor."""
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        """Return the list without what stands beside `data`."""
         members = list_members(reply)
         return reply if members is None else with_members(reply, {"data": members["data"]})
 
@@ -126,7 +123,6 @@ class IgnoredParameter(ListHabit, frozen=True):
     parameter: str
 
     def rewritten(self, request: Request) -> Request:
-        """Return the request without the parameter, in any of its spellings."""
         spellings = {self.parameter, f"{self.parameter}[]", _ALIASES.get(self.parameter)}
         return _with_pairs(request, [pair for pair in _pairs(request) if pair[0] not in spellings])
 
@@ -136,7 +132,6 @@ class ExclusiveFrom(ListHabit, frozen=True):
     """`fromTimestamp` leaves its own second out."""
 
     def rewritten(self, request: Request) -> Request:
-        """Return the request for messages from the next second on."""
         return _with_pairs(
             request,
             [
@@ -154,8 +149,6 @@ class WrongTotals(ListHabit, frozen=True):
     total_pages: int | None = None
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        """Return the page with the wrong total."""
-
         def change(meta: dict[str, Any]) -> None:
             if isinstance(meta.get("pagination"), dict):
                 pages = {} if self.total_pages is None else {"total_pages": self.total_pages}
@@ -169,7 +162,6 @@ class TopLevelPositions(ListHabit, frozen=True):
     """The position to go on from stands beside `meta`, as `cursor`, and not in it."""
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        """Return the page with `meta.cursor` or `meta.next` at the top level."""
         members = list_members(reply)
         meta = meta_of(members)
         if members is None or meta is None:

@@ -25,7 +25,6 @@ class CursorFault(Change, frozen=True, kw_only=True):
         return request.method == "GET" and super().fits(request) and query_of(request).get("id", "").isdigit()
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        """Return the same page with another cursor."""
         query = query_of(request)
         own = int(query["id"])
         position = self.position(own, query.get("affix", "append"), number)
@@ -41,7 +40,6 @@ class CursorRepeats(CursorFault, frozen=True):
     """The cursor is the request's own: it does not move."""
 
     def position(self, id: int, affix: str, number: int) -> int:
-        """Return `id` itself."""
         return id
 
 
@@ -72,7 +70,6 @@ class CursorCycles(CursorFault, frozen=True):
         return request.method == "GET" and super(CursorFault, self).fits(request)
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        """Return the same page with the next cursor of the cycle."""
         return with_cursor(reply, self.ids[(number - 1) % len(self.ids)], None)
 
 
@@ -185,7 +182,6 @@ class LostPosition(Change, frozen=True):
         return request.method == "GET" and super().fits(request)
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        """Return the reply without its position."""
         members = list_members(reply)
         if members is None:
             return reply
