@@ -14,7 +14,7 @@ from .context import Call, Context, Handler
 from .documents import DocumentCollection, serve, with_quota
 from .envelopes import ack_reply, acked, data_reply
 from .pages import numbered_reply, page_number, serve_pages
-from .refusals import Refusal, refused
+from .refusals import Refusal, item_acks, refused
 
 # ── apps ──
 
@@ -159,17 +159,14 @@ def list_triggers(context: Context, call: Call) -> list[dict[str, Any]]:
 def add_triggers(context: Context, call: Call) -> dict[str, Any]:
     """Add triggers, and give an outcome for each: one that is there already is a success, too."""
     triggers = context.store.documents.of(TRIGGER_KIND, triggers_of(context, call))
-    outcomes: dict[str, Any] = {}
-    for trigger_id in call.read()["triggerIds"]:
+
+    def add(trigger_id: str) -> str:
         if trigger_id not in TRIGGERS:
-            outcomes[trigger_id] = {
-                "success": False,
-                "error": refused("ERR_TRIGGER_NOT_FOUND", trigger_id).error,
-            }
-            continue
+            raise refused("ERR_TRIGGER_NOT_FOUND", trigger_id)
         triggers.put(_trigger(trigger_id), trigger_id)
-        outcomes[trigger_id] = {"success": True, "message": f"The trigger {trigger_id} has been added."}
-    return outcomes
+        return f"The trigger {trigger_id} has been added."
+
+    return item_acks(call.read()["triggerIds"], add)
 
 
 def _trigger(trigger_id: str) -> dict[str, str]:

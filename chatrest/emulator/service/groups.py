@@ -4,6 +4,7 @@ Scopes of acting users are not checked: who may do what is not documented.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from msgspec.json import decode, encode
@@ -15,7 +16,7 @@ from .context import Call, Context, Handler
 from .documents import apply_changes
 from .envelopes import ack_reply, data_reply, one_reply
 from .pages import page_number, record_page_reply
-from .refusals import Refusal, bad_request, refused
+from .refusals import Refusal, bad_request, outcome, refused
 from .users import user_record
 
 # ── joining and bans ──
@@ -247,20 +248,17 @@ def add_members(context: Context, call: Call) -> bytes:
     group_record(context, guid)
     lists = new_members(call.members())
     outcomes = {
-        name: {uid: _outcome(context, call, guid, uid, LISTS[name]) for uid in uids} for name, uids in lists
+        name: {uid: outcome(partial(_added, context, call, guid, uid, LISTS[name])) for uid in uids}
+        for name, uids in lists
     }
     return one_reply(encode(outcomes))
 
 
-def _outcome(context: Context, call: Call, guid: str, uid: str, scope: str | None) -> dict[str, Any]:
+def _added(context: Context, call: Call, guid: str, uid: str, scope: str | None) -> dict[str, Any]:
     """Add one user with a scope, or ban the user where that is None, and tell the group."""
-    try:
-        user_record(context, uid)
-        admit(context, guid, uid, scope)
-    except Refusal as refusal:
-        return {"success": False, "error": refusal.error}
-    action = "banned" if scope is None else "added"
-    return {"success": True, "data": tell_group(context, call, guid, action, uid)}
+    user_record(context, uid)
+    admit(context, guid, uid, scope)
+    return tell_group(context, call, guid, "banned" if scope is None else "added", uid)
 
 
 def change_scope(context: Context, call: Call) -> bytes:

@@ -15,7 +15,16 @@ from typing import Any, Final
 
 from ..store.documents import Document, DocumentSet
 from .context import Call, Context, Handler
-from .documents import DocumentCollection, Operation, Settings, as_iso_text, in_milliseconds, serve
+from .documents import (
+    DocumentCollection,
+    Operation,
+    Settings,
+    Written,
+    as_iso_text,
+    as_sent,
+    in_milliseconds,
+    serve,
+)
 from .envelopes import data_reply, member_reply, success_reply
 from .pages import PositionedPages
 from .refusals import bad_request, refused
@@ -63,26 +72,15 @@ def _without_flag(context: Context, document: Document) -> Document:
     return {name: value for name, value in document.items() if name != "isEnabled"}
 
 
-TWILIO: Final = Settings(
-    kind="notifications.twilio", missing="ERR_PROVIDER_NOT_FOUND",
-    written=_without_flag,
-)  # fmt: skip
-SENDGRID: Final = Settings(
-    kind="notifications.sendgrid",
-    missing="ERR_PROVIDER_NOT_FOUND", written=_without_flag,
-)  # fmt: skip
-CUSTOM_PUSH: Final = Settings(
-    kind="notifications.custom_push",
-    missing="ERR_PROVIDER_NOT_FOUND",
-)  # fmt: skip
-CUSTOM_SMS: Final = Settings(
-    kind="notifications.custom_sms",
-    missing="ERR_PROVIDER_NOT_FOUND",
-)  # fmt: skip
-CUSTOM_EMAIL: Final = Settings(
-    kind="notifications.custom_email",
-    missing="ERR_PROVIDER_NOT_FOUND",
-)  # fmt: skip
+_ACCOUNTS: Final[Mapping[str, Written]] = {
+    "twilio": _without_flag, "sendgrid": _without_flag, "custom_sms": as_sent, "custom_email": as_sent,
+}  # fmt: skip
+ACCOUNTS: Final = {
+    name: Settings(kind=f"notifications.{name}", missing="ERR_PROVIDER_NOT_FOUND", written=written)
+    for name, written in _ACCOUNTS.items()
+}
+"""The only providers of their channels."""
+CUSTOM_PUSH: Final = Settings(kind="notifications.custom_push", missing="ERR_PROVIDER_NOT_FOUND")
 
 
 def set_default(providers: DocumentCollection) -> Operation:
@@ -105,7 +103,7 @@ def add_apns_provider(context: Context, call: Call) -> list[Document]:
 
 def get_sendgrid(context: Context, call: Call) -> Document:
     """Return the account without its members about replies."""
-    account = SENDGRID.get(context, call)
+    account = ACCOUNTS["sendgrid"].get(context, call)
     return {name: value for name, value in account.items() if name not in _REPLY_MEMBERS}
 
 
@@ -123,8 +121,9 @@ def _then_list(operation: Operation) -> Operation:
     return both
 
 
-def _account(name: str, account: Settings, get: Operation | None = None) -> dict[str, Handler]:
+def _account(name: str, get: Operation | None = None) -> dict[str, Handler]:
     """Return the handlers of an account that is the only one of its channel."""
+    account = ACCOUNTS[name]
     return {
         f"notifications.get_{name}_provider": serve(get or account.get, data_reply),
         f"notifications.create_{name}_provider": serve(account.put, data_reply),
@@ -322,10 +321,10 @@ HANDLERS: Final[dict[str, Handler]] = {
     "notifications.update_apns_provider": serve(APNS.update, success_reply),
     "notifications.delete_apns_provider": serve(APNS.delete, success_reply),
     "notifications.set_default_apns_provider": serve(set_default(APNS), success_reply),
-    **_account("twilio", TWILIO),
-    **_account("sendgrid", SENDGRID, get_sendgrid),
-    **_account("custom_sms", CUSTOM_SMS),
-    **_account("custom_email", CUSTOM_EMAIL),
+    **_account("twilio"),
+    **_account("sendgrid", get_sendgrid),
+    **_account("custom_sms"),
+    **_account("custom_email"),
     "notifications.list_custom_push_providers": serve(list_custom_push, _providers),
     "notifications.create_custom_push_provider": serve(_then_list(CUSTOM_PUSH.put), _providers),
     "notifications.update_custom_push_provider": serve(_then_list(CUSTOM_PUSH.merge), _providers),

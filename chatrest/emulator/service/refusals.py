@@ -1,6 +1,7 @@
 """The errors of the emulated service: status, code and body."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple, final
 
@@ -109,11 +110,12 @@ def refused(code: str, *values: object) -> Refusal:
 
 def item_acks(keys: Iterable[str], act: Callable[[str], str]) -> dict[str, dict[str, Any]]:
     """Do `act` for each of the keys, once; return the message that it gave, or the error, by key."""
-    return {key: _ack(key, act) for key in dict.fromkeys(keys)}
+    return {key: outcome(partial(act, key), "message") for key in dict.fromkeys(keys)}
 
 
-def _ack(key: str, act: Callable[[str], str]) -> dict[str, Any]:
+def outcome(act: Callable[[], Any], member: str = "data") -> dict[str, Any]:
+    """Do `act`; return what it gave, under the name of a member, or the error that it was refused with."""
     try:
-        return {"success": True, "message": act(key)}
+        return {"success": True, member: act()}
     except Refusal as refusal:
         return {"success": False, "error": refusal.error}

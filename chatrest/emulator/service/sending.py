@@ -6,6 +6,7 @@ message itself is refused as a whole. Creations answer 200.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
@@ -19,7 +20,7 @@ from .envelopes import one_reply
 from .groups import group_record
 from .message_access import APP, StoredMessage, count_replies, message_record, readable_message
 from .moderation import block, disapproved, matching_rule
-from .refusals import Refusal, bad_request, refused
+from .refusals import Refusal, bad_request, outcome, refused
 from .users import user_record
 
 MESSAGE_BYTES: Final = 65_536
@@ -222,17 +223,9 @@ def _send(context: Context, body: MessageBody, draft: Draft) -> bytes:
         return one_reply(encode(_store(context, draft, *receivers[0])))
     outcomes: dict[str, dict[str, Any]] = {}
     for kind, receiver in receivers:
-        outcomes.setdefault("guids" if kind == "group" else "uids", {})[receiver] = _outcome(
-            context, draft, kind, receiver
-        )
+        acks = outcomes.setdefault("guids" if kind == "group" else "uids", {})
+        acks[receiver] = outcome(partial(_store, context, draft, kind, receiver))
     return one_reply(encode(outcomes))
-
-
-def _outcome(context: Context, draft: Draft, kind: str, receiver: str) -> dict[str, Any]:
-    try:
-        return {"success": True, "data": _store(context, draft, kind, receiver)}
-    except Refusal as refusal:
-        return {"success": False, "error": refusal.error}
 
 
 def _store(context: Context, draft: Draft, kind: str, receiver: str) -> dict[str, Any]:
