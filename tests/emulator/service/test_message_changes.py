@@ -51,17 +51,6 @@ def test_filters_go_by_the_new_version(chat: Asker) -> None:
     assert chat(path, "tags=y&withTags=true").json["data"][0]["tags"] == ["y"]
 
 
-def test_a_second_edit_writes_a_second_action(chat: Asker) -> None:
-    put(chat, {"data": {"text": "second"}})
-    put(chat, {"tags": []}, None)
-    stored = chat(PATH).json["data"]
-    assert stored["data"]["text"] == "second"
-    assert ("tags" in stored, stored["editedBy"]) == (False, "app_system")
-    actions = chat("/v3/messages", "category=action").json["data"]
-    assert [action["data"]["entities"]["by"]["entity"]["uid"] for action in actions] == ["ann", "app_system"]
-    assert {action["sender"] for action in actions} == {"ann"}
-
-
 @pytest.mark.parametrize(
     ("body", "code"),
     [
@@ -105,30 +94,6 @@ def test_actions_and_unknown_messages_are_not_changed(chat: Asker, method: str) 
     assert (action.status, action.code) == (403, "ERR_MESSAGE_ACTION_NOT_ALLOWED")
     unknown = chat("/v3/messages/9", method=method, body={"tags": ["y"]})
     assert (unknown.status, unknown.code) == (404, "ERR_MESSAGE_ID_NOT_FOUND")
-
-
-@pytest.mark.parametrize("body", [b"", {}, {"permanent": False}])
-def test_a_deleted_message_stays_and_says_so(chat: Asker, body: Any) -> None:
-    action = chat(PATH, method="DELETE", body=body, acting_user="ann").json["data"]
-    assert action["data"]["action"] == "deleted"
-    stored = chat(PATH).json["data"]
-    assert (stored["deletedAt"], stored["deletedBy"], stored["updatedAt"]) == (NOW, "ann", NOW)
-    assert action["data"]["entities"]["on"]["entity"] == stored
-    assert chat("/v3/messages", "onlyDeleted=true").ids == [1]
-    assert chat("/v3/messages", "hideDeleted=1").ids == [2]
-
-
-def test_a_permanent_deletion_removes_the_record(chat: Asker) -> None:
-    chat.store.add_message("bob", "ann", "answer")
-    action = chat(PATH, method="DELETE", body={"permanent": True}, acting_user="ann").json["data"]
-    assert action["data"]["entities"]["on"]["entity"]["deletedBy"] == "ann"
-    assert chat(PATH).status == 404
-    answer = chat("/v3/users/bob/messages", "limit=1", acting_user="ann")
-    assert answer.ids == [3]
-    assert answer.json["meta"]["pagination"] == {
-        "total": 2, "count": 1, "per_page": 1, "current_page": 1, "total_pages": 2,
-    }  # fmt: skip
-    assert chat("/v3/messages").ids == [2, 3]
 
 
 def test_messages_of_blocked_users_can_be_hidden(chat: Asker) -> None:

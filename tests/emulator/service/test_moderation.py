@@ -31,21 +31,6 @@ def test_some_acknowledgements_stand_at_the_root(ask: Asker) -> None:
     assert ask(f"{PATH}/rules/{rule['id']}", method="DELETE").json["data"]["success"] is True
 
 
-def test_a_flag_needs_an_acting_user(ask: Asker) -> None:
-    assert refused(ask.post("/v3/messages/1/flagged", {"id": "spam"}), "onBehalfOf")
-
-
-@pytest.mark.parametrize(
-    ("query", "count", "limit"), [("", 3, 100), ("limit=2", 2, 2), ("limit=1000", 3, 1000)]
-)
-def test_a_list_holds_what_its_limit_allows(ask: Asker, query: str, count: int, limit: int) -> None:
-    for number in range(3):
-        ask.post(f"{PATH}/rules", {"name": str(number)})
-    answer = ask(f"{PATH}/rules", query).json
-    assert len(answer["data"]) == count
-    assert answer["meta"] == {"current": {"limit": limit, "count": count}}
-
-
 def test_the_default_limit_of_flagged_messages_is_fifty(ask: Asker) -> None:
     assert ask(f"{PATH}/flagged-messages").json["meta"]["current"] == {"limit": 50, "count": 0}
     assert refused(ask(f"{PATH}/flagged-messages", "limit=0"), "limit")
@@ -83,12 +68,3 @@ def test_wrong_bodies_are_refused_by_their_member(
 def test_what_does_not_exist_has_its_code(ask: Asker, path: str, code: str) -> None:
     answer = ask(f"{PATH}/{path}")
     assert (answer.status, answer.code) == (404, code)
-
-
-def test_messages_that_are_handed_in_are_not_among_the_apps_own(ask: Asker) -> None:
-    made = ask.post(f"{PATH}/messages", {**MESSAGE, "sentAt": 5}).json["data"]
-    assert (made["sentAt"], made["data"]["moderation"]) == (5, {"status": "pending"})
-    assert ask("/v3/users/ann/messages").json["data"] == []
-    listed = ask(f"{PATH}/messages", "moderationStatus=pending&receiverUID=bob").json
-    assert [message["id"] for message in listed["data"]] == [made["id"]]
-    assert listed["meta"]["next"] == {"affix": "append", "sentAt": 5, "id": made["id"]}

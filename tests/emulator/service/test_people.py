@@ -9,17 +9,6 @@ from tests.emulator.conftest import NOW, Asker
 GROUP = {"guid": "hall", "name": "Hall", "type": "public"}
 
 
-def test_a_group_is_served_with_what_was_given_alone(ask: Asker) -> None:
-    answer = ask.post("/v3/groups", {**GROUP, "type": "password", "password": "s3cret", "unknown": 1})
-    assert (answer.status, answer.json["data"]) == (
-        200,
-        {
-            "guid": "hall", "name": "Hall", "type": "password", "owner": "app_system", "createdAt": NOW,
-            "membersCount": 0, "conversationId": "group_hall",
-        },
-    )  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("query", "guids", "cursor"),
     [
@@ -46,13 +35,6 @@ def test_positions_of_friends_and_blocked_users_are_in_meta(ask: Asker, path: st
     answer = ask(path).json
     assert answer["meta"]["cursor"] == {"updatedAt": 0, "affix": "append"}
     assert "cursor" not in answer
-
-
-def test_acknowledgements_of_friends_are_below_accepted(ask: Asker) -> None:
-    answer = ask.post("/v3/users/ann/friends", {"accepted": ["bob", "ann", "bob"]}).json["data"]
-    assert list(answer["accepted"]) == ["bob", "ann"]
-    assert answer["accepted"]["bob"]["success"] is True
-    assert answer["accepted"]["ann"]["error"]["code"] == "ERR_CANNOT_FORM_SELF_RELATION"
 
 
 REFUSED: list[tuple[str, str, Any, str]] = [

@@ -102,14 +102,6 @@ def test_odd_records_are_served_as_they_are(store: Store) -> None:
     assert store.message(4) == b"[]"
 
 
-def test_a_message_comes_with_its_tags_and_a_list_does_not(store: Store) -> None:
-    record = store.add_message("ann", "bob", "hi", tags=["x"])
-    assert record["tags"] == ["x"]
-    assert (store.message(1) or b"").endswith(b',"tags":["x"]}')
-    assert b"tags" not in store.records([1])[0]
-    assert store.message(2) is None
-
-
 def test_messages_are_hidden_from_lists_and_shown_again(store: Store) -> None:
     filled(store, "ttttt")
     store.hide([2, 3], participant_list("ann"))
