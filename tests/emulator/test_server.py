@@ -22,7 +22,8 @@ from chatrest.emulator import Emulator
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
 from tests.emulator.service.test_list_request import MINE
-from tests.emulator.store.test_directory import AWKWARD
+
+AWKWARD = ("a/b", "ü nï/../x?", "..", "👩‍👩‍👧‍👦", "%2F", "'; DROP TABLE users", "A", "a" * 500)
 
 
 @pytest.fixture

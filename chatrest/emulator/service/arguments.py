@@ -7,8 +7,9 @@ that an operation does not know are ignored.
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, TypeVar, final
+from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar, final
 
+from ..store.message_lists import Condition
 from .refusals import bad_request
 
 T = TypeVar("T")
@@ -81,65 +82,79 @@ class Arguments:
         self._errors.setdefault(name, []).append(f"The {name} {text}.")
 
 
-_OPERATORS: Final = {"from": ">=", "to": "<=", "gt": ">", "gte": ">=", "lt": "<", "lte": "<=", "eq": "="}
-_TAGGED: Final = "EXISTS (SELECT 1 FROM json_each(COLUMN) WHERE value IN (MARKS))"
+Value: TypeAlias = Literal["flag", "state", "text", "texts", "number"]
 
 
-@final
-class Conditions:
-    """A condition that grows by terms, all of which must match; a parameter that is absent adds none.
+class Filter(NamedTuple):
+    """A row of a list's table of filters: what a query parameter asks of a record."""
 
-    Wrong values are collected in the query, whose `check` refuses them.
+    sql: str
+    """The condition: a `?` for the value, `MARKS` for several."""
+    value: Value = "flag"
+    """`flag`: none, the condition holds where it is true; `state`: 1 or 0."""
+    allowed: tuple[str, ...] = ()
+
+    def condition(self, query: Arguments, name: str) -> Condition | None:
+        """Return the condition that a parameter sets; None where it sets none."""
+        values: tuple[str | int, ...]
+        if self.value == "flag":
+            return Condition(self.sql) if query.flag(name) else None
+        if self.value == "state":
+            values = (int(query.flag(name)),) if query.text(name) is not None else ()
+        elif self.value == "texts":
+            values = query.texts(name, self.allowed)
+        else:
+            text = query.choice(name, self.allowed) if self.allowed else query.text(name)
+            value = query.number(name) if self.value == "number" else text
+            values = () if value is None else (value,)
+        return Condition(self.sql.replace("MARKS", ",".join("?" * len(values))), values) if values else None
+
+
+Filters: TypeAlias = Mapping[str, Filter]
+_SIGNS: Final = {"from": ">=", "to": "<=", "gt": ">", "gte": ">=", "lt": "<", "lte": "<=", "eq": "="}
+
+
+def equals(column: str, allowed: tuple[str, ...] = ()) -> Filter:
+    return Filter(f"{column} = ?", "text", allowed)
+
+
+def any_of(column: str, allowed: tuple[str, ...] = ()) -> Filter:
+    return Filter(f"{column} IN (MARKS)", "texts", allowed)
+
+
+def contains(column: str, allowed: tuple[str, ...] = ()) -> Filter:
+    """Ask that a column, a JSON list, has one of the texts at least."""
+    sql = "EXISTS (SELECT 1 FROM json_each(COLUMN) WHERE value IN (MARKS))"
+    return Filter(sql.replace("COLUMN", column), "texts", allowed)
+
+
+def bounds(name: str, column: str, ends: Iterable[str] = ("from", "to")) -> Filters:
+    """Return the filters of a number: `name[from]`, `name[to]`, or other ends."""
+    return {f"{name}[{end}]": Filter(f"{column} {_SIGNS[end]} ?", "number") for end in ends}
+
+
+def conditions(query: Arguments, filters: Filters) -> list[Condition]:
+    """Return the conditions that a query sets; its wrong values are refused by `check`."""
+    found = (row.condition(query, name) for name, row in query.named(filters))
+    return [condition for condition in found if condition is not None]
+
+
+def search(query: Arguments, columns: Mapping[str, str], *, anywhere: bool = False) -> list[Condition]:
+    """Return that `searchKey` begins a column, or is `anywhere` in it, without regard to case.
+
+    `columns` are folded ones, by the names that `searchIn` may have.
     """
-
-    def __init__(self, query: Arguments) -> None:
-        self._query = query
-        self._terms: list[tuple[str, tuple[Any, ...]]] = [("1", ())]
-
-    @property
-    def sql(self) -> str:
-        return " AND ".join(sql for sql, _ in self._terms)
-
-    @property
-    def values(self) -> tuple[Any, ...]:
-        return tuple(value for _, values in self._terms for value in values)
-
-    def add(self, sql: str, *values: Any) -> None:
-        self._terms.append((sql, values))
-
-    def equals(self, name: str, column: str) -> None:
-        if (value := self._query.text(name)) is not None:
-            self.add(f"{column} = ?", value)
-
-    def any_of(self, name: str, column: str, allowed: tuple[str, ...] = ()) -> None:
-        """Add `column IN (…)` for a list of texts."""
-        if values := self._query.texts(name, allowed):
-            self.add(f"{column} IN ({_marks(values)})", *values)
-
-    def tagged(self, name: str, column: str) -> None:
-        """Add that a JSON list has one of the texts at least."""
-        if values := self._query.texts(name):
-            self.add(_TAGGED.replace("COLUMN", column).replace("MARKS", _marks(values)), *values)
-
-    def bounds(self, name: str, column: str, operators: tuple[str, ...] = ("from", "to")) -> None:
-        """Add the bounds of a number: `name[from]`, `name[to]`, or other operators."""
-        for operator in operators:
-            if (value := self._query.number(f"{name}[{operator}]")) is not None:
-                self.add(f"{column} {_OPERATORS[operator]} ?", value)
-
-    def search(self, columns: Mapping[str, str], *, anywhere: bool = False) -> None:
-        """Add that `searchKey` begins a column, or is `anywhere` in it, without regard to case.
-
-        `columns` are folded ones, by the names that `searchIn` may have.
-        """
-        names = self._query.texts("searchIn", tuple(columns)) or tuple(columns)
-        if (text := self._query.text("searchKey")) is None:
-            return
-        # Not LIKE: an underscore in a uid is no wildcard.
-        matches = [columns[name] for name in names if name in columns]
-        terms = " OR ".join(f"instr({column}, ?) {'> 0' if anywhere else '= 1'}" for column in matches)
-        self.add(f"({terms or 0})", *(text.casefold(),) * len(matches))
+    names = query.texts("searchIn", tuple(columns)) or tuple(columns)
+    if (text := query.text("searchKey")) is None:
+        return []
+    # Not LIKE: an underscore in a uid is no wildcard.
+    matches = [columns[name] for name in names if name in columns]
+    terms = " OR ".join(f"instr({column}, ?) {'> 0' if anywhere else '= 1'}" for column in matches)
+    return [Condition(f"({terms or 0})", (text.casefold(),) * len(matches))]
 
 
-def _marks(values: tuple[str, ...]) -> str:
-    return ",".join("?" * len(values))
+def joined(conditions: Iterable[Condition]) -> Condition:
+    """Return the condition that all of them are; an empty one matches all."""
+    terms = [condition for condition in conditions if condition.sql]
+    values = tuple(value for term in terms for value in term.values)
+    return Condition(" AND ".join(term.sql for term in terms), values)

@@ -11,7 +11,8 @@ from msgspec.json import decode, encode
 
 from ..store.directory import SYSTEM
 from ..store.members import Member, Memberships
-from .arguments import Arguments, Conditions
+from ..store.message_lists import Condition
+from .arguments import Arguments, any_of, bounds, conditions, contains, equals, joined, search
 from .context import Call, Context, Handler
 from .documents import apply_changes
 from .envelopes import ack_reply, data_reply, one_reply
@@ -75,7 +76,6 @@ def tell_group(context: Context, call: Call, guid: str, action: str, uid: str) -
 _SEARCHED: Final = {"guid": "casefold(guid)", "name": "casefold(name)"}
 _SORTED: Final = {"name": "name", "guid": "guid", "createdAt": "created_at"}
 _TYPES: Final = ("public", "private", "protected", "password")
-_COUNTS: Final = ("gt", "gte", "lt", "lte", "eq")
 _JOINED: Final = "EXISTS (SELECT 1 FROM members m WHERE m.guid = groups.guid AND m.uid = ?)"
 _CHANGED: Final = "coalesce(updated_at, created_at)"
 
@@ -96,32 +96,35 @@ def list_groups(context: Context, call: Call) -> bytes:
     was none; `updatedAt` itself is left out. `hasJoined` without an acting user matches nothing.
     """
     query = call.query
-    conditions, order, number = _conditions(call), _order(query), page_number(query)
+    condition, order, number = _condition(call), _order(query), page_number(query)
     with_tags = query.flag("withTags")
     query.check()
-    page = context.store.groups.list(conditions.sql, conditions.values, order, *number)
+    page = context.store.groups.list(*condition, order, *number)
     records = [encode(_group_view(context, call, record, with_tags=with_tags)) for record in page.records]
     affix = "prepend" if _is_descending(query) else "append"
     return record_page_reply(page._replace(records=records), number, affix=affix)
 
 
-def _conditions(call: Call) -> Conditions:
-    query, conditions = call.query, Conditions(call.query)
-    query.choice("type", _TYPES)
-    conditions.equals("type", "type")
-    conditions.any_of("types", "type", _TYPES)
-    conditions.equals("guid", "guid")
-    conditions.any_of("guids", "guid")
-    conditions.tagged("tags", "tags")
-    conditions.search(_SEARCHED, anywhere=True)
-    conditions.bounds("createdAt", "created_at")
-    conditions.bounds("updatedAt", "updated_at")
-    conditions.bounds("membersCount", "members_count", _COUNTS)
+_FILTERS: Final = {
+    "type": equals("type", _TYPES),
+    "types": any_of("type", _TYPES),
+    "guid": equals("guid"),
+    "guids": any_of("guid"),
+    "tags": contains("tags"),
+    **bounds("createdAt", "created_at"),
+    **bounds("updatedAt", "updated_at"),
+    **bounds("membersCount", "members_count", ("gt", "gte", "lt", "lte", "eq")),
+}
+
+
+def _condition(call: Call) -> Condition:
+    query = call.query
+    terms = [Condition("1"), *conditions(query, _FILTERS), *search(query, _SEARCHED, anywhere=True)]
     if query.flag("hasJoined"):
-        conditions.add(_JOINED, call.acting_user or "")
+        terms.append(Condition(_JOINED, (call.acting_user or "",)))
     if (position := query.number("updatedAt")) is not None:
-        conditions.add(f"{_CHANGED} {'<' if _is_descending(query) else '>'} ?", position)
-    return conditions
+        terms.append(Condition(f"{_CHANGED} {'<' if _is_descending(query) else '>'} ?", (position,)))
+    return joined(terms)
 
 
 def _is_descending(query: Arguments) -> bool:

@@ -38,7 +38,7 @@ from msgspec.json import decode, encode
 from ..store.directory import Directory
 from ..store.message_lists import BEGIN, END, Condition, Span
 from ..store.store import Store
-from .arguments import Arguments
+from .arguments import Arguments, Filter, any_of, bounds, conditions, contains, equals, joined
 from .context import PageFormat
 from .envelopes import list_reply, pagination
 from .message_access import with_personal
@@ -46,40 +46,38 @@ from .message_access import with_personal
 Affix: TypeAlias = Literal["append", "prepend"]
 KINDS: Final = ("image", "video", "audio", "file")
 
-_FLAGS: Final = {
-    "hasAttachments": "m.attachments NOT NULL",
-    "hasMentions": "m.mentions NOT NULL",
-    "hasLinks": "m.links",
-    "hasReactions": "m.reactions",
-    "hideReplies": "m.parent IS NULL",
-    "hideDeleted": "NOT m.deleted",
-    "onlyDeleted": "m.deleted",
-    "hideQuotedMessages": "m.id NOT IN (SELECT id FROM quotes)",
-    "pinned": "m.id IN (SELECT id FROM pins)",
+_FILTERS: Final = {
+    "hasAttachments": Filter("m.attachments NOT NULL"),
+    "hasMentions": Filter("m.mentions NOT NULL"),
+    "hasLinks": Filter("m.links"),
+    "hasReactions": Filter("m.reactions"),
+    "hideReplies": Filter("m.parent IS NULL"),
+    "hideDeleted": Filter("NOT m.deleted"),
+    "onlyDeleted": Filter("m.deleted"),
+    "hideQuotedMessages": Filter("m.id NOT IN (SELECT id FROM quotes)"),
+    "pinned": Filter("m.id IN (SELECT id FROM pins)"),
+    "category": equals("m.category"),
+    "type": equals("m.type"),
+    "sender": equals("m.sender"),
+    "receiverType": equals("m.receiver_type"),
+    "conversationId": equals("m.conversation"),
+    "categories": any_of("m.category"),
+    "types": any_of("m.type"),
+    "senders": any_of("m.sender"),
+    "attachmentTypes": contains("m.attachments", KINDS),
+    "mentionedUids": contains("m.mentions"),
+    "tags": contains("m.tags"),
+    "fromTimestamp": Filter("m.sent_at >= ?", "number"),
+    "toTimestamp": Filter("m.sent_at <= ?", "number"),
+    **bounds("sentAt", "m.sent_at"),
+    "updatedAt[from]": Filter("m.id IN (SELECT id FROM changes WHERE updated_at >= ?)", "number"),
+    "updatedAt[to]": Filter("m.id IN (SELECT id FROM changes WHERE updated_at <= ?)", "number"),
+    "editedAt[from]": Filter("m.id IN (SELECT id FROM changes WHERE edited_at >= ?)", "number"),
+    "editedAt[to]": Filter("m.id IN (SELECT id FROM changes WHERE edited_at <= ?)", "number"),
 }
-_EQUALS: Final = {
-    "category": "m.category = ?",
-    "type": "m.type = ?",
-    "sender": "m.sender = ?",
-    "receiverType": "m.receiver_type = ?",
-    "conversationId": "m.conversation = ?",
-}
-_IN: Final = {"categories": "m.category", "types": "m.type", "senders": "m.sender"}
-_CONTAINS: Final = {"attachmentTypes": "m.attachments", "mentionedUids": "m.mentions", "tags": "m.tags"}
-
 _SEEN: Final = """NOT m.COLUMN AND m.sender != ? AND m.id > coalesce(
     (SELECT COLUMN_id FROM views v WHERE v.uid = ? AND v.conversation = m.conversation), 0)"""
-_WINDOWS: Final = {
-    "fromTimestamp": "m.sent_at >= ?",
-    "toTimestamp": "m.sent_at <= ?",
-    "sentAt[from]": "m.sent_at >= ?",
-    "sentAt[to]": "m.sent_at <= ?",
-    "updatedAt[from]": "m.id IN (SELECT id FROM changes WHERE updated_at >= ?)",
-    "updatedAt[to]": "m.id IN (SELECT id FROM changes WHERE updated_at <= ?)",
-    "editedAt[from]": "m.id IN (SELECT id FROM changes WHERE edited_at >= ?)",
-    "editedAt[to]": "m.id IN (SELECT id FROM changes WHERE edited_at <= ?)",
-}
-_ANY: Final = "EXISTS (SELECT 1 FROM json_each(COLUMN) WHERE value IN"
+_MENTIONED: Final = "EXISTS (SELECT 1 FROM json_each(m.mentions) WHERE value = ?)"
 
 
 class ListRequest(Struct, frozen=True):
@@ -109,15 +107,13 @@ def list_request(
     bounds = {name: query.number(name, 1, 1000) for name in ("limit", "perPage")}
     message_id, sent_at = query.number("id"), query.number("sentAt")
     affix = query.choice("affix", ("append", "prepend"))
-    terms = [
-        *_plain(query),
-        *_personal(query, acting_user, uid),
-        *_times(query, sent_at if message_id is None else None, affix),
-    ]
+    terms = [*conditions(query, _FILTERS), *_personal(query, acting_user, uid)]
+    if text := query.text("searchKey"):
+        terms.append(Condition("instr(m.text, ?)", (text.casefold(),)))
+    if sent_at is not None and message_id is None:
+        terms.append(Condition(f"m.sent_at {'<' if affix == 'prepend' else '>'} ?", (sent_at,)))
     request = ListRequest(
-        condition=Condition(
-            " AND ".join(sql for sql, _ in terms), tuple(value for _, values in terms for value in values)
-        ),
+        condition=joined(terms),
         id=message_id,
         sent_at=sent_at,
         affix="append" if affix == "append" else "prepend" if affix == "prepend" else None,
@@ -131,52 +127,17 @@ def list_request(
     return request
 
 
-_Terms: TypeAlias = list[tuple[str, tuple[str | int, ...]]]
-
-
-def _plain(query: Arguments) -> _Terms:
-    terms: _Terms = [(sql, ()) for name, sql in query.named(_FLAGS) if query.flag(name)]
-    terms += [(sql, (value,)) for name, sql in query.named(_EQUALS) if (value := query.text(name))]
-    if text := query.text("searchKey"):
-        terms.append(("instr(m.text, ?)", (text.casefold(),)))
-    for name, column in query.named(_IN):
-        if values := query.texts(name):
-            terms.append((f"{column} IN ({_marks(values)})", values))
-    for name, column in query.named(_CONTAINS):
-        if values := query.texts(name, KINDS if name == "attachmentTypes" else ()):
-            terms.append(_contains(column, values))
-    return terms
-
-
-def _personal(query: Arguments, acting_user: str | None, uid: str | None) -> _Terms:
-    terms: _Terms = []
-    reader = acting_user or uid or ""
+def _personal(query: Arguments, acting_user: str | None, uid: str | None) -> list[Condition]:
+    """Return what a query asks of the messages as seen by a user."""
+    terms, reader = [], acting_user or uid or ""
     for name, column in (("unread", "read"), ("undelivered", "delivered")):
         if query.flag(name):
-            terms.append((_SEEN.replace("COLUMN", column), (reader, reader)))
+            terms.append(Condition(_SEEN.replace("COLUMN", column), (reader, reader)))
     if query.flag("saved"):
-        terms.append(("m.id IN (SELECT id FROM saves WHERE uid = ?)", (acting_user or "",)))
+        terms.append(Condition("m.id IN (SELECT id FROM saves WHERE uid = ?)", (acting_user or "",)))
     if query.flag("myMentionsOnly"):
-        terms.append(_contains("m.mentions", (acting_user,)) if acting_user else ("0", ()))
+        terms.append(Condition(_MENTIONED, (acting_user,)) if acting_user else Condition("0"))
     return terms
-
-
-def _times(query: Arguments, position: int | None, affix: str | None) -> _Terms:
-    terms: _Terms = []
-    for name, sql in query.named(_WINDOWS):
-        if (at := query.number(name)) is not None:
-            terms.append((sql, (at,)))
-    if position is not None:
-        terms.append(("m.sent_at < ?" if affix == "prepend" else "m.sent_at > ?", (position,)))
-    return terms
-
-
-def _contains(column: str, values: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-    return f"{_ANY.replace('COLUMN', column)} ({_marks(values)}))", values
-
-
-def _marks(values: tuple[str, ...]) -> str:
-    return ",".join("?" * len(values))
 
 
 # ── pages ──

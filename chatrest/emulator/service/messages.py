@@ -21,6 +21,7 @@ from ..store.message_index import (
 )
 from ..store.message_lists import Condition
 from ..store.message_marks import Thread
+from .arguments import joined
 from .context import Call, Context, Handler
 from .envelopes import ack_reply, list_reply, one_reply
 from .groups import group_record
@@ -102,9 +103,7 @@ def visible(context: Context, call: Call, request: ListRequest) -> ListRequest:
 
 
 def narrowed(request: ListRequest, sql: str, values: tuple[str, ...]) -> ListRequest:
-    before = request.condition
-    terms = " AND ".join(filter(None, (before.sql, sql)))
-    return structs.replace(request, condition=Condition(terms, (*before.values, *values)))
+    return structs.replace(request, condition=joined([request.condition, Condition(sql, values)]))
 
 
 def get_message(context: Context, call: Call) -> bytes:

@@ -3,12 +3,14 @@
 A friendship has no direction. A ban and its end are told to the group by an action message.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from msgspec.json import decode, encode
 
 from ...queries.friends import MOST
-from ..store.members import Relations
+from ..store.members import Relation, Relations
 from .context import Call, Context, Handler
 from .envelopes import ack_reply, data_reply, member_reply
 from .groups import ban, group_record, tell_group
@@ -19,14 +21,26 @@ from .users import user_record
 # ── friends ──
 
 
-def list_friends(context: Context, call: Call) -> bytes:
-    """A page of a user's friends; `searchKey` matches the beginning of uid or name."""
-    uid, query = call.path["uid"], call.query
-    user_record(context, uid)
-    number, prefix = page_number(query), query.text("searchKey") or ""
-    query.check()
-    page, _ = context.store.relations.list("friend", uid, *number, prefix=prefix)
-    return record_page_reply(page, number, cursor_in_meta=True)
+def _list(kind: Relation, of: str = "uid") -> Handler:
+    """Return the handler of a list: the users in a relation to the user, or to the group, of the path."""
+
+    def handle(context: Context, call: Call) -> bytes:
+        owner, query = call.path[of], call.query
+        if of == "uid":
+            user_record(context, owner)
+        else:
+            group_record(context, owner)
+        number = page_number(query)
+        prefix = (query.text("searchKey") or "") if kind == "friend" else ""
+        query.check()
+        page, times = context.store.relations.list(kind, owner, *number, prefix=prefix)
+        if kind == "blocked":
+            shown = [{"blockedByMe": True, "blockedByMeAt": at, "blockedAt": at} for at in times]
+            records = [encode(decode(each) | more) for each, more in zip(page.records, shown, strict=True)]
+            page = page._replace(records=records)
+        return record_page_reply(page, number, cursor_in_meta=of == "uid")
+
+    return handle
 
 
 def add_friends(context: Context, call: Call) -> bytes:
@@ -78,26 +92,15 @@ def _check_friend(relations: Relations, uid: str, friend: str) -> None:
 # ── blocked users ──
 
 
-def list_blocked(context: Context, call: Call) -> bytes:
-    """A page of the users that a user has blocked, with the time of the block."""
-    uid = call.path["uid"]
-    user_record(context, uid)
-    number = page_number(call.query)
-    call.query.check()
-    page, times = context.store.relations.list("blocked", uid, *number)
-    records = [
-        encode(decode(record) | {"blockedByMe": True, "blockedByMeAt": at, "blockedAt": at})
-        for record, at in zip(page.records, times, strict=True)
-    ]
-    return record_page_reply(page._replace(records=records), number, cursor_in_meta=True)
+def _each(act: Callable[[Context, str, str], str]) -> Handler:
+    """Return the handler that does something to each user of a body, and gives an outcome for each."""
 
+    def handle(context: Context, call: Call) -> bytes:
+        uid = call.path["uid"]
+        user_record(context, uid)
+        return data_reply(item_acks(call.read()["blockedUids"], partial(act, context, uid)))
 
-def block_users(context: Context, call: Call) -> bytes:
-    """Block users: an acknowledgement or an error for each of them; a repeated block is none."""
-    uid = call.path["uid"]
-    user_record(context, uid)
-    blocked_uids = call.read()["blockedUids"]
-    return data_reply(item_acks(blocked_uids, lambda blocked: _block(context, uid, blocked)))
+    return handle
 
 
 def _block(context: Context, uid: str, blocked: str) -> str:
@@ -108,14 +111,6 @@ def _block(context: Context, uid: str, blocked: str) -> str:
     return f"The user with UID {uid} has blocked the user with UID {blocked}."
 
 
-def unblock_users(context: Context, call: Call) -> bytes:
-    """Unblock users: an acknowledgement or an error for each of them; one that is not blocked is no error."""
-    uid = call.path["uid"]
-    user_record(context, uid)
-    blocked_uids = call.read()["blockedUids"]
-    return data_reply(item_acks(blocked_uids, lambda blocked: _unblock(context, uid, blocked)))
-
-
 def _unblock(context: Context, uid: str, blocked: str) -> str:
     user_record(context, blocked)
     context.store.relations.remove("blocked", uid, blocked)
@@ -123,15 +118,6 @@ def _unblock(context: Context, uid: str, blocked: str) -> str:
 
 
 # ── banned users ──
-
-
-def list_banned(context: Context, call: Call) -> bytes:
-    guid = call.path["guid"]
-    group_record(context, guid)
-    number = page_number(call.query)
-    call.query.check()
-    page, _ = context.store.relations.list("banned", guid, *number)
-    return record_page_reply(page, number)
 
 
 def ban_user(context: Context, call: Call) -> bytes:
@@ -162,13 +148,13 @@ def _existing(context: Context, call: Call) -> tuple[str, str]:
 
 
 HANDLERS: Final[dict[str, Handler]] = {
-    "friends.list": list_friends,
+    "friends.list": _list("friend"),
     "friends.add": add_friends,
     "friends.remove": remove_friends,
-    "blocked_users.list": list_blocked,
-    "blocked_users.block": block_users,
-    "blocked_users.unblock": unblock_users,
-    "banned_users.list": list_banned,
+    "blocked_users.list": _list("blocked"),
+    "blocked_users.block": _each(_block),
+    "blocked_users.unblock": _each(_unblock),
+    "banned_users.list": _list("banned", of="guid"),
     "banned_users.ban": ban_user,
     "banned_users.unban": unban_user,
 }
