@@ -18,12 +18,6 @@ def test_preferences_need_a_user_who_exists(ask: Asker, path: str, query: str, s
     assert ask(f"{V1}/{path}", query).status == status
 
 
-def test_the_text_account_never_returns_if_it_is_enabled(ask: Asker) -> None:
-    account = {"twilioAccountSID": "s", "twilioAuthToken": "t", "twilioSenderPhoneNumber": "+1"}
-    assert ask.post(TWILIO, {**account, "isEnabled": True}).json == {"data": account}
-    assert ask(TWILIO).json == {"data": account}
-
-
 def refused(answer: Answer, field: str) -> bool:
     return answer.status == 400 and field in answer.json["error"]["details"]
 

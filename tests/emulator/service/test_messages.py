@@ -1,4 +1,4 @@
-"""Threads: replies and what they are refused for, the lists of threads, and subscriptions."""
+"""Threads: replies, lists, subscriptions."""
 
 from typing import Any
 
@@ -31,13 +31,6 @@ def test_a_reply_that_is_removed_is_counted_no_more(chat: Asker) -> None:
     chat("/v3/messages/5", method="DELETE", body={"permanent": True})
     assert chat("/v3/messages/1").json["data"]["replyCount"] == 0
     assert chat("/v3/threads").ids == []
-
-
-def test_a_reply_without_receiver_goes_to_the_other_side(chat: Asker) -> None:
-    assert reply(chat, 1, "bob", {}).json["data"]["receiver"] == "ann"
-    assert reply(chat, 1, "ann", {}).json["data"]["receiver"] == "bob"
-    sent = reply(chat, 2, "bob", {}).json["data"]
-    assert (sent["receiverType"], sent["receiver"]) == ("group", "den")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Users, groups and what belongs to them over the service: replies as served, and what is refused."""
+"""Groups, friends and blocked users: what the wire shows."""
 
 from typing import Any
 
@@ -26,15 +26,6 @@ def test_a_page_of_groups_has_pagination_and_a_position(
     assert [group["guid"] for group in answer["data"]] == guids.split()
     assert answer["meta"]["pagination"]["count"] == len(guids.split())
     assert answer.get("cursor") == cursor
-
-
-@pytest.mark.parametrize("path", ["/v3/users/ann/friends", "/v3/users/ann/blockedusers"])
-def test_positions_of_friends_and_blocked_users_are_in_meta(ask: Asker, path: str) -> None:
-    names = ("accepted", "blockedUids")
-    assert ask.post(path, {name: ["bob"] for name in names}).status == 200
-    answer = ask(path).json
-    assert answer["meta"]["cursor"] == {"updatedAt": 0, "affix": "append"}
-    assert "cursor" not in answer
 
 
 REFUSED: list[tuple[str, str, Any, str]] = [

@@ -1,12 +1,11 @@
-"""Group members over the service: the list and its filters, additions, bans, scopes, kicks."""
+"""Members of groups, and their action messages."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.emulator.conftest import NOW, Answer, Asker
+from tests.emulator.conftest import Answer, Asker
 
 PATH = "/v3/groups/den/members"
 
@@ -24,10 +23,6 @@ def den(ask: Asker) -> Asker:
 
 def uids(answer: Answer) -> list[str]:
     return [record["uid"] for record in answer.json["data"]]
-
-
-def count(ask: Asker) -> int:
-    return int(json.loads(ask.store.people.group("den") or b"")["membersCount"])
 
 
 @pytest.mark.parametrize(
@@ -48,34 +43,6 @@ def test_filters(den: Asker, query: str, expected: str) -> None:
 def test_wrong_filters_are_refused(den: Asker, query: str) -> None:
     answer = den(PATH, query)
     assert (answer.status, list(answer.json["error"]["details"])) == (400, [query.split("=")[0]])
-
-
-def test_added_users_are_listed_and_an_action_message_says_so(den: Asker) -> None:
-    body = {"participants": ["cat"], "admins": ["nobody", "dan"], "moderators": ["ann"]}
-    answer = den.post(PATH, body, acting_user="bob")
-    assert answer.status == 200
-    outcomes = answer.json["data"]
-    assert list(outcomes) == ["admins", "moderators", "participants"]
-    for uid in ("nobody", "dan"):
-        assert outcomes["admins"][uid]["success"] is False
-        assert outcomes["admins"][uid]["error"]["code"] == "ERR_UID_NOT_FOUND"
-    assert outcomes["moderators"]["ann"]["error"]["code"] == "ERR_ALREADY_JOINED"
-    assert outcomes["participants"]["cat"]["success"] is True
-    message = outcomes["participants"]["cat"]["data"]
-    assert (message["category"], message["data"]["action"]) == ("action", "added")
-    entities = message["data"]["entities"]
-    assert [(name, entities[name]["entityType"]) for name in ("by", "on", "for")] == [
-        ("by", "user"), ("on", "user"), ("for", "group")
-    ]  # fmt: skip
-    assert (entities["by"]["entity"]["uid"], entities["on"]["entity"]["uid"]) == ("bob", "cat")
-    assert entities["for"]["entity"]["membersCount"] == 4
-    assert (message["sender"], message["sentAt"], message["conversationId"]) == ("bob", NOW, "group_den")
-    assert den("/v3/groups/den/messages").json["data"] == [message]
-    assert den(PATH).json["data"][-1] | {"name": ""} == {
-        "uid": "cat", "name": "", "status": "offline", "role": "default", "createdAt": 0,
-        "scope": "participant", "joinedAt": NOW,
-    }  # fmt: skip
-    assert count(den) == 4
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Forms as the emulator reads them."""
+"""Forms, and bodies of forms."""
 
 import pytest
 from msgspec import UNSET, UnsetType
