@@ -4,7 +4,7 @@ Rules:
 - The acting user of the header `onBehalfOf` is ignored. What needs a user is done as the user of the login
   token in the header `authtoken`; all else, beside an API key, with the rights of the app.
 - A login token may stand in the place of the key: then its user does everything.
-- What is a matter of values is in `tables`, what makes records in `records`.
+- What is a matter of values, and what makes records, is in `records`.
 """
 
 from collections.abc import Callable

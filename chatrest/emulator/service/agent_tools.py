@@ -67,17 +67,13 @@ def _mcp_server(context: Context, server: Document) -> Document:
     return {"_id": f"{app}_{server['slug']}", "appId": app, **server}
 
 
-def _action_id(context: Context, action: Document) -> str:
-    return f"{context.app['id']}_{action['triggerFunction']}"
-
-
 TOOLS: Final = DocumentCollection(
     kind=API_TOOLS, missing="ERR_TOOL_NOT_FOUND", parameter="slug", key="slug",
     stamp=in_milliseconds, written=_api_tool,
 )  # fmt: skip
 ACTIONS: Final = DocumentCollection(
     kind="agents.frontend_actions", missing="ERR_TOOL_NOT_FOUND",
-    key="_id", new_key=_action_id, stamp=in_milliseconds, written=_frontend_action,
+    key="_id", new_key="{app}_{document[triggerFunction]}", stamp=in_milliseconds, written=_frontend_action,
 )  # fmt: skip
 SERVERS: Final = DocumentCollection(
     kind=MCP_SERVERS, missing="ERR_TOOL_NOT_FOUND", parameter="slug",
@@ -258,10 +254,6 @@ _PREDEFINED: Final = {
 _USAGE: Final = ("name", "description", "sourceType", "category")
 
 
-def _variable_id(context: Context, variable: Document) -> str:
-    return f"{context.store.documents.next_number():024x}"
-
-
 def _custom_variable(context: Context, variable: Document) -> Document:
     defaults = {"appId": context.app["id"], "sourcePath": "", "defaultValue": ""}
     return defaults | variable | {"category": "custom"}
@@ -269,7 +261,8 @@ def _custom_variable(context: Context, variable: Document) -> Document:
 
 VARIABLES: Final = DocumentCollection(
     kind="agents.variables", missing="ERR_VARIABLE_NOT_FOUND",
-    parameter="variableId", key="_id", new_key=_variable_id, stamp=in_milliseconds, written=_custom_variable,
+    parameter="variableId", key="_id", new_key="{number:024x}", stamp=in_milliseconds,
+    written=_custom_variable,
 )  # fmt: skip
 
 

@@ -34,10 +34,6 @@ NAMED: Final = {"apiTools": API_TOOLS, "mcpServers": MCP_SERVERS}
 """The lists of an agent whose names are keys of documents."""
 
 
-def numbered_uid(context: Context, document: Document) -> str:
-    return f"agent-{context.store.documents.next_number()}"
-
-
 def _completed(context: Context, agent: Document) -> Document:
     defaults: dict[str, Any] = {
         "appId": context.app["id"], "icon": "", "description": "", **{name: [] for name in _LISTS},
@@ -50,7 +46,7 @@ def _completed(context: Context, agent: Document) -> Document:
 
 AGENTS: Final = DocumentCollection(
     kind="agents", missing="ERR_AGENT_NOT_FOUND", parameter="uid", key="uid",
-    new_key=numbered_uid, stamp=in_milliseconds, written=_completed,
+    new_key="agent-{number}", stamp=in_milliseconds, written=_completed,
 )  # fmt: skip
 
 
@@ -76,10 +72,6 @@ def matching(documents: Iterable[Document], text: str, *members: str) -> list[Do
         for document in documents
         if any(folded in str(document.get(member, "")).casefold() for member in members)
     ]
-
-
-def any_name(context: Context, agent: Document, name: str) -> None:
-    """Refuse nothing."""
 
 
 def existing(kind: str) -> Check:
@@ -108,14 +100,14 @@ def naming(operation: Operation, kinds: Mapping[str, str]) -> Operation:
     return checked
 
 
-def add_names(member: str, wire: str, check: Check = any_name) -> Operation:
+def add_names(member: str, wire: str, check: Check | None = None) -> Operation:
     """Return the operation that adds the names in a body's member `wire` to a list of an agent."""
 
     def add(context: Context, call: Call) -> Document:
-        agent = AGENTS.get(context, call)
-        names = call.read()[wire]
-        for name in names:
-            check(context, agent, name)
+        agent, names = AGENTS.get(context, call), call.read()[wire]
+        if check is not None:
+            for name in names:
+                check(context, agent, name)
         return _put(context, call, agent, member, list(dict.fromkeys([*agent[member], *names])))
 
     return add
@@ -125,8 +117,7 @@ def remove_names(member: str, wire: str) -> Operation:
     """Return the operation that takes the names in a body's member `wire` from a list of an agent."""
 
     def remove(context: Context, call: Call) -> Document:
-        agent = AGENTS.get(context, call)
-        names = call.read()[wire]
+        agent, names = AGENTS.get(context, call), call.read()[wire]
         return _put(context, call, agent, member, [name for name in agent[member] if name not in names])
 
     return remove
@@ -160,11 +151,6 @@ _TOOL_KIND: Final = "agents.external_tools"
 _TOOL_LISTS: Final = {"tools": _TOOL_KIND, "actions": _TOOL_KIND}
 
 
-def _uuid(context: Context, agent: Document) -> str:
-    """Return a UUID; it is made of a number, so that every run gives the same."""
-    return f"00000000-0000-4000-8000-{context.store.documents.next_number():012x}"
-
-
 def _completed_agent(context: Context, agent: Document) -> Document:
     defaults: dict[str, Any] = {"tools": [], "actions": [], "metaData": {}, "deletedAt": None}
     return {"_id": agent["uid"], "appId": context.app["id"], **defaults, **agent}
@@ -182,9 +168,11 @@ def _completed_tool(context: Context, tool: Document) -> Document:
     }  # fmt: skip
 
 
+# An external agent's UUID is made of a number, so that every run gives the same.
 EXTERNAL: Final = DocumentCollection(
     kind="agents.external", missing="ERR_AGENT_NOT_FOUND",
-    parameter="uid", key="uid", new_key=_uuid, stamp=as_iso_text, written=_completed_agent,
+    parameter="uid", key="uid", new_key="00000000-0000-4000-8000-{number:012x}",
+    stamp=as_iso_text, written=_completed_agent,
 )  # fmt: skip
 EXTERNAL_TOOLS: Final = DocumentCollection(
     kind=_TOOL_KIND, missing="ERR_TOOL_NOT_FOUND", parameter="name",

@@ -42,8 +42,8 @@ def conversation_record(
     record["conversationWith"] = party_record(context, view, with_tags=with_party_tags)
     if with_blocks and view.kind == "user":
         record["conversationWith"] |= {
-            "blockedByMe": store.people.blocks(view.uid, view.party),
-            "hasBlockedMe": store.people.blocks(view.party, view.uid),
+            "blockedByMe": store.relations.has("blocked", view.uid, view.party),
+            "hasBlockedMe": store.relations.has("blocked", view.party, view.uid),
         }
     if with_tags and view.tags:
         record["tags"] = decode(view.tags)
@@ -99,7 +99,7 @@ def list_conversations(context: Context, call: Call) -> bytes:
     unique, include_blocked = query.flag("unique"), query.flag("includeBlockedUsers")
     query.check()
     if reader and not include_blocked:
-        tests.append(lambda row: not context.store.people.blocks(reader, row.view.party))
+        tests.append(lambda row: not context.store.relations.has("blocked", reader, row.view.party))
     rows = [row for row in _rows(context, reader) if all(test(row) for test in tests)]
     if unique and not reader:
         first_views: dict[str, Row] = {}

@@ -28,19 +28,23 @@ from .users import user_record
 def own_view(context: Context, call: Call) -> View:
     """Return the acting user's view of the conversation in the path, with a message or without."""
     kind: Kind = "group" if "guid" in call.path else "user"
-    party, uid = call.path["guid" if kind == "group" else "uid"], str(call.acting_user)
+    party = call.path["guid" if kind == "group" else "uid"]
+    _check_party(context, kind, party)
+    return context.store.views.stored(view_of(str(call.acting_user), kind, party))
+
+
+def _check_party(context: Context, kind: Kind, party: str) -> None:
     if kind == "group":
         group_record(context, party)
-        if context.store.members.member(party, uid) is None:
-            raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", uid)
     else:
         user_record(context, party)
-    return context.store.views.stored(view_of(uid, kind, party))
 
 
 def accessible_view(context: Context, call: Call) -> View:
     """Return the acting user's view of the conversation in the path; 403 where it has no message."""
     view = own_view(context, call)
+    if view.kind == "group" and context.store.members.member(view.party, view.uid) is None:
+        raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", view.uid)
     views = context.store.views.all(view.uid, view.conversation)
     if not views:
         raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", view.uid)
@@ -199,20 +203,10 @@ def unpin_conversation(context: Context, call: Call) -> bytes:
 
 def _pinnable(context: Context, call: Call) -> View:
     """The acting user's view of the conversation in the path; 403 where the app has pinned it."""
-    kind: Kind = "group" if "guid" in call.path else "user"
-    party = call.path["guid" if kind == "group" else "uid"]
-    _check_party(context, kind, party)
-    view = context.store.views.stored(view_of(str(call.acting_user), kind, party))
+    view = own_view(context, call)
     if pin_fields(context, view).get("pinnedBy") == APP:
         raise refused("ERR_SYSTEM_PINNED_CONVERSATION")
     return view
-
-
-def _check_party(context: Context, kind: Kind, party: str) -> None:
-    if kind == "group":
-        group_record(context, party)
-    else:
-        user_record(context, party)
 
 
 def _pin_reply(context: Context, view: View) -> bytes:

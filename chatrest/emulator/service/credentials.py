@@ -124,10 +124,6 @@ def create_token(context: Context, call: Call) -> bytes:
     return data_reply(context.store.auth_tokens.issue(uid, context.now, scope, fresh=bool(body.get("force"))))
 
 
-def get_token(context: Context, call: Call) -> bytes:
-    return data_reply(_token(context, call))
-
-
 def update_token(context: Context, call: Call) -> bytes:
     token = apply_changes(_token(context, call), call.members())
     context.store.auth_tokens.put(token)
@@ -153,7 +149,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "api_keys.update": serve(update_key, data_reply),
     "api_keys.delete": delete_key,
     "auth_tokens.list": list_tokens,
-    "auth_tokens.get": get_token,
+    "auth_tokens.get": serve(_token, data_reply),
     "auth_tokens.create": create_token,
     "auth_tokens.update": update_token,
     "auth_tokens.delete": delete_token,

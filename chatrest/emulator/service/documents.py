@@ -52,17 +52,8 @@ def nobody(context: Context, call: Call) -> str:
     return ""
 
 
-def json_body(call: Call) -> Document:
-    return call.read()
-
-
 def as_sent(context: Context, document: Document) -> Document:
     return document
-
-
-def numbered(context: Context, document: Document) -> str:
-    """Return a number that no document ever had, as digits."""
-    return str(context.store.documents.next_number())
 
 
 def in_seconds(context: Context) -> int:
@@ -100,12 +91,13 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
     """The path's parameter with the id; where the path has none, the id is in the body."""
     key: str = "id"
     """The document's member with the id."""
-    new_key: Callable[[Context, Document], str] = numbered
-    """Makes the id of a document that was sent without one."""
+    new_key: str = "{number}"
+    """The id of a document that was sent without one: of a number that no document ever had, the app's id
+    (`app`), the document."""
     owner: Owner = nobody
     stamp: Callable[[Context], Any] | None = in_seconds
     """The value of `createdAt` and `updatedAt`; None for documents without them."""
-    read: Reader = json_body
+    read: Reader = Call.read
     written: Written = as_sent
 
     def documents(self, context: Context, call: Call) -> DocumentSet:
@@ -120,7 +112,7 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
     def create(self, context: Context, call: Call) -> Document:
         """Store a document and return it; 400 for an id that exists already."""
         documents, document = self.documents(context, call), self.read(call)
-        key = str(document.get(self.key) or self.new_key(context, document))
+        key = str(document.get(self.key) or self._key_of(context, document))
         if documents.get(key) is not None:
             raise bad_request({self.key: [f"The {self.key} has already been taken."]})
         times = {} if self.stamp is None else dict.fromkeys(("createdAt", "updatedAt"), self.stamp(context))
@@ -143,6 +135,10 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
         document = self._existing(documents, key)
         documents.delete(key)
         return document
+
+    def _key_of(self, context: Context, document: Document) -> str:
+        number, app = context.store.documents.next_number(), context.app.get("id")
+        return self.new_key.format(number=number, app=app, document=document)
 
     def _existing(self, documents: DocumentSet, key: str) -> Document:
         document = documents.get(key)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from msgspec.json import decode, encode
 
 from ..store.directory import SYSTEM
-from ..store.members import Member, Memberships
+from ..store.members import Member
 from ..store.message_lists import Condition
 from .arguments import Arguments, any_of, bounds, conditions, contains, equals, joined, search
 from .context import Call, Context, Handler
@@ -44,23 +44,19 @@ def actor(call: Call) -> str:
 
 def admit(context: Context, guid: str, uid: str, scope: str | None) -> None:
     """Add a user to a group with a scope, or ban the user where that is None; refusals as documented."""
-    members = context.store.members
+    store = context.store
     if scope is None:
         ban(context, guid, uid)
-    else:
-        _join(members, guid, uid, Member(scope, context.now))
-
-
-def _join(members: Memberships, guid: str, uid: str, member: Member) -> None:
-    if members.member(guid, uid) is not None:
+        return
+    if store.members.member(guid, uid) is not None:
         raise refused("ERR_ALREADY_JOINED", uid, guid)
-    if members.is_banned(guid, uid):
+    if store.relations.has("banned", guid, uid):
         raise refused("ERR_BANNED_GROUPMEMBER", uid, guid)
-    members.add(guid, uid, member)
+    store.members.add(guid, uid, Member(scope, context.now))
 
 
 def ban(context: Context, guid: str, uid: str) -> None:
-    if context.store.members.is_banned(guid, uid):
+    if context.store.relations.has("banned", guid, uid):
         raise refused("ERR_ALREADY_BANNED", uid, guid)
     context.store.members.ban(guid, uid, context.now)
 

@@ -35,7 +35,6 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.json import decode, encode
 
-from ..store.directory import Directory
 from ..store.message_lists import BEGIN, END, Condition, Span
 from ..store.store import Store
 from .arguments import Arguments, Filter, any_of, bounds, conditions, contains, equals, joined
@@ -201,7 +200,7 @@ def list_records(store: Store, ids: list[int], request: ListRequest, acting_user
     if request.blocked_info or request.tag_info:
         for number in store.with_mentions(ascending):
             index = bisect_left(ascending, number)
-            records[index] = _with_mention_info(records[index], store.people, request, acting_user)
+            records[index] = _with_mention_info(records[index], store, request, acting_user)
     records = with_personal(store, ascending, records, acting_user)
     if ascending == ids:
         return records
@@ -224,17 +223,15 @@ def _next(store: Store, id: int | None, affix: Affix) -> dict[str, Any]:
     return {"affix": affix, **({} if sent_at is None else {"sentAt": sent_at}), "id": str(id)}
 
 
-def _with_mention_info(
-    record: bytes, directory: Directory, request: ListRequest, acting_user: str | None
-) -> bytes:
+def _with_mention_info(record: bytes, store: Store, request: ListRequest, acting_user: str | None) -> bytes:
     message = decode(record, type=dict[str, Any])
     mentions = message["data"]["mentions"]
     for uid, user in mentions.items() if isinstance(mentions, dict) else ():
         if not isinstance(user, dict):
             continue
         if request.tag_info:
-            user["tags"] = directory.tags(uid)
+            user["tags"] = store.people.tags(uid)
         if request.blocked_info and acting_user:
-            user["blockedByMe"] = directory.blocks(acting_user, uid)
-            user["hasBlockedMe"] = directory.blocks(uid, acting_user)
+            user["blockedByMe"] = store.relations.has("blocked", acting_user, uid)
+            user["hasBlockedMe"] = store.relations.has("blocked", uid, acting_user)
     return encode(message)

@@ -62,7 +62,7 @@ def _befriend(context: Context, uid: str, friend: str) -> str:
             400, "ERR_CANNOT_FORM_SELF_RELATION", f"The user with UID {uid} cannot be its own friend."
         )
     user_record(context, friend)
-    if relations.since("friend", uid, friend) is not None:
+    if relations.has("friend", uid, friend):
         raise Refusal(400, "ERR_ALREADY_FRIEND", f"The user with UID {friend} is a friend of {uid} already.")
     if MOST in (relations.count("friend", uid), relations.count("friend", friend)):
         raise Refusal(400, "ERR_FAILED_TO_ADD_FRIEND", f"A user has at most {MOST} friends.")
@@ -85,7 +85,7 @@ def remove_friends(context: Context, call: Call) -> bytes:
 
 
 def _check_friend(relations: Relations, uid: str, friend: str) -> None:
-    if relations.since("friend", uid, friend) is None:
+    if not relations.has("friend", uid, friend):
         raise Refusal(404, "ERR_NOT_A_FRIEND", f"The user with UID {friend} is not a friend of {uid}.")
 
 
@@ -131,7 +131,7 @@ def ban_user(context: Context, call: Call) -> bytes:
 def unban_user(context: Context, call: Call) -> bytes:
     """End a ban; the user may join again, and is no member yet."""
     guid, uid = _existing(context, call)
-    if not context.store.members.is_banned(guid, uid):
+    if not context.store.relations.has("banned", guid, uid):
         message = f"The user with UID {uid} is not banned from the group {guid}."
         raise Refusal(404, "ERR_NOT_A_BANNED_USER", message)
     context.store.relations.remove("banned", guid, uid)

@@ -65,15 +65,15 @@ def check_addressee(context: Context, kind: str, receiver: str, sender: str) -> 
     """Refuse a receiver that does not exist, or that the sender may not write to."""
     if kind == "group":
         group_record(context, receiver)
-        if context.store.members.is_banned(receiver, sender):
+        if context.store.relations.has("banned", receiver, sender):
             raise refused("ERR_BANNED_GROUPMEMBER", sender, receiver)
         return
     if kind != "user":
         raise Refusal(400, "ERR_INVALID_RECEIVER_TYPE", "The receiverType must be user or group.")
     user_record(context, receiver)
-    if context.store.people.blocks(sender, receiver):
+    if context.store.relations.has("blocked", sender, receiver):
         raise refused("ERR_BLOCKED_RECEIVER", receiver)
-    if context.store.people.blocks(receiver, sender):
+    if context.store.relations.has("blocked", receiver, sender):
         raise refused("ERR_BLOCKED_SENDER", receiver)
 
 

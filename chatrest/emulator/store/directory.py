@@ -99,15 +99,6 @@ class Directory(Tables):
         records = [_tagged(record, tags) if with_tags else record for record, tags, _ in rows]
         return RecordPage(records, total, rows[-1][2] if rows else None)
 
-    def block(self, uid: str, blocked: str) -> None:
-        """Let `uid` block another user, as `mentionsWithBlockedInfo` shows it."""
-        self._change("INSERT OR IGNORE INTO relations VALUES(NULL,'blocked',?,?,0)", uid, blocked)
-
-    def blocks(self, uid: str, blocked: str) -> bool:
-        """Return True where `uid` has blocked the other."""
-        sql = "SELECT 1 FROM relations WHERE kind = 'blocked' AND owner = ? AND uid = ?"
-        return self._value(sql, uid, blocked) is not None
-
     def tags(self, uid: str) -> list[str]:
         """Return the tags of a user; none for a user not known."""
         tags = self._value("SELECT tags FROM users WHERE uid = ?", uid)

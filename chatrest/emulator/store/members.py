@@ -62,10 +62,6 @@ class Memberships(Tables):
             self._db.execute("DELETE FROM members WHERE guid = ? AND uid = ?", (guid, uid))
             self._count(guid)
 
-    def is_banned(self, guid: str, uid: str) -> bool:
-        sql = "SELECT 1 FROM relations WHERE kind = 'banned' AND owner = ? AND uid = ?"
-        return self._value(sql, guid, uid) is not None
-
     def member(self, guid: str, uid: str) -> Member | None:
         sql = "SELECT scope, joined_at FROM members WHERE guid = ? AND uid = ?"
         row = self._db.execute(sql, (guid, uid)).fetchone()
@@ -127,6 +123,9 @@ class Relations(Tables):
         sql = "SELECT at FROM relations WHERE kind = ? AND owner = ? AND uid = ?"
         at: int | None = self._value(sql, kind, owner, uid)
         return at
+
+    def has(self, kind: Relation, owner: str, uid: str) -> bool:
+        return self.since(kind, owner, uid) is not None
 
     def uids(self, kind: Relation, owner: str) -> list[str]:
         """Return the users in a relation to `owner`, in the order of the beginnings."""

@@ -59,6 +59,8 @@ class Fault(Struct, frozen=True, kw_only=True):
     """A request (method, path, query, acting user) that was struck so often in a row is let through."""
 
     accompanies: ClassVar[bool] = False
+    only_reads: ClassVar[bool] = False
+    """True for a fault that is for GET alone, whatever its `method`."""
 
     def __post_init__(self) -> None:
         if self.route is not None:
@@ -72,7 +74,7 @@ class Fault(Struct, frozen=True, kw_only=True):
 
     def fits(self, request: Request) -> bool:
         """Return True for a request that the fault is for; only such requests count for `when`."""
-        if self.method not in (None, request.method):
+        if self.method not in (None, request.method) or (self.only_reads and request.method != "GET"):
             return False
         return self.route is None or Target.of(self.route).fits(request.method, request.path)
 

@@ -62,10 +62,7 @@ class ListHabit(Change, frozen=True, kw_only=True):
     """A habit of a server with its lists; strikes beside all other faults."""
 
     accompanies: ClassVar[bool] = True
-
-    def fits(self, request: Request) -> bool:
-        """Return True for a request that reads."""
-        return request.method == "GET" and super().fits(request)
+    only_reads: ClassVar[bool] = True
 
 
 @final

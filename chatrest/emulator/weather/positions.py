@@ -6,23 +6,25 @@ The records keep their bytes; only `meta` is written anew. A reply that has no c
 """
 
 from collections.abc import Callable
-from typing import Any, Final, Literal, TypeAlias, final
+from typing import Any, ClassVar, Final, Literal, TypeAlias, final
 
 import msgspec
 from msgspec import Raw
 
 from ...errors import RequestInvalidError
 from ..service.request import Request
-from .faults import Change, Outgoing, members_of, query_of, with_members
-from .list_habits import POSITIONS, list_members, meta_of, raw_json
+from .faults import Change, Outgoing, query_of, with_members
+from .list_habits import POSITIONS, list_members, meta_of, raw_json, with_meta
 
 
 class CursorFault(Change, frozen=True, kw_only=True):
     """An unchanged page of messages with another cursor; for requests that name an `id`."""
 
+    only_reads: ClassVar[bool] = True
+
     def fits(self, request: Request) -> bool:
         """Return True for a request for a page from an id on."""
-        return request.method == "GET" and super().fits(request) and query_of(request).get("id", "").isdigit()
+        return super().fits(request) and query_of(request).get("id", "").isdigit()
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
         query = query_of(request)
@@ -67,7 +69,7 @@ class CursorCycles(CursorFault, frozen=True):
 
     def fits(self, request: Request) -> bool:
         """Return True for a request of the route; it need not name an id."""
-        return request.method == "GET" and super(CursorFault, self).fits(request)
+        return super(CursorFault, self).fits(request)
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
         return with_cursor(reply, self.ids[(number - 1) % len(self.ids)], None)
@@ -83,48 +85,44 @@ class EmptyPage(Change, frozen=True):
 
     lossless: bool = False
 
-    def fits(self, request: Request) -> bool:
-        """Return True for a request that reads."""
-        return request.method == "GET" and super().fits(request)
+    only_reads: ClassVar[bool] = True
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
         """Return the page without its records; its pagination does not claim that it is the last."""
-        members = members_of(reply)
-        if members is None or not bytes(members.get("data", b"")).startswith(b"["):
+        members = list_members(reply)
+        if members is None:
             return reply
         if self.lossless:
             position = _just_before(members, query_of(request).get("id", ""))
             if position is None:
                 return reply
-            members = members_of(with_cursor(reply, position, None)) or members
-        meta = msgspec.json.decode(members.get("meta", b"{}"))
+            members = list_members(with_cursor(reply, position, None)) or members
+        meta = meta_of(members) or {}
         for name in ("pagination", "current"):
             if isinstance(meta.get(name), dict):
                 meta[name] |= {"count": 0}
         if "pagination" in meta:
             meta["pagination"]["total_pages"] = max(2, meta["pagination"].get("total_pages", 0))
-        return with_members(reply, members | {"data": Raw(b"[]"), "meta": Raw(msgspec.json.encode(meta))})
+        return with_members(reply, members | {"data": Raw(b"[]"), "meta": raw_json(meta)})
 
 
 def with_cursor(reply: Outgoing, id: int, sent_at: str | None) -> Outgoing:
     """Return the reply with another id in its cursor; `sent_at` as the `next` dialect wants it, or none."""
-    members = members_of(reply)
-    meta = None if members is None else msgspec.json.decode(members.get("meta", b"null"))
-    if members is None or not isinstance(meta, dict):
-        return reply
-    for name in POSITIONS:
-        cursor = meta.get(name)
-        if isinstance(cursor, dict) and "id" in cursor:
-            time = {"sentAt": int(sent_at)} if sent_at and sent_at.isdigit() and name == "next" else {}
-            rest = {key: value for key, value in cursor.items() if key != "sentAt"}
-            meta[name] = rest | {"id": str(id) if isinstance(cursor["id"], str) else id} | time
-            return with_members(reply, members | {"meta": Raw(msgspec.json.encode(meta))})
-    return reply
+
+    def change(meta: dict[str, Any]) -> None:
+        for name in POSITIONS:
+            cursor = meta.get(name)
+            if isinstance(cursor, dict) and "id" in cursor:
+                time = {"sentAt": int(sent_at)} if sent_at and sent_at.isdigit() and name == "next" else {}
+                rest = {key: value for key, value in cursor.items() if key != "sentAt"}
+                meta[name] = rest | {"id": str(id) if isinstance(cursor["id"], str) else id} | time
+
+    return with_meta(reply, change)
 
 
 def _just_before(members: dict[str, Raw], at: str) -> int | None:
     """An id between the request's position and the nearest record of the page."""
-    meta, ids = msgspec.json.decode(members.get("meta", b"{}")), _ids(members)
+    meta, ids = meta_of(members) or {}, _ids(members)
     cursor: dict[str, Any] = next((meta[name] for name in POSITIONS if isinstance(meta.get(name), dict)), {})
     if not ids or "id" not in cursor or not (at == "" or at.isdigit()):
         return None
@@ -172,14 +170,12 @@ class LostPosition(Change, frozen=True):
 
     kind: Loss
 
+    only_reads: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.kind not in _LOSSES:
             raise RequestInvalidError(f"lost_position.kind = {self.kind!r}: allowed are {', '.join(_LOSSES)}")
-
-    def fits(self, request: Request) -> bool:
-        """Return True for a request that reads."""
-        return request.method == "GET" and super().fits(request)
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
         members = list_members(reply)

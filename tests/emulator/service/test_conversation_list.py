@@ -71,8 +71,8 @@ def test_wrong_filters_are_refused(chat: Asker, query: str) -> None:
 
 
 def test_blocked_users_are_left_out_unless_they_are_asked_for(chat: Asker) -> None:
-    chat.store.people.block("ann", "bob")
-    chat.store.people.block("cat", "ann")
+    chat.store.relations.add("blocked", "ann", "bob")
+    chat.store.relations.add("blocked", "cat", "ann")
     assert ids(chat) == ["group_den", "ann_user_cat"]
     answer = chat(LIST, "includeBlockedUsers=1&withBlockedInfo=1", acting_user="ann").json["data"]
     blocks = {

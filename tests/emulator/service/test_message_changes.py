@@ -101,7 +101,7 @@ def test_actions_and_unknown_messages_are_not_changed(chat: Asker, method: str) 
 
 def test_messages_of_blocked_users_can_be_hidden(chat: Asker) -> None:
     chat.store.add_message("bob", "ann", "answer")
-    chat.store.people.block("ann", "bob")
+    chat.store.relations.add("blocked", "ann", "bob")
     query = "hideMessagesFromBlockedUsers=1"
     assert chat("/v3/users/bob/messages", query, acting_user="ann").ids == [1]
     assert chat("/v3/users/ann/messages", query, acting_user="bob").ids == [1, 2]

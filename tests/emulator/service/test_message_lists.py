@@ -119,7 +119,7 @@ def test_tags_are_served_only_with_tags(generated: Asker, flag: bool) -> None:
 
 def test_tags_and_blocks_of_mentioned_users(ask: Asker) -> None:
     ask.store.add_user("dan", tags=["x", "y"])
-    ask.store.people.block("ann", "dan")
+    ask.store.relations.add("blocked", "ann", "dan")
     for number in range(3):
         mentions = {"dan": {"uid": "dan"}, "gone": {"uid": "gone"}} if number == 1 else {}
         ask.store.add_message("bob", "ann", "hi", data={"mentions": mentions})

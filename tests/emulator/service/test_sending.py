@@ -124,7 +124,7 @@ def test_a_message_that_is_wrong_itself_goes_to_nobody(ask: Asker) -> None:
 
 
 def test_blocked_users_and_banned_members_do_not_reach_each_other(ask: Asker) -> None:
-    ask.store.people.block("ann", "bob")
+    ask.store.relations.add("blocked", "ann", "bob")
     for sender, receiver, code in (
         ("ann", "bob", "ERR_BLOCKED_RECEIVER"),
         ("bob", "ann", "ERR_BLOCKED_SENDER"),
