@@ -19,8 +19,7 @@ from ...queries.data_import import (
     MessageImport,
     UserImport,
 )
-from ..store.directory import SYSTEM
-from ..store.members import Member
+from ..store.directory import SYSTEM, Member
 from .context import Call, Context, Handler
 from .envelopes import data_reply
 from .groups import group_record

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from msgspec.json import decode, encode
 
-from ..store.directory import SYSTEM
-from ..store.members import Member
+from ..store.directory import SYSTEM, Member
 from ..store.message_lists import Condition
 from .arguments import Arguments, any_of, bounds, conditions, contains, equals, joined, search
 from .context import Call, Context, Handler

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec.json import decode, encode
 
 from ...queries.friends import MOST
-from ..store.members import Relation, Relations
+from ..store.directory import Relation, Relations
 from .context import Call, Context, Handler
 from .envelopes import ack_reply, data_reply, member_reply
 from .groups import ban, group_record, tell_group

@@ -19,7 +19,7 @@ from random import Random
 from typing import Any, Final, NamedTuple, Self, TypeAlias, final
 
 from ..media import FAMILY, FILES, GIVEN, LANGUAGES, MEDIA, MEDIA_SIZES, PHRASES, REACTIONS, TAGS
-from .members import Member
+from .directory import Member
 from .message_index import conversation_id
 from .store import Store
 

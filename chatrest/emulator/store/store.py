@@ -11,9 +11,8 @@ from msgspec.json import encode
 from ...errors import RequestInvalidError
 from .calls import Calls
 from .conversation_views import ConversationViews
-from .directory import Directory, Groups
+from .directory import Directory, Groups, Member, Memberships, Relations
 from .documents import AuthTokens, Documents
-from .members import Member, Memberships, Relations
 from .message_index import COLUMNS, IndexedMessage, conversation_id, index_message
 from .message_lists import LOST_WITH_MESSAGES, MessageVersions
 from .message_marks import MessageMarks, Reactions, Threads

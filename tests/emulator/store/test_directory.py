@@ -1,4 +1,8 @@
+"""Users and groups: uids and guids are given once, and a file keeps members."""
+
 import json
+import sqlite3
+from pathlib import Path
 
 import pytest
 
@@ -19,3 +23,28 @@ def test_a_uid_and_a_guid_are_given_once(store: Store) -> None:
 
 def test_spliced() -> None:
     assert json.loads(spliced(b'{"a":1}', "b", b"[2]")) == {"a": 1, "b": [2]}
+
+
+@pytest.fixture
+def den(store: Store) -> Store:
+    for uid in ("ann", "bob"):
+        store.add_user(uid)
+    store.add_group("den")
+    store.add_member("den", "bob", "admin", joined_at=3)
+    store.add_member("den", "ann")
+    return store
+
+
+def test_a_file_keeps_members_and_one_of_another_version_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    with Store(path) as store:
+        store.add_user("ann")
+        store.add_group("den")
+        store.add_member("den", "ann")
+    with Store(path) as store:
+        assert store.members.uids("den") == ["ann"]
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA user_version=1")
+    db.close()
+    with pytest.raises(RequestInvalidError, match="another version"):
+        Store(path)
