@@ -1,8 +1,9 @@
 """The service's collections, a file each: its endpoints, and its class. `OPERATIONS` is the one table.
 
 To add a collection: its name in `COLLECTIONS`, and a line in `session.py` (or `management.py`). Its module
-here and its handlers in `emulator/service` have that name, and its class has it in CamelCase (`api_keys`,
-`ApiKeys`). A collection that needs several files is a package: the endpoints of all its modules count.
+here has that name, and its class has it in CamelCase (`api_keys`, `ApiKeys`); its handlers in
+`emulator/service` are by operation. A collection that needs several files is a package: the endpoints of all
+its modules count.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -21,7 +21,7 @@ from chatrest import (
     RequestInvalidError,
 )
 from chatrest.emulator import Emulator
-from chatrest.emulator.service.triggers import TRIGGERS
+from chatrest.emulator.service.apps import TRIGGERS
 from chatrest.examples import webhook_aiohttp, webhook_asgi
 from chatrest.examples.asgi_bridge import serve_asgi
 from chatrest.examples.event_store import EventStore
