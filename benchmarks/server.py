@@ -28,8 +28,7 @@ import msgspec
 from chatrest.core.requests.hosts import App
 from chatrest.emulator import RateLimit
 from chatrest.emulator.limits import TOO_MANY
-from chatrest.emulator.service.context import Context
-from chatrest.emulator.service.page_format import PageFormat
+from chatrest.emulator.service.context import Context, PageFormat
 from chatrest.emulator.service.request import Reply, Request
 from chatrest.emulator.service.service import Keys, Service
 

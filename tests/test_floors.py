@@ -34,7 +34,6 @@ NOT_ON_THE_GROUND: Final = {
 NETWORK: Final = {"aiohttp", "multidict", "yarl"}
 LOADED_BY_NAME: Final = {
     "chatrest.resources": "chatrest.resources",
-    "chatrest.emulator.service.handlers": "chatrest.emulator.service",
 }
 """The files that load the module of a collection by its name, and the package that they load it from.
 

@@ -58,7 +58,6 @@ class FixedWindow:
         self._count = 0
 
     def allow(self, now: float) -> Verdict:
-        """Decide on a request at `now`."""
         index = now // self._window
         if self._index is None or index > self._index:
             self._index, self._count = index, 0
@@ -79,7 +78,6 @@ class SlidingWindow:
         self._now = float("-inf")
 
     def allow(self, now: float) -> Verdict:
-        """Decide on a request at `now`."""
         self._now = now = max(now, self._now)
         while self._times and now - self._times[0] >= self._window:
             self._times.popleft()
@@ -100,7 +98,6 @@ class Bucket:
         self._now = float("-inf")
 
     def allow(self, now: float) -> Verdict:
-        """Decide on a request at `now`."""
         now = max(now, self._now)
         self._used = max(0.0, self._used - (now - self._now) / self._pause)
         self._now = now
@@ -152,7 +149,6 @@ class RateLimit(Struct, frozen=True, kw_only=True):
         _check("burst", self.burst, self.burst is None or self.kind == "bucket", "None, but for a bucket")
 
     def limiter(self, rate_class: RateClass = "standard") -> Limiter:
-        """Return a fresh limiter for one class."""
         own = {"core": self.core, "standard": self.standard, "import": self.imports}[rate_class]
         limit = own or self.per_window
         if self.kind == "bucket":

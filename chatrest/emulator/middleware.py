@@ -26,8 +26,7 @@ from .service.refusals import Refusal
 from .service.request import Request
 from .service.router import rate_class
 from .service.service import Service
-from .weather.connection_faults import CloseIdle, HalfOpen, Line, LostReply, Reset
-from .weather.delivery import SilentResponse, deliver
+from .weather.connection import CloseIdle, HalfOpen, Line, LostReply, Reset, SilentResponse, deliver
 from .weather.faults import JSON, Change, Outgoing, StatusFault
 from .weather.script import Strike, Weather
 

@@ -17,9 +17,8 @@ import aiohttp
 from msgspec.json import encode
 
 from ..core.requests.hosts import is_loopback
+from .service.apps import TRIGGER_KIND as TRIGGERS, WEBHOOKS, owner_of_webhooks
 from .service.events import Event
-from .service.triggers import KIND as TRIGGERS
-from .service.webhooks import WEBHOOKS, owner_of_webhooks
 from .store.documents import Document
 from .store.store import Store
 

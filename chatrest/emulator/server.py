@@ -24,8 +24,7 @@ from .limits import LimitCounter, RateLimit
 from .media import PATH as MEDIA_PATH
 from .middleware import LAST_REQUESTS, IncomingRequest as IncomingRequest, Middleware
 from .outbox import LAST_DELIVERIES, Delivery, Outbox
-from .service.context import Context
-from .service.page_format import ListOrder, PageOrder
+from .service.context import Context, ListOrder, PageOrder
 from .service.service import Keys, Service
 from .settings import (
     Dialects,

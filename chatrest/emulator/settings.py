@@ -10,15 +10,7 @@ from msgspec import Struct
 from ..core.requests.hosts import check_key
 from ..errors import RequestInvalidError
 from .habits import HABITS, HabitsName
-from .service.page_format import (
-    DIALECTS,
-    LIST_ORDERS,
-    PAGE_ORDERS,
-    Dialect,
-    ListOrder,
-    PageFormat,
-    PageOrder,
-)
+from .service.context import DIALECTS, LIST_ORDERS, PAGE_ORDERS, Dialect, ListOrder, PageFormat, PageOrder
 from .service.service import Keys
 
 Dialects: TypeAlias = Literal["documented", "cursor", "next"]
@@ -90,14 +82,12 @@ def checked_formats(
 
 
 def checked_host(host: object) -> str:
-    """Return the name or address to listen on."""
     if isinstance(host, str) and re.fullmatch(r"[0-9A-Za-z.:-]+", host):
         return host
     raise RequestInvalidError(f"host = {host!r}: allowed is a name or an address, such as 0.0.0.0")
 
 
 def checked_habits(habits: HabitsName) -> HabitsName:
-    """Return the name of the habits."""
     _check_choice("habits", habits, HABITS)
     return habits
 
@@ -124,7 +114,6 @@ def _check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
 
 
 def checked_path(database: object) -> str | PathLike[str] | None:
-    """Return the path of a database; None for none."""
     if database is None or isinstance(database, PathLike) or (isinstance(database, str) and database):
         return database
     raise RequestInvalidError(f"database = {database!r}: allowed is the path of a file, or None")

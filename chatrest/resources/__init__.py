@@ -1,8 +1,8 @@
 """The service's collections: the endpoints and the class of each. `OPERATIONS` is the one table.
 
-To add a collection: its line in `COLLECTIONS`, and one in `session.py` (or `management.py`). Its handlers in
-`emulator/service` have its name, and its class has it in CamelCase (`api_keys`, `ApiKeys`). Its endpoints are
-those of the module that its class is in, and of the modules of that class's base classes.
+To add a collection: its line in `COLLECTIONS`, and one in `session.py` (or `management.py`). Its class has
+its name in CamelCase (`api_keys`, `ApiKeys`), and its handlers in `emulator/service` are by operation. Its
+endpoints are those of the class's module, and of the modules of the class's bases.
 """
 
 import sys

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from chatrest.emulator.service.context import Context
-from chatrest.emulator.service.page_format import PageFormat
+from chatrest.emulator.service.context import Context, PageFormat
 from chatrest.emulator.service.request import Request
 from chatrest.emulator.service.service import Keys, Service
 from chatrest.emulator.store import Store

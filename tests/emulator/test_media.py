@@ -5,8 +5,7 @@ import json
 from aiohttp import ClientSession
 
 from chatrest.emulator import Emulator
-from chatrest.emulator.media import MEDIA_SIZES, media_file
-from chatrest.emulator.phrases import MEDIA
+from chatrest.emulator.media import MEDIA, MEDIA_SIZES, media_file
 
 
 def test_each_kind_of_file_has_its_size_and_its_own_bytes() -> None:

@@ -21,8 +21,9 @@ from chatrest.core.requests.hosts import App
 from chatrest.emulator import Emulator
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
-from tests.emulator.service.test_list_request import MINE
-from tests.emulator.store.test_directory import AWKWARD
+from tests.emulator.service.test_message_lists import MINE
+
+AWKWARD = ("a/b", "ü nï/../x?", "..", "👩‍👩‍👧‍👦", "%2F", "'; DROP TABLE users", "A", "a" * 500)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from chatrest import (
     RequestInvalidError,
 )
 from chatrest.emulator import Emulator
-from chatrest.emulator.service.triggers import TRIGGERS
+from chatrest.emulator.service.apps import TRIGGERS
 from chatrest.examples import webhook_aiohttp, webhook_asgi
 from chatrest.examples.webhook_aiohttp import EventStore
 from chatrest.examples.webhook_asgi import serve_asgi

@@ -4,7 +4,7 @@ Rules:
 - The acting user of the header `onBehalfOf` is ignored. What needs a user is done as the user of the login
   token in the header `authtoken`; all else, beside an API key, with the rights of the app.
 - A login token may stand in the place of the key: then its user does everything.
-- What is a matter of values is in `tables`, what makes records in `records`.
+- What is a matter of values, and what makes records, is in `records`.
 """
 
 from collections.abc import Callable
@@ -21,8 +21,7 @@ from ..service.request import Reply, Request
 from ..service.router import ROUTER, Route
 from ..service.service import Keys, Service
 from .message_lists import LISTS
-from .records import SHAPES, About, as_it_is, conversation_name
-from .tables import (
+from .records import (
     ABSENT_IS_EMPTY,
     COLLECTIONS,
     CREATIONS,
@@ -34,9 +33,13 @@ from .tables import (
     MESSAGE_LISTS,
     PAGE_CAPS,
     RENAMED,
+    SHAPES,
     SIZES,
     WITHOUT_META,
+    About,
     OtherError,
+    as_it_is,
+    conversation_name,
 )
 
 _REACTIONS: Final = frozenset(PAGE_CAPS)

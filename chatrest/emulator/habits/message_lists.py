@@ -12,17 +12,15 @@ from typing import Any, Final
 from msgspec import Raw
 from msgspec.json import encode
 
-from ..service.context import Call, Context, Handler
-from ..service.list_request import list_request
+from ..service.context import Call, Context, Handler, PageFormat
 from ..service.message_access import message_record
-from ..service.message_pages import count_reply, list_records
+from ..service.message_lists import count_reply, list_records, list_request
 from ..service.messages import narrowed, visible
-from ..service.page_format import PageFormat
 from ..service.refusals import Refusal
 from ..service.users import user_record
 from ..store.message_index import conversation_id, conversation_list, group_list, thread_list
 from ..store.message_lists import Condition
-from .tables import DEFAULT_SIZE
+from .records import DEFAULT_SIZE
 
 _PLACE: Final = ("id", "sentAt", "fromTimestamp", "affix")
 _COUNT_FORMAT: Final = PageFormat("cursor")
@@ -43,7 +41,6 @@ def list_group(context: Context, call: Call) -> bytes:
 
 
 def list_thread(context: Context, call: Call) -> bytes:
-    """The replies to a message."""
     parent = call.path["id"]
     message_record(context, parent)
     return _page(context, call, thread_list(str(int(parent))))

@@ -1,14 +1,15 @@
-"""Query parameters, read by kind: whole numbers, booleans, choices, texts, lists.
+"""Query parameters, read by kind: whole numbers, booleans, choices, texts, lists; and SQL conditions of them.
 
 A boolean is `true`, `false`, `1` or `0`. A list may come as one comma list, as a repeated key or as
-`key[]`. Wrong values are collected, and refused all at once with 400
-and a text for every field. Parameters that an operation does not know are ignored.
+`key[]`. Wrong values are collected, and refused all at once with 400 and a text for every field. Parameters
+that an operation does not know are ignored.
 """
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Final, TypeVar, final
+from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar, final
 
+from ..store.message_lists import Condition
 from .refusals import bad_request
 
 T = TypeVar("T")
@@ -29,7 +30,6 @@ class Arguments:
             self._values.setdefault(_ALIASES.get(name, name), []).append(value)
 
     def without(self, names: Iterable[str]) -> "Arguments":
-        """Return the query without these parameters."""
         dropped = set(names)
         return Arguments(
             (name, value) for name, values in self._values.items() if name not in dropped for value in values
@@ -65,7 +65,6 @@ class Arguments:
         return value
 
     def flag(self, name: str) -> bool:
-        """Return True for a boolean that is there and true."""
         return self.choice(name, ("true", "false", "1", "0")) in ("true", "1")
 
     def number(self, name: str, least: int = 0, most: int = 10**18) -> int | None:
@@ -81,3 +80,81 @@ class Arguments:
 
     def _refuse(self, name: str, text: str) -> None:
         self._errors.setdefault(name, []).append(f"The {name} {text}.")
+
+
+Value: TypeAlias = Literal["flag", "state", "text", "texts", "number"]
+
+
+class Filter(NamedTuple):
+    """A row of a list's table of filters: what a query parameter asks of a record."""
+
+    sql: str
+    """The condition: a `?` for the value, `MARKS` for several."""
+    value: Value = "flag"
+    """`flag`: none, the condition holds where it is true; `state`: 1 or 0."""
+    allowed: tuple[str, ...] = ()
+
+    def condition(self, query: Arguments, name: str) -> Condition | None:
+        """Return the condition that a parameter sets; None where it sets none."""
+        values: tuple[str | int, ...]
+        if self.value == "flag":
+            return Condition(self.sql) if query.flag(name) else None
+        if self.value == "state":
+            values = (int(query.flag(name)),) if query.text(name) is not None else ()
+        elif self.value == "texts":
+            values = query.texts(name, self.allowed)
+        else:
+            text = query.choice(name, self.allowed) if self.allowed else query.text(name)
+            value = query.number(name) if self.value == "number" else text
+            values = () if value is None else (value,)
+        return Condition(self.sql.replace("MARKS", ",".join("?" * len(values))), values) if values else None
+
+
+Filters: TypeAlias = Mapping[str, Filter]
+_SIGNS: Final = {"from": ">=", "to": "<=", "gt": ">", "gte": ">=", "lt": "<", "lte": "<=", "eq": "="}
+
+
+def equals(column: str, allowed: tuple[str, ...] = ()) -> Filter:
+    return Filter(f"{column} = ?", "text", allowed)
+
+
+def any_of(column: str, allowed: tuple[str, ...] = ()) -> Filter:
+    return Filter(f"{column} IN (MARKS)", "texts", allowed)
+
+
+def contains(column: str, allowed: tuple[str, ...] = ()) -> Filter:
+    """Ask that a column, a JSON list, has one of the texts at least."""
+    sql = "EXISTS (SELECT 1 FROM json_each(COLUMN) WHERE value IN (MARKS))"
+    return Filter(sql.replace("COLUMN", column), "texts", allowed)
+
+
+def bounds(name: str, column: str, ends: Iterable[str] = ("from", "to")) -> Filters:
+    """Return the filters of a number: `name[from]`, `name[to]`, or other ends."""
+    return {f"{name}[{end}]": Filter(f"{column} {_SIGNS[end]} ?", "number") for end in ends}
+
+
+def conditions(query: Arguments, filters: Filters) -> list[Condition]:
+    """Return the conditions that a query sets; its wrong values are refused by `check`."""
+    found = (row.condition(query, name) for name, row in query.named(filters))
+    return [condition for condition in found if condition is not None]
+
+
+def search(query: Arguments, columns: Mapping[str, str], *, anywhere: bool = False) -> list[Condition]:
+    """Return that `searchKey` begins a column, or is `anywhere` in it, without regard to case.
+
+    `columns` are folded ones, by the names that `searchIn` may have.
+    """
+    names = query.texts("searchIn", tuple(columns)) or tuple(columns)
+    if (text := query.text("searchKey")) is None:
+        return []
+    # Not LIKE: an underscore in a uid is no wildcard.
+    matches = [columns[name] for name in names if name in columns]
+    terms = " OR ".join(f"instr({column}, ?) {'> 0' if anywhere else '= 1'}" for column in matches)
+    return [Condition(f"({terms or 0})", (text.casefold(),) * len(matches))]
+
+
+def joined(conditions: Iterable[Condition]) -> Condition:
+    """Return the condition that all of them are; an empty one matches all."""
+    terms = [condition for condition in conditions if condition.sql]
+    values = tuple(value for term in terms for value in term.values)
+    return Condition(" AND ".join(term.sql for term in terms), values)

@@ -4,53 +4,42 @@ Calls are those that call messages tell of, and those that a test has added to t
 first. With an acting user: the calls that this user takes part in.
 """
 
-from typing import Any, Final
+from typing import Final
 
-from .arguments import Arguments
+from ..store.message_lists import Condition
+from .arguments import Filter, conditions, equals, joined
 from .context import Call, Context, Handler
 from .envelopes import one_reply
-from .numbered_pages import numbered_reply, page_number
+from .pages import numbered_reply, page_number
 from .refusals import refused
 
 _STATES: Final = ("initiated", "ongoing", "ended", "unanswered", "rejected", "canceled")
-_CHOICES: Final = {
-    "type": ("type", ("audio", "video")),
-    "mode": ("mode", ("call", "meet", "presenter")),
-    "status": ("status", _STATES),
-    "receiverType": ("receiver_type", ("user", "group")),
+_FILTERS: Final = {
+    "type": equals("type", ("audio", "video")),
+    "mode": equals("mode", ("call", "meet", "presenter")),
+    "status": equals("status", _STATES),
+    "receiverType": equals("receiver_type", ("user", "group")),
+    "participantsCount": Filter("participants = ?", "number"),
+    "startedAt": Filter("started_at = ?", "number"),
+    "endedAt": Filter("ended_at = ?", "number"),
+    "hasRecording": Filter("recorded = ?", "state"),
+    "hasTranscription": Filter("transcribed = ?", "state"),
 }
-_NUMBERS: Final = {"participantsCount": "participants", "startedAt": "started_at", "endedAt": "ended_at"}
-_FLAGS: Final = {"hasRecording": "recorded", "hasTranscription": "transcribed"}
+"""A flag that is false matches calls without."""
 _TAKES_PART: Final = "EXISTS (SELECT 1 FROM json_each(uids) WHERE value = ?)"
 
 
 def list_calls(context: Context, call: Call) -> bytes:
-    """A page of calls."""
     number = page_number(call.query)
-    condition, values = _condition(call.query, call.acting_user)
+    parties = [uid for uid in (call.query.text("uid"), call.acting_user) if uid]
+    terms = [Condition("1"), *conditions(call.query, _FILTERS)]
+    condition = joined([*terms, *(Condition(_TAKES_PART, (uid,)) for uid in parties)])
     call.query.check()
-    page = context.store.calls.page(condition, values, *number)
+    page = context.store.calls.page(*condition, *number)
     return numbered_reply(page.records, page.total, number)
 
 
-def _condition(query: Arguments, acting_user: str | None) -> tuple[str, tuple[Any, ...]]:
-    """The SQL condition of the list, and its values; a flag that is false matches calls without."""
-    terms: list[tuple[str, Any]] = []
-    for name, (column, allowed) in _CHOICES.items():
-        if (choice := query.choice(name, allowed)) is not None:
-            terms.append((f"{column} = ?", choice))
-    for name, column in _NUMBERS.items():
-        if (value := query.number(name)) is not None:
-            terms.append((f"{column} = ?", value))
-    for name, column in _FLAGS.items():
-        if query.text(name) is not None:
-            terms.append((f"{column} = ?", int(query.flag(name))))
-    terms += [(_TAKES_PART, uid) for uid in (query.text("uid"), acting_user) if uid]
-    return " AND ".join(["1", *(sql for sql, _ in terms)]), tuple(value for _, value in terms)
-
-
 def get_call(context: Context, call: Call) -> bytes:
-    """One call."""
     session = call.path["sessionId"]
     record = context.store.calls.get(session)
     if record is None:
@@ -59,7 +48,6 @@ def get_call(context: Context, call: Call) -> bytes:
 
 
 def list_transcriptions(context: Context, call: Call) -> bytes:
-    """A page of a call's transcriptions."""
     get_call(context, call)
     number = page_number(call.query)
     call.query.check()

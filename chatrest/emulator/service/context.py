@@ -1,7 +1,7 @@
 """The arguments of a handler: the service's data and settings, and a call that has passed all checks."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
@@ -10,7 +10,24 @@ from ..store.documents import Document
 from ..store.store import Store
 from .arguments import Arguments
 from .bodies import read_document
-from .page_format import PageFormat
+
+Dialect: TypeAlias = Literal["cursor", "next"]
+PageOrder: TypeAlias = Literal["ascending", "descending"]
+ListOrder: TypeAlias = Literal["id", "time"]
+DIALECTS: Final = ("documented", "cursor", "next")
+PAGE_ORDERS: Final = ("ascending", "descending")
+LIST_ORDERS: Final = ("id", "time")
+
+
+class PageFormat(NamedTuple):
+    """The format of the pages of one list."""
+
+    dialect: Dialect
+    """`cursor`: meta.pagination and meta.cursor. `next`: meta.current and meta.next."""
+    page_order: PageOrder = "ascending"
+    """The order inside a page, by what orders the list."""
+    list_order: ListOrder = "id"
+    """`time`: by `sentAt`, and by id where that is the same; ids may then come in any order."""
 
 
 class Context(NamedTuple):
@@ -28,7 +45,6 @@ class Context(NamedTuple):
 
     @property
     def now(self) -> int:
-        """The current time in whole epoch seconds."""
         return int(self.clock())
 
 

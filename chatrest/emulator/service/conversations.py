@@ -1,4 +1,4 @@
-"""The operations of conversations: those of one user's view, and the list. Pins are in a file beside.
+"""The operations of conversations: those of one user's view, and pins: a user's own, and the app's.
 
 The twins for users and groups are one handler each: the path says which of the two it is about. Where the
 table is silent, the emulator has chosen:
@@ -14,34 +14,37 @@ from typing import Any, Final, Literal
 
 from msgspec.json import encode
 
-from ..store.conversation_views import Kind, View, view_of
+from ..store.conversation_views import AppPin, Kind, View, view_of
 from ..store.message_index import conversation_list, parse_record
 from .context import Call, Context, Handler
-from .conversation_list import list_conversations
-from .conversation_pins import HANDLERS as PIN_HANDLERS
-from .conversation_record import conversation_record
+from .conversation_list import conversation_record, list_conversations, pin_fields
 from .envelopes import ack_reply, one_reply
 from .groups import group_record
-from .refusals import bad_request, refused
+from .message_access import APP
+from .refusals import bad_request, over_limit, refused
 from .users import user_record
 
 
 def own_view(context: Context, call: Call) -> View:
     """Return the acting user's view of the conversation in the path, with a message or without."""
     kind: Kind = "group" if "guid" in call.path else "user"
-    party, uid = call.path["guid" if kind == "group" else "uid"], str(call.acting_user)
+    party = call.path["guid" if kind == "group" else "uid"]
+    _check_party(context, kind, party)
+    return context.store.views.stored(view_of(str(call.acting_user), kind, party))
+
+
+def _check_party(context: Context, kind: Kind, party: str) -> None:
     if kind == "group":
         group_record(context, party)
-        if context.store.members.member(party, uid) is None:
-            raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", uid)
     else:
         user_record(context, party)
-    return context.store.views.stored(view_of(uid, kind, party))
 
 
 def accessible_view(context: Context, call: Call) -> View:
     """Return the acting user's view of the conversation in the path; 403 where it has no message."""
     view = own_view(context, call)
+    if view.kind == "group" and context.store.members.member(view.party, view.uid) is None:
+        raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", view.uid)
     views = context.store.views.all(view.uid, view.conversation)
     if not views:
         raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", view.uid)
@@ -56,12 +59,10 @@ def _record_reply(context: Context, view: View) -> bytes:
 
 
 def get_conversation(context: Context, call: Call) -> bytes:
-    """One conversation."""
     return _record_reply(context, accessible_view(context, call))
 
 
 def update_conversation(context: Context, call: Call) -> bytes:
-    """Give a conversation other tags."""
     view = accessible_view(context, call)
     tags = call.read()["tags"]
     context.store.views.set(view, tags=encode(tags).decode() if tags else None)
@@ -172,8 +173,74 @@ def _receipt_reply(view: View, action: str) -> bytes:
 
 
 def _of_both(name: str, handler: Handler) -> dict[str, Handler]:
-    """The handler of an operation that users and groups have alike."""
     return {f"conversations.{name}_user": handler, f"conversations.{name}_group": handler}
+
+
+# ── pins ──
+
+
+OWN_PINS: Final = 5
+"""The documented limit."""
+
+
+def pin_conversation(context: Context, call: Call) -> bytes:
+    """Pin a conversation for the acting user, with a message or without; the first `pinnedAt` stays."""
+    view, views = _pinnable(context, call), context.store.views
+    if view.pinned_at is None:
+        if views.pinned_count(view.uid) >= OWN_PINS:
+            raise over_limit("ERR_PINNED_CONVERSATIONS", "pinned conversations", OWN_PINS)
+        views.set(view, pinned_at=context.now)
+    return _pin_reply(context, views.stored(view))
+
+
+def unpin_conversation(context: Context, call: Call) -> bytes:
+    """Unpin a conversation of the acting user, if it is pinned."""
+    view, views = _pinnable(context, call), context.store.views
+    if view.pinned_at is not None:
+        views.set(view, pinned_at=None)
+    return _pin_reply(context, views.stored(view))
+
+
+def _pinnable(context: Context, call: Call) -> View:
+    """The acting user's view of the conversation in the path; 403 where the app has pinned it."""
+    view = own_view(context, call)
+    if pin_fields(context, view).get("pinnedBy") == APP:
+        raise refused("ERR_SYSTEM_PINNED_CONVERSATION")
+    return view
+
+
+def _pin_reply(context: Context, view: View) -> bytes:
+    record = {"conversationId": view.conversation, "conversationType": view.kind}
+    return one_reply(encode(record | pin_fields(context, view)))
+
+
+def list_pinned(context: Context, call: Call) -> bytes:
+    """The app's pins, in their order, without `meta`."""
+    return one_reply(encode([_app_pin(pin) for pin in context.store.views.app_pins.all()]))
+
+
+def replace_pinned(context: Context, call: Call) -> bytes:
+    """Pin other conversations for everybody, in the place of all."""
+    parties: list[tuple[Kind, str]] = []
+    for pin in call.read()["pinnedConversations"]:
+        party = pin.get("uid") or pin.get("guid")
+        if not party:
+            raise bad_request({"pinnedConversations": ["Each entry must have a uid or a guid."]})
+        parties.append(("user" if pin.get("uid") else "group", party))
+    for kind, party in parties:
+        _check_party(context, kind, party)
+    context.store.views.app_pins.replace(parties, context.now)
+    return list_pinned(context, call)
+
+
+def _app_pin(pin: AppPin) -> dict[str, Any]:
+    """The pin's record; there is no one conversation with a user, so the id is the uid."""
+    return {
+        "conversationId": f"group_{pin.party}" if pin.kind == "group" else pin.party,
+        "conversationType": pin.kind,
+        "pinnedBy": APP,
+        "pinnedAt": pin.pinned_at,
+    }
 
 
 HANDLERS: Final[dict[str, Handler]] = {
@@ -186,5 +253,8 @@ HANDLERS: Final[dict[str, Handler]] = {
     **_of_both("mark_delivered", mark_delivered),
     **_of_both("mark_read", mark_read),
     **_of_both("mark_unread", mark_unread),
-    **PIN_HANDLERS,
+    "conversations.list_pinned": list_pinned,
+    "conversations.replace_pinned": replace_pinned,
+    **dict.fromkeys(("conversations.pin_user", "conversations.pin_group"), pin_conversation),
+    **dict.fromkeys(("conversations.unpin_user", "conversations.unpin_group"), unpin_conversation),
 }

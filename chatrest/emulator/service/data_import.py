@@ -4,6 +4,7 @@ A user, group or owner that does not exist is created where the record has its d
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
@@ -18,12 +19,11 @@ from ...parameters.data_import import (
     MessageImport,
     UserImport,
 )
-from ..store.directory import SYSTEM
-from ..store.members import Member
+from ..store.directory import SYSTEM, Member
 from .context import Call, Context, Handler
 from .envelopes import data_reply
 from .groups import group_record
-from .refusals import Refusal, bad_request, refused
+from .refusals import Refusal, bad_request, outcome, refused
 from .roles import ROLES
 from .users import user_record
 
@@ -41,7 +41,10 @@ def _serve(member: str, kind: type[B], code: str, store: Store[B]) -> Handler:
     def handle(context: Context, call: Call) -> bytes:
         entries = _entries(call.body, member, code)
         return data_reply(
-            {key: _outcome(context, entry, kind, code, store) for key, entry in entries.items()}
+            {
+                key: outcome(partial(_imported, context, entry, kind, code, store))
+                for key, entry in entries.items()
+            }
         )
 
     return handle
@@ -58,15 +61,12 @@ def _entries(body: bytes, member: str, code: str) -> dict[str, Any]:
     return entries
 
 
-def _outcome(context: Context, entry: Any, kind: type[B], code: str, store: Store[B]) -> dict[str, Any]:
+def _imported(context: Context, entry: Any, kind: type[B], code: str, store: Store[B]) -> Mapping[str, Any]:
     try:
-        try:
-            record = msgspec.convert(entry, kind)
-        except msgspec.ValidationError as error:
-            raise Refusal(400, code, str(error)) from None
-        return {"success": True, "data": store(context, record)}
-    except Refusal as refusal:
-        return {"success": False, "error": refusal.error}
+        record = msgspec.convert(entry, kind)
+    except msgspec.ValidationError as error:
+        raise Refusal(400, code, str(error)) from None
+    return store(context, record)
 
 
 # ── users ──

@@ -31,8 +31,6 @@ Written: TypeAlias = Callable[[Context, Document], Document]
 
 
 def serve(operation: Operation, envelope: Envelope) -> Handler:
-    """Return the handler that serves an operation's result in an envelope."""
-
     def handle(context: Context, call: Call) -> bytes:
         return envelope(operation(context, call))
 
@@ -51,32 +49,18 @@ def serve_list(operation: Operation, default_limit: int = 100) -> Handler:
 
 
 def nobody(context: Context, call: Call) -> str:
-    """Return "": the documents belong to the app."""
     return ""
 
 
-def json_body(call: Call) -> Document:
-    """Return the JSON body of a call, as it was sent."""
-    return call.read()
-
-
 def as_sent(context: Context, document: Document) -> Document:
-    """Return the document: the service adds nothing to it."""
     return document
 
 
-def numbered(context: Context, document: Document) -> str:
-    """Return a number that no document ever had, as digits."""
-    return str(context.store.documents.next_number())
-
-
 def in_seconds(context: Context) -> int:
-    """Return the current time in epoch seconds."""
     return context.now
 
 
 def in_milliseconds(context: Context) -> int:
-    """Return the current time in epoch milliseconds."""
     return int(context.clock() * 1000)
 
 
@@ -107,30 +91,28 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
     """The path's parameter with the id; where the path has none, the id is in the body."""
     key: str = "id"
     """The document's member with the id."""
-    new_key: Callable[[Context, Document], str] = numbered
-    """Makes the id of a document that was sent without one."""
+    new_key: str = "{number}"
+    """The id of a document that was sent without one: of a number that no document ever had, the app's id
+    (`app`), the document."""
     owner: Owner = nobody
     stamp: Callable[[Context], Any] | None = in_seconds
     """The value of `createdAt` and `updatedAt`; None for documents without them."""
-    read: Reader = json_body
+    read: Reader = Call.read
     written: Written = as_sent
 
     def documents(self, context: Context, call: Call) -> DocumentSet:
-        """Return the set that a call is about."""
         return context.store.documents.of(self.kind, self.owner(context, call))
 
     def list(self, context: Context, call: Call) -> list[Document]:
-        """Return all documents, in the order of creation."""
         return self.documents(context, call).list()
 
     def get(self, context: Context, call: Call) -> Document:
-        """Return the document of the path's id."""
         return self._existing(self.documents(context, call), call.path[self.parameter])
 
     def create(self, context: Context, call: Call) -> Document:
         """Store a document and return it; 400 for an id that exists already."""
         documents, document = self.documents(context, call), self.read(call)
-        key = str(document.get(self.key) or self.new_key(context, document))
+        key = str(document.get(self.key) or self._key_of(context, document))
         if documents.get(key) is not None:
             raise bad_request({self.key: [f"The {self.key} has already been taken."]})
         times = {} if self.stamp is None else dict.fromkeys(("createdAt", "updatedAt"), self.stamp(context))
@@ -149,11 +131,14 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
         return document
 
     def delete(self, context: Context, call: Call) -> Document:
-        """Remove the document of the path's id, and return what it was."""
         documents, key = self.documents(context, call), call.path[self.parameter]
         document = self._existing(documents, key)
         documents.delete(key)
         return document
+
+    def _key_of(self, context: Context, document: Document) -> str:
+        number, app = context.store.documents.next_number(), context.app.get("id")
+        return self.new_key.format(number=number, app=app, document=document)
 
     def _existing(self, documents: DocumentSet, key: str) -> Document:
         document = documents.get(key)
@@ -183,7 +168,6 @@ class Settings(Struct, frozen=True, kw_only=True):
         return merged(self.defaults or {}, document or {})
 
     def put(self, context: Context, call: Call) -> Document:
-        """Replace the document, and return it."""
         return self._store(context, call, call.read())
 
     def merge(self, context: Context, call: Call) -> Document:
@@ -213,3 +197,10 @@ def with_quota(create: Operation, collection: DocumentCollection, most: int) -> 
         return create(context, call)
 
     return create_within_quota
+
+
+def apply_changes(record: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `record` with the members of `changes`, and without those that its member `unset` names."""
+    members = {**record, **changes}
+    unset = members.pop("unset", ())
+    return {name: value for name, value in members.items() if name not in unset}

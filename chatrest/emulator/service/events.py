@@ -4,7 +4,7 @@ An event is made of the call and its reply, so that no handler knows of webhooks
 `message_sent`, too, for the action message that it writes. Where nobody acts, the app itself does.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from msgspec.json import decode
@@ -31,7 +31,6 @@ class _Success(NamedTuple):
 
     @property
     def body(self) -> Data:
-        """The members of the request's body."""
         return decode(self.call.body or b"{}", type=dict[str, Any])
 
     def user(self, uid: str | None) -> Data:
@@ -39,8 +38,7 @@ class _Success(NamedTuple):
         entity: Data = self.context.store.people.entity("user", uid or str(SYSTEM["uid"]))["entity"]
         return entity
 
-    def users(self, uids: Iterator[str]) -> dict[str, Data]:
-        """Return users by uid."""
+    def users(self, uids: Iterable[str]) -> dict[str, Data]:
         return {uid: self.user(uid) for uid in uids}
 
     def group(self) -> Data:
@@ -50,119 +48,108 @@ class _Success(NamedTuple):
         return {"guid": guid} if raw is None else decode(raw, type=dict[str, Any])
 
 
-Report: TypeAlias = Callable[[_Success], Iterator[Event]]
+About: TypeAlias = Callable[[_Success], Data | None]
+"""Gives the data of an event; None for no event."""
 
 
-def _report_record(*triggers: str, member: str = "message") -> Report:
-    """Return the report that gives the reply's record under the name of a member, to each trigger."""
-
-    def report(success: _Success) -> Iterator[Event]:
-        for trigger in triggers:
-            yield Event(trigger, {member: success.reply})
-
-    return report
+def _message(success: _Success) -> Data:
+    return {"message": success.reply}
 
 
-def _reaction(trigger: str) -> Report:
-    def report(success: _Success) -> Iterator[Event]:
-        path, uid = success.call.path, success.call.acting_user
-        reaction = {"messageId": path["id"], "reaction": path["reaction"], "uid": uid}
-        times = {"reactedAt": success.context.now, "reactedBy": success.user(uid)}
-        yield Event(trigger, {"reaction": reaction | times})
-
-    return report
+def _conversation(success: _Success) -> Data:
+    return {"conversation": success.reply}
 
 
-def _receipt(trigger: str, action: str) -> Report:
-    def report(success: _Success) -> Iterator[Event]:
-        path, reader = success.call.path, success.call.acting_user
-        body = {
-            "action": action,
-            "messageId": str(success.body.get("messageId", "")),
-            "user": success.user(reader),
-            "timestamp": success.context.now,
-        }
-        is_group = "guid" in path
-        receiver = path["guid"] if is_group else path["uid"]
-        ends = {"receiver": receiver, "receiverType": "group" if is_group else "user", "sender": reader}
-        yield Event(trigger, {**ends, "type": "receipts", "body": body})
-
-    return report
+def _reaction(success: _Success) -> Data:
+    path, uid = success.call.path, success.call.acting_user
+    reaction = {"messageId": path["id"], "reaction": path["reaction"], "uid": uid}
+    return {"reaction": reaction | {"reactedAt": success.context.now, "reactedBy": success.user(uid)}}
 
 
-def _group(trigger: str) -> Report:
-    def report(success: _Success) -> Iterator[Event]:
-        yield Event(trigger, {"group": success.group(), "by": success.user(success.call.acting_user)})
-
-    return report
-
-
-def _member(trigger: str) -> Report:
-    def report(success: _Success) -> Iterator[Event]:
-        members = success.users(iter([success.call.path["uid"]]))
-        scope = success.body.get("scope")
-        if scope is not None:
-            members = {uid: user | {"scope": scope} for uid, user in members.items()}
-        by = success.user(success.call.acting_user)
-        yield Event(trigger, {"group": success.group(), "members": members, "by": by})
-
-    return report
+def _receipt(success: _Success) -> Data:
+    path, reader = success.call.path, success.call.acting_user
+    is_read = success.call.endpoint.name.startswith("conversations.mark_read")
+    body = {
+        "action": "read" if is_read else "delivered",
+        "messageId": str(success.body.get("messageId", "")),
+        "user": success.user(reader),
+        "timestamp": success.context.now,
+    }
+    is_group = "guid" in path
+    receiver = path["guid"] if is_group else path["uid"]
+    ends = {"receiver": receiver, "receiverType": "group" if is_group else "user", "sender": reader}
+    return {**ends, "type": "receipts", "body": body}
 
 
-def _added_members(success: _Success) -> Iterator[Event]:
-    lists: Mapping[str, Mapping[str, Data]] = success.reply
-    for trigger, is_ban in (("group_member_added", False), ("group_member_banned", True)):
+def _group(success: _Success) -> Data:
+    return {"group": success.group(), "by": success.user(success.call.acting_user)}
+
+
+def _member(success: _Success) -> Data:
+    members = success.users([success.call.path["uid"]])
+    scope = success.body.get("scope")
+    if scope is not None:
+        members = {uid: user | {"scope": scope} for uid, user in members.items()}
+    return _group(success) | {"members": members}
+
+
+def _new_members(*, banned: bool) -> About:
+    def members(success: _Success) -> Data | None:
         uids = [
             uid
-            for name, outcomes in lists.items()
+            for name, outcomes in success.reply.items()
             for uid, outcome in outcomes.items()
-            if (name == "usersToBan") is is_ban and outcome["success"]
+            if (name == "usersToBan") is banned and outcome["success"]
         ]
-        if uids:
-            by = success.user(success.call.acting_user)
-            yield Event(trigger, {"group": success.group(), "members": success.users(iter(uids)), "by": by})
+        return _group(success) | {"members": success.users(uids)} if uids else None
+
+    return members
 
 
-def _blocked(trigger: str, member: str) -> Report:
-    def report(success: _Success) -> Iterator[Event]:
-        users = success.users(iter(success.body.get(member, ())))
-        yield Event(trigger, {"users": users, "by": success.user(success.call.path["uid"])})
-
-    return report
+def _blocked(success: _Success) -> Data:
+    users = success.users(success.body.get("blockedUids", ()))
+    return {"users": users, "by": success.user(success.call.path["uid"])}
 
 
-_REPORTS: Final[Mapping[str, Report]] = {
-    "banned_users.ban": _member("group_member_banned"),
-    "banned_users.unban": _member("group_member_unbanned"),
-    "blocked_users.block": _blocked("user_blocked", "blockedUids"),
-    "blocked_users.unblock": _blocked("user_unblocked", "blockedUids"),
-    "conversations.mark_delivered_group": _receipt("message_delivery_receipt", "delivered"),
-    "conversations.mark_delivered_user": _receipt("message_delivery_receipt", "delivered"),
-    "conversations.mark_read_group": _receipt("message_read_receipt", "read"),
-    "conversations.mark_read_user": _receipt("message_read_receipt", "read"),
-    "conversations.pin_group": _report_record("conversation_pinned", member="conversation"),
-    "conversations.pin_user": _report_record("conversation_pinned", member="conversation"),
-    "conversations.unpin_group": _report_record("conversation_unpinned", member="conversation"),
-    "conversations.unpin_user": _report_record("conversation_unpinned", member="conversation"),
-    "groups.create": _group("group_created"),
-    "groups.delete": _group("group_deleted"),
-    "groups.update": _group("group_updated"),
-    "members.add": _added_members,
-    "members.change_scope": _member("group_member_scope_changed"),
-    "members.kick": _member("group_member_kicked"),
-    "messages.add_reaction": _reaction("message_reaction_added"),
-    "messages.delete": _report_record("message_deleted", "message_sent"),
-    "messages.pin": _report_record("message_pinned"),
-    "messages.remove_reaction": _reaction("message_reaction_removed"),
-    "messages.send": _report_record("message_sent"),
-    "messages.send_bot": _report_record("message_sent"),
-    "messages.send_thread": _report_record("message_sent"),
-    "messages.unpin": _report_record("message_unpinned"),
-    "messages.update": _report_record("message_edited", "message_sent"),
+_EVENTS: Final[Mapping[str, Mapping[str, About]]] = {
+    "banned_users.ban": {"group_member_banned": _member},
+    "banned_users.unban": {"group_member_unbanned": _member},
+    "blocked_users.block": {"user_blocked": _blocked},
+    "blocked_users.unblock": {"user_unblocked": _blocked},
+    "conversations.mark_delivered_group": {"message_delivery_receipt": _receipt},
+    "conversations.mark_delivered_user": {"message_delivery_receipt": _receipt},
+    "conversations.mark_read_group": {"message_read_receipt": _receipt},
+    "conversations.mark_read_user": {"message_read_receipt": _receipt},
+    "conversations.pin_group": {"conversation_pinned": _conversation},
+    "conversations.pin_user": {"conversation_pinned": _conversation},
+    "conversations.unpin_group": {"conversation_unpinned": _conversation},
+    "conversations.unpin_user": {"conversation_unpinned": _conversation},
+    "groups.create": {"group_created": _group},
+    "groups.delete": {"group_deleted": _group},
+    "groups.update": {"group_updated": _group},
+    "members.add": {
+        "group_member_added": _new_members(banned=False),
+        "group_member_banned": _new_members(banned=True),
+    },
+    "members.change_scope": {"group_member_scope_changed": _member},
+    "members.kick": {"group_member_kicked": _member},
+    "messages.add_reaction": {"message_reaction_added": _reaction},
+    "messages.delete": {"message_deleted": _message, "message_sent": _message},
+    "messages.pin": {"message_pinned": _message},
+    "messages.remove_reaction": {"message_reaction_removed": _reaction},
+    "messages.send": {"message_sent": _message},
+    "messages.send_bot": {"message_sent": _message},
+    "messages.send_thread": {"message_sent": _message},
+    "messages.unpin": {"message_unpinned": _message},
+    "messages.update": {"message_edited": _message, "message_sent": _message},
 }
+"""The triggers of each operation, and what they tell."""
 
 
 def events_of(operation: str, context: Context, call: Call, reply: bytes) -> Iterator[Event]:
     """Yield the events of an operation that has succeeded; none for most operations."""
-    if (report := _REPORTS.get(operation)) is not None:
-        yield from report(_Success(context, call, decode(reply)["data"]))
+    if triggers := _EVENTS.get(operation):
+        success = _Success(context, call, decode(reply)["data"])
+        for trigger, about in triggers.items():
+            if (data := about(success)) is not None:
+                yield Event(trigger, data)

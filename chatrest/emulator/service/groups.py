@@ -1,26 +1,76 @@
-"""The operations of groups. Scopes of acting users are not checked: who may do what is not documented."""
+"""The operations of groups and their members.
+
+Scopes of acting users are not checked: who may do what is not documented.
+"""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from msgspec.json import decode, encode
 
-from ..store.directory import SYSTEM
-from ..store.members import Member
-from .arguments import Arguments
-from .changes import apply_changes
-from .conditions import Conditions
+from ..store.directory import SYSTEM, Member
+from ..store.message_lists import Condition
+from .arguments import Arguments, any_of, bounds, conditions, contains, equals, joined, search
 from .context import Call, Context, Handler
-from .envelopes import ack_reply, data_reply
-from .memberships import LISTS, actor, admit, new_members
-from .numbered_pages import page_number, record_page_reply
-from .refusals import Refusal, bad_request, refused
+from .documents import apply_changes
+from .envelopes import ack_reply, data_reply, one_reply
+from .pages import page_number, record_page_reply
+from .refusals import Refusal, bad_request, outcome, refused
 from .users import user_record
+
+# ── joining and bans ──
+
+
+LISTS: Final = {
+    "admins": "admin",
+    "moderators": "moderator",
+    "participants": "participant",
+    "usersToBan": None,
+}
+"""The lists of a body, and the scope that each gives; None for a ban."""
+
+
+def new_members(body: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """Return the name and the uids of each list that a body has, every uid once."""
+    return [(name, list(dict.fromkeys(body[name]))) for name in LISTS if name in body]
+
+
+def actor(call: Call) -> str:
+    """Return the uid of who acts: the acting user, or the app itself."""
+    return call.acting_user or str(SYSTEM["uid"])
+
+
+def admit(context: Context, guid: str, uid: str, scope: str | None) -> None:
+    """Add a user to a group with a scope, or ban the user where that is None; refusals as documented."""
+    store = context.store
+    if scope is None:
+        ban(context, guid, uid)
+        return
+    if store.members.member(guid, uid) is not None:
+        raise refused("ERR_ALREADY_JOINED", uid, guid)
+    if store.relations.has("banned", guid, uid):
+        raise refused("ERR_BANNED_GROUPMEMBER", uid, guid)
+    store.members.add(guid, uid, Member(scope, context.now))
+
+
+def ban(context: Context, guid: str, uid: str) -> None:
+    if context.store.relations.has("banned", guid, uid):
+        raise refused("ERR_ALREADY_BANNED", uid, guid)
+    context.store.members.ban(guid, uid, context.now)
+
+
+def tell_group(context: Context, call: Call, guid: str, action: str, uid: str) -> dict[str, Any]:
+    """Write the message that tells a group of an action on a user, and return its record."""
+    return context.store.add_action(actor(call), guid, action, uid, sent_at=context.now)
+
+
+# ── groups ──
+
 
 _SEARCHED: Final = {"guid": "casefold(guid)", "name": "casefold(name)"}
 _SORTED: Final = {"name": "name", "guid": "guid", "createdAt": "created_at"}
 _TYPES: Final = ("public", "private", "protected", "password")
-_COUNTS: Final = ("gt", "gte", "lt", "lte", "eq")
 _JOINED: Final = "EXISTS (SELECT 1 FROM members m WHERE m.guid = groups.guid AND m.uid = ?)"
 _CHANGED: Final = "coalesce(updated_at, created_at)"
 
@@ -41,32 +91,35 @@ def list_groups(context: Context, call: Call) -> bytes:
     was none; `updatedAt` itself is left out. `hasJoined` without an acting user matches nothing.
     """
     query = call.query
-    conditions, order, number = _conditions(call), _order(query), page_number(query)
+    condition, order, number = _condition(call), _order(query), page_number(query)
     with_tags = query.flag("withTags")
     query.check()
-    page = context.store.groups.list(conditions.sql, conditions.values, order, *number)
+    page = context.store.groups.list(*condition, order, *number)
     records = [encode(_group_view(context, call, record, with_tags=with_tags)) for record in page.records]
     affix = "prepend" if _is_descending(query) else "append"
     return record_page_reply(page._replace(records=records), number, affix=affix)
 
 
-def _conditions(call: Call) -> Conditions:
-    query, conditions = call.query, Conditions(call.query)
-    query.choice("type", _TYPES)
-    conditions.equals("type", "type")
-    conditions.any_of("types", "type", _TYPES)
-    conditions.equals("guid", "guid")
-    conditions.any_of("guids", "guid")
-    conditions.tagged("tags", "tags")
-    conditions.search(_SEARCHED, anywhere=True)
-    conditions.bounds("createdAt", "created_at")
-    conditions.bounds("updatedAt", "updated_at")
-    conditions.bounds("membersCount", "members_count", _COUNTS)
+_FILTERS: Final = {
+    "type": equals("type", _TYPES),
+    "types": any_of("type", _TYPES),
+    "guid": equals("guid"),
+    "guids": any_of("guid"),
+    "tags": contains("tags"),
+    **bounds("createdAt", "created_at"),
+    **bounds("updatedAt", "updated_at"),
+    **bounds("membersCount", "members_count", ("gt", "gte", "lt", "lte", "eq")),
+}
+
+
+def _condition(call: Call) -> Condition:
+    query = call.query
+    terms = [Condition("1"), *conditions(query, _FILTERS), *search(query, _SEARCHED, anywhere=True)]
     if query.flag("hasJoined"):
-        conditions.add(_JOINED, call.acting_user or "")
+        terms.append(Condition(_JOINED, (call.acting_user or "",)))
     if (position := query.number("updatedAt")) is not None:
-        conditions.add(f"{_CHANGED} {'<' if _is_descending(query) else '>'} ?", position)
-    return conditions
+        terms.append(Condition(f"{_CHANGED} {'<' if _is_descending(query) else '>'} ?", (position,)))
+    return joined(terms)
 
 
 def _is_descending(query: Arguments) -> bool:
@@ -74,7 +127,6 @@ def _is_descending(query: Arguments) -> bool:
 
 
 def _order(query: Arguments) -> str:
-    """Return the SQL order of a list."""
     column = _SORTED.get(query.choice("sortBy", tuple(_SORTED)) or "", "number")
     is_descending = query.choice("sortOrder", ("asc", "desc")) == "desc"
     if query.text("affix") or query.text("updatedAt"):
@@ -172,10 +224,76 @@ def delete_group(context: Context, call: Call) -> bytes:
     return ack_reply(f"The group with GUID {guid} has been deleted.")
 
 
+# ── members ──
+
+
+_MEMBER_SCOPES: Final = ("admin", "moderator", "participant")
+
+
+def list_members(context: Context, call: Call) -> bytes:
+    """A page of members, in the order in which they joined; `scopes` is a comma list."""
+    guid, query = call.path["guid"], call.query
+    group_record(context, guid)
+    status, scopes = query.choice("status", ("available", "offline")), query.texts("scopes", _MEMBER_SCOPES)
+    number = page_number(query)
+    query.check()
+    return record_page_reply(context.store.members.list(guid, *number, status=status, scopes=scopes), number)
+
+
+def add_members(context: Context, call: Call) -> bytes:
+    """Add users to a group, or ban them: an outcome for each uid, and an action message for each success."""
+    guid = call.path["guid"]
+    group_record(context, guid)
+    lists = new_members(call.members())
+    outcomes = {
+        name: {uid: outcome(partial(_added, context, call, guid, uid, LISTS[name])) for uid in uids}
+        for name, uids in lists
+    }
+    return one_reply(encode(outcomes))
+
+
+def _added(context: Context, call: Call, guid: str, uid: str, scope: str | None) -> dict[str, Any]:
+    """Add one user with a scope, or ban the user where that is None, and tell the group."""
+    user_record(context, uid)
+    admit(context, guid, uid, scope)
+    return tell_group(context, call, guid, "banned" if scope is None else "added", uid)
+
+
+def change_scope(context: Context, call: Call) -> bytes:
+    guid, uid = call.path["guid"], call.path["uid"]
+    member = _member(context, guid, uid)
+    scope = call.read()["scope"]
+    if scope == member.scope:
+        raise refused("ERR_SAME_SCOPE", uid, scope)
+    context.store.members.change_scope(guid, uid, scope)
+    return one_reply(encode({"guid": guid, "uid": uid, "scope": scope, "joinedAt": member.joined_at}))
+
+
+def kick_member(context: Context, call: Call) -> bytes:
+    guid, uid = call.path["guid"], call.path["uid"]
+    _member(context, guid, uid)
+    context.store.members.remove(guid, uid)
+    return ack_reply(f"The user with UID {uid} has been kicked from the group {guid}.")
+
+
+def _member(context: Context, guid: str, uid: str) -> Member:
+    """A member of a group; 404 for no such group, no such user, or a user that is no member."""
+    group_record(context, guid)
+    user_record(context, uid)
+    member = context.store.members.member(guid, uid)
+    if member is None:
+        raise refused("ERR_NOT_A_MEMBER", uid, guid)
+    return member
+
+
 HANDLERS: Final[dict[str, Handler]] = {
     "groups.list": list_groups,
     "groups.get": get_group,
     "groups.create": create_group,
     "groups.update": update_group,
     "groups.delete": delete_group,
+    "members.list": list_members,
+    "members.add": add_members,
+    "members.change_scope": change_scope,
+    "members.kick": kick_member,
 }

@@ -1,25 +1,37 @@
-"""The handlers of all operations by the operation's name, gathered from the collections' files.
-
-Each collection of `chatrest.resources.COLLECTIONS` has a module of its name here, with `HANDLERS` by the
-operation's name; what needs several files gathers them there: `HANDLERS = {…} | rules.HANDLERS`.
-"""
+"""The handlers of all operations by the operation's name, gathered from the files that have `HANDLERS`."""
 
 from collections.abc import Mapping
-from importlib import import_module
 from types import MappingProxyType
 from typing import Final
 
-from ...resources import COLLECTIONS
+from . import (
+    agent_knowledge,
+    agent_tools,
+    agents,
+    apps,
+    calls,
+    conversations,
+    credentials,
+    data_import,
+    groups,
+    message_changes,
+    messages,
+    metrics,
+    moderation,
+    moderation_messages,
+    notifications,
+    relations,
+    roles,
+    sending,
+    users,
+)
 from .context import Handler
 
-_PACKAGE: Final = __name__.rpartition(".")[0]
-
-
-def _handlers(collection: str) -> Mapping[str, Handler]:
-    handlers: Mapping[str, Handler] = import_module(f"{_PACKAGE}.{collection}").HANDLERS
-    return handlers
-
-
+_FILES: Final = (
+    agent_knowledge, agent_tools, agents, apps, calls, conversations, credentials, data_import, groups,
+    message_changes, messages, metrics, moderation, moderation_messages, notifications, relations, roles,
+    sending, users,
+)  # fmt: skip
 HANDLERS: Final[Mapping[str, Handler]] = MappingProxyType(
-    {name: handler for each in COLLECTIONS for name, handler in _handlers(each).items()}
+    {name: handler for file in _FILES for name, handler in file.HANDLERS.items()}
 )

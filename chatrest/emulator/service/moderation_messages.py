@@ -21,8 +21,8 @@ from .context import Call, Context, Handler
 from .documents import DocumentCollection, Operation, serve, serve_list
 from .envelopes import acked, data_reply, root_acked
 from .message_access import message_record
-from .moderation_engine import BLOCKED, block, disapproved, matching_rule
-from .positioned_pages import PositionedPages
+from .moderation import BLOCKED, block, disapproved, matching_rule
+from .pages import PositionedPages
 from .refusals import refused
 
 _FLAGS: Final = "moderation.flags"
@@ -59,7 +59,6 @@ def flag_message(context: Context, call: Call) -> None:
 
 
 def list_flagged(context: Context, call: Call) -> list[Document]:
-    """Return the flagged messages, each with its flags."""
     documents = context.store.documents
     listed = []
     for message in documents.of(_FLAGGED).list():
@@ -70,7 +69,6 @@ def list_flagged(context: Context, call: Call) -> list[Document]:
 
 
 def review_flagged(context: Context, call: Call) -> None:
-    """Take a message out of the flagged ones."""
     call.read()
     message_id = call.path["id"]
     if not context.store.documents.of(_FLAGGED).delete(message_id):
@@ -168,7 +166,6 @@ def list_messages(context: Context, call: Call) -> bytes:
 
 
 def list_held(kind: str) -> Operation:
-    """Return the operation that lists blocked or reviewed messages."""
     return lambda context, call: context.store.documents.of(kind).list()
 
 
@@ -191,7 +188,7 @@ def review_blocked(context: Context, call: Call) -> None:
     documents.of(_REVIEWED).put({**held, **reviewed}, message_id)
 
 
-MESSAGE_HANDLERS: Final[dict[str, Handler]] = {
+HANDLERS: Final[dict[str, Handler]] = {
     "moderation.flag_message": serve(flag_message, root_acked("The message has been flagged.")),
     "moderation.list_flagged_messages": serve_list(list_flagged, 50),
     "moderation.review_flagged_message": serve(review_flagged, root_acked("The message has been reviewed.")),

@@ -1,6 +1,7 @@
 """The errors of the emulated service: status, code and body."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple, final
 
@@ -32,7 +33,6 @@ class Refusal(Exception):  # noqa: N818
 
     @property
     def body(self) -> bytes:
-        """The JSON that is served."""
         if not self.is_at_root:
             return encode({"error": self.error})
         details: Mapping[str, Sequence[str]] = self.error["details"]
@@ -104,6 +104,18 @@ ERRORS: Final[Mapping[str, Row]] = {
 
 
 def refused(code: str, *values: object) -> Refusal:
-    """Return the error of that code, about these values."""
     row = ERRORS[code]
     return Refusal(row.status, code, row.text.format(*values))
+
+
+def item_acks(keys: Iterable[str], act: Callable[[str], str]) -> dict[str, dict[str, Any]]:
+    """Do `act` for each of the keys, once; return the message that it gave, or the error, by key."""
+    return {key: outcome(partial(act, key), "message") for key in dict.fromkeys(keys)}
+
+
+def outcome(act: Callable[[], Any], member: str = "data") -> dict[str, Any]:
+    """Do `act`; return what it gave, under the name of a member, or the error that it was refused with."""
+    try:
+        return {"success": True, member: act()}
+    except Refusal as refusal:
+        return {"success": False, "error": refusal.error}

@@ -12,9 +12,9 @@ from urllib.parse import parse_qsl
 
 from ...core.requests.endpoint import Acting
 from ..store.directory import Directory
-from .api_keys import key_scope, set_keys
 from .arguments import Arguments
 from .context import Call, Context, Handler
+from .credentials import key_scope, set_keys
 from .events import Event, events_of
 from .handlers import HANDLERS
 from .refusals import Refusal, bad_request, refused
@@ -85,7 +85,11 @@ class Service:
         query = Arguments(parse_qsl(request.query, keep_blank_values=True, errors="replace"))
         key = request.headers.get("apikey", "")
         call = Call(endpoint, route.parameters, query, acting_user, request.body, request.headers, key)
-        reply = self._handlers[endpoint.name](self._context, call)
+        try:
+            reply = self._handlers[endpoint.name](self._context, call)
+        except Refusal as refusal:
+            refusal.is_at_root = endpoint.name.startswith("agents.")
+            raise
         for event in events_of(endpoint.name, self._context, call, reply):
             self._publish(event)
         return reply

@@ -5,12 +5,12 @@ from typing import Any, Final
 from msgspec.json import decode
 
 from ..store.message_index import conversation_id
-from .arguments import Arguments
-from .changes import apply_changes
-from .conditions import Conditions
+from ..store.message_lists import Condition
+from .arguments import Filter, any_of, bounds, conditions, contains, equals, joined, search
 from .context import Call, Context, Handler
+from .documents import apply_changes
 from .envelopes import ack_reply, data_reply
-from .numbered_pages import page_number, record_page_reply
+from .pages import page_number, record_page_reply
 from .refusals import bad_request, refused
 
 _SEARCHED: Final = {"uid": "folded_uid", "name": "folded_name"}
@@ -33,28 +33,24 @@ def list_users(context: Context, call: Call) -> bytes:
     shape).
     """
     query = call.query
-    conditions = _conditions(query)
+    shows_all = query.flag("onlyDeactivated") or query.flag("withDeactivated")
+    shown = Condition("1" if shows_all else "NOT deactivated")
+    condition = joined([shown, *conditions(query, _FILTERS), *search(query, _SEARCHED)])
     number, with_tags, count = page_number(query), query.flag("withTags"), query.flag("count")
     query.check()
-    page = context.store.people.list_users(conditions.sql, conditions.values, *number, with_tags=with_tags)
+    page = context.store.people.list_users(*condition, *number, with_tags=with_tags)
     return record_page_reply(page, number, count_only=count)
 
 
-def _conditions(query: Arguments) -> Conditions:
-    """Return which users a list shows."""
-    conditions = Conditions(query)
-    if query.flag("onlyDeactivated"):
-        conditions.add("deactivated")
-    elif not query.flag("withDeactivated"):
-        conditions.add("NOT deactivated")
-    conditions.any_of("status", "status", ("available", "offline"))
-    conditions.equals("role", "role")
-    conditions.any_of("roles", "role")
-    conditions.tagged("tags", "tags")
-    conditions.search(_SEARCHED)
-    conditions.bounds("createdAt", "created_at")
-    conditions.bounds("updatedAt", "updated_at")
-    return conditions
+_FILTERS: Final = {
+    "onlyDeactivated": Filter("deactivated"),
+    "status": any_of("status", ("available", "offline")),
+    "role": equals("role"),
+    "roles": any_of("role"),
+    "tags": contains("tags"),
+    **bounds("createdAt", "created_at"),
+    **bounds("updatedAt", "updated_at"),
+}
 
 
 def create_user(context: Context, call: Call) -> bytes:
@@ -73,7 +69,6 @@ def create_user(context: Context, call: Call) -> bytes:
 
 
 def _with_tags(context: Context, uid: str) -> dict[str, Any]:
-    """Return the record of a user that exists, with its tags."""
     record: dict[str, Any] = decode(context.store.people.user(uid, with_deactivated=True) or b"{}")
     return record | {"tags": context.store.people.tags(uid)}
 

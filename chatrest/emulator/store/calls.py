@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, final
 from msgspec.json import decode, encode
 
 from .message_index import parse_record
+from .tables import Tables
 
 _INSERT: Final = "INSERT OR REPLACE INTO calls VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)"
 _MESSAGES: Final = """
@@ -33,23 +34,21 @@ class CallPage(NamedTuple):
 
 
 @final
-class Calls:
+class Calls(Tables):
     """The calls of one store."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
+        super().__init__(db)
         self._synced_id = 0
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Store a call by its `sessionId`; what is there under it is replaced. Wire names."""
-        with self._db:
-            self._db.execute(_INSERT, _row(record))
+        self._change(_INSERT, *_row(record))
 
     def add_transcription(self, session: str, record: Mapping[str, Any]) -> None:
         """Store a transcription of a call by its `tid`, with wire names; the call shows the newest five."""
-        with self._db:
-            row = (record["tid"], session, record.get("startTime", 0), encode(record))
-            self._db.execute("INSERT OR REPLACE INTO transcriptions VALUES(?,?,?,?)", row)
+        row = (record["tid"], session, record.get("startTime", 0), encode(record))
+        self._change("INSERT OR REPLACE INTO transcriptions VALUES(?,?,?,?)", *row)
         call = self.get(session)
         if call is not None:
             newest = self.transcriptions(session, 1, _SHOWN).records
@@ -57,25 +56,21 @@ class Calls:
             self.add(decode(call, type=dict[str, Any]) | shown)
 
     def get(self, session: str) -> bytes | None:
-        """Return the record of a call; None for no such call."""
         self._find_new()
-        row = self._db.execute("SELECT record FROM calls WHERE session = ?", (session,)).fetchone()
-        return None if row is None else row[0]
+        record: bytes | None = self._value("SELECT record FROM calls WHERE session = ?", session)
+        return record
 
     def page(self, condition: str, values: tuple[Any, ...], page: int, size: int) -> CallPage:
         """Return page `page` (from 1) of the calls that match an SQL condition, the newest first."""
         self._find_new()
-        [total] = self._db.execute(f"SELECT count(*) FROM calls WHERE {condition}", values).fetchone()  # noqa: S608
+        total: int = self._value(f"SELECT count(*) FROM calls WHERE {condition}", *values)  # noqa: S608
         sql = f"SELECT record FROM calls WHERE {condition} {_ORDER}"  # noqa: S608
-        rows = self._db.execute(sql, (*values, size, (page - 1) * size))
-        return CallPage([record for (record,) in rows], total)
+        return CallPage(self._column(sql, *values, size, (page - 1) * size), total)
 
     def transcriptions(self, session: str, page: int, size: int) -> CallPage:
         """Return page `page` (from 1) of a call's transcriptions, the newest first."""
-        count = "SELECT count(*) FROM transcriptions WHERE session = ?"
-        [total] = self._db.execute(count, (session,)).fetchone()
-        rows = self._db.execute(_TRANSCRIPTIONS, (session, size, (page - 1) * size))
-        return CallPage([record for (record,) in rows], total)
+        total: int = self._value("SELECT count(*) FROM transcriptions WHERE session = ?", session)
+        return CallPage(self._column(_TRANSCRIPTIONS, session, size, (page - 1) * size), total)
 
     def forget(self) -> None:
         """Look for all calls again, as all messages are gone."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias, final
 
 from .message_index import conversation_id, conversation_list
+from .tables import Tables
 
 
 class AppPin(NamedTuple):
@@ -25,14 +26,10 @@ class AppPin(NamedTuple):
 
 
 @final
-class AppPins:
+class AppPins(Tables):
     """The app's pins."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
-
     def all(self) -> list[AppPin]:
-        """Return the pins, in their order."""
         return [
             AppPin(*row)
             for row in self._db.execute("SELECT kind, party, pinned_at FROM app_pins ORDER BY number")
@@ -109,15 +106,14 @@ def view_of(uid: str, kind: Kind, party: str) -> View:
 
 
 @final
-class ConversationViews:
+class ConversationViews(Tables):
     """The conversations of one store, as users see them; each change is a transaction."""
 
     def __init__(self, db: sqlite3.Connection, forget_matches: Callable[[], None]) -> None:
-        self._db = db
+        super().__init__(db)
         self._forget_matches = forget_matches
         self._synced_id = 0
-        resets = db.execute("SELECT DISTINCT uid FROM views WHERE reset_id > 0")
-        self._users_with_resets = {uid for (uid,) in resets}
+        self._users_with_resets = set(self._column("SELECT DISTINCT uid FROM views WHERE reset_id > 0"))
         self.app_pins: AppPins = AppPins(db)
 
     def all(self, uid: str | None, conversation: str | None = None) -> list[View]:
@@ -131,15 +127,14 @@ class ConversationViews:
     def add(self, uid: str, party: str, at: int) -> None:
         """Add the conversation of two users that has no message yet; one that exists stays as it is."""
         self._find_new()
-        with self._db:
-            sql = "INSERT OR IGNORE INTO conversations VALUES(?,'user',?,?,?)"
-            self._db.execute(sql, (conversation_id(uid, party), uid, party, at))
+        sql = "INSERT OR IGNORE INTO conversations VALUES(?,'user',?,?,?)"
+        self._change(sql, conversation_id(uid, party), uid, party, at)
 
     def exists(self, conversation: str) -> bool:
         """Return True for a conversation that has a message, or was added without."""
         self._find_new()
         sql = "SELECT 1 FROM conversations WHERE conversation = ?"
-        return self._db.execute(sql, (conversation,)).fetchone() is not None
+        return self._value(sql, conversation) is not None
 
     def last(self, view: View) -> tuple[int, int] | None:
         """Return id and time of the last message that a user sees; None where there is none."""
@@ -155,23 +150,20 @@ class ConversationViews:
     def unread_count(self, view: View) -> int:
         """Return how many messages of others a user has not read; actions and deleted ones do not count."""
         seen = max(view.read_id, view.reset_id)
-        count: int = self._db.execute(_UNREAD, (*_named(view, seen),)).fetchone()[0]
-        return count
+        return int(self._value(_UNREAD, *_named(view, seen)))
 
     def last_of_others(self, view: View) -> int:
         """Return the id of the last message of another user; 0 for none."""
         sql = f"SELECT coalesce(max(m.id), 0) {_OTHERS} AND m.category != 'action'"
-        number: int = self._db.execute(sql, _named(view, 0)).fetchone()[0]
-        return number
+        return int(self._value(sql, *_named(view, 0)))
 
     def unmarked(self, view: View, column: Literal["read", "delivered"], id: int) -> list[int]:
         """Return the messages of others up to `id` that are not marked as read, or as delivered."""
-        sql = _IDS.replace("COLUMN", column)
-        return [number for (number,) in self._db.execute(sql, (*_named(view, 0), id))]
+        return self._column(_IDS.replace("COLUMN", column), *_named(view, 0), id)
 
     def read_since(self, view: View, id: int) -> list[int]:
         """Return the messages of others from `id` on that are marked as read."""
-        return [number for (number,) in self._db.execute(_READ_IDS, _named(view, id - 1))]
+        return self._column(_READ_IDS, *_named(view, id - 1))
 
     def set(self, view: View, **values: int | str | None) -> None:
         """Store what a user did with a conversation: columns of `views`."""
@@ -180,8 +172,7 @@ class ConversationViews:
         updates = ", ".join(f"{name} = excluded.{name}" for name in values)
         sql = f"INSERT INTO views(uid, conversation, {names}) VALUES(?, ?, {marks})"
         sql += f" ON CONFLICT(uid, conversation) DO UPDATE SET {updates}"
-        with self._db:
-            self._db.execute(sql, (view.uid, view.conversation, *values.values()))
+        self._change(sql, view.uid, view.conversation, *values.values())
         if values.get("reset_id"):
             self._users_with_resets.add(view.uid)
         self._forget_matches()
@@ -193,13 +184,10 @@ class ConversationViews:
         return view if row is None else view._replace(**dict(zip(_STORED, row, strict=True)))
 
     def pinned_count(self, uid: str) -> int:
-        """Return how many conversations a user has pinned."""
         sql = "SELECT count(*) FROM views WHERE uid = ? AND pinned_at NOT NULL"
-        count: int = self._db.execute(sql, (uid,)).fetchone()[0]
-        return count
+        return int(self._value(sql, uid))
 
     def has_resets(self, uid: str) -> bool:
-        """Return True for a user who has reset a conversation."""
         return uid in self._users_with_resets
 
     def forget(self) -> None:
@@ -209,10 +197,9 @@ class ConversationViews:
 
     def _find_new(self) -> None:
         """Bring the table of conversations up to date."""
-        [last] = self._db.execute("SELECT coalesce(max(id), 0) FROM messages").fetchone()
+        last = self._value("SELECT coalesce(max(id), 0) FROM messages")
         if last > self._synced_id:
-            with self._db:
-                self._db.execute(_ADD_NEW, (self._synced_id,))
+            self._change(_ADD_NEW, self._synced_id)
             self._synced_id = last
 
 

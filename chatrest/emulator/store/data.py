@@ -18,9 +18,8 @@ from itertools import accumulate
 from random import Random
 from typing import Any, Final, NamedTuple, Self, TypeAlias, final
 
-from ..media import MEDIA_SIZES
-from ..phrases import FAMILY, FILES, GIVEN, LANGUAGES, MEDIA, PHRASES, REACTIONS, TAGS
-from .members import Member
+from ..media import FAMILY, FILES, GIVEN, LANGUAGES, MEDIA, MEDIA_SIZES, PHRASES, REACTIONS, TAGS
+from .directory import Member
 from .message_index import conversation_id
 from .store import Store
 
@@ -49,12 +48,10 @@ class Conversation:
 
     @classmethod
     def of_pair(cls, uid: str, other: str) -> Self:
-        """Return the conversation of two users."""
         return cls(conversation_id(uid, other), [uid, other])
 
     @classmethod
     def of_group(cls, group: dict[str, Any], members: list[str]) -> Self:
-        """Return the conversation of a group's members."""
         return cls(group["conversationId"], members, group["guid"])
 
 

@@ -1,4 +1,4 @@
-"""Users, and what members and messages need of groups.
+"""Users, groups, the members of groups, and users in relation to others: blocked, friends, banned.
 
 A record is stored as the JSON bytes that are served, without `tags`: a list shows those only `withTags`.
 Users are listed in the order in which they were added.
@@ -6,11 +6,12 @@ Users are listed in the order in which they were added.
 
 import sqlite3
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, final
 
 from msgspec.json import decode, encode
 
 from ...errors import RequestInvalidError
+from .tables import Tables
 
 SYSTEM: Final = {"uid": "app_system", "name": "System", "role": "default", "status": "available"}
 """The app itself, as a sender."""
@@ -34,11 +35,8 @@ class RecordPage(NamedTuple):
 
 
 @final
-class Directory:
+class Directory(Tables):
     """The users and groups of one store; every method is one or two SQL statements."""
-
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
 
     def add_users(self, records: Iterable[Mapping[str, Any]]) -> None:
         """Store user records, each with `uid` and `name`; `RequestInvalidError` for a uid that exists."""
@@ -64,22 +62,18 @@ class Directory:
 
     def update_user(self, record: Mapping[str, Any]) -> None:
         """Give the user of the record's `uid` this record, tags included; its place in the list stays."""
-        with self._db:
-            self._db.execute(_UPDATE, (*_user_row(record), record["uid"]))
+        self._change(_UPDATE, *_user_row(record), record["uid"])
 
     def remove_user(self, uid: str) -> None:
-        """Remove a user from the directory; its messages stay."""
-        with self._db:
-            self._db.execute("DELETE FROM users WHERE uid = ?", (uid,))
+        self._change("DELETE FROM users WHERE uid = ?", uid)
 
     def is_taken(self, uid: str) -> bool:
         """Return True for a uid that was ever given, to a user that is switched off too."""
-        return self._db.execute("SELECT 1 FROM users WHERE uid = ?", (uid,)).fetchone() is not None
+        return self._value("SELECT 1 FROM users WHERE uid = ?", uid) is not None
 
     def group(self, guid: str) -> bytes | None:
-        """Return the group's record, or None."""
-        row = self._db.execute("SELECT record FROM groups WHERE guid = ?", (guid,)).fetchone()
-        return None if row is None else row[0]
+        record: bytes | None = self._value("SELECT record FROM groups WHERE guid = ?", guid)
+        return record
 
     def update_group(self, guid: str, **fields: Any) -> None:
         """Change members of a group's record, inside a transaction of the caller's."""
@@ -89,37 +83,26 @@ class Directory:
 
     def uids(self) -> list[str]:
         """Return every uid, in the order of the list, those of users switched off included."""
-        return [uid for (uid,) in self._db.execute("SELECT uid FROM users ORDER BY number")]
+        return self._column("SELECT uid FROM users ORDER BY number")
 
     def guids(self) -> list[str]:
         """Return every guid, in the order in which the groups were added."""
-        return [guid for (guid,) in self._db.execute("SELECT guid FROM groups ORDER BY number")]
+        return self._column("SELECT guid FROM groups ORDER BY number")
 
     def list_users(
         self, where: str, values: tuple[Any, ...], page: int, size: int, *, with_tags: bool = False
     ) -> RecordPage:
         """Return page `page` (from 1) of the users that match an SQL condition."""
-        total: int = self._db.execute(_COUNT.replace("CONDITION", where), values).fetchone()[0]
+        total: int = self._value(_COUNT.replace("CONDITION", where), *values)
         sql, offset = _LIST.replace("CONDITION", where), (page - 1) * size
         rows = self._db.execute(sql, (*values, size, offset)).fetchall()
         records = [_tagged(record, tags) if with_tags else record for record, tags, _ in rows]
         return RecordPage(records, total, rows[-1][2] if rows else None)
 
-    def block(self, uid: str, blocked: str) -> None:
-        """Let `uid` block another user, as `mentionsWithBlockedInfo` shows it."""
-        with self._db:
-            sql = "INSERT OR IGNORE INTO relations VALUES(NULL,'blocked',?,?,0)"
-            self._db.execute(sql, (uid, blocked))
-
-    def blocks(self, uid: str, blocked: str) -> bool:
-        """Return True where `uid` has blocked the other."""
-        sql = "SELECT 1 FROM relations WHERE kind = 'blocked' AND owner = ? AND uid = ?"
-        return self._db.execute(sql, (uid, blocked)).fetchone() is not None
-
     def tags(self, uid: str) -> list[str]:
         """Return the tags of a user; none for a user not known."""
-        row = self._db.execute("SELECT tags FROM users WHERE uid = ?", (uid,)).fetchone()
-        return decode(row[0], type=list[str]) if row and row[0] else []
+        tags = self._value("SELECT tags FROM users WHERE uid = ?", uid)
+        return decode(tags, type=list[str]) if tags else []
 
     def entity(self, receiver_type: str, receiver: str) -> dict[str, Any]:
         """Return the entity wrapper of a user or a group, as it stands in a message's `data.entities`."""
@@ -164,29 +147,23 @@ LIMIT ? OFFSET ?
 
 
 @final
-class Groups:
+class Groups(Tables):
     """The groups of one store; `Directory` has what members and messages need of them."""
-
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
 
     def list(self, where: str, values: tuple[Any, ...], order: str, page: int, size: int) -> RecordPage:
         """Return page `page` (from 1) of the groups that match an SQL condition, in an SQL order."""
-        [total] = self._db.execute(_COUNT_GROUPS.replace("CONDITION", where), values).fetchone()
+        total: int = self._value(_COUNT_GROUPS.replace("CONDITION", where), *values)
         sql = _LIST_GROUPS.replace("CONDITION", where).replace("ORDERING", order)
         rows = self._db.execute(sql, (*values, size, (page - 1) * size)).fetchall()
         return RecordPage([record for record, _ in rows], total, rows[-1][1] if rows else None)
 
     def replace(self, guid: str, record: Mapping[str, Any], password: str | None) -> None:
-        """Give a group another record and password."""
-        with self._db:
-            sql = "UPDATE groups SET record = ?, password = ? WHERE guid = ?"
-            self._db.execute(sql, (encode(record), password, guid))
+        sql = "UPDATE groups SET record = ?, password = ? WHERE guid = ?"
+        self._change(sql, encode(record), password, guid)
 
     def password(self, guid: str) -> str | None:
-        """Return the password of a group; None where it has none."""
-        row = self._db.execute("SELECT password FROM groups WHERE guid = ?", (guid,)).fetchone()
-        return None if row is None else row[0]
+        password: str | None = self._value("SELECT password FROM groups WHERE guid = ?", guid)
+        return password
 
     def remove(self, guid: str) -> None:
         """Remove a group with its members and its bans; its messages stay."""
@@ -194,3 +171,152 @@ class Groups:
             self._db.execute("DELETE FROM groups WHERE guid = ?", (guid,))
             self._db.execute("DELETE FROM members WHERE guid = ?", (guid,))
             self._db.execute("DELETE FROM relations WHERE kind = 'banned' AND owner = ?", (guid,))
+
+
+# ── members and relations ──
+
+
+_FROM: Final = """
+FROM members m JOIN users u ON u.uid = m.uid WHERE m.guid = ? AND NOT u.deactivated
+    AND (? IS NULL OR u.status = ?) AND (? OR m.scope IN (SELECT value FROM json_each(?)))
+"""
+_COUNT_MEMBERS: Final = f"SELECT count(*) {_FROM}"
+_LIST_MEMBERS: Final = f"""
+SELECT u.record, u.updated_at, m.scope, m.joined_at {_FROM} ORDER BY m.number LIMIT ? OFFSET ?
+"""
+
+
+class Member(NamedTuple):
+    """The part of a user in a group."""
+
+    scope: str
+    joined_at: int
+    """Epoch seconds."""
+
+
+@final
+class Memberships(Tables):
+    """The members of all groups; every method is a few SQL statements, each change a transaction."""
+
+    def __init__(self, db: sqlite3.Connection, directory: Directory) -> None:
+        super().__init__(db)
+        self._directory = directory
+
+    def insert(self, rows: Iterable[tuple[str, str, Member]]) -> None:
+        """Store members (guid, uid, member) inside a transaction of the caller's; counts are not touched."""
+        values = ((guid, uid, *member) for guid, uid, member in rows)
+        self._db.executemany("INSERT INTO members VALUES(NULL,?,?,?,?)", values)
+
+    def add(self, guid: str, uid: str, member: Member) -> None:
+        """Add a member, who must be none so far."""
+        with self._db:
+            self.insert([(guid, uid, member)])
+            self._count(guid)
+
+    def remove(self, guid: str, uid: str) -> None:
+        """Remove a member; nothing happens where the user is none."""
+        with self._db:
+            self._db.execute("DELETE FROM members WHERE guid = ? AND uid = ?", (guid, uid))
+            self._count(guid)
+
+    def change_scope(self, guid: str, uid: str, scope: str) -> None:
+        self._change("UPDATE members SET scope = ? WHERE guid = ? AND uid = ?", scope, guid, uid)
+
+    def ban(self, guid: str, uid: str, at: int = 0) -> None:
+        """Ban a user at a time, epoch seconds; the user is no member from then on."""
+        with self._db:
+            self._db.execute("INSERT OR IGNORE INTO relations VALUES(NULL,'banned',?,?,?)", (guid, uid, at))
+            self._db.execute("DELETE FROM members WHERE guid = ? AND uid = ?", (guid, uid))
+            self._count(guid)
+
+    def member(self, guid: str, uid: str) -> Member | None:
+        sql = "SELECT scope, joined_at FROM members WHERE guid = ? AND uid = ?"
+        row = self._db.execute(sql, (guid, uid)).fetchone()
+        return None if row is None else Member(*row)
+
+    def uids(self, guid: str) -> list[str]:
+        """Return the uids of all members, in the order in which they joined."""
+        return self._column("SELECT uid FROM members WHERE guid = ? ORDER BY number", guid)
+
+    def guids(self, uid: str) -> list[str]:
+        return self._column("SELECT guid FROM members WHERE uid = ?", uid)
+
+    def list(
+        self, guid: str, page: int, size: int, *, status: str | None = None, scopes: tuple[str, ...] = ()
+    ) -> RecordPage:
+        """Return page `page` (from 1) of the members: user records with `scope` and `joinedAt`.
+
+        `scopes`: one of these; empty for all. Members that are switched off are left out.
+        """
+        values = (guid, status, status, not scopes, encode(scopes).decode())
+        total: int = self._value(_COUNT_MEMBERS, *values)
+        rows = self._db.execute(_LIST_MEMBERS, (*values, size, (page - 1) * size)).fetchall()
+        records = [_member_record(record, scope, joined_at) for record, _, scope, joined_at in rows]
+        return RecordPage(records, total, rows[-1][1] if rows else None)
+
+    def _count(self, guid: str) -> None:
+        count = self._value("SELECT count(*) FROM members WHERE guid = ?", guid)
+        self._directory.update_group(guid, membersCount=count)
+
+
+def _member_record(user: bytes, scope: str, joined_at: int) -> bytes:
+    return spliced(spliced(user, "scope", encode(scope)), "joinedAt", encode(joined_at))
+
+
+Relation: TypeAlias = Literal["banned", "blocked", "friend"]
+
+_RELATED: Final = """
+FROM relations r JOIN users u ON u.uid = r.uid WHERE r.kind = ? AND r.owner = ? AND NOT u.deactivated
+    AND (instr(u.folded_uid, ?) = 1 OR instr(u.folded_name, ?) = 1)
+"""
+_COUNT_RELATED: Final = f"SELECT count(*) {_RELATED}"
+_LIST_RELATED: Final = f"SELECT u.record, r.at, u.updated_at {_RELATED} ORDER BY r.number LIMIT ? OFFSET ?"
+
+
+@final
+class Relations(Tables):
+    """The relations of one store; every method is one or two SQL statements, each change a transaction."""
+
+    def add(self, kind: Relation, owner: str, uid: str, at: int = 0) -> None:
+        """Put `uid` into a relation to `owner` at a time, epoch seconds; one that exists stays as it is."""
+        self._change("INSERT OR IGNORE INTO relations VALUES(NULL,?,?,?,?)", kind, owner, uid, at)
+
+    def remove(self, kind: Relation, owner: str, uid: str) -> None:
+        """End a relation; nothing happens where there is none."""
+        self._change("DELETE FROM relations WHERE kind = ? AND owner = ? AND uid = ?", kind, owner, uid)
+
+    def since(self, kind: Relation, owner: str, uid: str) -> int | None:
+        """Return the time at which a relation began, epoch seconds; None where there is none."""
+        sql = "SELECT at FROM relations WHERE kind = ? AND owner = ? AND uid = ?"
+        at: int | None = self._value(sql, kind, owner, uid)
+        return at
+
+    def has(self, kind: Relation, owner: str, uid: str) -> bool:
+        return self.since(kind, owner, uid) is not None
+
+    def uids(self, kind: Relation, owner: str) -> list[str]:
+        """Return the users in a relation to `owner`, in the order of the beginnings."""
+        sql = "SELECT uid FROM relations WHERE kind = ? AND owner = ? ORDER BY number"
+        return self._column(sql, kind, owner)
+
+    def count(self, kind: Relation, owner: str) -> int:
+        """Return how many users are in a relation to `owner`, those switched off included."""
+        return int(self._value("SELECT count(*) FROM relations WHERE kind = ? AND owner = ?", kind, owner))
+
+    def forget_user(self, uid: str) -> None:
+        """End all relations of a user, in either direction."""
+        self._change("DELETE FROM relations WHERE uid = ? OR (owner = ? AND kind != 'banned')", uid, uid)
+
+    def list(
+        self, kind: Relation, owner: str, page: int, size: int, *, prefix: str = ""
+    ) -> tuple[RecordPage, list[int]]:
+        """Return page `page` (from 1) of the users in a relation to `owner`, and since when each of them is.
+
+        The users are in the order of the beginnings. `prefix`: of uid or name, without regard to case.
+        """
+        folded = prefix.casefold()
+        values = (kind, owner, folded, folded)
+        total: int = self._value(_COUNT_RELATED, *values)
+        rows = self._db.execute(_LIST_RELATED, (*values, size, (page - 1) * size)).fetchall()
+        records = [record for record, _, _ in rows]
+        return RecordPage(records, total, rows[-1][2] if rows else None), [at for _, at, _ in rows]

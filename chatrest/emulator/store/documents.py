@@ -13,6 +13,8 @@ from typing import Any, Final, TypeAlias, final
 
 from msgspec.json import decode, encode
 
+from .tables import Tables
+
 Document: TypeAlias = dict[str, Any]
 
 _PUT: Final = """
@@ -23,59 +25,49 @@ _LIST: Final = "SELECT record FROM documents WHERE kind = ? AND parent = ? ORDER
 
 
 @final
-class DocumentSet:
+class DocumentSet(Tables):
     """The documents of one kind and one parent, in the order in which their keys were first put.
 
     Every method is one SQL statement, each change a transaction.
     """
 
     def __init__(self, db: sqlite3.Connection, kind: str, parent: str) -> None:
-        self._db = db
+        super().__init__(db)
         self._name = (kind, parent)
 
     def get(self, key: str = "") -> Document | None:
         """Return the document of that key; None where there is none."""
         sql = "SELECT record FROM documents WHERE kind = ? AND parent = ? AND key = ?"
-        row = self._db.execute(sql, (*self._name, key)).fetchone()
-        return None if row is None else decode(row[0], type=Document)
+        record = self._value(sql, *self._name, key)
+        return None if record is None else decode(record, type=Document)
 
     def list(self) -> list[Document]:
-        """Return all documents."""
-        return [decode(record, type=Document) for (record,) in self._db.execute(_LIST, self._name)]
+        return [decode(record, type=Document) for record in self._column(_LIST, *self._name)]
 
     def put(self, document: Mapping[str, Any], key: str = "") -> None:
         """Store a document; one that has the key already is replaced, and keeps its place in the list."""
-        with self._db:
-            self._db.execute(_PUT, (*self._name, key, encode(document)))
+        self._change(_PUT, *self._name, key, encode(document))
 
     def delete(self, key: str = "") -> bool:
         """Remove a document; False where there is none."""
         sql = "DELETE FROM documents WHERE kind = ? AND parent = ? AND key = ?"
-        with self._db:
-            return self._db.execute(sql, (*self._name, key)).rowcount > 0
+        return self._change(sql, *self._name, key)
 
     def clear(self) -> None:
-        """Remove all documents."""
-        with self._db:
-            self._db.execute("DELETE FROM documents WHERE kind = ? AND parent = ?", self._name)
+        self._change("DELETE FROM documents WHERE kind = ? AND parent = ?", *self._name)
 
 
 @final
-class Documents:
+class Documents(Tables):
     """All documents of one store."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
-
     def of(self, kind: str, parent: str = "") -> DocumentSet:
-        """Return the documents of one kind and one parent."""
         return DocumentSet(self._db, kind, parent)
 
     def next_number(self) -> int:
         """Return a number above those of all documents that ever were, for the ids that the service makes."""
         sql = "SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'documents'"
-        number: int = self._db.execute(sql).fetchone()[0]
-        return number
+        return int(self._value(sql))
 
 
 MOST: Final = 100
@@ -102,21 +94,17 @@ class AuthTokens:
         return None if owner is None else str(owner["uid"])
 
     def get(self, uid: str, key: str) -> Document | None:
-        """Return a token of a user; None where the user has no such token."""
         return self._documents.of("auth_tokens", uid).get(key)
 
     def put(self, token: Mapping[str, Any]) -> None:
-        """Store a token, new or changed."""
         self._documents.of("auth_tokens", token["uid"]).put(token, token["authToken"])
         self._owners.put({"uid": token["uid"]}, token["authToken"])
 
     def delete(self, token: Mapping[str, Any]) -> None:
-        """Remove a token."""
         self._documents.of("auth_tokens", token["uid"]).delete(token["authToken"])
         self._owners.delete(token["authToken"])
 
     def clear(self, uid: str) -> None:
-        """Remove all tokens of a user."""
         for token in self.list(uid):
             self.delete(token)
 

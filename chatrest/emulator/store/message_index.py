@@ -61,7 +61,6 @@ def conversation_list(conversation: str) -> str:
 
 
 def group_list(guid: str) -> str:
-    """Name the list of one group's messages."""
     return conversation_list(f"group_{guid}")
 
 
@@ -71,7 +70,6 @@ def participant_list(uid: str) -> str:
 
 
 def thread_list(parent: str) -> str:
-    """Name the list of the replies to one message."""
     return f"t:{parent}"
 
 

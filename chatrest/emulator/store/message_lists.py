@@ -29,6 +29,7 @@ from .message_index import (
     participant_list,
     thread_list,
 )
+from .tables import Tables
 
 BEGIN: Final = 0
 END: Final = 2**63 - 1
@@ -67,11 +68,11 @@ class Span(NamedTuple):
 NO_CONDITION: Final = Condition()
 
 
-class MessageLists:
+class MessageLists(Tables):
     """The messages of one store, to be read."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
+        super().__init__(db)
         self._sizes: dict[str, int] = {}
         self._matches: OrderedDict[tuple[str, Condition], tuple[array[int], int]] = OrderedDict()
         self.last_id: int
@@ -79,11 +80,9 @@ class MessageLists:
         self.last_id, self.last_sent_at = self._last()
 
     def size(self, name: str) -> int:
-        """Return the number of messages in a list."""
         if name not in self._sizes:
             sql = "SELECT position FROM positions WHERE list = ? ORDER BY id DESC LIMIT 1"
-            row = self._db.execute(sql, (name,)).fetchone()
-            self._sizes[name] = row[0] if row else 0
+            self._sizes[name] = self._value(sql, name) or 0
         return self._sizes[name]
 
     def after(self, name: str, id: int, size: int, condition: Condition = NO_CONDITION) -> Span:
@@ -113,20 +112,18 @@ class MessageLists:
         if searched < self.last_id:
             sql = "SELECT m.id FROM positions p JOIN messages m ON m.id = p.id WHERE p.list = ? AND p.id > ?"
             sql += f" AND {condition.sql} ORDER BY p.id" if condition.sql else " ORDER BY p.id"
-            ids.extend(number for (number,) in self._db.execute(sql, (name, searched, *condition.values)))
+            ids.extend(self._column(sql, name, searched, *condition.values))
         self._matches[key] = ids, self.last_id
         if len(self._matches) > _CACHED_FILTERS:
             self._matches.popitem(last=False)
         return ids
 
     def contains(self, name: str, id: int) -> bool:
-        """Return True for a message that is in a list."""
-        sql = "SELECT 1 FROM positions WHERE list = ? AND id = ?"
-        return self._db.execute(sql, (name, id)).fetchone() is not None
+        return self._value("SELECT 1 FROM positions WHERE list = ? AND id = ?", name, id) is not None
 
     def records(self, ids: Sequence[int], *, with_tags: bool = False) -> list[bytes]:
         """Return the records of these ids, ascending, as they are served; their `tags` only `with_tags`."""
-        records: list[bytes] = [record for (record,) in self._db.execute(_RECORDS, (_json(ids),))]
+        records: list[bytes] = self._column(_RECORDS, _json(ids))
         if with_tags:
             for number, tags in self._db.execute(_TAGS, (_json(ids),)):
                 at = bisect_left(ids, number)
@@ -139,8 +136,8 @@ class MessageLists:
 
     def sent_at(self, id: int) -> int | None:
         """Return the time at which a message was sent; None for an id not known."""
-        row = self._db.execute("SELECT sent_at FROM messages WHERE id = ?", (id,)).fetchone()
-        return None if row is None else row[0]
+        at: int | None = self._value("SELECT sent_at FROM messages WHERE id = ?", id)
+        return at
 
     def by_time(self, name: str, condition: Condition = NO_CONDITION) -> list[tuple[int, int]]:
         """Return (sentAt, id) of all messages of a list that match, ascending; a scan of the list."""
@@ -148,8 +145,7 @@ class MessageLists:
         return sorted(self._db.execute(sql, (name, *condition.values)))
 
     def with_mentions(self, ids: Sequence[int]) -> list[int]:
-        """Return those of these ids whose messages mention users."""
-        return [number for (number,) in self._db.execute(_MENTIONS, (_json(ids),))]
+        return self._column(_MENTIONS, _json(ids))
 
     def counts(self, name: str, uid: str | None, condition: Condition) -> list[tuple[str, str, int]]:
         """Count the messages of a list that match, per other side: (user or group, uid or guid, count).
@@ -180,14 +176,11 @@ class MessageLists:
 
     def conversations(self) -> list[str]:
         """Return the id of every conversation, the one with the most messages first."""
-        sql = "SELECT conversation FROM messages GROUP BY 1 ORDER BY count(*) DESC, 1"
-        return [conversation for (conversation,) in self._db.execute(sql)]
+        return self._column("SELECT conversation FROM messages GROUP BY 1 ORDER BY count(*) DESC, 1")
 
     def _last(self) -> tuple[int, int]:
-        sql = "SELECT id FROM messages ORDER BY id DESC LIMIT 1"
-        row = self._db.execute(sql).fetchone()
-        [last_sent_at] = self._db.execute("SELECT max(sent_at) FROM messages").fetchone()
-        return (row[0] if row else 0), last_sent_at or 0
+        last_id = self._value("SELECT id FROM messages ORDER BY id DESC LIMIT 1")
+        return last_id or 0, self._value("SELECT max(sent_at) FROM messages") or 0
 
 
 def _json(ids: Sequence[int]) -> str:

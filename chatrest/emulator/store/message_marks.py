@@ -7,6 +7,7 @@ from typing import Final, NamedTuple, final
 from msgspec.json import encode
 
 from .message_index import thread_list
+from .tables import Tables
 
 _SAVED: Final = "SELECT id, saved_at FROM saves WHERE uid = ? AND id IN (SELECT value FROM json_each(?))"
 _SUBSCRIBED: Final = "SELECT id FROM subscriptions WHERE uid = ? AND id IN (SELECT value FROM json_each(?))"
@@ -14,47 +15,41 @@ _USERS: Final = "SELECT uid FROM saves UNION SELECT uid FROM subscriptions"
 
 
 @final
-class MessageMarks:
+class MessageMarks(Tables):
     """The marks on all messages of one store; each change is a transaction."""
 
     def __init__(self, db: sqlite3.Connection, forget_matches: Callable[[], None]) -> None:
-        self._db = db
+        super().__init__(db)
         self._forget_matches = forget_matches
         self._users = {uid for (uid,) in db.execute(_USERS)}
 
     def pin(self, id: int, conversation: str) -> None:
-        """Pin a message in its conversation."""
-        self._change("INSERT OR IGNORE INTO pins VALUES(?,?)", (id, conversation))
+        self._mark("INSERT OR IGNORE INTO pins VALUES(?,?)", id, conversation)
 
     def unpin(self, id: int) -> None:
-        """Unpin a message."""
-        self._change("DELETE FROM pins WHERE id = ?", (id,))
+        self._mark("DELETE FROM pins WHERE id = ?", id)
 
     def pinned_count(self, conversation: str) -> int:
-        """Return how many messages of a conversation are pinned."""
-        return self._count("SELECT count(*) FROM pins WHERE conversation = ?", conversation)
+        return int(self._value("SELECT count(*) FROM pins WHERE conversation = ?", conversation))
 
     def save(self, id: int, uid: str, at: int) -> None:
         """Save a message for a user; the first time stays."""
         self._users.add(uid)
-        self._change("INSERT OR IGNORE INTO saves VALUES(?,?,?)", (uid, id, at))
+        self._mark("INSERT OR IGNORE INTO saves VALUES(?,?,?)", uid, id, at)
 
     def unsave(self, id: int, uid: str) -> None:
-        """Drop a message that a user has saved."""
-        self._change("DELETE FROM saves WHERE uid = ? AND id = ?", (uid, id))
+        self._mark("DELETE FROM saves WHERE uid = ? AND id = ?", uid, id)
 
     def saved_count(self, uid: str) -> int:
-        """Return how many messages a user has saved."""
-        return self._count("SELECT count(*) FROM saves WHERE uid = ?", uid)
+        return int(self._value("SELECT count(*) FROM saves WHERE uid = ?", uid))
 
     def subscribe(self, id: int, uid: str) -> None:
         """Subscribe a user to the thread of a message."""
         self._users.add(uid)
-        self._change("INSERT OR IGNORE INTO subscriptions VALUES(?,?)", (uid, id))
+        self._mark("INSERT OR IGNORE INTO subscriptions VALUES(?,?)", uid, id)
 
     def unsubscribe(self, id: int, uid: str) -> None:
-        """End a user's subscription."""
-        self._change("DELETE FROM subscriptions WHERE uid = ? AND id = ?", (uid, id))
+        self._mark("DELETE FROM subscriptions WHERE uid = ? AND id = ?", uid, id)
 
     def interact(self, id: int, uid: str, elements: Iterable[str], at: int) -> None:
         """Note which elements of a message a user has used; the first time of each stays."""
@@ -75,15 +70,10 @@ class MessageMarks:
         """Return those of these messages whose threads a user is subscribed to."""
         if uid not in self._users:
             return set()
-        return {number for (number,) in self._db.execute(_SUBSCRIBED, (uid, encode(ids).decode()))}
+        return set(self._column(_SUBSCRIBED, uid, encode(ids).decode()))
 
-    def _count(self, sql: str, value: str) -> int:
-        count: int = self._db.execute(sql, (value,)).fetchone()[0]
-        return count
-
-    def _change(self, sql: str, values: tuple[int | str, ...]) -> None:
-        with self._db:
-            self._db.execute(sql, values)
+    def _mark(self, sql: str, *values: int | str) -> None:
+        self._change(sql, *values)
         self._forget_matches()
 
 
@@ -108,28 +98,25 @@ class ReactionRow(NamedTuple):
 
 
 @final
-class Reactions:
+class Reactions(Tables):
     """The reactions to all messages of one store; each change is a transaction."""
 
     def __init__(self, db: sqlite3.Connection, forget_matches: Callable[[], None]) -> None:
-        self._db = db
+        super().__init__(db)
         self._forget_matches = forget_matches
-        self._exist = bool(db.execute("SELECT EXISTS (SELECT 1 FROM reactions)").fetchone()[0])
+        self._exist = bool(self._value("SELECT EXISTS (SELECT 1 FROM reactions)"))
 
     def add(self, message: int, reaction: str, uid: str, at: int) -> bool:
         """Add a reaction; False where the user has reacted so already."""
         sql = "INSERT OR IGNORE INTO reactions VALUES(NULL,?,?,?,?)"
-        with self._db:
-            is_new = self._db.execute(sql, (message, reaction, uid, at)).rowcount > 0
+        is_new = self._change(sql, message, reaction, uid, at)
         self._exist = True
         self._forget_matches()
         return is_new
 
     def remove(self, message: int, reaction: str, uid: str) -> bool:
-        """Remove a reaction; False where there is none."""
         sql = "DELETE FROM reactions WHERE message = ? AND reaction = ? AND uid = ?"
-        with self._db:
-            is_gone = self._db.execute(sql, (message, reaction, uid)).rowcount > 0
+        is_gone = self._change(sql, message, reaction, uid)
         self._forget_matches()
         return is_gone
 
@@ -184,11 +171,8 @@ class Thread(NamedTuple):
 
 
 @final
-class Threads:
+class Threads(Tables):
     """The threads of one store, to be read."""
-
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
 
     def page(
         self, condition: str, values: tuple[str, ...], updated_at: int | None, size: int, *, ascending: bool
@@ -210,13 +194,7 @@ class Threads:
         return page
 
     def unread_count(self, parent: int, uid: str) -> int:
-        """Return how many replies of others a user has not read."""
-        return self._count(_UNREAD, (thread_list(str(parent)), uid, uid))
+        return int(self._value(_UNREAD, thread_list(str(parent)), uid, uid))
 
     def mention_count(self, parent: int, uid: str) -> int:
-        """Return how many replies mention a user."""
-        return self._count(_MENTIONS, (thread_list(str(parent)), uid))
-
-    def _count(self, sql: str, values: tuple[str, ...]) -> int:
-        count: int = self._db.execute(sql, values).fetchone()[0]
-        return count
+        return int(self._value(_MENTIONS, thread_list(str(parent)), uid))

@@ -11,9 +11,8 @@ from msgspec.json import encode
 from ...errors import RequestInvalidError
 from .calls import Calls
 from .conversation_views import ConversationViews
-from .directory import Directory, Groups
+from .directory import Directory, Groups, Member, Memberships, Relations
 from .documents import AuthTokens, Documents
-from .members import Member, Memberships, Relations
 from .message_index import COLUMNS, IndexedMessage, conversation_id, index_message
 from .message_lists import LOST_WITH_MESSAGES, MessageVersions
 from .message_marks import MessageMarks, Reactions, Threads
@@ -173,8 +172,7 @@ class Store(MessageVersions):
 
     def is_empty(self) -> bool:
         """Return True where nothing was ever added."""
-        sql = "SELECT NOT EXISTS (SELECT 1 FROM users UNION ALL SELECT 1 FROM records)"
-        return bool(self._db.execute(sql).fetchone()[0])
+        return bool(self._value("SELECT NOT EXISTS (SELECT 1 FROM users UNION ALL SELECT 1 FROM records)"))
 
     def add_user(self, uid: str, name: str | None = None, **fields: Any) -> None:
         """Add a user; any text is a uid here. `fields` are the record's other members, wire names."""
@@ -320,14 +318,12 @@ class Store(MessageVersions):
         place = self.documents.of("media")
         known = place.get()
         if known is not None and known["url"] != url:
-            with self._db:
-                self._db.execute(_MOVE_MEDIA, (known["url"], url))
+            self._change(_MOVE_MEDIA, known["url"], url)
         place.put({"url": url})
 
     def replace_record(self, id: int, record: bytes) -> None:
         """Serve other bytes for a message, any bytes; filters and lists go by the old ones."""
-        with self._db:
-            self._db.execute("UPDATE records SET record = ? WHERE id = ?", (record, id))
+        self._change("UPDATE records SET record = ? WHERE id = ?", record, id)
 
     def lose_messages(self) -> None:
         """Lose all messages and what was attached to them: the next one has the id 1 again."""
@@ -357,7 +353,7 @@ class Store(MessageVersions):
                 self._fill_list(name, sorted(shown.union(self.matching(name))))
 
     def _names(self) -> list[str]:
-        return [name for (name,) in self._db.execute("SELECT DISTINCT list FROM positions")]
+        return self._column("SELECT DISTINCT list FROM positions")
 
     def _fill_list(self, name: str, ids: list[int]) -> None:
         """Give a list other messages, with positions from 1 on."""

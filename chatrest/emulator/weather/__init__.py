@@ -4,24 +4,34 @@ from chatrest.emulator.weather import First, Latency, Status
 """
 
 from ..service.request import Request
-from .acting_users import IgnoredActingUser
-from .compression import BadGzip, Gzip, GzipBomb
-from .connection_faults import CloseIdle, Cut, Drip, HalfOpen, Line, LostReply, Reset, WrongLength
-from .cursor_faults import CursorCycles, CursorMovesBack, CursorRepeats, EmptyPage
-from .faults import Change, Fault, Latency, Outgoing, Redirect, Skew, Status, StatusFault, TooManyRequests
+from .connection import CloseIdle, Cut, Drip, HalfOpen, Line, LostReply, Reset, WrongLength
+from .faults import (
+    BadGzip,
+    Change,
+    Fault,
+    Gzip,
+    GzipBomb,
+    IgnoredActingUser,
+    Latency,
+    Outgoing,
+    Redirect,
+    Skew,
+    Status,
+    StatusFault,
+    TooManyRequests,
+)
 from .list_habits import (
     CappedPages,
     ExclusiveFrom,
     IgnoredParameter,
     ListHabit,
     NoMeta,
+    OddRecords,
     TopLevelPositions,
     WrongTotals,
 )
-from .lost_positions import LostPosition
-from .odd_records import OddRecords
-from .script import Weather
-from .storm import storm
+from .positions import CursorCycles, CursorMovesBack, CursorRepeats, EmptyPage, LostPosition
+from .script import Weather, storm
 from .triggers import ALWAYS, Always, Between, Chance, Every, First, When
 
 __all__ = [

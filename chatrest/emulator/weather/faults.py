@@ -1,19 +1,22 @@
-"""Faults as data: `middleware` and `delivery` carry them out.
+"""Faults as data: `middleware` and `connection` carry them out.
 
 Four families:
 
 - `StatusFault`: answers something else in place of the service's own answer.
-- `Change`: changes the service's answer, or the request that it reads (`compression`, `cursor_faults`,
-  `list_habits`, `lost_positions`, `odd_records`).
-- `Line`: damages the service's answer on its way (`connection_faults`).
+- `Change`: changes the service's answer, or the request that it reads (also in `positions`, `list_habits`).
+- `Line`: damages the service's answer on its way (`connection`).
 - Faults that accompany (`Latency`, `Skew`, `Gzip`, the habits of `list_habits`) strike beside all others.
 
 Your own: derive from `StatusFault` or `Change`, as frozen structs.
 """
 
+import gzip
 import re
+import zlib
 from email.utils import formatdate
+from functools import lru_cache
 from math import ceil
+from struct import pack
 from typing import ClassVar, Final, Literal, TypeAlias, final
 from urllib.parse import parse_qsl
 
@@ -56,6 +59,8 @@ class Fault(Struct, frozen=True, kw_only=True):
     """A request (method, path, query, acting user) that was struck so often in a row is let through."""
 
     accompanies: ClassVar[bool] = False
+    only_reads: ClassVar[bool] = False
+    """True for a fault that is for GET alone, whatever its `method`."""
 
     def __post_init__(self) -> None:
         if self.route is not None:
@@ -69,7 +74,7 @@ class Fault(Struct, frozen=True, kw_only=True):
 
     def fits(self, request: Request) -> bool:
         """Return True for a request that the fault is for; only such requests count for `when`."""
-        if self.method not in (None, request.method):
+        if self.method not in (None, request.method) or (self.only_reads and request.method != "GET"):
             return False
         return self.route is None or Target.of(self.route).fits(request.method, request.path)
 
@@ -109,7 +114,6 @@ class TooManyRequests(StatusFault, frozen=True):
             raise RequestInvalidError("too_many_requests.processed: allowed is False; see Status(429)")
 
     def reply(self, now: float) -> Outgoing:
-        """Return 429 with the service's error body."""
         date = formatdate(ceil(now + self.wait), usegmt=True) if self.as_date else None
         headers = limit_headers(Verdict(False, self.limit, 0, self.wait), self.headers, now, as_date=date)
         return Outgoing(429, TOO_MANY, {"Content-Type": JSON, **headers})
@@ -134,7 +138,6 @@ class Status(StatusFault, frozen=True):
             raise RequestInvalidError(f"body_kind = {self.body_kind!r}: allowed are {', '.join(_BODIES)}")
 
     def reply(self, now: float) -> Outgoing:
-        """Return the status and its body."""
         content_type, text = _BODIES[self.body_kind]
         body = text.replace(b"STATUS", str(self.status).encode())
         if self.body_kind == "json":
@@ -176,7 +179,6 @@ class Redirect(StatusFault, frozen=True):
     status: int = 302
 
     def reply(self, now: float) -> Outgoing:
-        """Return the status and `Location`."""
         return Outgoing(self.status, b"", {"Content-Type": "text/plain", "Location": self.to})
 
 
@@ -237,7 +239,6 @@ def members_of(reply: Outgoing) -> dict[str, Raw] | None:
 
 
 def with_members(reply: Outgoing, members: dict[str, Raw]) -> Outgoing:
-    """Return the reply with these members."""
     return structs.replace(reply, body=msgspec.json.encode(members))
 
 
@@ -247,3 +248,91 @@ def at_least(name: str, value: object, least: int) -> None:
         return
     if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value < float("inf"):
         raise RequestInvalidError(f"{name} = {value!r}: allowed is a number from {least}")
+
+
+# ── compression, good and bad ──
+
+
+_BLOCK: Final = b" " * (1 << 20)
+
+
+@final
+class Gzip(Change, frozen=True):
+    """The answer compressed, where the client accepts gzip. Accompanies other faults."""
+
+    accompanies: ClassVar[bool] = True
+
+    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+        """Return the answer compressed; empty bodies and compressed ones stay as they are."""
+        if "gzip" not in request.headers.get("accept-encoding", "") or not reply.body:
+            return reply
+        if "Content-Encoding" in reply.headers:
+            return reply
+        compressed = structs.replace(reply, body=gzip.compress(reply.body, 6, mtime=0))
+        return compressed.with_headers(Content_Encoding="gzip")
+
+
+@final
+class BadGzip(Change, frozen=True):
+    """An answer that is declared as gzip, and is none."""
+
+    wrong: Literal["garbage", "cut", "checksum"] = "garbage"
+    """garbage: not gzip at all; cut: its second half is missing; checksum: its last bytes are wrong."""
+
+    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+        compressed = gzip.compress(reply.body, 6, mtime=0)
+        bodies = {
+            "garbage": reply.body,
+            "cut": compressed[: len(compressed) // 2],
+            "checksum": compressed[:-8] + bytes(byte ^ 0xFF for byte in compressed[-8:]),
+        }
+        return structs.replace(reply, body=bodies[self.wrong]).with_headers(Content_Encoding="gzip")
+
+
+@final
+class GzipBomb(Change, frozen=True):
+    """A small gzip body that decompresses to `size` bytes."""
+
+    size: int = 1 << 30
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least("gzip_bomb.size", self.size, 1)
+
+    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+        """Return the bomb; a gigabyte takes about a megabyte and less than a second."""
+        return structs.replace(reply, body=bomb(self.size)).with_headers(Content_Encoding="gzip")
+
+
+@lru_cache(maxsize=4)
+def bomb(size: int) -> bytes:
+    """Return a gzip body of `size` spaces; one compressed block stands for every megabyte of them."""
+    whole, rest = divmod(size, len(_BLOCK))
+    compressor = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    block = compressor.compress(_BLOCK) + compressor.flush(zlib.Z_FULL_FLUSH)
+    end = compressor.compress(_BLOCK[:rest]) + compressor.flush()
+    checksum = 0
+    for _ in range(whole):
+        checksum = zlib.crc32(_BLOCK, checksum)
+    checksum = zlib.crc32(_BLOCK[:rest], checksum)
+    head = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff"
+    return head + block * whole + end + pack("<II", checksum, size & 0xFFFFFFFF)
+
+
+# ── servers that do not heed the acting user ──
+
+
+@final
+class IgnoredActingUser(Change, frozen=True):
+    """The header `onBehalfOf` has no effect: the acting user is always `uid`, or nobody where that is None.
+
+    Accompanies other faults. Where nobody acts, an operation that needs a user refuses.
+    """
+
+    uid: str | None = None
+
+    accompanies: ClassVar[bool] = True
+
+    def rewritten(self, request: Request) -> Request:
+        headers = {name: value for name, value in request.headers.items() if name != "onbehalfof"}
+        return request._replace(headers=headers | ({"onbehalfof": self.uid} if self.uid else {}))

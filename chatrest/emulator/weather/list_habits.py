@@ -1,4 +1,4 @@
-"""Habits of servers whose lists disagree with the documents.
+"""Habits of servers whose lists disagree with the documents, and odd records.
 
 A habit strikes every request of its route, beside all other faults, so that several make one server:
 
@@ -9,12 +9,49 @@ they are. Lists ordered by time are an option of the emulator, `list_order="time
 in `OddRecords`; single replies without a position in `LostPosition`.
 """
 
-from typing import Any, ClassVar, Final, final
+import json
+from collections.abc import Callable
+from typing import Any, ClassVar, Final, Literal, TypeAlias, final
 from urllib.parse import parse_qsl, urlencode
 
+import msgspec
+from msgspec import Raw, structs
+
+from ...errors import RequestInvalidError
 from ..service.request import Request
-from .faults import Change, Outgoing, at_least, with_members
-from .list_replies import POSITIONS, list_members, meta_of, raw_json, with_meta
+from .faults import Change, Outgoing, at_least, members_of, with_members
+
+POSITIONS: Final = ("cursor", "next")
+"""The members of `meta` that say where to go on."""
+
+
+def list_members(reply: Outgoing) -> dict[str, Raw] | None:
+    """Return the members of a reply that is a list with more than `data`; None for any other."""
+    members = members_of(reply)
+    if members is None or len(members) < 2 or not bytes(members.get("data", b"")).startswith(b"["):
+        return None
+    return members
+
+
+def meta_of(members: dict[str, Raw] | None) -> dict[str, Any] | None:
+    """Return `meta`; None where it is missing, or no object."""
+    meta = None if members is None else msgspec.json.decode(members.get("meta", b"null"))
+    return meta if isinstance(meta, dict) else None
+
+
+def with_meta(reply: Outgoing, change: Callable[[dict[str, Any]], None]) -> Outgoing:
+    """Return the list with a changed `meta`; a reply without one as it is."""
+    members = list_members(reply)
+    meta = meta_of(members)
+    if members is None or meta is None:
+        return reply
+    change(meta)
+    return with_members(reply, members | {"meta": raw_json(meta)})
+
+
+def raw_json(value: Any) -> Raw:
+    return Raw(msgspec.json.encode(value))
+
 
 _SIZES: Final = ("limit", "perPage", "per_page")
 _DEFAULT_SIZES: Final = {"limit": 10, "perPage": 100}
@@ -25,10 +62,7 @@ class ListHabit(Change, frozen=True, kw_only=True):
     """A habit of a server with its lists; strikes beside all other faults."""
 
     accompanies: ClassVar[bool] = True
-
-    def fits(self, request: Request) -> bool:
-        """Return True for a request that reads."""
-        return request.method == "GET" and super().fits(request)
+    only_reads: ClassVar[bool] = True
 
 
 @final
@@ -46,7 +80,6 @@ class CappedPages(ListHabit, frozen=True):
         at_least("capped_pages.size", self.size, 1)
 
     def rewritten(self, request: Request) -> Request:
-        """Return the request for a smaller page."""
         pairs = _pairs(request)
         if not any(name in _SIZES for name, _ in pairs):
             pairs += [(name, str(size)) for name, size in _DEFAULT_SIZES.items()]
@@ -76,7 +109,6 @@ class NoMeta(ListHabit, frozen=True):
     """Lists of nothing but `data`: neither `meta` nor a cursor."""
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        """Return the list without what stands beside `data`."""
         members = list_members(reply)
         return reply if members is None else with_members(reply, {"data": members["data"]})
 
@@ -88,7 +120,6 @@ class IgnoredParameter(ListHabit, frozen=True):
     parameter: str
 
     def rewritten(self, request: Request) -> Request:
-        """Return the request without the parameter, in any of its spellings."""
         spellings = {self.parameter, f"{self.parameter}[]", _ALIASES.get(self.parameter)}
         return _with_pairs(request, [pair for pair in _pairs(request) if pair[0] not in spellings])
 
@@ -98,7 +129,6 @@ class ExclusiveFrom(ListHabit, frozen=True):
     """`fromTimestamp` leaves its own second out."""
 
     def rewritten(self, request: Request) -> Request:
-        """Return the request for messages from the next second on."""
         return _with_pairs(
             request,
             [
@@ -116,8 +146,6 @@ class WrongTotals(ListHabit, frozen=True):
     total_pages: int | None = None
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        """Return the page with the wrong total."""
-
         def change(meta: dict[str, Any]) -> None:
             if isinstance(meta.get("pagination"), dict):
                 pages = {} if self.total_pages is None else {"total_pages": self.total_pages}
@@ -131,7 +159,6 @@ class TopLevelPositions(ListHabit, frozen=True):
     """The position to go on from stands beside `meta`, as `cursor`, and not in it."""
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        """Return the page with `meta.cursor` or `meta.next` at the top level."""
         members = list_members(reply)
         meta = meta_of(members)
         if members is None or meta is None:
@@ -148,3 +175,103 @@ def _pairs(request: Request) -> list[tuple[str, str]]:
 
 def _with_pairs(request: Request, pairs: list[tuple[str, str]]) -> Request:
     return request._replace(query=urlencode(pairs))
+
+
+# ── odd records, as services of this kind send them against their documents ──
+
+
+Oddity: TypeAlias = Literal[
+    "integer-ids", "empty-lists", "unknown-category", "lone-surrogate", "nan", "byte-order-mark"
+]
+
+
+@final
+class OddRecords(Change, frozen=True):
+    """Odd records in the answer: every `step`-th of a page, counted from its first.
+
+    - `integer-ids`: `id` is a number.
+    - `empty-lists`: `data.metadata` is `[]`, and so is every empty object.
+    - `unknown-category`: a category that no document names.
+    - `lone-surrogate`: half of a surrogate pair, escaped, at the end of `data.text`.
+    - `nan`: `data.score` is NaN, which is no JSON.
+    - `byte-order-mark`: in front of the body.
+    """
+
+    oddity: Oddity
+    step: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.oddity not in _CHANGES:
+            raise RequestInvalidError(f"oddity = {self.oddity!r}: allowed are {', '.join(_CHANGES)}")
+        if type(self.step) is not int or self.step < 1:
+            raise RequestInvalidError(f"odd_records.step = {self.step!r}: allowed is a whole number from 1")
+
+    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+        """Return the answer with odd records; one without records stays as it is."""
+        try:
+            reply_json = json.loads(reply.body)
+        except ValueError:
+            return reply
+        data = reply_json.get("data") if isinstance(reply_json, dict) else None
+        records = data if isinstance(data, list) else [data] if isinstance(data, dict) else []
+        if self.oddity == "byte-order-mark":
+            return structs.replace(reply, body=b"\xef\xbb\xbf" + reply.body)
+        odd = [record for record in records[:: self.step] if isinstance(record, dict)]
+        for record in odd:
+            _CHANGES[self.oddity](record)
+        if not odd:
+            return reply
+        return structs.replace(reply, body=json.dumps(reply_json, separators=(",", ":")).encode())
+
+
+def _integer_id(record: dict[str, Any]) -> None:
+    if str(record.get("id", "")).isdigit():
+        record["id"] = int(record["id"])
+
+
+def _empty_lists(record: dict[str, Any]) -> None:
+    _data(record)["metadata"] = []
+    for name, value in record.items():
+        record[name] = _with_lists(value)
+
+
+def _with_lists(value: Any) -> Any:
+    """Return `value` with every empty object in it as an empty list."""
+    if isinstance(value, dict):
+        return {name: _with_lists(part) for name, part in value.items()} or []
+    return [_with_lists(part) for part in value] if isinstance(value, list) else value
+
+
+def _unknown_category(record: dict[str, Any]) -> None:
+    record["category"] = "unheard-of"
+
+
+def _lone_surrogate(record: dict[str, Any]) -> None:
+    data = _data(record)
+    data["text"] = f"{data.get('text', '')}\ud83d"
+
+
+def _nan(record: dict[str, Any]) -> None:
+    _data(record)["score"] = float("nan")
+
+
+def _unchanged(record: dict[str, Any]) -> None:
+    return
+
+
+def _data(record: dict[str, Any]) -> dict[str, Any]:
+    data = record.get("data")
+    if not isinstance(data, dict):
+        data = record["data"] = {}
+    return data
+
+
+_CHANGES: Final[dict[str, Callable[[dict[str, Any]], None]]] = {
+    "integer-ids": _integer_id,
+    "empty-lists": _empty_lists,
+    "unknown-category": _unknown_category,
+    "lone-surrogate": _lone_surrogate,
+    "nan": _nan,
+    "byte-order-mark": _unchanged,
+}

@@ -31,7 +31,6 @@ class First(Struct, frozen=True):
         _whole("First.after", self.after, 0)
 
     def strikes(self, number: int, now: float, dice: Random) -> bool:
-        """Return True where request `number`, counted from 1, is struck."""
         return self.after < number <= self.after + self.count
 
 
@@ -45,7 +44,6 @@ class Every(Struct, frozen=True):
         _whole("Every.step", self.step, 1)
 
     def strikes(self, number: int, now: float, dice: Random) -> bool:
-        """Return True where request `number`, counted from 1, is struck."""
         return number % self.step == 0
 
 
@@ -64,7 +62,6 @@ class Chance(Struct, frozen=True):
         check_share("Chance.share", self.share)
 
     def strikes(self, number: int, now: float, dice: Random) -> bool:
-        """Return True where request `number`, counted from 1, is struck."""
         return dice.random() < self.share
 
 

@@ -9,8 +9,7 @@ import pytest
 from chatrest import AsyncSession, MessageQuery
 from chatrest.emulator import Emulator
 from chatrest.emulator.habits import CompatibleService
-from chatrest.emulator.service.context import Context
-from chatrest.emulator.service.page_format import PageFormat
+from chatrest.emulator.service.context import Context, PageFormat
 from chatrest.emulator.store import Store
 from tests.cases import loop_over
 from tests.emulator.conftest import KEYS, NOW, Answer, Asker

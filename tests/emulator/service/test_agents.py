@@ -65,36 +65,6 @@ def test_a_key_is_checked_before_an_agent_is(ask: Asker) -> None:
     assert (answer.status, answer.code) == (401, "AUTH_ERR_APIKEY_NOT_FOUND")
 
 
-def test_replies_have_the_forms_of_the_documents(ask: Asker) -> None:
-    uid = ask.post(f"{ONE}/agents", {"name": "n", "isActive": True}).json["agent"]["uid"]
-    assert ask(f"{ONE}/agents/{uid}").json["uid"] == uid
-    update = ask(f"{ONE}/agents/{uid}", method="PATCH", body={"name": "m"})
-    assert update.json == {"success": True}
-    added = ask(f"{ONE}/agents/{uid}/tools/add", method="PATCH", body={"tools": ["x"]}).json
-    assert (added["success"], added["data"]["tools"]) == (True, ["x"])
-    assert isinstance(ask(f"{ONE}/agents/available-models").json, list)
-    assert ask(f"{ONE}/agents/variables/custom").json == []
-    assert ask(f"{ONE}/agents/variables/all", "groupByCategory=true").json.keys() == {"auth"}
-    assert ask(f"{ONE}/agents/{uid}", method="DELETE").json.keys() == {"success", "message"}
-
-
-def test_the_pages_of_knowledge_name_their_neighbours_where_there_are_any(ask: Asker) -> None:
-    for number in range(5):
-        ask.post(f"{KNOWLEDGE}/text", {"title": f"t{number}", "text": "x"})
-    titles, query, sides = [], "limit=2", []
-    while query:
-        page = ask(KNOWLEDGE, query).json
-        titles += [record["sourceName"] for record in page["data"]]
-        sides.append(sorted(page["meta"].keys() & {"next", "previous"}))
-        following = page["meta"].get("next")
-        query = following and f"limit=2&affix={following['affix']}&cursor={following['cursor']}"
-    assert titles == ["t4", "t3", "t2", "t1", "t0"]
-    assert sides == [["next"], ["next", "previous"], ["previous"]]
-    back = page["meta"]["previous"]
-    nearer = ask(KNOWLEDGE, f"limit=2&affix={back['affix']}&cursor={back['cursor']}").json["data"]
-    assert [record["sourceName"] for record in nearer] == ["t1", "t2"]
-
-
 def test_sources_are_found_by_the_time_of_their_creation(ask: Asker) -> None:
     now = (
         ask.post(f"{KNOWLEDGE}/text", {"title": "t", "text": "x"})

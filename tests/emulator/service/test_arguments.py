@@ -9,32 +9,8 @@ def test_a_list_comes_as_comma_list_repeated_key_or_brackets() -> None:
         assert Arguments(pairs).texts("tags") == ("a", "b")
 
 
-@pytest.mark.parametrize(("value", "flag"), [("true", True), ("1", True), ("false", False), ("0", False)])
-def test_booleans(value: str, flag: bool) -> None:
-    assert Arguments([("unread", value)]).flag("unread") is flag
-
-
-def test_absent_parameters() -> None:
-    query = Arguments([])
-    assert (query.flag("a"), query.number("b"), query.text("c"), query.texts("d")) == (False, None, None, ())
-    assert query.choice("e", ("x",)) is None
-    query.check()
-
-
-def test_the_last_of_a_repeated_single_value_counts() -> None:
-    assert Arguments([("id", "1"), ("id", "2")]).number("id") == 2
-
-
 def test_another_spelling_of_a_name() -> None:
     assert Arguments([("per_page", "7")]).number("perPage", 1, 1000) == 7
-
-
-@pytest.mark.parametrize("value", ["", "x", "-1", "1.5", "１", "0", "1001", "9" * 30])
-def test_numbers_out_of_bounds_are_refused(value: str) -> None:
-    query = Arguments([("limit", value)])
-    assert query.number("limit", 1, 1000) is None
-    with pytest.raises(Refusal):
-        query.check()
 
 
 def test_all_errors_come_at_once() -> None:

@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from chatrest.emulator.service.context import Context
+from chatrest.emulator.service.apps import TRIGGERS
+from chatrest.emulator.service.context import Context, PageFormat
 from chatrest.emulator.service.events import Event
-from chatrest.emulator.service.page_format import PageFormat
 from chatrest.emulator.service.service import Service
-from chatrest.emulator.service.triggers import TRIGGERS
 from chatrest.emulator.store import Store
 from tests.emulator.conftest import KEYS, NOW, Asker
 

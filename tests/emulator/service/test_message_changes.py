@@ -1,9 +1,12 @@
-"""Edits and deletions of messages: the new version, the action that tells of it, and who may."""
+"""Edits, deletions, marks and reactions, each by its reply and by what the lists show of it."""
 
+import json
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
+from chatrest.emulator.service.message_changes import PINS_PER_CONVERSATION, SAVES_PER_USER
 from tests.emulator.conftest import NOW, Asker
 
 PATH = "/v3/messages/1"
@@ -51,17 +54,6 @@ def test_filters_go_by_the_new_version(chat: Asker) -> None:
     assert chat(path, "tags=y&withTags=true").json["data"][0]["tags"] == ["y"]
 
 
-def test_a_second_edit_writes_a_second_action(chat: Asker) -> None:
-    put(chat, {"data": {"text": "second"}})
-    put(chat, {"tags": []}, None)
-    stored = chat(PATH).json["data"]
-    assert stored["data"]["text"] == "second"
-    assert ("tags" in stored, stored["editedBy"]) == (False, "app_system")
-    actions = chat("/v3/messages", "category=action").json["data"]
-    assert [action["data"]["entities"]["by"]["entity"]["uid"] for action in actions] == ["ann", "app_system"]
-    assert {action["sender"] for action in actions} == {"ann"}
-
-
 @pytest.mark.parametrize(
     ("body", "code"),
     [
@@ -107,33 +99,9 @@ def test_actions_and_unknown_messages_are_not_changed(chat: Asker, method: str) 
     assert (unknown.status, unknown.code) == (404, "ERR_MESSAGE_ID_NOT_FOUND")
 
 
-@pytest.mark.parametrize("body", [b"", {}, {"permanent": False}])
-def test_a_deleted_message_stays_and_says_so(chat: Asker, body: Any) -> None:
-    action = chat(PATH, method="DELETE", body=body, acting_user="ann").json["data"]
-    assert action["data"]["action"] == "deleted"
-    stored = chat(PATH).json["data"]
-    assert (stored["deletedAt"], stored["deletedBy"], stored["updatedAt"]) == (NOW, "ann", NOW)
-    assert action["data"]["entities"]["on"]["entity"] == stored
-    assert chat("/v3/messages", "onlyDeleted=true").ids == [1]
-    assert chat("/v3/messages", "hideDeleted=1").ids == [2]
-
-
-def test_a_permanent_deletion_removes_the_record(chat: Asker) -> None:
-    chat.store.add_message("bob", "ann", "answer")
-    action = chat(PATH, method="DELETE", body={"permanent": True}, acting_user="ann").json["data"]
-    assert action["data"]["entities"]["on"]["entity"]["deletedBy"] == "ann"
-    assert chat(PATH).status == 404
-    answer = chat("/v3/users/bob/messages", "limit=1", acting_user="ann")
-    assert answer.ids == [3]
-    assert answer.json["meta"]["pagination"] == {
-        "total": 2, "count": 1, "per_page": 1, "current_page": 1, "total_pages": 2,
-    }  # fmt: skip
-    assert chat("/v3/messages").ids == [2, 3]
-
-
 def test_messages_of_blocked_users_can_be_hidden(chat: Asker) -> None:
     chat.store.add_message("bob", "ann", "answer")
-    chat.store.people.block("ann", "bob")
+    chat.store.relations.add("blocked", "ann", "bob")
     query = "hideMessagesFromBlockedUsers=1"
     assert chat("/v3/users/bob/messages", query, acting_user="ann").ids == [1]
     assert chat("/v3/users/ann/messages", query, acting_user="bob").ids == [1, 2]
@@ -151,3 +119,128 @@ def test_the_windows_of_changes_skip_what_was_never_changed(chat: Asker) -> None
     assert chat(path, "sentAt[from]=55&sentAt[to]=60").ids == [2]
     wrong = chat(path, "updatedAt[from]=soon")
     assert list(wrong.json["error"]["details"]) == ["updatedAt[from]"]
+
+
+@pytest.fixture
+def three(ask: Asker) -> Asker:
+    for number in range(1, 102):
+        ask.store.add_message("ann", "bob", f"text {number}")
+    return ask
+
+
+def test_pins_and_saves_have_limits(three: Asker) -> None:
+    for action, most in (("pin", PINS_PER_CONVERSATION), ("save", SAVES_PER_USER)):
+        for number in range(1, most + 1):
+            assert three(f"/v3/messages/{number}/{action}", method="POST", acting_user="ann").status == 200
+        over = three(f"/v3/messages/{most + 1}/{action}", method="POST", acting_user="ann")
+        code = f"ERR_{'PINNED' if action == 'pin' else 'SAVED'}_MESSAGES_LIMIT_EXCEEDED"
+        assert (over.status, over.code) == (400, code)
+        assert three(f"/v3/messages/1/{action}", method="POST", acting_user="ann").status == 200
+        three(f"/v3/messages/1/{action}", method="DELETE", acting_user="ann")
+        assert three(f"/v3/messages/{most + 1}/{action}", method="POST", acting_user="ann").status == 200
+
+
+def test_a_message_of_a_group_is_saved_by_any_member(three: Asker) -> None:
+    three.store.add_message("ann", "den", "to all", receiver_type="group")
+    three.store.add_member("den", "bob")
+    three("/v3/messages/102/save", method="POST", acting_user="bob")
+    assert three("/v3/messages", "saved=1", acting_user="bob").ids == [102]
+
+
+def test_interactions_are_noted_once(three: Asker) -> None:
+    path = "/v3/messages/7/interacted"
+    for elements in (["a", "b"], ["b"]):
+        answer = three(path, method="PATCH", body={"interactions": elements}, acting_user="bob")
+        assert answer.json["data"]["success"] is True
+    assert three.store.marks.interactions(7, "bob") == {"a": NOW, "b": NOW}
+    assert three.store.marks.interactions(7, "ann") == {}
+    for body in ({}, {"interactions": []}, {"interactions": [5]}):
+        refused = three(path, method="PATCH", body=body, acting_user="bob")
+        assert (refused.status, list(refused.json["error"]["details"])) == (400, ["interactions"])
+
+
+@pytest.mark.parametrize("action", ["pin", "save"])
+def test_a_message_that_is_unknown_or_of_others_is_refused(three: Asker, action: str) -> None:
+    for method in ("POST", "DELETE"):
+        assert three(f"/v3/messages/999/{action}", method=method, acting_user="ann").status == 404
+        assert three(f"/v3/messages/7/{action}", method=method, acting_user="cat").status == 403
+
+
+REACTIONS = "/v3/messages/1/reactions"
+
+
+@pytest.fixture
+def hello(ask: Asker) -> Asker:
+    ask.store.add_message("ann", "den", "hi", receiver_type="group")
+    return ask
+
+
+def react(ask: Asker, uid: str, emoji: str, method: str = "POST") -> Any:
+    path = f"{REACTIONS}/{quote(emoji)}"
+    return ask(path, method=method, acting_user=uid).json["data"]["data"]["reactions"]
+
+
+def test_a_second_reaction_of_one_user_leaves_one(hello: Asker) -> None:
+    react(hello, "ann", "👍")
+    assert react(hello, "ann", "👍") == [{"reaction": "👍", "count": 1, "reactedByMe": True}]
+    assert len(hello(REACTIONS).json["data"]) == 1
+
+
+def test_a_reaction_that_is_taken_back_is_neither_counted_nor_listed(hello: Asker) -> None:
+    react(hello, "ann", "👍")
+    react(hello, "bob", "👍")
+    assert react(hello, "ann", "👍", "DELETE") == [{"reaction": "👍", "count": 1}]
+    assert react(hello, "ann", "👍", "DELETE") == [{"reaction": "👍", "count": 1}]
+    assert react(hello, "bob", "👍", "DELETE") == []
+    assert hello(REACTIONS).json["data"] == []
+    assert hello("/v3/messages", "hasReactions=true").ids == []
+
+
+def test_others_do_not_see_whose_reactions_they_are(hello: Asker) -> None:
+    react(hello, "ann", "👍")
+    for user, expected in (("ann", {"reactedByMe": True}), ("bob", {}), (None, {})):
+        counts = {"reaction": "👍", "count": 1} | expected
+        listed = hello("/v3/groups/den/messages", "hasReactions=1", acting_user=user)
+        assert listed.json["data"][0]["data"]["reactions"] == [counts]
+        assert hello("/v3/messages/1", acting_user=user).json["data"]["data"]["reactions"] == [counts]
+
+
+def test_reactions_come_in_pages_in_both_directions(hello: Asker) -> None:
+    for emoji in "abcde":
+        react(hello, "ann", emoji)
+    first = hello(REACTIONS, "limit=2")
+    assert [row["reaction"] for row in first.json["data"]] == ["a", "b"]
+    assert first.json["meta"]["current"] == {"limit": 2, "count": 2}
+    assert [row["reaction"] for row in hello(REACTIONS, "limit=2&id=2&affix=append").json["data"]] == [
+        "c",
+        "d",
+    ]
+    assert [row["reaction"] for row in hello(REACTIONS, "affix=prepend&id=4").json["data"]] == ["c", "b", "a"]
+    empty = hello(REACTIONS, "id=5&affix=append").json
+    assert (empty["data"], empty["meta"]["next"]) == ([], {"affix": "append", "id": "5"})
+
+
+def test_a_generated_count_is_counted_on(hello: Asker) -> None:
+    data = {"text": "x", "reactions": [{"reaction": "👍", "count": 2}]}
+    hello.store.add_message("ann", "bob", data=data)
+    answer = hello(f"/v3/messages/2/reactions/{quote('👍')}", method="POST", acting_user="bob")
+    assert answer.json["data"]["data"]["reactions"] == [{"reaction": "👍", "count": 3, "reactedByMe": True}]
+    assert json.loads(hello.store.message(2) or b"")["data"]["reactions"] == [{"reaction": "👍", "count": 3}]
+
+
+@pytest.mark.parametrize(
+    ("path", "user", "status", "code"),
+    [
+        ("/v3/messages/9/reactions/x", "ann", 404, "ERR_MESSAGE_ID_NOT_FOUND"),
+        ("/v3/messages/1/reactions/x", None, 400, "ERR_BAD_REQUEST"),
+        ("/v3/messages/1/reactions/x", "nobody", 404, "ERR_UID_NOT_FOUND"),
+        ("/v3/messages/2/reactions/x", "cat", 403, "ERR_MESSAGE_NO_ACCESS"),
+    ],
+)
+def test_reactions_that_are_refused(
+    hello: Asker, path: str, user: str | None, status: int, code: str
+) -> None:
+    hello.store.add_message("ann", "bob", "between two")
+    for method in ("POST", "DELETE"):
+        answer = hello(path, method=method, acting_user=user)
+        assert (answer.status, answer.code) == (status, code)

@@ -1,10 +1,107 @@
-"""Moderation over the service: the form of replies, limits of lists, and what is refused."""
+"""Moderation: what rules meet, and the documented forms of the replies."""
 
 from typing import Any
 
 import pytest
 
+from chatrest.emulator.service.context import Context, PageFormat
+from chatrest.emulator.service.moderation import KEYWORD_LISTS, RULE_KIND as RULES, matching_rule
+from chatrest.emulator.store import Store
 from tests.emulator.conftest import NOW, Answer, Asker
+
+
+@pytest.fixture
+def context(store: Store) -> Context:
+    store.add_user("ann", "Ann", role="guest", tags=["new", "vip"])
+    store.add_user("bob")
+    store.add_group("den", "Den", type="public")
+    store.documents.of(KEYWORD_LISTS).put({"id": "bad", "searchTerms": ["darn", "heck"]}, "bad")
+    return Context(store, {}, PageFormat("cursor"), PageFormat("next"), lambda: 5)
+
+
+def is_met(context: Context, condition: Any, filter: Any = None, **message: Any) -> bool:
+    rule = {"id": "r", "conditions": [condition], "filters": [filter] if filter else []}
+    context.store.documents.of(RULES).put({**rule, **message.pop("rule", {})}, "r")
+    served = {
+        "sender": "ann",
+        "receiver": "bob",
+        "receiverType": "user",
+        "data": {"text": "Oh heck"},
+        **message,
+    }
+    return matching_rule(context, served) is not None
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ({"value": ["HECK"]}, True),
+        ({"value": "heck"}, True),
+        ({"value": ["darn"]}, False),
+        ({}, False),
+        ({"operator": "equals", "value": ["oh heck"]}, True),
+        ({"operator": "equals", "value": "heck"}, False),
+        ({"category": "pattern", "value": ["h.ck$"]}, True),
+        ({"category": "pattern", "value": ["^h"]}, False),
+        ({"category": "pattern", "operator": "equals", "value": ["Oh .*"]}, True),
+        ({"category": "pattern", "value": ["("]}, False),
+        ({"value": [""]}, False),
+        ({"isKeywordReferencePresent": True, "value": "bad"}, True),
+        ({"isKeywordsReferencePresent": True, "value": ["bad"]}, True),
+        ({"isListReferencePresent": True, "value": ["none"]}, False),
+        ({"operand": "image", "value": ["heck"]}, False),
+    ],
+)  # fmt: skip
+def test_conditions(context: Context, condition: Any, expected: bool) -> None:
+    assert is_met(context, condition) is expected
+
+
+@pytest.mark.parametrize(
+    ("filter", "expected"),
+    [
+        (("sender", "user", "uid", "equals", "ann"), True),
+        (("sender", "user", "uid", "equals", "bob"), False),
+        (("sender", "user", "uid", "not equals", "ann"), False),
+        (("sender", "user", "uid", "in", "x, ann"), True),
+        (("sender", "user", "uid", "not in", "x,ann"), False),
+        (("sender", "user", "role", "equals", "guest"), True),
+        (("sender", "user", "name", "startsWith", "A"), True),
+        (("receiver", "user", "uid", "equals", "bob"), True),
+        (("receiver", "group", "guid", "equals", "den"), False),
+        (("sender", "user", "avatar", "equals", "x"), False),
+    ],
+)  # fmt: skip
+def test_filters_of_users(context: Context, filter: Any, expected: bool) -> None:
+    names = ("type", "entity", "operand", "operator", "value")
+    assert is_met(context, {"value": "heck"}, dict(zip(names, filter, strict=True))) is expected
+
+
+@pytest.mark.parametrize(
+    ("operator", "value", "expected"),
+    [("equals", "den", True),
+        ("notEquals", "den", False),
+        ("endsWith", "en", True),
+        ("notIn", "den", False),
+     ("lessThan", "e", True),
+        ("greaterThan", "e", False),
+        ("like", "den", False)],
+)  # fmt: skip
+def test_filters_of_groups(context: Context, operator: str, value: str, expected: bool) -> None:
+    rule_filter = {
+        "type": "receiver",
+        "entity": "group",
+        "operand": "guid",
+        "operator": operator,
+        "value": value,
+    }
+    group = {"receiverType": "group", "receiver": "den"}
+    assert is_met(context, {"value": "heck"}, rule_filter, **group) is expected
+
+
+def test_a_rule_that_is_switched_off_and_a_message_without_text_do_not_meet(context: Context) -> None:
+    assert not is_met(context, {"value": "heck"}, rule={"enabled": False})
+    assert not is_met(context, {"value": "heck"}, data={"attachments": []})
+
 
 PATH = "/v3/moderation"
 MESSAGE = {"sender": "ann", "receiver": "bob", "receiverType": "user", "data": {"text": "hi"}}
@@ -29,21 +126,6 @@ def test_some_acknowledgements_stand_at_the_root(ask: Asker) -> None:
     assert removed["success"] is True
     rule = ask.post(f"{PATH}/rules", {}).json["data"]
     assert ask(f"{PATH}/rules/{rule['id']}", method="DELETE").json["data"]["success"] is True
-
-
-def test_a_flag_needs_an_acting_user(ask: Asker) -> None:
-    assert refused(ask.post("/v3/messages/1/flagged", {"id": "spam"}), "onBehalfOf")
-
-
-@pytest.mark.parametrize(
-    ("query", "count", "limit"), [("", 3, 100), ("limit=2", 2, 2), ("limit=1000", 3, 1000)]
-)
-def test_a_list_holds_what_its_limit_allows(ask: Asker, query: str, count: int, limit: int) -> None:
-    for number in range(3):
-        ask.post(f"{PATH}/rules", {"name": str(number)})
-    answer = ask(f"{PATH}/rules", query).json
-    assert len(answer["data"]) == count
-    assert answer["meta"] == {"current": {"limit": limit, "count": count}}
 
 
 def test_the_default_limit_of_flagged_messages_is_fifty(ask: Asker) -> None:
@@ -83,12 +165,3 @@ def test_wrong_bodies_are_refused_by_their_member(
 def test_what_does_not_exist_has_its_code(ask: Asker, path: str, code: str) -> None:
     answer = ask(f"{PATH}/{path}")
     assert (answer.status, answer.code) == (404, code)
-
-
-def test_messages_that_are_handed_in_are_not_among_the_apps_own(ask: Asker) -> None:
-    made = ask.post(f"{PATH}/messages", {**MESSAGE, "sentAt": 5}).json["data"]
-    assert (made["sentAt"], made["data"]["moderation"]) == (5, {"status": "pending"})
-    assert ask("/v3/users/ann/messages").json["data"] == []
-    listed = ask(f"{PATH}/messages", "moderationStatus=pending&receiverUID=bob").json
-    assert [message["id"] for message in listed["data"]] == [made["id"]]
-    assert listed["meta"]["next"] == {"affix": "append", "sentAt": 5, "id": made["id"]}

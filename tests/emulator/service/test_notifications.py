@@ -18,17 +18,6 @@ def test_preferences_need_a_user_who_exists(ask: Asker, path: str, query: str, s
     assert ask(f"{V1}/{path}", query).status == status
 
 
-def test_contact_details_need_an_acting_user(ask: Asker) -> None:
-    assert ask(f"{V1}/contact-details").status == 400
-    assert ask(f"{V1}/contact-details", acting_user="ann").json == {"data": {"email": None, "phno": None}}
-
-
-def test_the_text_account_never_returns_if_it_is_enabled(ask: Asker) -> None:
-    account = {"twilioAccountSID": "s", "twilioAuthToken": "t", "twilioSenderPhoneNumber": "+1"}
-    assert ask.post(TWILIO, {**account, "isEnabled": True}).json == {"data": account}
-    assert ask(TWILIO).json == {"data": account}
-
-
 def refused(answer: Answer, field: str) -> bool:
     return answer.status == 400 and field in answer.json["error"]["details"]
 
@@ -57,11 +46,6 @@ def test_a_push_token_needs_a_login_and_a_token(ask: Asker) -> None:
     login = ask.post("/v3/users/ann/auth_tokens", {}).json["data"]["authToken"]
     assert refused(ask.post(f"{PUSH}/tokens", {"authToken": login, "platform": "fcm_web"}), "deviceToken")
     assert ask(f"{PUSH}/tokens", f"authToken={login}").json == {"data": {"pushTokens": []}}
-
-
-def test_a_second_provider_of_one_id_is_refused(ask: Asker) -> None:
-    assert ask.post(f"{PUSH}/providers/fcm", {"providerId": "p"}).json == {"data": {"success": True}}
-    assert refused(ask.post(f"{PUSH}/providers/fcm", {"providerId": "p"}), "providerId")
 
 
 def test_the_log_refuses_wrong_parameters(ask: Asker) -> None:

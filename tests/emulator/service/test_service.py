@@ -1,5 +1,3 @@
-from urllib.parse import quote
-
 import pytest
 
 from chatrest.core.requests.endpoint import Acting
@@ -8,7 +6,6 @@ from chatrest.emulator.service.request import Request
 from chatrest.emulator.service.service import read_acting_user
 from chatrest.emulator.store import Store
 from tests.emulator.conftest import KEYS, Asker
-from tests.emulator.store.test_directory import AWKWARD
 
 AUTH_ONLY = {"apikey": KEYS.auth_only}
 
@@ -99,22 +96,6 @@ def test_unknown_operations(ask: Asker, method: str, path: str) -> None:
 def test_unknown_users_groups_and_messages(ask: Asker, path: str, acting_user: str | None, code: str) -> None:
     answer = ask(path, acting_user=acting_user)
     assert (answer.status, answer.code) == (404, code)
-
-
-@pytest.mark.parametrize("uid", AWKWARD)
-def test_any_uid_stands_in_a_path(ask: Asker, uid: str) -> None:
-    ask.store.add_user(uid)
-    ask.store.add_message("ann", uid, "hi")
-    path = f"/v3/users/{quote(uid, safe='')}"
-    assert ask(path).json["data"]["uid"] == uid
-    assert ask(f"{path}/messages").ids == [1]
-    assert ask("/v3/users/ann/messages", acting_user=uid).ids == [1]
-
-
-def test_a_user_seen_by_another_has_their_conversation(ask: Asker) -> None:
-    assert ask("/v3/users/bob", acting_user="ann").json["data"]["conversationId"] == "ann_user_bob"
-    assert "conversationId" not in ask("/v3/users/bob").json["data"]
-    assert "conversationId" not in ask("/v3/users/bob", acting_user="bob").json["data"]
 
 
 def test_which_messages_stand_in_which_list(ask: Asker) -> None:

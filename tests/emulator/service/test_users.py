@@ -39,26 +39,6 @@ def test_filters(directory: Asker, query: str, uids: str) -> None:
     assert answer.json["meta"]["pagination"]["total"] == len(uids.split())
 
 
-def test_pages(directory: Asker) -> None:
-    pages = [directory("/v3/users", f"perPage=2&page={page}").json for page in (1, 2, 3, 4)]
-    assert [[user["uid"] for user in page["data"]] for page in pages] == [
-        ["ann", "bob"],
-        ["cat", "dan_x"],
-        ["danyx"],
-        [],
-    ]
-    meta = {"total": 5, "count": 1, "per_page": 2, "current_page": 3, "total_pages": 3}
-    assert pages[2]["meta"] == {"pagination": meta}
-    assert pages[1]["cursor"] == {"updatedAt": 77, "affix": "append"}
-    assert "cursor" not in pages[3]
-    assert directory("/v3/users").json["meta"]["pagination"]["per_page"] == 100
-
-
-def test_tags_are_shown_only_with_tags(directory: Asker) -> None:
-    assert "tags" not in directory("/v3/users", "role=boss").json["data"][0]
-    assert directory("/v3/users", "role=boss&withTags=1").json["data"][0]["tags"] == ["a", "b"]
-
-
 def test_a_count_has_no_records(directory: Asker) -> None:
     answer = directory("/v3/users", "count=true").json
     assert (answer["data"], answer["meta"]["pagination"]["total"]) == ([], 5)

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from chatrest.emulator.store.message_index import COLUMNS, conversation_id, index_message, parse_record
+from chatrest.emulator.store.message_index import COLUMNS, index_message, parse_record
 from chatrest.errors import RequestInvalidError
 
 NAMES = [column.split()[0] for column in COLUMNS]
@@ -11,10 +11,6 @@ NAMES = [column.split()[0] for column in COLUMNS]
 
 def columns(**fields: Any) -> dict[str, Any]:
     return dict(zip(NAMES, index_message(json.dumps(fields).encode(), 0).columns, strict=True))
-
-
-def test_the_two_uids_of_a_conversation_are_sorted() -> None:
-    assert conversation_id("bob", "ann") == conversation_id("ann", "bob") == "ann_user_bob"
 
 
 @pytest.mark.parametrize(

@@ -3,59 +3,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, strategies as st
 
 from chatrest.emulator import Store
-from chatrest.emulator.store.message_index import ALL, conversation_list, participant_list
-from chatrest.emulator.store.message_lists import BEGIN, END, Condition
+from chatrest.emulator.store.message_index import ALL, participant_list
+from chatrest.emulator.store.message_lists import Condition
 from chatrest.errors import RequestInvalidError
-
-TEXTS = Condition("m.type = ?", ("text",))
 
 
 def filled(store: Store, pattern: str) -> None:
     """A message per letter: t a text, i an image from ann to bob; c a text from ann to cat."""
     for letter in pattern:
         store.add_message("ann", "cat" if letter == "c" else "bob", type="image" if letter == "i" else "text")
-
-
-@given(
-    pattern=st.text("tic", max_size=40),
-    size=st.integers(1, 9),
-    forwards=st.booleans(),
-    name=st.sampled_from([ALL, conversation_list("ann_user_bob"), participant_list("ann"), "c:nothing"]),
-    condition=st.sampled_from([Condition(), TEXTS]),
-)
-def test_a_walk_covers_every_message_once(
-    pattern: str, size: int, forwards: bool, name: str, condition: Condition
-) -> None:
-    with Store() as store:
-        filled(store, pattern)
-        expected = set(store.matching(name, condition))
-        assert expected <= set(range(1, len(pattern) + 1))
-        walked: list[int] = []
-        position = BEGIN if forwards else END
-        while True:
-            step = store.after if forwards else store.before
-            span = step(name, position, size, condition)
-            assert span.left == len(expected) - len(walked)
-            assert list(span.ids) == sorted(span.ids)
-            if not span.ids:
-                break
-            assert len(span.ids) == min(size, span.left)
-            walked += span.ids if forwards else reversed(span.ids)
-            position = span.ids[-1] if forwards else span.ids[0]
-        assert walked == sorted(expected, reverse=not forwards)
-
-
-@given(before=st.text("tic", max_size=9), after=st.text("tic", max_size=9))
-def test_a_filter_sees_later_messages(before: str, after: str) -> None:
-    with Store() as store:
-        filled(store, before)
-        store.matching(ALL, TEXTS)
-        filled(store, after)
-        letters = list(enumerate(before + after, 1))
-        assert list(store.matching(ALL, TEXTS)) == [number for number, letter in letters if letter != "i"]
 
 
 def test_old_filters_are_dropped_from_the_cache_and_computed_again(store: Store) -> None:
@@ -102,14 +60,6 @@ def test_odd_records_are_served_as_they_are(store: Store) -> None:
     assert store.message(4) == b"[]"
 
 
-def test_a_message_comes_with_its_tags_and_a_list_does_not(store: Store) -> None:
-    record = store.add_message("ann", "bob", "hi", tags=["x"])
-    assert record["tags"] == ["x"]
-    assert (store.message(1) or b"").endswith(b',"tags":["x"]}')
-    assert b"tags" not in store.records([1])[0]
-    assert store.message(2) is None
-
-
 def test_messages_are_hidden_from_lists_and_shown_again(store: Store) -> None:
     filled(store, "ttttt")
     store.hide([2, 3], participant_list("ann"))
@@ -130,21 +80,6 @@ def test_sent_at_never_goes_back(store: Store) -> None:
     assert store.add_message("ann", "bob", sent_at=9)["sentAt"] == 9
     assert store.add_message("ann", "bob", sent_at=5)["sentAt"] == 9
     assert (store.sent_at(2), store.sent_at(3)) == (9, None)
-
-
-def test_a_file_keeps_everything(tmp_path: Path) -> None:
-    path = tmp_path / "store.sqlite"
-    with Store(path) as store:
-        assert store.is_empty()
-        store.add_user("ann")
-        filled(store, "ttic")
-        token = store.auth_tokens.issue("ann", 1, {}, fresh=False)
-    with Store(str(path)) as store:
-        assert not store.is_empty()
-        assert (store.people.uids(), store.ids(), store.last_id) == (["ann"], [1, 2, 3, 4], 4)
-        assert store.auth_tokens.issue("ann", 2, {}, fresh=False) == token
-        filled(store, "c")
-        assert store.after(participant_list("cat"), BEGIN, 9).left == 2
 
 
 def test_files_that_are_refused(tmp_path: Path) -> None:

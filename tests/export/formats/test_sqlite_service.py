@@ -7,7 +7,7 @@ import pytest
 
 from chatrest import AsyncSession
 from chatrest.emulator import Emulator
-from chatrest.emulator.weather.odd_records import OddRecords
+from chatrest.emulator.weather.list_habits import OddRecords
 from chatrest.export import Plan, export
 from chatrest.export.verify.verify import verify
 from tests.databases import PLAN, VIEWS, asked, changed, found

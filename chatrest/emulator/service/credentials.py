@@ -1,4 +1,7 @@
-"""The operations of API keys. A key that was made is accepted from then on, as far as its scope goes."""
+"""The operations of API keys, and of the auth tokens of one user, the oldest first.
+
+A key that was made is accepted from then on, as far as its scope goes.
+"""
 
 import hashlib
 from typing import Final
@@ -7,10 +10,14 @@ from ..store.data import EPOCH
 from ..store.documents import Document
 from ..store.store import Store
 from .context import Call, Context, Handler
-from .documents import DocumentCollection, serve, with_quota
+from .documents import DocumentCollection, apply_changes, serve, with_quota
 from .envelopes import ack_reply, data_reply
-from .numbered_pages import documents_reply
+from .pages import documents_reply
 from .refusals import Refusal
+from .users import user_record
+
+# ── API keys ──
+
 
 _MOST: Final = 25
 """Keys of an app."""
@@ -41,7 +48,6 @@ def set_keys(store: Store, full_access: str, auth_only: str) -> None:
 
 
 def key_scope(store: Store, key: str) -> str | None:
-    """Return the scope of a key; None for no such key."""
     document = store.documents.of(KEYS.kind).get(key)
     return None if document is None else str(document["scope"])
 
@@ -59,7 +65,6 @@ def list_keys(context: Context, call: Call) -> bytes:
 
 
 def create_key(context: Context, call: Call) -> Document:
-    """Make a key of 40 hexadecimal digits."""
     body = call.read()
     number = context.store.documents.next_number()
     key = hashlib.sha256(f"api key {number}".encode()).hexdigest()[:40]
@@ -86,10 +91,67 @@ def _check_other(call: Call) -> None:
         raise Refusal(403, "ERR_APIKEY_NO_SELF_ACTION", "An API key may not change or delete itself.")
 
 
+# ── auth tokens ──
+
+
+def _token(context: Context, call: Call) -> Document:
+    """Return the token of the path; 404 for no such user or token, 403 for one of another user."""
+    uid, key = call.path["uid"], call.path["authToken"]
+    user_record(context, uid)
+    token = context.store.auth_tokens.get(uid, key)
+    if token is not None:
+        return token
+    if context.store.auth_tokens.owner(key) is not None:
+        raise Refusal(403, "ERR_AUTHTOKEN_NOT_ACCESSIBLE", "The auth token belongs to another user.")
+    raise Refusal(404, "ERR_AUTH_TOKEN_NOT_FOUND", "The auth token does not exist.")
+
+
+def list_tokens(context: Context, call: Call) -> bytes:
+    uid = call.path["uid"]
+    user_record(context, uid)
+    return documents_reply(context.store.auth_tokens.list(uid), call.query)
+
+
+def create_token(context: Context, call: Call) -> bytes:
+    """Give an auth token; without `force` the newest one of the same scope, where there is one.
+
+    Its scope is platform, user agent and app information.
+    """
+    uid = call.path["uid"]
+    user_record(context, uid)
+    body = call.read()
+    scope = {name: body[name] for name in ("platform", "userAgent", "appInfo") if body.get(name) is not None}
+    return data_reply(context.store.auth_tokens.issue(uid, context.now, scope, fresh=bool(body.get("force"))))
+
+
+def update_token(context: Context, call: Call) -> bytes:
+    token = apply_changes(_token(context, call), call.members())
+    context.store.auth_tokens.put(token)
+    return data_reply(token)
+
+
+def delete_token(context: Context, call: Call) -> bytes:
+    context.store.auth_tokens.delete(_token(context, call))
+    return ack_reply("The auth token has been deleted.")
+
+
+def flush_tokens(context: Context, call: Call) -> bytes:
+    uid = call.path["uid"]
+    user_record(context, uid)
+    context.store.auth_tokens.clear(uid)
+    return ack_reply(f"The auth tokens of the user with UID {uid} have been deleted.")
+
+
 HANDLERS: Final[dict[str, Handler]] = {
     "api_keys.list": list_keys,
     "api_keys.get": serve(KEYS.get, data_reply),
     "api_keys.create": serve(with_quota(create_key, KEYS, _MOST), data_reply),
     "api_keys.update": serve(update_key, data_reply),
     "api_keys.delete": delete_key,
+    "auth_tokens.list": list_tokens,
+    "auth_tokens.get": serve(_token, data_reply),
+    "auth_tokens.create": create_token,
+    "auth_tokens.update": update_token,
+    "auth_tokens.delete": delete_token,
+    "auth_tokens.flush": flush_tokens,
 }

@@ -1,4 +1,4 @@
-"""Users, groups and what belongs to them over the service: replies as served, and what is refused."""
+"""Groups, friends and blocked users: what the wire shows."""
 
 from typing import Any
 
@@ -7,17 +7,6 @@ import pytest
 from tests.emulator.conftest import NOW, Asker
 
 GROUP = {"guid": "hall", "name": "Hall", "type": "public"}
-
-
-def test_a_group_is_served_with_what_was_given_alone(ask: Asker) -> None:
-    answer = ask.post("/v3/groups", {**GROUP, "type": "password", "password": "s3cret", "unknown": 1})
-    assert (answer.status, answer.json["data"]) == (
-        200,
-        {
-            "guid": "hall", "name": "Hall", "type": "password", "owner": "app_system", "createdAt": NOW,
-            "membersCount": 0, "conversationId": "group_hall",
-        },
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -37,22 +26,6 @@ def test_a_page_of_groups_has_pagination_and_a_position(
     assert [group["guid"] for group in answer["data"]] == guids.split()
     assert answer["meta"]["pagination"]["count"] == len(guids.split())
     assert answer.get("cursor") == cursor
-
-
-@pytest.mark.parametrize("path", ["/v3/users/ann/friends", "/v3/users/ann/blockedusers"])
-def test_positions_of_friends_and_blocked_users_are_in_meta(ask: Asker, path: str) -> None:
-    names = ("accepted", "blockedUids")
-    assert ask.post(path, {name: ["bob"] for name in names}).status == 200
-    answer = ask(path).json
-    assert answer["meta"]["cursor"] == {"updatedAt": 0, "affix": "append"}
-    assert "cursor" not in answer
-
-
-def test_acknowledgements_of_friends_are_below_accepted(ask: Asker) -> None:
-    answer = ask.post("/v3/users/ann/friends", {"accepted": ["bob", "ann", "bob"]}).json["data"]
-    assert list(answer["accepted"]) == ["bob", "ann"]
-    assert answer["accepted"]["bob"]["success"] is True
-    assert answer["accepted"]["ann"]["error"]["code"] == "ERR_CANNOT_FORM_SELF_RELATION"
 
 
 REFUSED: list[tuple[str, str, Any, str]] = [

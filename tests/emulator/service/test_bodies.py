@@ -1,11 +1,10 @@
-"""Forms as the emulator reads them."""
+"""Forms, and bodies of forms."""
 
 import pytest
 from msgspec import UNSET, UnsetType
 from msgspec.json import encode
 
-from chatrest.emulator.service.bodies import Body, read_form
-from chatrest.emulator.service.multipart import UploadedFile, read_parts
+from chatrest.emulator.service.bodies import Body, UploadedFile, read_form, read_parts
 from chatrest.emulator.service.refusals import Refusal
 
 TYPE = "multipart/form-data; boundary=xyz"

@@ -1,0 +1,241 @@
+"""Faults of positions: cursors that repeat, go back or cycle, empty pages, and replies without a position.
+
+    Emulator(weather=[LostPosition("no-meta", when=First(after=2))])
+
+The records keep their bytes; only `meta` is written anew. A reply that has no cursor stays as it is.
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Final, Literal, TypeAlias, final
+
+import msgspec
+from msgspec import Raw
+
+from ...errors import RequestInvalidError
+from ..service.request import Request
+from .faults import Change, Outgoing, query_of, with_members
+from .list_habits import POSITIONS, list_members, meta_of, raw_json, with_meta
+
+
+class CursorFault(Change, frozen=True, kw_only=True):
+    """An unchanged page of messages with another cursor; for requests that name an `id`."""
+
+    only_reads: ClassVar[bool] = True
+
+    def fits(self, request: Request) -> bool:
+        """Return True for a request for a page from an id on."""
+        return super().fits(request) and query_of(request).get("id", "").isdigit()
+
+    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+        query = query_of(request)
+        own = int(query["id"])
+        position = self.position(own, query.get("affix", "append"), number)
+        return with_cursor(reply, position, query.get("sentAt") if position == own else None)
+
+    def position(self, id: int, affix: str, number: int) -> int:
+        """Return the cursor's id, for a request for the page from `id` on."""
+        raise NotImplementedError
+
+
+@final
+class CursorRepeats(CursorFault, frozen=True):
+    """The cursor is the request's own: it does not move."""
+
+    def position(self, id: int, affix: str, number: int) -> int:
+        return id
+
+
+@final
+class CursorMovesBack(CursorFault, frozen=True):
+    """The cursor is `by` ids behind the request's own."""
+
+    by: int = 1
+
+    def position(self, id: int, affix: str, number: int) -> int:
+        """Return an id below `id` for append, above it for prepend; 1 at least."""
+        return id + self.by if affix == "prepend" else max(1, id - self.by)
+
+
+@final
+class CursorCycles(CursorFault, frozen=True):
+    """The cursor is one of `ids` in turn, on first pages too: a walk that follows it never ends."""
+
+    ids: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.ids or not all(type(number) is int and number > 0 for number in self.ids):
+            raise RequestInvalidError(f"cursor_cycles.ids = {self.ids!r}: allowed are whole numbers from 1")
+
+    def fits(self, request: Request) -> bool:
+        """Return True for a request of the route; it need not name an id."""
+        return super(CursorFault, self).fits(request)
+
+    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+        return with_cursor(reply, self.ids[(number - 1) % len(self.ids)], None)
+
+
+@final
+class EmptyPage(Change, frozen=True):
+    """A page without its records, whose cursor moves on all the same.
+
+    By default the page's records are skipped. `lossless`: the cursor moves to just before them, so that
+    a walk that goes on gets them all; where the ids leave no room for that, the page stays as it is.
+    """
+
+    lossless: bool = False
+
+    only_reads: ClassVar[bool] = True
+
+    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+        """Return the page without its records; its pagination does not claim that it is the last."""
+        members = list_members(reply)
+        if members is None:
+            return reply
+        if self.lossless:
+            position = _just_before(members, query_of(request).get("id", ""))
+            if position is None:
+                return reply
+            members = list_members(with_cursor(reply, position, None)) or members
+        meta = meta_of(members) or {}
+        for name in ("pagination", "current"):
+            if isinstance(meta.get(name), dict):
+                meta[name] |= {"count": 0}
+        if "pagination" in meta:
+            meta["pagination"]["total_pages"] = max(2, meta["pagination"].get("total_pages", 0))
+        return with_members(reply, members | {"data": Raw(b"[]"), "meta": raw_json(meta)})
+
+
+def with_cursor(reply: Outgoing, id: int, sent_at: str | None) -> Outgoing:
+    """Return the reply with another id in its cursor; `sent_at` as the `next` dialect wants it, or none."""
+
+    def change(meta: dict[str, Any]) -> None:
+        for name in POSITIONS:
+            cursor = meta.get(name)
+            if isinstance(cursor, dict) and "id" in cursor:
+                time = {"sentAt": int(sent_at)} if sent_at and sent_at.isdigit() and name == "next" else {}
+                rest = {key: value for key, value in cursor.items() if key != "sentAt"}
+                meta[name] = rest | {"id": str(id) if isinstance(cursor["id"], str) else id} | time
+
+    return with_meta(reply, change)
+
+
+def _just_before(members: dict[str, Raw], at: str) -> int | None:
+    """An id between the request's position and the nearest record of the page."""
+    meta, ids = meta_of(members) or {}, _ids(members)
+    cursor: dict[str, Any] = next((meta[name] for name in POSITIONS if isinstance(meta.get(name), dict)), {})
+    if not ids or "id" not in cursor or not (at == "" or at.isdigit()):
+        return None
+    if cursor.get("affix") == "append":
+        position, has_room = min(ids) - 1, min(ids) - 1 > int(at or 0)
+    else:
+        position, has_room = max(ids) + 1, at == "" or max(ids) + 1 < int(at)
+    return position if has_room else None
+
+
+def _ids(members: dict[str, Raw]) -> list[int]:
+    try:
+        records: list[dict[str, Any]] = msgspec.json.decode(members["data"])
+        return [int(record["id"]) for record in records]
+    except (ValueError, KeyError, TypeError):
+        return []
+
+
+# ── replies that do not say where to go on ──
+
+
+Loss: TypeAlias = Literal[
+    "no-meta",
+    "null-meta",
+    "text-meta",
+    "no-cursor",
+    "null-cursor",
+    "empty-cursor",
+    "cursor-without-id",
+    "unknown-cursor",
+    "empty-page",
+]
+
+
+@final
+class LostPosition(Change, frozen=True):
+    """A list's reply that does not say where to go on.
+
+    - `no-meta`, `null-meta`, `text-meta`: `meta` is missing, null, a text.
+    - `no-cursor`, `null-cursor`, `empty-cursor`: `meta.cursor` (or `meta.next`) is missing, null, `{}`.
+    - `cursor-without-id`: it has its other members alone.
+    - `unknown-cursor`: it has members that no document names.
+    - `empty-page`: no records and no position, but pagination that says page 1 of 2.
+    """
+
+    kind: Loss
+
+    only_reads: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.kind not in _LOSSES:
+            raise RequestInvalidError(f"lost_position.kind = {self.kind!r}: allowed are {', '.join(_LOSSES)}")
+
+    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+        members = list_members(reply)
+        if members is None:
+            return reply
+        _LOSSES[self.kind](members)
+        return with_members(reply, members)
+
+
+# ── losses: each changes the members of a list's reply ──
+
+
+def _lose_meta(members: dict[str, Raw]) -> None:
+    members.pop("meta", None)
+
+
+def _set_meta(value: Any) -> Callable[[dict[str, Raw]], None]:
+    return lambda members: members.update(meta=raw_json(value))
+
+
+def _change_cursor(change: Callable[[dict[str, Any], str], None]) -> Callable[[dict[str, Raw]], None]:
+    """Return the loss that applies `change` to each position, given its container and its name there."""
+
+    def lose(members: dict[str, Raw]) -> None:
+        meta = meta_of(members) or {}
+        for name in POSITIONS:
+            if name in meta:
+                change(meta, name)
+        members["meta"] = raw_json(meta)
+
+    return lose
+
+
+def _drop(meta: dict[str, Any], name: str) -> None:
+    del meta[name]
+
+
+def _drop_id(meta: dict[str, Any], name: str) -> None:
+    meta[name].pop("id", None)
+
+
+def _rename_id(meta: dict[str, Any], name: str) -> None:
+    cursor = meta[name]
+    meta[name] = {"cursorField": "id", "cursorValue": cursor.get("id"), "cursorAffix": cursor.get("affix")}
+
+
+def _empty_page(members: dict[str, Raw]) -> None:
+    numbers = {"total": 1, "count": 0, "per_page": 1} | ((meta_of(members) or {}).get("pagination") or {})
+    numbers |= {"count": 0, "current_page": 1, "total_pages": 2}
+    members |= {"data": Raw(b"[]"), "meta": raw_json({"pagination": numbers})}
+
+
+_LOSSES: Final[dict[str, Callable[[dict[str, Raw]], None]]] = {
+    "no-meta": _lose_meta,
+    "null-meta": _set_meta(None),
+    "text-meta": _set_meta("lost"),
+    "no-cursor": _change_cursor(_drop),
+    "null-cursor": _change_cursor(lambda meta, name: meta.update({name: None})),
+    "empty-cursor": _change_cursor(lambda meta, name: meta.update({name: {}})),
+    "cursor-without-id": _change_cursor(_drop_id),
+    "unknown-cursor": _change_cursor(_rename_id),
+    "empty-page": _empty_page,
+}

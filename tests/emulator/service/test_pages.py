@@ -1,0 +1,56 @@
+"""Lists that go on by a position, and the times of documents."""
+
+import json
+from typing import Any
+
+import pytest
+
+from chatrest.emulator.service.arguments import Arguments
+from chatrest.emulator.service.context import Context, PageFormat
+from chatrest.emulator.service.documents import as_iso_text, in_milliseconds
+from chatrest.emulator.service.pages import PositionedPages
+from chatrest.emulator.service.refusals import Refusal
+from chatrest.emulator.store import Store
+from tests.emulator.conftest import NOW
+
+PAGES = PositionedPages(member="at", parameter="from", default_size=2)
+ENTRIES = [{"id": name, "at": at} for name, at in zip("abcdef", (1, 2, 2, 3, 10, 11), strict=True)]
+
+
+def page(**query: Any) -> tuple[str, Any]:
+    arguments = Arguments((name.rstrip("_"), str(value)) for name, value in query.items())
+    reply = json.loads(PAGES.reply(ENTRIES, arguments))
+    return "".join(entry["id"] for entry in reply["data"]), reply["meta"]
+
+
+def test_pages_go_on_from_a_position_and_never_part_those_of_one() -> None:
+    ids, meta = page()
+    assert (ids, meta["current"], meta["next"]) == (
+        "abc", {"limit": 2, "count": 3}, {"affix": "append", "at": 2}
+    )  # fmt: skip
+    assert page(from_=2)[0] == "de"
+    assert page(from_=10)[1]["next"] == {"affix": "append", "at": 11}
+    ids, meta = page(from_=11)
+    assert (ids, meta) == (
+        "", {"current": {"limit": 2, "count": 0}, "next": {"affix": "append", "at": 11}}
+    )  # fmt: skip
+
+
+def test_pages_go_backwards_with_prepend() -> None:
+    assert page(affix="prepend")[0] == "fe"
+    ids, meta = page(affix="prepend", from_=10, limit=3)
+    assert (sorted(ids), meta["next"], meta["previous"]["affix"]) == (
+        ["b", "c", "d"], {"affix": "prepend", "at": 2}, "append"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("query", [{"limit": 0}, {"limit": 101}, {"affix": "up"}])
+def test_wrong_parameters_of_a_page_are_refused(query: Any) -> None:
+    with pytest.raises(Refusal):
+        page(**query)
+
+
+def test_times(store: Store) -> None:
+    context = Context(store, {}, PageFormat("cursor"), PageFormat("next"), lambda: NOW + 0.9)
+    assert in_milliseconds(context) == NOW * 1000 + 900
+    assert as_iso_text(context) == "2033-05-18T03:33:20.900Z"
