@@ -187,7 +187,7 @@ class Run:
         rows, journal = await newest(self._session, _NEWEST), self._pool.archive.journal
         # Ids that are no numbers come first in a page, wherever they stand in the list.
         numbered = [row for row in rows if number(row.id) is not None]
-        last = (numbered or rows or [None])[0]
+        last = next(iter(numbered or rows), None)
         if last is not None and last.sent_at > 0:
             self._pool.ask_in_unit_of(last.sent_at)
             self._knows_unit = True
