@@ -214,7 +214,7 @@ def test_help_of_a_filter_is_readable() -> None:
     assert "Meta(" not in shown
     assert "__lt__" not in shown
     assert max(map(len, shown.splitlines())) < 3000
-    assert len(shown.splitlines()) < 200
+    assert len(shown.splitlines()) < 250  # from 3.13 on a parameter a line
     parameters = inspect.signature(NewUser).parameters
     assert (parameters["uid"].annotation, parameters["uid"].default) == (str, inspect.Parameter.empty)
     assert "has_links" in dir(MessageQuery)
