@@ -182,5 +182,5 @@ def test_no_docstring_cites_a_document_that_is_not_here() -> None:
 def test_the_help_of_the_package_can_be_read() -> None:
     """The main names, each with its own help; 25,642 lines once."""
     shown = pydoc.render_doc(chatrest, renderer=pydoc.plaintext).splitlines()
-    assert len(shown) < 7000
+    assert len(shown) < 8000  # from 3.13 on a parameter a line
     assert any("help(session.messages)" in line for line in shown[:20])
