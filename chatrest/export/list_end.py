@@ -34,7 +34,7 @@ any page has, so that a reply of them alone is not cut off."""
 
 
 class Place(NamedTuple):
-    """Where a message stands in a list that goes by time."""
+    """The position of a message in a list that goes by time."""
 
     sent_at: int
     id: int
@@ -88,7 +88,7 @@ class Newest(Struct, frozen=True):
 
     @property
     def noted(self) -> str:
-        """What tells in a later run whether ids begin anew: the highest id, its time, and the latest time."""
+        """The text that shows a later run whether ids begin anew: the highest id, its time, and the latest time."""
         newest = max(map(Place.of, self.rows), key=lambda place: place.id)
         return f"{newest.id} {newest.sent_at} {self.place.sent_at}"
 

@@ -42,7 +42,7 @@ class _Client(Protocol):
 
 
 class _Session(Protocol):
-    """What a fan-out needs of the view of a client, which imports this file."""
+    """The part that a fan-out needs of the view of a client, which imports this file."""
 
     @property
     def _client(self) -> _Client: ...

@@ -229,7 +229,7 @@ class _Outcomes(NamedTuple):
 
 @final
 class _Ledger:
-    """What a run has settled: every batch goes to the journal, and then to the listener."""
+    """The settled batches of a run: every batch goes to the journal, and then to the listener."""
 
     def __init__(self, journal: ImportJournal, listener: OnProgress | None) -> None:
         self._journal = journal

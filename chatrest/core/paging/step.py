@@ -103,7 +103,7 @@ class Step(Struct, Generic[T], frozen=True):
 
 
 def record_of(item: Any) -> Any:
-    """What an item is compared by: a row's own bytes, as the row would keep those of its whole page."""
+    """The value that an item is compared by: a row's own bytes, as the row keeps those of its whole page."""
     return getattr(item, "raw", item)
 
 

@@ -78,7 +78,7 @@ class _Check(Protocol):
 
 @final
 class Expectation(Struct, frozen=True):
-    """What a list was asked for: `mismatch(record)` names the filter that a record does not fit."""
+    """The request for a list: `mismatch(record)` names the filter that a record does not fit."""
 
     checks: "tuple[_Check, ...]" = ()
     at_start: "tuple[_Check, ...]" = ()

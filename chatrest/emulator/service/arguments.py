@@ -135,8 +135,8 @@ def bounds(name: str, column: str, ends: Iterable[str] = ("from", "to")) -> Filt
 
 def conditions(query: Arguments, filters: Filters) -> list[Condition]:
     """Return the conditions that a query sets; its wrong values are refused by `check`."""
-    found = (row.condition(query, name) for name, row in query.named(filters))
-    return [condition for condition in found if condition is not None]
+    conditions = (row.condition(query, name) for name, row in query.named(filters))
+    return [condition for condition in conditions if condition is not None]
 
 
 def search(query: Arguments, columns: Mapping[str, str], *, anywhere: bool = False) -> list[Condition]:
