@@ -88,7 +88,7 @@ class Newest(Struct, frozen=True):
 
     @property
     def noted(self) -> str:
-        """The text that shows a later run whether ids begin anew: the highest id, its time, and the latest time."""
+        """The highest id, its time, and the latest time: they show a later run whether ids begin again."""
         newest = max(map(Place.of, self.rows), key=lambda place: place.id)
         return f"{newest.id} {newest.sent_at} {self.place.sent_at}"
 
