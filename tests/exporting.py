@@ -22,8 +22,6 @@ from backports import zstd
 from chatrest import AsyncSession
 from chatrest.emulator import Emulator
 from chatrest.emulator.store import Store
-from chatrest.export.disk import Disk
-from chatrest.export.journal import schema
 from chatrest.export.manifest import NAME as MANIFEST, Manifest, read
 from chatrest.resources import listing
 from tests.faulty import no_wait
@@ -182,13 +180,6 @@ def forget_user(store: Store, uid: str) -> None:
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let walks request 25 messages per page."""
     monkeypatch.setattr(listing, "LARGEST_PAGE", 25)
-
-
-@pytest.fixture
-def fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Turn off syncs: a simulated crash does not lose data that the system has."""
-    monkeypatch.setattr(schema, "SETTINGS", schema.SETTINGS.replace("FULL", "OFF"))
-    monkeypatch.setattr(Disk, "sync", lambda self, file: None)
 
 
 # ── reading back ──

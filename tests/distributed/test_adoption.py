@@ -21,9 +21,9 @@ from chatrest.export.archive import Archive
 from chatrest.export.id_set import IdSet
 from chatrest.export.run_manifest import write_unfinished
 from tests.dying import DyingDisk, Fate, ProcessDeath
-from tests.exporting import fast_disk as fast_disk, raws_of, served, small_pages as small_pages
+from tests.exporting import raws_of, served, small_pages as small_pages
 
-pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk")
+pytestmark = pytest.mark.usefixtures("small_pages")
 
 PLANS: dict[str, dict[str, Any]] = {
     "ndjson": {"compress": "gzip", "partition": "month"},
@@ -44,9 +44,7 @@ class Attempts(NamedTuple):
 
 
 @pytest.fixture(params=PLANS)
-async def attempts(
-    request: pytest.FixtureRequest, tmp_path: Path, small_pages: None, fast_disk: None
-) -> Attempts:
+async def attempts(request: pytest.FixtureRequest, tmp_path: Path, small_pages: None) -> Attempts:
     plan = Plan(users=("ann", "bob"), **PLANS[request.param])
     place = AttemptFolder(tmp_path)
     place.write_job("job-1", b"")

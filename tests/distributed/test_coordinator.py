@@ -23,19 +23,11 @@ from chatrest.parameters.messages import MessageQuery
 from tests.distributed.clusters import HomeCluster
 from tests.dying import Fate, dies
 from tests.export.test_lists_by_time import shuffled
-from tests.exporting import (
-    GROUPS,
-    assert_whole,
-    fast_disk as fast_disk,
-    ids_of,
-    raws_of,
-    served,
-    small_pages as small_pages,
-)
+from tests.exporting import GROUPS, assert_whole, ids_of, raws_of, served, small_pages as small_pages
 from tests.runs import to_user
 from tests.small_service import SmallService, talk
 
-pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
 MIXED: dict[str, Any] = {"all_users": True, "groups": GROUPS, "pairs": (("ann", "bob"),)}
 SMALL = Budget(requests=6, seconds=60.0)

@@ -1,4 +1,4 @@
-"""A journal in memory, and the place of one on the disk."""
+"""Pages of 25 messages for those that ask for them, a journal in memory, and the place of one on the disk."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from chatrest.export.journal import NAME, Journal
+from tests.exporting import small_pages as small_pages
 from tests.journals import MEMORY
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from chatrest.export import Plan, export, verify
 from tests.compatible_service import CompatibleService
-from tests.exporting import fast_disk as fast_disk, ids_of
+from tests.exporting import ids_of
 
-pytestmark = pytest.mark.usefixtures("fast_disk", "tidy")
+pytestmark = pytest.mark.usefixtures("tidy")
 ANN = Plan(users=["ann"])
 
 

@@ -18,17 +18,15 @@ from tests.exporting import (
     Served,
     assert_whole,
     edit,
-    fast_disk as fast_disk,
     files_of,
     hide,
     history_of,
     manifest_of,
     records,
     served,
-    small_pages as small_pages,
 )
 
-pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
 MIXED: dict[str, Any] = {"all_users": True, "groups": GROUPS, "pairs": (("ann", "bob"),)}
 """Sources that overlap: a message may stand in three of them."""

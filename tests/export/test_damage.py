@@ -7,17 +7,9 @@ import pytest
 
 from chatrest.errors import ChatRestError
 from chatrest.export import Plan, export, verify
-from tests.exporting import (
-    Served,
-    assert_whole,
-    edit,
-    fast_disk as fast_disk,
-    files_of,
-    served,
-    small_pages as small_pages,
-)
+from tests.exporting import Served, assert_whole, edit, files_of, served
 
-pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
 ALL = 10**9
 """A recheck of everything."""

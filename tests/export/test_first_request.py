@@ -15,17 +15,10 @@ from chatrest.errors import AuthenticationError, ChatRestError, RequestInvalidEr
 from chatrest.export import Plan, export, journal, sink
 from chatrest.export.manifest import NAME as MANIFEST
 from tests.dying import Fate, dies
-from tests.exporting import (
-    Served,
-    assert_whole,
-    fast_disk as fast_disk,
-    manifest_of,
-    served,
-    small_pages as small_pages,
-)
+from tests.exporting import Served, assert_whole, manifest_of, served
 from tests.faulty import no_wait
 
-pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
 FORMATS = ["ndjson", "parquet", "sqlite"]
 formats = pytest.mark.parametrize("format", FORMATS)

@@ -9,11 +9,11 @@ import pytest
 from chatrest import AsyncSession
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, Report, export, verify
-from tests.exporting import fast_disk as fast_disk, ids_of
+from tests.exporting import ids_of
 from tests.faulty import no_wait
 from tests.small_service import SmallService, talk
 
-pytestmark = pytest.mark.usefixtures("fast_disk", "tidy")
+pytestmark = pytest.mark.usefixtures("tidy")
 NOW = 1_800_000_000
 PLANS = [Plan(everything=True), Plan(all_users=True), Plan(users=["bob"]), Plan(users=["bob", "cat"])]
 plans = pytest.mark.parametrize("plan", PLANS, ids=["everything", "all users", "a user", "a new list"])

@@ -9,10 +9,10 @@ import pytest
 from aiohttp import web
 
 from chatrest.export import Plan, export
-from tests.exporting import fast_disk as fast_disk, ids_of, manifest_of
+from tests.exporting import ids_of, manifest_of
 from tests.small_service import Record, SmallService, talk
 
-pytestmark = pytest.mark.usefixtures("fast_disk", "tidy")
+pytestmark = pytest.mark.usefixtures("tidy")
 
 COUNT = 200
 ALL = [str(number) for number in range(1, COUNT + 1)]

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from chatrest.export import Plan, export, verify
-from tests.exporting import fast_disk as fast_disk, ids_of, manifest_of
+from tests.exporting import ids_of, manifest_of
 from tests.small_service import START, Record, SmallService, talk
 
-pytestmark = pytest.mark.usefixtures("fast_disk", "tidy")
+pytestmark = pytest.mark.usefixtures("tidy")
 
 PLANS: list[dict[str, Any]] = [
     {"everything": True},

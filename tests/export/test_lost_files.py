@@ -13,7 +13,6 @@ from tests.exporting import (
     assert_holds,
     assert_whole,
     edit,
-    fast_disk as fast_disk,
     files_of,
     forget_user,
     hide,
@@ -21,10 +20,9 @@ from tests.exporting import (
     manifest_of,
     part_of,
     served,
-    small_pages as small_pages,
 )
 
-pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
 MIXED: dict[str, Any] = {"all_users": True, "groups": GROUPS, "pairs": (("ann", "bob"),)}
 SHAPES = [

@@ -10,9 +10,9 @@ from chatrest.errors import ChatRestError
 from chatrest.export import Plan, export
 from chatrest.export.journal import NAME as JOURNAL, JournalReader
 from chatrest.export.manifest import NAME, find, read
-from tests.exporting import GROUPS, fast_disk as fast_disk, manifest_of, served, small_pages as small_pages
+from tests.exporting import GROUPS, manifest_of, served
 
-pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
 
 async def test_it_describes_the_plan_the_sources_and_the_files(tmp_path: Path) -> None:

@@ -12,19 +12,10 @@ from chatrest.emulator.weather import Status
 from chatrest.emulator.weather.faults import Change, Outgoing
 from chatrest.export import Plan, Report, export, verify
 from chatrest.export.news import MOST_RUNS
-from tests.exporting import (
-    Served,
-    assert_whole,
-    edit,
-    fast_disk as fast_disk,
-    hide,
-    part_of,
-    raws_of,
-    served,
-)
+from tests.exporting import Served, assert_whole, edit, hide, part_of, raws_of, served
 from tests.runs import to_user
 
-pytestmark = pytest.mark.usefixtures("fast_disk", "tidy")
+pytestmark = pytest.mark.usefixtures("tidy")
 
 USERS = 40
 

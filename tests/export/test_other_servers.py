@@ -6,10 +6,10 @@ import pytest
 
 from chatrest.export import Plan, export
 from tests.compatible_service import CompatibleService
-from tests.exporting import fast_disk as fast_disk, ids_of
+from tests.exporting import ids_of
 from tests.small_service import START
 
-pytestmark = pytest.mark.usefixtures("fast_disk", "tidy")
+pytestmark = pytest.mark.usefixtures("tidy")
 ANN = Plan(users=["ann"])
 DAY = 86_400
 

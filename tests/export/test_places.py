@@ -14,19 +14,9 @@ from chatrest.emulator.weather.faults import Change, Outgoing, Status, query_of
 from chatrest.emulator.weather.triggers import First
 from chatrest.export import Plan, export, list_reader, verify
 from chatrest.parameters.messages import MessageQuery
-from tests.exporting import (
-    START,
-    assert_whole,
-    fast_disk as fast_disk,
-    hide,
-    part_of,
-    put_record,
-    raws_of,
-    served,
-    small_pages as small_pages,
-)
+from tests.exporting import START, assert_whole, hide, part_of, put_record, raws_of, served
 
-pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
 
 def talk(said: Iterable[tuple[int, str, str]]) -> Callable[[Store], None]:

@@ -7,11 +7,11 @@ import pytest
 
 from chatrest import MessageQuery, RequestInvalidError
 from chatrest.export import Plan, export
-from tests.exporting import START, assert_whole, fast_disk as fast_disk, served, small_pages as small_pages
+from tests.exporting import START, assert_whole, served
 from tests.runs import to_user
 from tests.small_service import SmallService, talk
 
-pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
 
 @pytest.mark.parametrize("format", ["ndjson", "parquet", "sqlite"])

@@ -18,7 +18,6 @@ from tests.exporting import (
     USERS,
     assert_whole,
     edit,
-    fast_disk as fast_disk,
     files_of,
     hide,
     history_of,
@@ -28,10 +27,9 @@ from tests.exporting import (
     records,
     served,
     show,
-    small_pages as small_pages,
 )
 
-pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
 ALL = 10**9
 """A recheck of everything."""

@@ -5,7 +5,7 @@ from pathlib import Path
 from chatrest.emulator import Store
 from chatrest.export import Plan, export
 from chatrest.parameters.messages import MessageChanges
-from tests.exporting import START, fast_disk as fast_disk, history_of, manifest_of, served
+from tests.exporting import START, history_of, manifest_of, served
 
 ALL = 10**9
 
@@ -17,7 +17,7 @@ def fill(store: Store) -> None:
         store.add_message("ann", "bob", f"text {number}", sent_at=START + number)
 
 
-async def test_edits_deletions_and_reactions_are_found(fast_disk: None, tmp_path: Path) -> None:
+async def test_edits_deletions_and_reactions_are_found(tmp_path: Path) -> None:
     async with served(fill_in=fill) as service:
         messages, out = service.session.messages, tmp_path / "out"
         await export(service.session, out, Plan(everything=True))

@@ -9,10 +9,8 @@ from chatrest.core.replies.rows import Row
 from chatrest.export import Plan, export
 from chatrest.export.message_ids import ids_of as ids
 from chatrest.export.repeated_rows import RepeatedRows
-from tests.exporting import edit, fast_disk as fast_disk, ids_of, served, small_pages as small_pages
+from tests.exporting import edit, ids_of, served
 from tests.small_service import Record, SmallService, talk
-
-pytestmark = pytest.mark.usefixtures("fast_disk")
 
 
 class OneMore(SmallService):

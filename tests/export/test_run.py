@@ -7,21 +7,10 @@ from typing import Any
 import pytest
 
 from chatrest.export import Phase, Plan, Progress, export
-from tests.exporting import (
-    GROUPS,
-    USERS,
-    Served,
-    assert_whole,
-    fast_disk as fast_disk,
-    files_of,
-    part_of,
-    records,
-    served,
-    small_pages as small_pages,
-)
+from tests.exporting import GROUPS, USERS, Served, assert_whole, files_of, part_of, records, served
 from tests.runs import MIXED
 
-pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
 
 @pytest.mark.parametrize("dialect", ["documented", "next", "cursor"])

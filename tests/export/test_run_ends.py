@@ -22,18 +22,11 @@ from chatrest.export.jobs import Job
 from chatrest.export.journal import schema
 from chatrest.export.ownership import OwnershipRules, Source
 from chatrest.export.page_partition import PageDivider, Window
-from tests.exporting import (
-    assert_whole,
-    fast_disk as fast_disk,
-    manifest_of,
-    raws_of,
-    served,
-    small_pages as small_pages,
-)
+from tests.exporting import assert_whole, manifest_of, raws_of, served
 from tests.runs import MIXED, Meanwhile
 from tests.small_service import SmallService, talk
 
-pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
 
 async def test_a_key_that_is_revoked_in_the_middle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

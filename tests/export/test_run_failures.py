@@ -11,20 +11,10 @@ from chatrest.emulator.service.request import Request
 from chatrest.emulator.weather import First, Status
 from chatrest.emulator.weather.faults import Change, Outgoing
 from chatrest.export import Plan, Progress, export
-from tests.exporting import (
-    assert_holds,
-    assert_proven,
-    assert_whole,
-    fast_disk as fast_disk,
-    hide,
-    manifest_of,
-    records,
-    served,
-    small_pages as small_pages,
-)
+from tests.exporting import assert_holds, assert_proven, assert_whole, hide, manifest_of, records, served
 from tests.runs import MIXED
 
-pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
 ONCE = {"retry": RetryPolicy(attempts=1)}
 

@@ -15,10 +15,10 @@ from chatrest.emulator.weather import First
 from chatrest.errors import ChatRestError, RequestInvalidError
 from chatrest.export import Plan, backlog, export, journal
 from chatrest.export.disk import Disk
-from tests.exporting import assert_whole, fast_disk as fast_disk, records, served, small_pages as small_pages
+from tests.exporting import assert_whole, records, served
 from tests.runs import MIXED, Meanwhile
 
-pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
 
 async def test_two_exports_into_one_folder(tmp_path: Path) -> None:

@@ -6,17 +6,10 @@ import pytest
 
 from chatrest.emulator.weather import First
 from chatrest.export import Plan, export
-from tests.exporting import (
-    assert_whole,
-    fast_disk as fast_disk,
-    forget_user,
-    records,
-    served,
-    small_pages as small_pages,
-)
+from tests.exporting import assert_whole, forget_user, records, served
 from tests.runs import MIXED, Meanwhile, fill_plain, to_user
 
-pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
 
 # ── later runs ──

@@ -6,10 +6,10 @@ import pytest
 
 from chatrest.emulator.store import Store
 from chatrest.export import Plan, export
-from tests.exporting import assert_whole, fast_disk as fast_disk, served, small_pages as small_pages
+from tests.exporting import assert_whole, served
 from tests.runs import fill_plain, to_user
 
-pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
 
 async def test_odd_records_are_kept_byte_for_byte(tmp_path: Path) -> None:

@@ -10,17 +10,10 @@ from chatrest.emulator.store import Store
 from chatrest.emulator.weather import Status
 from chatrest.emulator.weather.faults import Change, Outgoing, query_of
 from chatrest.export import Plan, export, list_reader
-from tests.exporting import (
-    USERS,
-    assert_whole,
-    fast_disk as fast_disk,
-    records,
-    served,
-    small_pages as small_pages,
-)
+from tests.exporting import USERS, assert_whole, records, served
 from tests.runs import MIXED, fill_plain, to_user
 
-pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
 
 @pytest.mark.parametrize("status", [404, 403, 400])

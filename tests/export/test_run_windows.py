@@ -9,17 +9,10 @@ from chatrest.emulator.service.request import Request
 from chatrest.emulator.weather.faults import Change, Outgoing, query_of
 from chatrest.export import Plan, export
 from chatrest.parameters.messages import MessageQuery
-from tests.exporting import (
-    START,
-    assert_whole,
-    fast_disk as fast_disk,
-    ids_of,
-    served,
-    small_pages as small_pages,
-)
+from tests.exporting import START, assert_whole, ids_of, served
 from tests.runs import MIXED, fill_plain
 
-pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
 
 async def test_a_window_holds_what_was_sent_in_it_both_ends_included(tmp_path: Path) -> None:

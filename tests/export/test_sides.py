@@ -10,10 +10,9 @@ from chatrest import AsyncSession
 from chatrest.emulator import Emulator
 from chatrest.emulator.store import Store
 from chatrest.export import Plan, export, read, verify
-from tests.exporting import fast_disk as fast_disk, ids_of, served
+from tests.exporting import ids_of, served
 from tests.faulty import no_wait
 
-pytestmark = pytest.mark.usefixtures("fast_disk")
 START = 1_600_000_000
 MINUTE = 60
 

@@ -13,10 +13,8 @@ from chatrest.emulator.store.message_index import group_list
 from chatrest.export import Plan, export
 from chatrest.export.ownership import Source, pair_of
 from chatrest.export.source_filter import SourceFilter
-from tests.exporting import assert_holds, fast_disk as fast_disk, ids_of, served
+from tests.exporting import assert_holds, ids_of, served
 from tests.small_service import Record, SmallService, talk
-
-pytestmark = pytest.mark.usefixtures("fast_disk")
 
 
 def row(id: int, sender: str, receiver: str, kind: str = "user", **members: Any) -> Row:

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from chatrest.export import Plan, export, read_raw
-from tests.exporting import fast_disk as fast_disk, files_of, ids_of
+from tests.exporting import files_of, ids_of
 from tests.small_service import Record, SmallService, talk
 
-pytestmark = pytest.mark.usefixtures("fast_disk", "tidy")
+pytestmark = pytest.mark.usefixtures("tidy")
 
 COUNT = 120
 

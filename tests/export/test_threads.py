@@ -9,7 +9,7 @@ import pytest
 from chatrest.export import Plan, export
 from chatrest.export.disk import Disk
 from chatrest.export.in_thread import in_thread
-from tests.exporting import assert_whole, fast_disk as fast_disk, served, small_pages as small_pages
+from tests.exporting import assert_whole, served
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
@@ -88,7 +88,7 @@ class SlowDisk(Disk):
 
 
 @pytest.mark.parametrize("sync", [1, 2, 3])
-@pytest.mark.usefixtures("small_pages", "fast_disk")
+@pytest.mark.usefixtures("small_pages")
 async def test_an_export_that_is_cancelled_twice_lets_go_of_its_folder(sync: int, tmp_path: Path) -> None:
     async with served(100) as service:
         gate = Gate()

@@ -10,10 +10,10 @@ from aiohttp import web
 
 from chatrest.export import Plan, export
 from chatrest.export.page_partition import Window
-from tests.exporting import fast_disk as fast_disk, ids_of, manifest_of
+from tests.exporting import ids_of, manifest_of
 from tests.small_service import START, Record, SmallService, talk
 
-pytestmark = pytest.mark.usefixtures("fast_disk", "tidy")
+pytestmark = pytest.mark.usefixtures("tidy")
 
 
 def sent_at(record: Record) -> int:

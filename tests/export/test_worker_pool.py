@@ -10,10 +10,10 @@ from chatrest.export.archive import Archive
 from chatrest.export.jobs import Job
 from chatrest.export.ownership import OwnershipRules, Source
 from chatrest.export.worker_pool import WorkerPool
-from tests.exporting import fast_disk as fast_disk, ids_of
+from tests.exporting import ids_of
 from tests.small_service import SmallService, talk
 
-pytestmark = pytest.mark.usefixtures("fast_disk", "tidy")
+pytestmark = pytest.mark.usefixtures("tidy")
 
 
 async def test_pieces_of_a_list_are_read_into_an_archive(tmp_path: Path) -> None:

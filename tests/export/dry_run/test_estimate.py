@@ -26,7 +26,6 @@ from chatrest.export.dry_run.survey import SAMPLES, evenly
 from chatrest.export.journal import Journal
 from chatrest.export.manifest import find
 from chatrest.export.opening import begin_generation
-from tests.exporting import fast_disk as fast_disk, small_pages as small_pages
 from tests.small_service import SmallService
 
 pytestmark = pytest.mark.usefixtures("fast_ramp")
@@ -80,7 +79,7 @@ async def test_it_asks_little(session: AsyncSession, service: Emulator) -> None:
     assert result.asked == len(service.requests) == 1 + 2 + 2 * USERS
 
 
-async def test_of_many_sources_a_few_speak_for_all(tmp_path: Path, fast_disk: None) -> None:
+async def test_of_many_sources_a_few_speak_for_all(tmp_path: Path) -> None:
     async with Emulator(users=30, messages=600) as service, AsyncSession(service.app) as session:
         result = await estimate(session)
         report = await export(session, tmp_path / "out")
@@ -201,7 +200,7 @@ async def test_a_folder_that_can_only_be_read(
         await export(session, tmp_path)
 
 
-async def test_a_nightly_run_over_many_sources_costs_what_is_new(tmp_path: Path, fast_disk: None) -> None:
+async def test_a_nightly_run_over_many_sources_costs_what_is_new(tmp_path: Path) -> None:
     async with Emulator(users=12, messages=100, seed=7) as service, AsyncSession(service.app) as session:
         await export(session, tmp_path, Plan())
         for _ in range(3):

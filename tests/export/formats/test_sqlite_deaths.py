@@ -13,14 +13,7 @@ from chatrest.export import Plan, export
 from chatrest.export.formats import sqlite
 from tests.databases import PLAN, asked
 from tests.dying import Fate, dies
-from tests.exporting import (
-    assert_whole,
-    edit,
-    fast_disk as fast_disk,
-    records,
-    served,
-    small_pages as small_pages,
-)
+from tests.exporting import assert_whole, edit, records, served
 
 
 class _Dying:
@@ -50,7 +43,7 @@ def dying_database(monkeypatch: pytest.MonkeyPatch, fate: Fate) -> None:
     monkeypatch.setattr(sqlite, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
 
 
-@pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+@pytest.mark.usefixtures("small_pages", "tidy")
 async def test_killed_at_every_instant_and_gone_on_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,7 +67,7 @@ async def test_killed_at_every_instant_and_gone_on_with(
     assert at > 30
 
 
-@pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+@pytest.mark.usefixtures("small_pages", "tidy")
 async def test_a_recheck_that_is_killed_keeps_each_version_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

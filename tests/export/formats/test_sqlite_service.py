@@ -11,7 +11,7 @@ from chatrest.emulator.weather.list_habits import OddRecords
 from chatrest.export import Plan, export
 from chatrest.export.verify.verify import verify
 from tests.databases import PLAN, VIEWS, asked, changed, found
-from tests.exporting import assert_whole, edit, served, small_pages as small_pages
+from tests.exporting import assert_whole, edit, served
 
 pytestmark = pytest.mark.usefixtures("fast_ramp")
 

@@ -19,15 +19,7 @@ from chatrest.export.remote.store_export import store_export
 from chatrest.export.run import export_folder
 from tests.cloud.store_double import CrashError, StoreDouble
 from tests.dying import Fate, dies
-from tests.exporting import (
-    assert_whole,
-    edit,
-    fast_disk as fast_disk,
-    hide,
-    manifest_of,
-    served,
-    small_pages as small_pages,
-)
+from tests.exporting import assert_whole, edit, hide, manifest_of, served
 
 ADDRESS = "s3://bucket/chat"
 ALL = 10**9
@@ -66,7 +58,7 @@ def records() -> list[bytes]:
 
 @pytest.mark.parametrize("format", ["ndjson", "parquet"])
 async def test_files_are_downloaded_where_their_bytes_are_needed(
-    tmp_path: Path, at: Callable[[StoreDouble], StoreDouble], fast_disk: None, format: Format
+    tmp_path: Path, at: Callable[[StoreDouble], StoreDouble], format: Format
 ) -> None:
     store = at(StoreDouble())
     async with served(30) as service:
@@ -94,7 +86,6 @@ async def test_the_local_disk_holds_what_is_not_published_yet(
     tmp_path: Path,
     at: Callable[[StoreDouble], StoreDouble],
     small_pages: None,
-    fast_disk: None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     at(StoreDouble())
@@ -137,7 +128,7 @@ async def test_the_local_disk_holds_what_is_not_published_yet(
 
 
 async def test_a_process_that_ends_at_any_operation_of_the_store_loses_nothing(
-    tmp_path: Path, at: Callable[[StoreDouble], StoreDouble], fast_disk: None
+    tmp_path: Path, at: Callable[[StoreDouble], StoreDouble]
 ) -> None:
     store = at(StoreDouble())
     async with served(20) as service:
@@ -187,7 +178,7 @@ class RemoteFolder:
 
 @pytest.mark.parametrize("format", ["ndjson", "parquet"])
 async def test_a_run_that_is_killed_at_any_write_loses_no_remote_file(
-    tmp_path: Path, fast_disk: None, monkeypatch: pytest.MonkeyPatch, format: Format
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: Format
 ) -> None:
     remote = RemoteFolder(tmp_path / "first")
     async with served(30) as service:

@@ -24,18 +24,7 @@ from tests.damaging import (
     places_of,
     vouch_for_journal,
 )
-from tests.exporting import (
-    Served,
-    assert_holds,
-    assert_whole,
-    fast_disk as fast_disk,
-    files_of,
-    hide,
-    manifest_of,
-    served,
-)
-
-pytestmark = pytest.mark.usefixtures("fast_disk")
+from tests.exporting import Served, assert_holds, assert_whole, files_of, hide, manifest_of, served
 
 APP_ID = "emulated"
 

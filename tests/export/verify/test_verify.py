@@ -9,7 +9,7 @@ from chatrest.errors import RequestInvalidError
 from chatrest.export import Plan, export, verify
 from chatrest.export.journal import NAME as JOURNAL
 from tests.damaging import COUNT, MIXED, PLANS, contents_of, places_of
-from tests.exporting import forget_user, manifest_of, served, small_pages as small_pages
+from tests.exporting import forget_user, manifest_of, served
 
 
 @pytest.mark.parametrize("name", PLANS)

@@ -12,7 +12,7 @@ from chatrest.export.archive import Archive
 from chatrest.export.journal import NAME as JOURNAL
 from chatrest.export.manifest import NAME as MANIFEST
 from tests.damaging import PLANS, contents_of, flipped
-from tests.exporting import fast_disk as fast_disk, raws_of
+from tests.exporting import raws_of
 
 FLIPS = 60
 APP_ID = "emulated"
@@ -46,7 +46,7 @@ def test_a_flipped_bit_of_the_manifest_is_found(out: Path) -> None:
         assert ("manifest", MANIFEST) in [(each.kind, each.place) for each in result.problems], bit
 
 
-def test_a_flipped_bit_of_the_journal_is_found_or_is_harmless(out: Path, fast_disk: None) -> None:
+def test_a_flipped_bit_of_the_journal_is_found_or_is_harmless(out: Path) -> None:
     good, records = contents_of(out), sorted(raws_of(out))
     harmless = 0
     for bit in bits(out / JOURNAL, FLIPS):

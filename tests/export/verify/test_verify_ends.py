@@ -7,7 +7,7 @@ from pathlib import Path
 from chatrest.export import Plan, VerifyResult, export, verify
 from chatrest.export.manifest import NAME as MANIFEST
 from tests.damaging import COUNT, MIXED, change_manifest, places_of
-from tests.exporting import fast_disk as fast_disk, manifest_of, served, small_pages as small_pages
+from tests.exporting import manifest_of, served
 from tests.runs import one_thread
 
 
@@ -15,7 +15,7 @@ def data_files(out: Path) -> list[Path]:
     return list((out / "messages").rglob("*.ndjson"))
 
 
-async def test_one_that_was_interrupted(tmp_path: Path, small_pages: None, fast_disk: None) -> None:
+async def test_one_that_was_interrupted(tmp_path: Path, small_pages: None) -> None:
     out, results = tmp_path / "out", list[VerifyResult]()
     with one_thread() as stand_still:
         async with served(COUNT) as service:

@@ -18,7 +18,7 @@ from tests.damaging import (
     only_problem,
     places_of,
 )
-from tests.exporting import fast_disk as fast_disk, served, small_pages as small_pages
+from tests.exporting import served
 
 
 @pytest.mark.parametrize("name", GROWING)
@@ -47,7 +47,7 @@ def test_a_damaged_block_has_its_bytes_source_and_ids(copy: Callable[[str], Path
 
 @pytest.mark.parametrize("name", PLANS)
 async def test_the_remedy_for_a_damaged_file_restores_the_export(
-    name: str, tmp_path: Path, small_pages: None, fast_disk: None
+    name: str, tmp_path: Path, small_pages: None
 ) -> None:
     out = tmp_path / "out"
     async with served(COUNT, loose=False) as service:
