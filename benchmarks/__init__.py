@@ -15,6 +15,7 @@
     python -m benchmarks.scale          # an export by a cluster, and a model of its time, in real time
     python -m benchmarks.waits          # fairness between lanes, bulkheads of regions and apps, in real time
     python -m benchmarks.mutants        # no time: how many small faults of the code its tests find
+    python -m benchmarks.kills          # no time: exports that die at every instant, not at one of a few
 
 `--help` shows the sizes, and `--short` takes those of the common table. `registry` has the names of that
 table: each is a module with `compare(short) -> list[Comparison]`, mostly that of a `measure.Benchmark`.

@@ -26,6 +26,9 @@ settings.load_profile("suite")
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# Worker processes of Dask are forked from one that has imported it: each would import it for 2 s.
+os.environ.setdefault("DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD", "forkserver")
+
 
 @pytest.fixture(scope="session", autouse=True)
 def no_syncs() -> Iterator[None]:

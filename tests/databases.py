@@ -4,17 +4,13 @@ import json
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from chatrest.core.replies.rows import Row, rows
 from chatrest.export import Plan
-from chatrest.export.disk import Disk, OpenFiles
-from chatrest.export.formats.sqlite import DatabaseSink
-from chatrest.export.journal import NAME as JOURNAL, Journal
 from chatrest.export.message_ids import key_of, number
 from chatrest.export.ownership import Source
-from chatrest.export.workspace import Workspace
+from tests import sinks
 
 ALL, ALICE = Source("everything"), Source("user", ("alice",))
 PLAN = Plan(format="sqlite", everything=True)
@@ -24,51 +20,24 @@ VIEWS = (
 )  # fmt: skip
 
 
-class Export:
-    """A sink in a folder, without a service; used with `with`."""
+class Export(sinks.Export):
+    """A database in a folder, without a service; used with `with`."""
 
-    def __init__(self, folder: Path, disk: Disk | None = None) -> None:
-        folder.mkdir(exist_ok=True)
+    SOURCES = (ALL, ALICE)
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, users=[], everything=True, format="sqlite")
         self.path = folder / "messages.sqlite"
-        self.journal = Journal(folder / JOURNAL, {"app": "an app", "plan": "{}"})
-        self.files = OpenFiles(disk or Disk())
-        self.sink = DatabaseSink(PLAN, Workspace(folder, self.journal, disk or Disk(), self.files))
-        try:
-            with self.journal.transaction():
-                self.journal.add_sources([ALL, ALICE])
-                self.sink.recover()
-        except BaseException:
-            self.journal.close()
-            raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self.sink.close()
-        self.files.close()
-        self.journal.close()
-
-    def commit(self, page_rows: list[Row], source: Source = ALL) -> int:
-        with self.journal.transaction():
-            new = self.sink.add(self.journal.source_of(source.key), source, page_rows)
-            self.sink.flush()
-        return new
 
     def add(self, page_rows: list[Row], source: Source = ALL) -> None:
         """Add rows without a flush."""
         with self.journal.transaction():
-            self.sink.add(self.journal.source_of(source.key), source, page_rows)
+            self.put(page_rows, source)
 
     def tear(self, page_rows: list[Row]) -> None:
         """Commit in the database, but not in the journal."""
         with suppress(ZeroDivisionError), self.journal.transaction():
-            self.sink.add(self.journal.source_of(ALL.key), ALL, page_rows)
+            self.put(page_rows)
             self.sink.flush()
             raise ZeroDivisionError
 
@@ -82,9 +51,6 @@ class Export:
 
     def ids(self, **where: int) -> list[str]:
         return [key_of(row) for row, _ in self.sink.scan(**where)]
-
-    def written(self) -> list[int]:
-        return list(self.sink.written_ids())
 
     def unknown(self) -> list[str]:
         """Return the keys of rows on disk that do not count as written."""

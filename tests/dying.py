@@ -6,10 +6,11 @@ The folder is copied at the moment of the crash and restored afterwards, so that
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from random import Random
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +20,14 @@ from chatrest.export import Plan, Report
 from chatrest.export.disk import Disk
 from chatrest.export.journal import schema
 from chatrest.export.run import export_folder
+
+every = False
+"""Whether each instant is tried; `python -m benchmarks.kills` sets it."""
+
+
+def instants(first: int, step: int) -> Iterator[int]:
+    """The instants at which a test lets its process die, without end."""
+    yield from count(1) if every else count(first, step)
 
 
 class ProcessDeath(BaseException):
@@ -192,14 +201,16 @@ class _DyingConnection:
             self._fate.step(sql[:20])
 
 
-def dying_journal(monkeypatch: pytest.MonkeyPatch, fate: Fate) -> None:
-    """Let all journals that are opened from now on crash with `fate`."""
+def wrap_connections(
+    monkeypatch: pytest.MonkeyPatch, module: ModuleType, wrap: Callable[[sqlite3.Connection], Any]
+) -> None:
+    """Wrap all databases that a module opens from now on."""
 
     def connect(*args: Any, **options: Any) -> Any:
-        return _DyingConnection(sqlite3.connect(*args, **options), fate)
+        return wrap(sqlite3.connect(*args, **options))
 
     own = {name: getattr(sqlite3, name) for name in dir(sqlite3) if not name.startswith("_")}
-    monkeypatch.setattr(schema, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
+    monkeypatch.setattr(module, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
 
 
 async def dies(
@@ -215,7 +226,7 @@ async def dies(
     disk = ForgetfulDisk(fate) if isinstance(fate, ForgetfulFate) else DyingDisk(fate)
     with monkeypatch.context() as patched:
         if statements:
-            dying_journal(patched, fate)
+            wrap_connections(patched, schema, lambda db: _DyingConnection(db, fate))
         try:
             report = await export_folder(session, fate.out, plan, disk=disk, **options)
         except ProcessDeath:

@@ -83,9 +83,9 @@ def test_decode_prints_a_row_for_every_decoder_and_page(capsys: pytest.CaptureFi
 
 
 def test_walk_prints_a_row_for_every_other_client_and_size(capsys: pytest.CaptureFixture[str]) -> None:
-    walk.main(["--rounds", "1", "--messages", "250"])
+    walk.main(["--rounds", "1", "--messages", "60"])
     output = capsys.readouterr().out
-    assert output.startswith("A typed walk over 250 messages on loopback")
+    assert output.startswith("A typed walk over 60 messages on loopback")
     others = [client for client in CLIENTS if client != CHATREST]
     assert all(output.count(f"  {client}  ") == len(walk.GOALS) for client in others)
     assert [output.count(goal) for goal in ("≤ 1.1 ", "≤ 1.05", "≤ 1.4", "≤ 0.14")] == [1, 1, 2, 2]
@@ -392,7 +392,7 @@ def test_the_use_of_a_limit_is_what_the_emulator_allowed() -> None:
 
 
 def test_waits_prints_its_tables(capsys: pytest.CaptureFixture[str]) -> None:
-    waits.main(["--rounds=1", "--waiting=30", "--hanging=110", "--seconds=1", "--calls=2"], run)
+    waits.main(["--rounds=1", "--waiting=10", "--hanging=110", "--seconds=1", "--calls=2"], run)
     output = capsys.readouterr().out
     assert [output.count(f"  {lane} ") for lane in ("interactive", "       bulk")] == [2, 2]
     names = ("a region", "1 app", *(f"{number} apps" for number in waits.HANGING_APPS[1:]))

@@ -97,7 +97,7 @@ def folders() -> Iterator[Iterator[Path]]:
         yield (Path(folder, str(number)) for number in range(1_000_000))
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     order=st.lists(st.integers(0, COUNT - 1), min_size=1, max_size=6),
     crashes=st.lists(st.integers(1, 30), max_size=3),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chatrest.export.disk import Disk, ErrorPath, OpenFiles, sync_folder
+from chatrest.export.disk import Disk, ErrorPath, OpenFiles
 
 
 class Slow(Disk):
@@ -113,15 +113,3 @@ def test_a_name_that_is_there_is_not_replaced() -> None:
     assert caught.value.filename == "/no/such"
     with pytest.raises(ValueError, match="other"), ErrorPath(Path("/mine")):
         raise ValueError("other")
-
-
-def test_the_rest_of_the_disk(tmp_path: Path) -> None:
-    disk = Disk()
-    (tmp_path / "a").write_bytes(b"new")
-    (tmp_path / "b").write_bytes(b"old")
-    disk.replace(tmp_path / "a", tmp_path / "b")
-    assert (tmp_path / "b").read_bytes() == b"new"
-    disk.remove(tmp_path / "b")
-    disk.remove(tmp_path / "b")
-    sync_folder(disk, tmp_path)
-    assert list(tmp_path.iterdir()) == []

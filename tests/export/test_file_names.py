@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import example, given, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from chatrest.core.replies.rows import UNKNOWN, Row
 from chatrest.errors import ChatRestError
@@ -55,6 +55,7 @@ def test_two_texts_never_share_a_name(one: str, other: str) -> None:
     assert (file_name(one) == file_name(other)) == (one == other)
 
 
+@settings(max_examples=20)
 @given(st.text(min_size=1, max_size=12))
 def test_a_short_name_reads_back_as_its_text(text: str) -> None:
     assert unquote(file_name(text)) == text

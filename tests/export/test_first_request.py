@@ -3,7 +3,6 @@
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from chatrest import App, AsyncSession
 from chatrest.emulator.weather.faults import Status
 from chatrest.errors import AuthenticationError, ChatRestError, RequestInvalidError
-from chatrest.export import Plan, export, journal, sink
+from chatrest.export import Plan, export, sink
 from chatrest.export.manifest import NAME as MANIFEST
 from tests.dying import Fate, dies
 from tests.exporting import Served, assert_whole, manifest_of, served
@@ -51,18 +50,8 @@ async def test_a_wrong_key_keeps_the_plan_and_the_right_one_goes_on_with_it(
         assert_whole(tmp_path / "out", service.expected(service.users_ids("ann")))
 
 
-@formats
-async def test_a_wrong_key_is_no_end_of_the_same_call(format: Any, tmp_path: Path) -> None:
-    async with served(50) as service:
-        plan = Plan(users=("ann",), format=format)
-        for _ in range(2):
-            await refused(service, tmp_path / "out", plan)
-        assert (await export(service.session, tmp_path / "out", plan)).complete
-        assert_whole(tmp_path / "out", service.expected(service.users_ids("ann")))
-
-
 @pytest.mark.parametrize(
-    ("first", "then"), [*product(("ndjson", "parquet"), FORMATS), ("sqlite", "sqlite")], ids=str
+    ("first", "then"), [("ndjson", "parquet"), ("parquet", "sqlite"), ("sqlite", "sqlite")]
 )
 async def test_another_plan_may_be_given_while_nothing_was_asked_for(
     first: Any, then: Any, tmp_path: Path
@@ -87,7 +76,7 @@ async def test_no_other_format_once_sources_were_asked_for(tmp_path: Path) -> No
         assert_whole(tmp_path / "out", service.expected(service.users_ids("ann")))
 
 
-@pytest.mark.parametrize("at", range(1, 12))
+@pytest.mark.parametrize("at", [1, 3, 6, 10])
 async def test_a_death_at_any_instant_of_a_run_with_a_wrong_key(
     at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,18 +125,6 @@ async def test_a_folder_that_cannot_be_written_to_is_named(
         assert caught.value.filename == str(out)
         assert list(out.iterdir()) == []
         assert not service.emulator.requests
-
-
-async def test_a_lost_journal_is_told_and_what_is_there_is_not_touched(tmp_path: Path) -> None:
-    async with served(30) as service:
-        await export(service.session, tmp_path / "out")
-        for path in (tmp_path / "out").glob(f"{journal.NAME}*"):
-            path.unlink()
-        before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
-        with pytest.raises(RequestInvalidError, match=rf"{journal.NAME} is lost"):
-            await export(service.session, tmp_path / "out")
-        after = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
-        assert after == before
 
 
 # ── what is not installed ──

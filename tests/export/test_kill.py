@@ -16,9 +16,9 @@ from tests.exporting import assert_whole, on_one_line, raws_of
 
 pytestmark = pytest.mark.usefixtures("tidy", "fast_ramp")
 
-USERS = 60
-MESSAGES = 6_000
-KILLS = 4
+USERS = 30
+MESSAGES = 3_000
+KILLS = 2
 EXPORTS = """
 import asyncio, sys
 from chatrest import App, AsyncSession

@@ -17,7 +17,7 @@ from tests.runs import to_user
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
-USERS = 40
+USERS = 20
 
 
 def to_group(sender: str, guid: str, number: int) -> bytes:
@@ -45,8 +45,8 @@ def fill_members(store: Store) -> None:
 
 NEW = [
     to_user("user-001", "user-002", 10_001),
-    to_user("user-020", "user-021", 10_002),
-    to_user("user-030", "user-039", 10_003),
+    to_user("user-010", "user-011", 10_002),
+    to_user("user-015", "user-019", 10_003),
 ]
 
 
@@ -83,7 +83,7 @@ async def test_a_night_without_messages_costs_less(tmp_path: Path) -> None:
 async def test_night_after_night(tmp_path: Path) -> None:
     async with served(fill_in=fill_users) as service:
         await export(service.session, tmp_path / "out")
-        for night in range(1, 5):
+        for night in range(1, 4):
             ids = range(20_000 * night, 20_000 * night + 5)
             service.store.add_records(
                 to_user(f"user-{(number * 7) % USERS:03}", f"user-{(number * 7 + night) % USERS:03}", number)
@@ -119,7 +119,7 @@ class Hidden(Change, frozen=True):
         return Outgoing(reply.status, json.dumps(page).encode(), reply.headers)
 
 
-@pytest.mark.parametrize("hidden", [["10001"], ["10002"], ["10001", "10002", "10003"]])
+@pytest.mark.parametrize("hidden", [["10002"], ["10001", "10002", "10003"]])
 async def test_a_list_that_lacks_messages_of_the_sources_asked_is_not_believed(
     hidden: list[str], tmp_path: Path
 ) -> None:
@@ -180,12 +180,11 @@ async def test_a_recheck_finds_edits_of_what_came_from_the_apps_list(tmp_path: P
         assert new in raws_of(tmp_path / "out")
 
 
-@pytest.mark.parametrize("status", [403, 404])
-async def test_a_list_that_is_refused_costs_a_request_a_source(status: int, tmp_path: Path) -> None:
+async def test_a_list_that_is_refused_costs_a_request_a_source(tmp_path: Path) -> None:
     async with served(fill_in=fill_users) as service:
         await export(service.session, tmp_path / "out")
         service.store.add_records(NEW)
-        service.emulator.weather.add(Status(status, route="messages.list"))
+        service.emulator.weather.add(Status(403, route="messages.list"))
         report, asked = await run_again(service, tmp_path / "out")
         assert asked >= USERS
         assert report.written == 3
@@ -247,12 +246,13 @@ async def test_groups_of_the_plan_have_their_messages_from_the_apps_list(tmp_pat
         assert_whole(tmp_path / "out", service.expected())
 
 
+@pytest.mark.usefixtures("small_pages")
 async def test_many_new_messages_are_asked_of_each_source(tmp_path: Path) -> None:
     """The app's own list has more pages than there are sources."""
     async with served(fill_in=fill_users) as service:
         plan = Plan(users=[f"user-{number:03}" for number in range(8)])
         await export(service.session, tmp_path / "out", plan)
-        service.store.add_records(to_user("user-030", "user-031", number) for number in range(10_000, 15_000))
+        service.store.add_records(to_user("user-015", "user-016", number) for number in range(10_000, 10_250))
         service.store.add_records([to_user("user-001", "user-002", 20_000)])
         report, asked = await run_again(service, tmp_path / "out")
         assert report.complete

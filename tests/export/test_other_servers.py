@@ -97,8 +97,7 @@ async def test_an_empty_list_costs_one_request_and_a_quiet_one_costs_one(tmp_pat
 # ── ids that begin anew ──
 
 
-@pytest.mark.parametrize("later", [60, 150, 260])
-@pytest.mark.parametrize("clocks", [(0,), (0, -300)], ids=["in order", "by time"])
+@pytest.mark.parametrize(("clocks", "later"), [((0,), 60), ((0, -300), 150), ((0,), 260), ((0, -300), 60)])
 async def test_ids_that_begin_anew_fail_the_source_in_every_run(
     clocks: tuple[int, ...], later: int, tmp_path: Path
 ) -> None:
@@ -123,8 +122,7 @@ async def test_ids_that_begin_anew_fail_the_source_in_every_run(
         assert (await export(session, tmp_path / "new", ANN)).complete
 
 
-@pytest.mark.parametrize("clocks", [(0,), (0, -300)], ids=["in order", "by time"])
-@pytest.mark.parametrize("count", [1, 2, 30])
+@pytest.mark.parametrize(("clocks", "count"), [((0,), 1), ((0, -300), 1), ((0,), 30), ((0, -300), 30)])
 async def test_messages_that_were_deleted_are_no_ids_that_begin_anew(
     clocks: tuple[int, ...], count: int, tmp_path: Path
 ) -> None:

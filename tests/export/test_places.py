@@ -14,7 +14,7 @@ from chatrest.emulator.weather.faults import Change, Outgoing, Status, query_of
 from chatrest.emulator.weather.triggers import First
 from chatrest.export import Plan, export, list_reader, verify
 from chatrest.parameters.messages import MessageQuery
-from tests.exporting import START, assert_whole, hide, part_of, put_record, raws_of, served
+from tests.exporting import START, USERS, assert_whole, hide, part_of, put_record, raws_of, served
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
@@ -116,8 +116,9 @@ async def test_a_message_that_its_own_list_lacks_comes_from_the_midst_of_another
         assert as_served(raws_of(tmp_path / "out")) == as_served(service.expected())
 
 
-@every_way
-@pytest.mark.parametrize("end_is_known", [True, False])
+@pytest.mark.parametrize(
+    ("strange", "end_is_known"), [(Refuses, True), (Ignores, False), (IsEmpty, True), (Refuses, False)]
+)
 async def test_a_lost_file_in_the_midst_is_read_again(
     strange: Any, end_is_known: bool, tmp_path: Path
 ) -> None:
@@ -202,3 +203,16 @@ async def test_news_behind_a_message_that_is_deleted_meanwhile(strange: Any, tmp
         assert report.complete, report
         assert report.written == 1
         assert sorted(ids(raws_of(tmp_path / "out")))[:100] == list(range(1, 101))
+
+
+async def test_a_list_that_was_empty_is_walked_on_where_only_its_own_ids_are_places(tmp_path: Path) -> None:
+    """The newest id of the app is no place in a list that has never held it."""
+    async with served(60) as service:
+        for uid in USERS:
+            service.emulator.weather.add(Refuses(service.store, uid, route=f"/users/{uid}/messages"))
+        assert (await export(service.session, tmp_path / "out")).complete
+        service.store.add_message("ann", "eve", "for the first time")
+        service.store.add_message("ann", "bob", "and more")
+        report = await export(service.session, tmp_path / "out")
+        assert report.complete, report
+        assert_whole(tmp_path / "out", service.expected())

@@ -22,8 +22,8 @@ from tests.journals import by_hand
 from tests.stored import DAY, START, StoredExport, record
 
 SHAPES = [
-    ("ndjson", "none", "source"), ("ndjson", "gzip", "none"), ("ndjson", "zstd", "day"),
-    ("parquet", "zstd", "month"), ("parquet", "none", "source"), ("sqlite", None, None),
+    ("ndjson", "none", "source"), ("ndjson", "zstd", "day"), ("parquet", "zstd", "month"),
+    ("sqlite", None, None),
 ]  # fmt: skip
 ODD = [
     b'{"category":"message","type":"text","sentAt":1600000500}',

@@ -33,8 +33,17 @@ def service_with(extra: dict[str, Any], place: int) -> OneMore:
     return service
 
 
-@pytest.mark.parametrize(("id", "place"), [("5", 4), ("5", 20), ("5", 30), ("05", 30), ("5", 45), ("05", 45)])
-@pytest.mark.parametrize("format", ["ndjson", "parquet", "sqlite"])
+@pytest.mark.parametrize(
+    ("id", "place", "format"),
+    [
+        ("5", 4, "ndjson"),
+        ("5", 20, "parquet"),
+        ("5", 30, "sqlite"),
+        ("05", 30, "ndjson"),
+        ("5", 45, "ndjson"),
+        ("05", 45, "parquet"),
+    ],
+)
 async def test_different_records_of_one_id_are_a_warning(
     id: str, place: int, format: Any, tmp_path: Path
 ) -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import sqlite3
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,6 +21,7 @@ from chatrest.export.jobs import Job
 from chatrest.export.journal import schema
 from chatrest.export.ownership import OwnershipRules, Source
 from chatrest.export.page_partition import PageDivider, Window
+from tests.dying import wrap_connections
 from tests.exporting import assert_whole, manifest_of, raws_of, served
 from tests.runs import MIXED, Meanwhile
 from tests.small_service import SmallService, talk
@@ -49,7 +49,7 @@ async def test_a_key_that_is_revoked_in_the_middle(tmp_path: Path, monkeypatch: 
         assert_whole(tmp_path / "out", service.expected())
 
 
-@pytest.mark.parametrize("after", [1, 3, 6, 10])
+@pytest.mark.parametrize("after", [1, 3, 8])
 async def test_a_cancel_keeps_what_was_fetched(after: int, tmp_path: Path) -> None:
     async with served(300) as service:
         task = asyncio.current_task()
@@ -69,7 +69,7 @@ async def test_a_cancel_keeps_what_was_fetched(after: int, tmp_path: Path) -> No
         assert_whole(tmp_path / "out", service.expected())
 
 
-@pytest.mark.parametrize("turns", range(0, 60, 5))
+@pytest.mark.parametrize("turns", [0, 7, 20, 45])
 async def test_a_cancel_at_any_turn_of_the_loop_lets_go_of_the_folder(turns: int, tmp_path: Path) -> None:
     async with served(60) as service:
         work = asyncio.ensure_future(export(service.session, tmp_path / "out", Plan(**MIXED)))
@@ -119,8 +119,7 @@ async def test_the_log_tells_a_full_disk_in_words(tmp_path: Path) -> None:
     assert entry.reasons == [f"{caught.value.filename}: No space left on device"]
 
 
-@pytest.mark.parametrize("writes", [0, 1, 4, 9])
-@pytest.mark.parametrize("compress", ["none", "gzip"])
+@pytest.mark.parametrize(("writes", "compress"), [(0, "none"), (1, "gzip"), (4, "none"), (9, "gzip")])
 async def test_a_full_disk(
     writes: int, compress: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,22 +167,17 @@ class FullJournal:
     "statement",
     [
         "INSERT INTO blocks",
-        pytest.param("COMMIT"),
-        pytest.param("INSERT OR IGNORE INTO sources"),
-        pytest.param("UPDATE sources"),
+        "COMMIT",
+        "INSERT OR IGNORE INTO sources",
+        "UPDATE sources",
     ],
 )
 async def test_no_room_for_the_journal_is_an_oserror_too(
     statement: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = {name: getattr(sqlite3, name) for name in dir(sqlite3) if not name.startswith("_")}
-
-    def connect(*asked: Any, **named: Any) -> Any:
-        return FullJournal(sqlite3.connect(*asked, **named), statement)
-
     async with served(60) as service:
         with monkeypatch.context() as patched:
-            patched.setattr(schema, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
+            wrap_connections(patched, schema, lambda db: FullJournal(db, statement))
             with pytest.raises(OSError, match="full"):
                 await export(service.session, tmp_path / "out", Plan(**MIXED))
         assert (await export(service.session, tmp_path / "out", Plan(**MIXED))).complete

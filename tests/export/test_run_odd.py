@@ -68,16 +68,3 @@ async def test_records_without_a_number_for_an_id_stand_once_though_many_lists_s
                     to_user("bob", "ann", begin + 50),
                 ]
             )
-
-
-async def test_a_list_without_any_number_is_read_whole_and_once(tmp_path: Path) -> None:
-    def fill_in(store: Store) -> None:
-        fill_plain(store, 10)
-        store.add_user("cat")
-        store.add_records([to_user("cat", "cat", 0, id="only"), to_user("ann", "bob", 50)])
-
-    async with served(fill_in=fill_in) as service:
-        for _ in range(2):
-            report = await export(service.session, tmp_path / "out")
-            assert report.complete
-            assert_whole(tmp_path / "out", service.expected())

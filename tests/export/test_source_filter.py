@@ -13,7 +13,8 @@ from chatrest.emulator.store.message_index import group_list
 from chatrest.export import Plan, export
 from chatrest.export.ownership import Source, pair_of
 from chatrest.export.source_filter import SourceFilter
-from tests.exporting import assert_holds, ids_of, served
+from tests.exporting import assert_holds, assert_whole, ids_of, served
+from tests.runs import MIXED
 from tests.small_service import Record, SmallService, talk
 
 
@@ -117,3 +118,13 @@ async def test_a_window_is_no_filter_that_is_ignored(tmp_path: Path) -> None:
             service.session, tmp_path / "out", Plan(users=["ann"], since=json.loads(first)["sentAt"])
         )
         assert (report.complete, report.warnings) == (True, [])
+
+
+@pytest.mark.usefixtures("small_pages")
+async def test_a_filter_goes_with_every_source(tmp_path: Path) -> None:
+    async with served(150) as service:
+        odd = [n for n in service.store.ids() if b"unheard-of" in service.store.records([n])[0]]
+        plan = Plan(**MIXED, query=MessageQuery(category="unheard-of"))
+        assert (await export(service.session, tmp_path / "out", plan)).complete
+        assert_whole(tmp_path / "out", service.expected(odd))
+        assert odd

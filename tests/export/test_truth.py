@@ -135,7 +135,7 @@ async def check(world: World, report: Report, lists: dict[Source, dict[str, Row]
 
 
 @pytest.mark.parametrize("with_news", [False, True])
-@settings(max_examples=8)
+@settings(max_examples=6)
 @given(case=cases)
 def test_what_the_service_showed_is_on_disk_each_once(
     case: tuple[dict[str, Any], dict[str, Any], int, int], with_news: bool

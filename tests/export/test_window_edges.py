@@ -48,12 +48,15 @@ WINDOWS: list[tuple[dict[str, int], int, int]] = [
     ({"until": START + 80}, 1, 80),
     ({"since": START + 40, "until": START + 40}, 40, 40),
 ]
-CASES = [*((PLANS[0], *window) for window in WINDOWS), *((plan, *WINDOWS[0]) for plan in PLANS[1:])]
-"""All windows with the list of all messages, and the one with two ends with the other lists."""
+CASES = [
+    *((habit, PLANS[0], *window) for habit in HABITS for window in (WINDOWS[0], WINDOWS[3])),
+    *((habit, PLANS[0], *window) for habit in HABITS[1:4] for window in WINDOWS[1:3]),
+    *((HABITS[0], plan, *WINDOWS[0]) for plan in PLANS[1:]),
+]
+RECHECKS = [*((habit, PLANS[0]) for habit in HABITS), *((HABITS[0], plan) for plan in PLANS[1:])]
 
 
-@pytest.mark.parametrize("habit", HABITS)
-@pytest.mark.parametrize(("sources", "window", "first", "last"), CASES)
+@pytest.mark.parametrize(("habit", "sources", "window", "first", "last"), CASES)
 async def test_an_export_holds_both_ends_of_its_window_whatever_the_service_makes_of_them(
     habit: Any, sources: dict[str, Any], window: dict[str, int], first: int, last: int, tmp_path: Path
 ) -> None:
@@ -67,8 +70,7 @@ async def test_an_export_holds_both_ends_of_its_window_whatever_the_service_make
     assert Plan.parse(bytes(manifest_of(tmp_path / "out").plan)) == plan
 
 
-@pytest.mark.parametrize("habit", HABITS)
-@pytest.mark.parametrize("sources", PLANS, ids=lambda plan: next(iter(plan)))
+@pytest.mark.parametrize(("habit", "sources"), RECHECKS)
 async def test_a_recheck_misses_nothing_that_is_still_served(
     habit: Any, sources: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -132,8 +134,9 @@ def whole_minutes(record: Record, since: int | None, until: int | None) -> bool:
     return since is None or sent_at(record) >= (since // 60 + 1) * 60
 
 
-@pytest.mark.parametrize("habit", [milliseconds, whole_minutes])
-@pytest.mark.parametrize("sources", PLANS, ids=lambda plan: next(iter(plan)))
+@pytest.mark.parametrize(
+    ("habit", "sources"), [(milliseconds, PLANS[0]), (whole_minutes, PLANS[0]), (milliseconds, PLANS[2])]
+)
 async def test_what_a_service_with_times_of_its_own_left_out_is_looked_for_once_more(
     habit: Any, sources: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -200,8 +203,16 @@ def hide_times(service: SmallService) -> None:
         del record["sentAt"]
 
 
-@pytest.mark.parametrize(("unit", "service_unit"), [(1, 1000), (1000, 1)])
-@pytest.mark.parametrize("habit", [lambda _: None, refuse_app_list, hide_newest_time, hide_times])
+@pytest.mark.parametrize(
+    ("habit", "unit", "service_unit"),
+    [
+        (lambda _: None, 1, 1000),
+        (lambda _: None, 1000, 1),
+        (refuse_app_list, 1, 1000),
+        (hide_newest_time, 1000, 1),
+        (hide_times, 1, 1000),
+    ],
+)
 async def test_a_window_in_another_unit_than_the_services_has_all_of_its_messages(
     habit: Any, unit: int, service_unit: int, tmp_path: Path
 ) -> None:

@@ -184,7 +184,7 @@ async def test_a_group_that_is_full_has_no_member_that_is_there(write: Write) ->
 # ── any service ──
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(st.integers(0, 2**32), st.sampled_from([*KINDS]))
 async def test_every_record_is_applied_once_or_named(
     tmp_path_factory: pytest.TempPathFactory, seed: int, kind: str

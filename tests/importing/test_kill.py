@@ -13,9 +13,9 @@ from chatrest.importing import run
 from tests.faulty import no_wait
 from tests.importing.conftest import Write, message, muids, user
 
-USERS = 300
-MESSAGES = 1500
-KILLS = 5
+USERS = 150
+MESSAGES = 700
+KILLS = 2
 REFUSED_USERS = range(7, USERS, 75)
 REFUSED_MESSAGES = range(11, MESSAGES, 350)
 IMPORTS = """

@@ -379,17 +379,6 @@ async def test_folders_that_lead_elsewhere_are_refused(
     assert not list(elsewhere.iterdir())
 
 
-async def test_a_damaged_journal_is_told(
-    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
-) -> None:
-    files.files = {"/a": b"one"}
-    send(emulator, files.url("/a"))
-    await attach(session, out)
-    (out / "attachments" / "journal.sqlite").write_bytes(b"no database" * 1000)
-    with pytest.raises(ChatRestError, match=r"journal\.sqlite is damaged"):
-        await attach(session, out)
-
-
 async def test_a_link_of_an_unknown_state_is_damage(
     session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
 ) -> None:

@@ -1,9 +1,6 @@
 """The copy of an app: exported from one emulator with its tables, and imported into another one."""
 
-import asyncio
 import json
-import signal
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +9,7 @@ import pytest
 
 from chatrest import AsyncSession, ChatRestError, RequestInvalidError
 from chatrest.emulator import Emulator
-from chatrest.emulator.weather import Latency, Status
+from chatrest.emulator.weather import Status
 from chatrest.export import Plan, export
 from chatrest.export.dataset.tables import Table
 from chatrest.export.manifest import NAME as MANIFEST, read
@@ -22,25 +19,6 @@ from tests.faulty import no_wait
 TABLES: tuple[Table, ...] = ("users", "groups", "members")
 SHOWN_ONLY = {"status", "updatedAt"}
 """Members of users that only the service writes."""
-WORK = """
-import asyncio, sys
-from chatrest import App, AsyncSession
-from chatrest.export import export
-from chatrest.importing import run
-
-async def no_wait(_):
-    await asyncio.sleep(0)
-
-async def main(work, url, key, out):
-    async with AsyncSession(App("emulated", key, base_url=url), sleep=no_wait) as session:
-        print("begins", flush=True)
-        if work == "export":
-            await export(session, out, tables=("users", "groups", "members"))
-        else:
-            await run(session, [out])
-
-asyncio.run(main(*sys.argv[1:]))
-"""
 
 
 @pytest.fixture
@@ -252,32 +230,5 @@ async def test_an_import_that_dies_after_any_batch_goes_on(
 
     with pytest.raises(DeathError):
         await run(into, [out], progress=die)
-    assert (await run(into, [out])).ok
-    assert await content(into, target) == await content(session, emulator)
-
-
-async def killed(emulator: Emulator, work: str, out: Path, requests: int) -> None:
-    """Run the export or the import in a process of its own, which is killed after some requests."""
-    app = emulator.app
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", WORK, work, app.chat_url, app.api_key, str(out), stdout=asyncio.subprocess.PIPE
-    )
-    assert process.stdout is not None
-    assert await process.stdout.readline() == b"begins\n"
-    while emulator.weather.struck["latency"] < requests and process.returncode is None:  # noqa: ASYNC110
-        await asyncio.sleep(0.0005)  # another process is waited for
-    process.kill()
-    await process.communicate()
-    assert process.returncode == -signal.SIGKILL
-
-
-async def test_a_copy_survives_a_kill_in_both_halves(
-    emulator: Emulator, session: AsyncSession, target: Emulator, into: AsyncSession, out: Path
-) -> None:
-    for each in (emulator, target):
-        each.weather.add(Latency(0.002))
-    await killed(emulator, "export", out, 7)
-    assert (await export(session, out, tables=TABLES)).complete
-    await killed(target, "import", out, 3)
     assert (await run(into, [out])).ok
     assert await content(into, target) == await content(session, emulator)

@@ -24,7 +24,6 @@ FORMATS = pytest.mark.parametrize(
     [
         {"format": "ndjson"},
         {"format": "ndjson", "compress": "gzip", "partition": "day"},
-        {"format": "parquet", "partition": "none"},
         {"format": "parquet", "partition": "day"},
     ],
     ids=lambda plan: "-".join(plan.values()),

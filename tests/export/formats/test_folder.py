@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from chatrest.core.replies.rows import row_of
-from chatrest.errors import ChatRestError
 from tests.journals import by_hand
 from tests.sinks import BOB, DAY, FORMATS, OCTOBER, SEPTEMBER, Export, crashed, files, ids, page, record
 
@@ -51,63 +50,6 @@ def test_a_name_is_free_only_if_neither_the_journal_nor_the_disk_has_it(tmp_path
         by_journal = [file.name for file in out.journal.files()]
     assert by_journal == [f"messages/messages-{number}.ndjson" for number in (2, 3, 4, 5)]
     assert (tmp_path / "messages" / "messages.ndjson").read_bytes() == b"somebody's"
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "/etc/passwd",
-        "../x",
-        "messages/../../x",
-        "messages/./x",
-        "C:\\x",
-        "a\\..\\..\\x",
-        "",
-        "messages//x",
-        "a\n",
-    ],
-)
-@pytest.mark.parametrize("format", ["ndjson", "parquet"])
-def test_a_name_that_leads_outside_is_refused(name: str, format: str, tmp_path: Path) -> None:
-    folder = tmp_path / "out"
-    with Export(folder, format=format) as out:
-        out.commit(page(1))
-        out.done()
-    by_hand(folder / "journal.sqlite", f"UPDATE files SET name = '{name}'")
-    outside = tmp_path / "x"
-    outside.write_bytes(b"mine")
-    before = files(folder)
-    with pytest.raises(ChatRestError, match="is not the name of a file of an export"):
-        Export(folder, format=format)
-    assert outside.read_bytes() == b"mine"
-    assert files(folder) == before
-
-
-@FORMATS
-def test_a_link_that_leads_outside_is_refused(plan: dict[str, Any], tmp_path: Path) -> None:
-    folder, other = tmp_path / "out", tmp_path / "other"
-    with Export(folder, **plan) as out:
-        out.commit(page(1))
-        out.done()
-    (folder / "messages").rename(other)
-    (folder / "messages").symlink_to(other)
-    with pytest.raises(ChatRestError, match="symbolic link"):
-        Export(folder, **plan)
-
-
-@FORMATS
-def test_what_is_not_on_disk_is_not_written_any_more(plan: dict[str, Any], tmp_path: Path) -> None:
-    with Export(tmp_path, **plan) as out:
-        out.commit([*page(1, 5), *page(6, 5, OCTOBER), row_of(b'{"id":"no number"}')])
-        out.done()
-        assert list(out.journal.other_ids_written(["no number"])) == ["no number"]
-    shutil.rmtree(tmp_path / "messages")
-    with Export(tmp_path, **plan) as out:
-        assert out.written() == []
-        assert not out.journal.other_ids_written(["no number"])
-        out.commit([*page(1, 5), *page(6, 5, OCTOBER)])
-        out.done()
-    assert ids(tmp_path) == list(range(1, 11))
 
 
 @FORMATS

@@ -1,6 +1,8 @@
 """The Parquet files: what the journal has of them, their row groups, updates, and damage."""
 
 import hashlib
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,8 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from chatrest import ChatRestError
-from chatrest.export.formats.parquet_files import opened
-from chatrest.export.formats.parquet_rows import Piece, raws_of, tables
+from chatrest.export.formats.parquet_rows import Piece, tables
 from tests.sinks import (
     ALICE,
     BOB,
@@ -248,11 +249,29 @@ def test_files_of_others_are_left_alone(tmp_path: Path) -> None:
     assert mine.read_bytes() == b"mine"
 
 
-def test_raws_are_exact_in_every_batch(tmp_path: Path) -> None:
-    rows = served(b'{"id":"1","sentAt":1600000000,"data":{"text":"\xff"}}', record(2))
-    with parquet(tmp_path) as out:
-        out.commit(rows)
-        out.done()
-    with opened(tmp_path / NAME) as file:
-        [batch] = file.iter_batches()
-        assert raws_of(batch) == [bytes(row.raw) for row in rows]
+def test_pyarrow_is_imported_where_it_is_needed_and_its_extra_named_where_it_lacks(
+    tmp_path: Path,
+) -> None:
+    program = """
+import sys
+from pathlib import Path
+import chatrest.export.formats.parquet, chatrest.export.run
+print("pyarrow" in sys.modules)
+sys.modules["pyarrow"] = None
+from chatrest.export import Plan
+from chatrest.export.archive import Archive
+try:
+    Archive(Path(sys.argv[1]), Plan(format="parquet"), app_id="app")
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, tmp_path / "out"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == [
+        "False",
+        (
+            "RequestInvalidError format = 'parquet' needs the extra 'parquet': "
+            "pip install 'chatrest-client[parquet]'"
+        ),
+    ]

@@ -2,9 +2,8 @@
 
 import shutil
 import sqlite3
-from itertools import count
+from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from chatrest.export import Plan, export
 from chatrest.export.formats import sqlite
 from tests.databases import PLAN, asked
-from tests.dying import Fate, dies
+from tests.dying import Fate, dies, instants, wrap_connections
 from tests.exporting import assert_whole, edit, records, served
 
 
@@ -34,15 +33,6 @@ class _Dying:
         return found
 
 
-def dying_database(monkeypatch: pytest.MonkeyPatch, fate: Fate) -> None:
-    own = {name: getattr(sqlite3, name) for name in dir(sqlite3) if not name.startswith("_")}
-
-    def connect(*asked: Any, **named: Any) -> Any:
-        return _Dying(sqlite3.connect(*asked, **named), fate)
-
-    monkeypatch.setattr(sqlite, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
-
-
 @pytest.mark.usefixtures("small_pages", "tidy")
 async def test_killed_at_every_instant_and_gone_on_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -51,10 +41,10 @@ async def test_killed_at_every_instant_and_gone_on_with(
     steps: set[str] = set()
     async with served(60) as service:
         expected = service.expected()
-        for at in count(1, 2):
+        for at in instants(1, 7):
             fate = Fate(tmp_path / str(at), at)
             with monkeypatch.context() as patched:
-                dying_database(patched, fate)
+                wrap_connections(patched, sqlite, partial(_Dying, fate=fate))
                 report = await dies(service.session, fate, plan, monkeypatch, workers=2)
             steps.update(fate.asked)
             if report is not None:
@@ -78,11 +68,11 @@ async def test_a_recheck_that_is_killed_keeps_each_version_once(
             edit(service.store, number, f"edited {number}")
         service.store.add_records(records(30, first=61))
         expected = service.expected()
-        for at in count(2, 2):
+        for at in instants(2, 7):
             fate = Fate(tmp_path / str(at), at)
             shutil.copytree(tmp_path / "before", fate.out)
             with monkeypatch.context() as patched:
-                dying_database(patched, fate)
+                wrap_connections(patched, sqlite, partial(_Dying, fate=fate))
                 report = await dies(service.session, fate, PLAN, monkeypatch, recheck=10**9)
             report = report or await export(service.session, fate.out, recheck=10**9)
             assert report.complete, (at, fate.asked[-1], report)

@@ -4,7 +4,6 @@ import asyncio
 import shutil
 import threading
 from collections.abc import Callable, Iterable
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from chatrest.export.plan import Format
 from chatrest.export.remote.store_export import store_export
 from chatrest.export.run import export_folder
 from tests.cloud.store_double import CrashError, StoreDouble
-from tests.dying import Fate, dies
+from tests.dying import Fate, dies, instants
 from tests.exporting import assert_whole, edit, hide, manifest_of, served
 
 ADDRESS = "s3://bucket/chat"
@@ -137,7 +136,7 @@ async def test_a_process_that_ends_at_any_operation_of_the_store_loses_nothing(
         )
         hidden = service.expected([5])
         hide(service.store, [5])
-        for number in count(3, 7):
+        for number in instants(3, 11):
             edit(service.store, 9, f"edited {number}")
             dying = at(StoreDouble(store, crash_at=number, crash_is_late=number % 2 == 1))
             root = tmp_path / f"{number}"
@@ -188,7 +187,7 @@ async def test_a_run_that_is_killed_at_any_write_loses_no_remote_file(
             edit(service.store, number, "edited")
         expected = service.expected()
         hide(service.store, [20])
-        for at in count(1, 9 if format == "ndjson" else 13):
+        for at in instants(1, 13 if format == "ndjson" else 17):
             out = tmp_path / str(at)
             shutil.copytree(tmp_path / "first", out, ignore=lambda *_: ["messages"])
             fate = Fate(out, at)

@@ -3,7 +3,6 @@
 import asyncio
 import shutil
 from collections.abc import Callable
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from chatrest.export.plan import Format
 from chatrest.export.remote.store_export import Sleep, store_export
 from chatrest.export.run import export_folder
 from tests.cloud.store_double import CrashError, StoreDouble
+from tests.dying import instants
 
 ADDRESS = "s3://bucket/chat"
 
@@ -54,7 +54,7 @@ async def test_a_publication_that_ends_at_any_operation(
         shutil.copytree(older, newer)
         emulator.store.add_message("user-01", "user-02", "new")
         await export(session, newer)
-    for number in count(1, 3):
+    for number in instants(1, 5):
         root, store = tmp_path / f"root-{number}", StoreDouble()
         at(store)
         shutil.copytree(older, root / "export")

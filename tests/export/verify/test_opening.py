@@ -60,7 +60,7 @@ async def _two_runs(service: Served, out: Path, name: str) -> Path:
     return first
 
 
-@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize("name", ["plain", "parquet", "sqlite"])
 async def test_an_older_journal_beside_newer_files_is_refused(name: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     async with served(40) as service:
@@ -79,7 +79,7 @@ async def test_an_older_journal_beside_newer_files_is_refused(name: str, tmp_pat
         assert_whole(out, service.expected())
 
 
-@pytest.mark.parametrize("name", [name for name in PLANS if name != "sqlite"])
+@pytest.mark.parametrize("name", ["plain", "zstd", "parquet"])
 async def test_files_newer_than_journal_and_manifest_are_kept(name: str, tmp_path: Path) -> None:
     """Both are of the first run, as from a backup: what the second has written is kept aside."""
     out = tmp_path / "out"
@@ -112,8 +112,11 @@ async def test_a_newer_database_than_journal_and_manifest_keeps_its_rows(tmp_pat
         assert_holds(out, expected)
 
 
-@pytest.mark.parametrize("how", ["emptied", "cleared", "fresh", "other", "removed"])
-@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [("plain", "emptied"), ("gzip", "cleared"), ("parquet", "fresh"), ("sqlite", "fresh"), ("zstd", "other"),
+     ("plain", "removed"), ("sqlite", "removed")],
+)  # fmt: skip
 def test_an_emptied_or_other_journal_is_refused(
     copy: Callable[[str], Path], made: Callable[[str], Path], name: str, how: str, tmp_path: Path
 ) -> None:

@@ -12,7 +12,6 @@ from chatrest.export.formats.compression import compression
 from chatrest.export.journal import NAME as JOURNAL
 from tests.damaging import (
     COUNT,
-    GROWING,
     PLANS,
     blocks_of,
     change_entry,
@@ -56,18 +55,18 @@ def test_messages_that_are_in_two_files(out: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("name", "content", "words"),
     [
-        (b'{"id":"5"}\nno JSON\n', "line 2 is no JSON record: b'no JSON'"),
-        (b'{"id":"5"}\n{"id":"6"}', "the last line has no end"),
-        (b'{"id":"5"}{"id":"6"}\n', "line 1 is no JSON record"),
-        (b'{"id":"5"},{"id":"6"}\n', "line 1 is no JSON record"),
-        (b'{"id":"5"}\n\n', "line 2 is no JSON record"),
-        (b'{"id":"5"}\n', "holds 1 messages, and not 2"),
-        (b'{"id":"5"}\n{"id":"999999"}\n', "holds the ids 5 to 999999, and not"),
+        ("plain", b'{"id":"5"}\nno JSON\n', "line 2 is no JSON record: b'no JSON'"),
+        ("gzip", b'{"id":"5"}\n{"id":"6"}', "the last line has no end"),
+        ("plain", b'{"id":"5"}\n{"id":"6"}', "the last line has no end"),
+        ("plain", b'{"id":"5"}{"id":"6"}\n', "line 1 is no JSON record"),
+        ("zstd", b'{"id":"5"},{"id":"6"}\n', "line 1 is no JSON record"),
+        ("plain", b'{"id":"5"}\n\n', "line 2 is no JSON record"),
+        ("plain", b'{"id":"5"}\n', "holds 1 messages, and not 2"),
+        ("gzip", b'{"id":"5"}\n{"id":"999999"}\n', "holds the ids 5 to 999999, and not"),
     ],
 )
-@pytest.mark.parametrize("name", GROWING)
 def test_content_that_is_no_record(
     copy: Callable[[str], Path], name: str, content: bytes, words: str
 ) -> None:
