@@ -142,7 +142,7 @@ async def test_what_the_list_hides_below_newer_messages_is_read_when_each_source
 ) -> None:
     async with served(fill_in=fill_users) as service:
         await export(service.session, tmp_path / "out")
-        service.store.add_records(to_user("user-010", "user-011", number) for number in range(9_000, 9_020))
+        service.store.add_records(to_user("user-005", "user-006", number) for number in range(9_000, 9_020))
         service.store.add_records(NEW)  # the lot falls to one of these
         service.emulator.weather.add(Hidden(ids=frozenset(["9003"]), route="messages.list"))
         reports = [await export(service.session, tmp_path / "out") for _ in range(MOST_RUNS + 1)]
