@@ -23,6 +23,7 @@ PLANS: dict[str, dict[str, Any]] = {
 GROWING = ["plain", "gzip", "zstd"]
 """The plans whose files grow by blocks."""
 MIXED: dict[str, Any] = {"all_users": True, "groups": GROUPS, "pairs": (("ann", "bob"),)}
+"""Sources that overlap: a message may stand in three of them."""
 COUNT = 280
 
 

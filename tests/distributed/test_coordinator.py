@@ -19,16 +19,16 @@ from chatrest.errors import RequestInvalidError
 from chatrest.export import Plan, Progress, export, verify
 from chatrest.export.run import export_folder
 from chatrest.parameters.messages import MessageQuery
+from tests.damaging import MIXED
 from tests.distributed.clusters import HomeCluster
 from tests.dying import Fate, dies, instants
 from tests.export.test_lists_by_time import shuffled
-from tests.exporting import GROUPS, assert_whole, ids_of, raws_of, served, small_pages as small_pages
+from tests.exporting import assert_whole, ids_of, raws_of, served, small_pages as small_pages
 from tests.runs import to_user
 from tests.small_service import SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
-MIXED: dict[str, Any] = {"all_users": True, "groups": GROUPS, "pairs": (("ann", "bob"),)}
 SMALL = Budget(requests=6, seconds=60.0)
 
 
@@ -50,7 +50,7 @@ def walk_of(cluster: HomeCluster, budget: Budget | None = SMALL) -> ClusterWalk:
 )
 async def test_it_is_what_one_machine_exports(tmp_path: Path, options: dict[str, Any]) -> None:
     plan = Plan(**options)
-    async with served(300, loose=not plan.everything) as service:
+    async with served(200, loose=not plan.everything) as service:
         alone = await export(service.session, tmp_path / "alone", plan)
         out, progress = tmp_path / "out", Progress()
         cluster = HomeCluster(service.session, out, trouble=0.4, seed=1)

@@ -11,9 +11,9 @@ import pytest
 from chatrest.export import Plan, backlog, export
 from chatrest.export.formats.ndjson import NdjsonSink
 from chatrest.export.manifest import NAME as MANIFEST
+from tests.damaging import MIXED
 from tests.dying import Fate, ForgetfulFate, dies, instants
 from tests.exporting import (
-    GROUPS,
     Served,
     assert_whole,
     edit,
@@ -27,8 +27,6 @@ from tests.exporting import (
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
-MIXED: dict[str, Any] = {"all_users": True, "groups": GROUPS, "pairs": (("ann", "bob"),)}
-"""Sources that overlap: a message may stand in three of them."""
 FORMATS: list[dict[str, Any]] = [
     {"compress": compress, "partition": partition}
     for compress in ("none", "gzip", "zstd")

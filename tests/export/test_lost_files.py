@@ -8,6 +8,7 @@ import pytest
 
 from chatrest.emulator.weather import Status
 from chatrest.export import Plan, export
+from tests.damaging import MIXED
 from tests.exporting import (
     assert_holds,
     assert_whole,
@@ -20,7 +21,6 @@ from tests.exporting import (
     part_of,
     served,
 )
-from tests.runs import MIXED
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 

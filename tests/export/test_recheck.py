@@ -10,6 +10,7 @@ import pytest
 from chatrest.emulator.weather import First, Status
 from chatrest.errors import AuthenticationError
 from chatrest.export import Plan, export, list_reader
+from tests.damaging import MIXED
 from tests.dying import Fate, dies
 from tests.exporting import (
     GROUPS,
@@ -28,7 +29,6 @@ from tests.exporting import (
     served,
     show,
 )
-from tests.runs import MIXED
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
