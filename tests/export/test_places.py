@@ -14,7 +14,8 @@ from chatrest.emulator.weather.faults import Change, Outgoing, Status, query_of
 from chatrest.emulator.weather.triggers import First
 from chatrest.export import Plan, export, list_reader, verify
 from chatrest.parameters.messages import MessageQuery
-from tests.exporting import START, USERS, assert_whole, hide, part_of, put_record, raws_of, served
+from tests.exporting import USERS, assert_whole, hide, part_of, put_record, raws_of, served
+from tests.runs import to_user
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
@@ -26,15 +27,9 @@ def talk(said: Iterable[tuple[int, str, str]]) -> Callable[[Store], None]:
     def fill_in(store: Store) -> None:
         for uid in sorted({uid for _, *both in rows for uid in both}):
             store.add_user(uid)
-        store.add_records(record(*row) for row in rows)
+        store.add_records(to_user(sender, receiver, number) for number, sender, receiver in rows)
 
     return fill_in
-
-
-def record(number: int, sender: str, receiver: str) -> bytes:
-    made = {"id": str(number), "sender": sender, "receiver": receiver, "receiverType": "user"}
-    made["conversationId"] = "_user_".join(sorted((sender, receiver)))
-    return json.dumps(made | {"category": "message", "type": "text", "sentAt": START + number}).encode()
 
 
 class Strange(Change, frozen=True):

@@ -20,6 +20,7 @@ from chatrest.export.dataset.attachment_journal import links_of
 from chatrest.export.dataset.snapshot import check_tables
 from chatrest.export.disk import Disk
 from chatrest.export.manifest import NAME as MANIFEST, read
+from tests.dying import ProcessDeath
 from tests.exporting import put_record
 from tests.faulty import no_wait
 
@@ -328,10 +329,6 @@ def test_wrong_limits_are_refused(wrong: dict[str, Any]) -> None:
 # ── deaths and damage ──
 
 
-class DeathError(BaseException):
-    """The simulated end of the process."""
-
-
 class DyingDisk(Disk):
     """A disk on which the process ends at the sync or rename number `at` of a file of an attachment."""
 
@@ -342,7 +339,7 @@ class DyingDisk(Disk):
         if "attachments" in new.parts:
             self.left -= 1
             if not self.left:
-                raise DeathError
+                raise ProcessDeath
         super().replace(old, new)
 
 
@@ -353,7 +350,7 @@ async def test_a_death_loses_one_download_at_most(
     files.files = {f"/{n}": b"%d" % n for n in range(5)}
     send(emulator, *map(files.url, files.files))
     limits = AttachmentOptions(concurrency=1)
-    with pytest.raises(DeathError):
+    with pytest.raises(ProcessDeath):
         await export(session, out, Plan(everything=True), attachments=limits, disk=DyingDisk(at))
     assert not [kind for kind, _ in problems(out)]
     assert read(out / MANIFEST).complete == (at > 5)

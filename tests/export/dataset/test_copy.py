@@ -14,6 +14,7 @@ from chatrest.export import Plan, export
 from chatrest.export.dataset.tables import Table
 from chatrest.export.manifest import NAME as MANIFEST, read
 from chatrest.importing import ImportResult, Progress, check, run
+from tests.dying import ProcessDeath
 from tests.faulty import no_wait
 
 TABLES: tuple[Table, ...] = ("users", "groups", "members")
@@ -210,10 +211,6 @@ async def test_an_export_that_has_changed_in_the_midst_of_its_import_is_refused(
 # ── deaths ──
 
 
-class DeathError(BaseException):
-    """The simulated end of the process."""
-
-
 @pytest.mark.parametrize("batches", [2, 4])
 async def test_an_import_that_dies_after_any_batch_goes_on(
     emulator: Emulator, session: AsyncSession, target: Emulator, into: AsyncSession, out: Path, batches: int
@@ -226,9 +223,9 @@ async def test_an_import_that_dies_after_any_batch_goes_on(
         nonlocal count
         count += 1
         if count == batches:
-            raise DeathError
+            raise ProcessDeath
 
-    with pytest.raises(DeathError):
+    with pytest.raises(ProcessDeath):
         await run(into, [out], progress=die)
     assert (await run(into, [out])).ok
     assert await content(into, target) == await content(session, emulator)

@@ -19,10 +19,7 @@ from chatrest.export.dataset.snapshot import check_tables
 from chatrest.export.dataset.tables import TABLES
 from chatrest.export.disk import Disk
 from chatrest.export.manifest import NAME as MANIFEST, Manifest, read
-
-
-class DeathError(BaseException):
-    """The simulated end of the process."""
+from tests.dying import ProcessDeath
 
 
 class DyingDisk(Disk):
@@ -33,7 +30,7 @@ class DyingDisk(Disk):
 
     def replace(self, old: Path, new: Path) -> None:
         if new.name == self.name:
-            raise DeathError
+            raise ProcessDeath
         super().replace(old, new)
 
 
@@ -208,7 +205,7 @@ async def test_a_death_before_the_manifest_leaves_the_older_table(
 ) -> None:
     await users_only(session, out)
     emulator.store.add_user("new")
-    with pytest.raises(DeathError):
+    with pytest.raises(ProcessDeath):
         await export(session, out, disk=DyingDisk(MANIFEST))
     assert len(rows(out, "users")) == 5
     assert problems(out) == []
@@ -222,7 +219,7 @@ async def test_a_death_after_the_manifest_is_made_good_by_the_next_run(
 ) -> None:
     await users_only(session, out)
     emulator.store.add_user("new")
-    with pytest.raises(DeathError):
+    with pytest.raises(ProcessDeath):
         await export(session, out, disk=DyingDisk("users.ndjson"))
     assert problems(out) == []
     emulator.weather.add(Status(403, route="users.list"))
