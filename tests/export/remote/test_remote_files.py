@@ -2,22 +2,21 @@
 
 import asyncio
 import shutil
-import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from chatrest import AsyncSession
 from chatrest.emulator import Emulator
-from chatrest.export import Plan, backlog, compact, export, read_raw, verify
-from chatrest.export.archive import Archive, CommitStats, FetchedPage
+from chatrest.export import Plan, compact, export, read_raw, verify
 from chatrest.export.journal import DataFile
 from chatrest.export.plan import Format
 from chatrest.export.remote.store_export import store_export
 from chatrest.export.run import export_folder
 from tests.cloud.store_double import CrashError, StoreDouble
 from tests.dying import Fate, dies, instants
+from tests.export.remote.publications import Publications
 from tests.exporting import assert_whole, edit, hide, manifest_of, served
 
 ADDRESS = "s3://bucket/chat"
@@ -88,26 +87,14 @@ async def test_the_local_disk_holds_what_is_not_published_yet(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     at(StoreDouble())
-    monkeypatch.setattr(backlog, "MOST", 1)
     monkeypatch.setattr("chatrest.export.formats.ndjson.LARGEST_OBJECT", 10_000)
     sizes = [0]
-    measured, commit = threading.Condition(), Archive.commit
+    publications = Publications(monkeypatch)
 
     async def measure(_: float) -> None:
-        with measured:
-            sizes.append(sum(path.stat().st_size for path in local(tmp_path)))
-            measured.notify_all()
+        sizes.append(sum(path.stat().st_size for path in local(tmp_path)))
+        publications.note()
         await asyncio.sleep(0)
-
-    def commit_and_wait(archive: Archive, pages: Iterable[FetchedPage]) -> CommitStats:
-        """Commit, and return after a publication that has begun since."""
-        stats = commit(archive, pages)
-        with measured:
-            number = len(sizes)
-            assert measured.wait_for(lambda: len(sizes) > number + 1, timeout=20)
-        return stats
-
-    monkeypatch.setattr(Archive, "commit", commit_and_wait)
 
     async with (
         Emulator(users=10, messages=300) as emulator,

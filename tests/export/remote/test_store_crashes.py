@@ -18,6 +18,7 @@ from chatrest.export.remote.store_export import Sleep, store_export
 from chatrest.export.run import export_folder
 from tests.cloud.store_double import CrashError, StoreDouble
 from tests.dying import instants
+from tests.export.remote.publications import Publications
 
 ADDRESS = "s3://bucket/chat"
 
@@ -94,15 +95,18 @@ async def run(session: AsyncSession, root: Path, plan: Plan, sleep: Sleep) -> Re
 
 @pytest.mark.parametrize("format", ["ndjson", "parquet"])
 async def test_another_machine_goes_on_with_what_a_killed_run_has_published(
-    tmp_path: Path, at: Callable[[StoreDouble], None], format: Format
+    tmp_path: Path, at: Callable[[StoreDouble], None], format: Format, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, plan = StoreDouble(), Plan(format=format, partition="month", all_users=True)
     at(store)
+    publications = Publications(monkeypatch)
     async with Emulator(users=10, messages=800) as emulator, AsyncSession(emulator.app) as session:
 
         async def publish_three_times(_: float) -> None:
             await asyncio.sleep(0)
+            publications.note()
             if sum(name.endswith(" manifest.json") for name in store.names if "get" not in name) == 3:
+                publications.end()
                 task.cancel()
 
         task = asyncio.create_task(run(session, tmp_path / "a", plan, publish_three_times))
@@ -123,17 +127,19 @@ async def test_another_machine_goes_on_with_what_a_killed_run_has_published(
 
 
 async def test_a_run_ends_when_its_lease_has_passed_to_another_writer(
-    tmp_path: Path, at: Callable[[StoreDouble], None]
+    tmp_path: Path, at: Callable[[StoreDouble], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = StoreDouble()
     at(store)
+    publications = Publications(monkeypatch)
     successor = LeaseRecord("another", 2, 0, 60.0).encoded()
 
     async def steal(_: float) -> None:
         await store.put(LEASE, successor)
+        publications.end()
         await asyncio.sleep(0)
 
-    async with Emulator(users=10, messages=3000) as emulator, AsyncSession(emulator.app) as session:
+    async with Emulator(users=10, messages=300) as emulator, AsyncSession(emulator.app) as session:
         with pytest.raises(LeaseLostError, match="has passed to another writer"):
             await run(session, tmp_path / "a", Plan(all_users=True), steal)
     assert (await store.get(LEASE)).data == successor

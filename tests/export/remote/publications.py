@@ -1,0 +1,39 @@
+"""A run that goes no faster than its publications, however slow the machine."""
+
+import threading
+from collections.abc import Iterable
+
+import pytest
+
+from chatrest.export import backlog
+from chatrest.export.archive import Archive, CommitStats, FetchedPage
+
+
+class Publications:
+    """From now on each commit has one page, and returns after two more calls of `note`, or of `end`."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._noted, self._is_over, self._changed = 0, False, threading.Condition()
+        commit = Archive.commit
+
+        def commit_and_wait(archive: Archive, pages: Iterable[FetchedPage]) -> CommitStats:
+            stats = commit(archive, pages)
+            with self._changed:
+                number = self._noted
+                assert self._changed.wait_for(lambda: self._is_over or self._noted > number + 1, timeout=20)
+            return stats
+
+        monkeypatch.setattr(backlog, "MOST", 1)
+        monkeypatch.setattr(Archive, "commit", commit_and_wait)
+
+    def note(self) -> None:
+        """Say that a publication is over, or begins."""
+        with self._changed:
+            self._noted += 1
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        """Let no commit wait any more."""
+        with self._changed:
+            self._is_over = True
+            self._changed.notify_all()
