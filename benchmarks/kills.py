@@ -8,8 +8,6 @@ import sys
 
 import pytest
 
-from tests import dying
-
 TESTS = (
     "tests/export/test_crash.py",
     "tests/export/formats/test_sqlite_deaths.py",
@@ -18,10 +16,19 @@ TESTS = (
 )
 
 
+class EveryInstant:
+    """A plugin of pytest; what it needs is imported when pytest has begun, as its plugins are then."""
+
+    def pytest_collection_finish(self) -> None:
+        """Let the tests try each instant."""
+        from tests import dying
+
+        dying.every = True
+
+
 def main(arguments: list[str]) -> int:
     """Run the tests of deaths; return the status of pytest."""
-    dying.every = True
-    return pytest.main([*TESTS, *arguments])
+    return pytest.main([*TESTS, *arguments], plugins=[EveryInstant()])
 
 
 if __name__ == "__main__":
