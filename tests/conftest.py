@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import os
+import signal
 import sys
 from collections.abc import AsyncIterator, Iterator
 
@@ -28,6 +29,9 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Worker processes of Dask are forked from one that has imported it: each would import it for 2 s.
 os.environ.setdefault("DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD", "forkserver")
+
+# A shell starts a background job with SIGINT ignored, and the processes of the tests would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
