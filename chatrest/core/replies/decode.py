@@ -20,7 +20,6 @@ from collections.abc import Callable
 from types import UnionType
 from typing import Any, Final, Generic, TypeAlias, TypeVar, final, get_args, overload
 
-import msgspec
 from msgspec import UNSET, Struct, structs
 
 from ...errors import ReplyUnreadableError, RequestInvalidError
@@ -32,23 +31,12 @@ from ...models.record import Record
 from .bounds import check_records
 from .envelope import NO_META, position_fault, read_envelope
 from .kinds import MESSAGE as MESSAGE, Kind, RecordError, kind_of
-from .lenient import (
-    REFUSED as REFUSED,
-    CoercionError,
-    Coercions,
-    coerced,
-    elements,
-    members,
-    read_record,
-    shape,
-    type_name,
-    whole,
-)
+from .lenient import CoercionError, Coercions, coerced, shape, type_name
 from .outcomes import OutcomeCoercions, outcomes_of
+from .scanner import elements, members, read_record, whole
 
 T = TypeVar("T")
 BOM: Final = b"\xef\xbb\xbf"
-_UNREAD: Final = object()
 _PLAIN_ACK: Final = frozenset({"success", "message", "Message"})
 _LONGEST_KEY: Final = 50
 _NOTHING: Final = (b"{}", b"[]", b"null")
@@ -295,12 +283,7 @@ def read_json(body: bytes, /) -> Any:
 
     A reply that holds an error in the place of data is none, whatever its status: `ReplyUnreadableError`.
     """
-    try:
-        reply = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        reply = _UNREAD
-    if reply is _UNREAD:  # outside: the decoder's error must not be the context of another
-        reply = whole(body)
+    reply = whole(body)
     if isinstance(reply, dict) and isinstance(reply.get("error"), dict):
         _refuse_error(reply)
     return reply

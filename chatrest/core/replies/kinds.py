@@ -25,19 +25,10 @@ from ...models.messages import (
     unknown,
 )
 from ...models.meta import Meta, Position
-from ...models.raw_json import write_value
+from ...models.raw_json import REFUSED, write_value
 from .bounds import check_records, may_be_dense
-from .lenient import (
-    REFUSED,
-    CoercionError,
-    Coercions,
-    TooDeep,
-    coerced,
-    is_too_deep,
-    read_record,
-    shape,
-    whole_number,
-)
+from .lenient import CoercionError, Coercions, coerced, shape, whole_number
+from .scanner import TooDeep, read_record
 
 T = TypeVar("T")
 
@@ -164,7 +155,7 @@ class Kind(Generic[T]):
         """
         items: list[Any] = []
         for index, raw in enumerate(raws):
-            item = None if is_too_deep(raw) else self._decoded("record", raw)[0]
+            item = self._decoded("record", raw)[0]
             if item is None:
                 notes: list[str] = []
                 try:

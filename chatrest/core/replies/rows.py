@@ -16,15 +16,17 @@ from msgspec import Raw, Struct, structs
 
 from ...errors import ReplyUnreadableError
 from ...models.meta import Meta, Position
+from ...models.raw_json import REFUSED
 from ...models.record import Id, OfId
 from ..paging.cursor_key import CursorKey
 from ..paging.paging import PageSizes
 from ..requests.endpoint import Call, Send
 from .bounds import check_records
-from .decode import REFUSED, Listing, Many
+from .decode import Listing, Many
 from .envelope import NO_META, position_fault, read_envelope
 from .kinds import RecordError
-from .lenient import Coercions, read_record, type_name
+from .lenient import Coercions, type_name
+from .scanner import read_record
 
 R = TypeVar("R")
 
