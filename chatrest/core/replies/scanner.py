@@ -22,11 +22,9 @@ _BOM: Final = b"\xef\xbb\xbf"
 _SPACE: Final = re.compile(rb"[ \t\n\r]*+")
 _INSIDE: Final = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 _SCALAR: Final = re.compile(rb'[^][{}",: \t\n\r]++')
-_FLAT: Final = rb'(?:[^][{}"]++|"(?:[^"\\]++|\\.)*+")*+'
-# All before the next bracket that matters: texts, and arrays and objects without others in them.
-_PAST_FLAT: Final = re.compile(
-    rb'(?:[^][{}"]++|"(?:[^"\\]++|\\.)*+"|\[%b\]|\{%b\})*+' % (_FLAT, _FLAT), re.DOTALL
-)
+_LEAF: Final = rb'"(?:[^"\\]++|\\.)*+"|\[[^][{}"]*+\]|\{[^][{}"]*+\}'
+_TO_BRACKETS: Final = re.compile(rb'[^][{}"]*+(?:(?:%b)[^][{}"]*+)*+([\[{]++|[]}]++)?' % _LEAF, re.DOTALL)
+"""Past texts and leaves to the next brackets, and as many of one direction as follow on each other."""
 _SLICE: Final = 1 << 18
 """Bytes that are matched at once: other threads wait meanwhile."""
 _LARGEST_ODD: Final = 1 << 22
@@ -163,14 +161,17 @@ def _end_of(body: bytes, at: int) -> int:
             raise ValueError(f"expected a value at byte {at}")
         return scalar.end()
     depth, at = 1, at + 1
-    while depth:
-        at = _PAST_FLAT.match(body, at, at + _SLICE).end()  # type: ignore[union-attr]  # it matches nothing at least
-        if body[at] == _QUOTE:  # a text that is longer than a slice
-            at = _string_end(body, at)
-        elif body[at] in b"[]{}":
-            depth += 1 if body[at] in b"[{" else -1
-            at += 1
-    return at
+    while True:
+        match = _TO_BRACKETS.match(body, at, at + _SLICE)
+        first, at = match.span(1) if match[1] else (match.end(), match.end())  # type: ignore[union-attr, index]
+        if body[first] == _QUOTE:  # a text that is longer than a slice
+            at = _string_end(body, first)
+        elif body[first] in b"[{":
+            depth += at - first
+        elif at - first < depth:
+            depth -= at - first
+        else:
+            return first + depth
 
 
 def _string_end(body: bytes, at: int) -> int:
