@@ -5,10 +5,10 @@ from typing import Any, final
 from msgspec import UNSET
 
 from .groups import Group, MemberScope
-from .messages import NestedMessage
+from .messages import NestedMessage, message_of
 from .record import Maybe, Record
 from .users import User
-from .views import nested_message, views
+from .views import views
 
 
 @final
@@ -42,7 +42,7 @@ class MemberOutcome(Record):
 
 
 @final
-@views(nested_message, "data")
+@views(message_of, "data")
 class MessageOutcome(Record):
     """The outcome of one message: `data` is the message as stored. One without `success` is a failure."""
 

@@ -4,10 +4,10 @@ from typing import Any, ClassVar, final
 
 from msgspec import UNSET
 
-from .messages import NestedMessage
+from .messages import NestedMessage, message_of
 from .record import Json, Maybe, Record
 from .users import UserFields
-from .views import ABSENT, Filled, nested_message, texts, views
+from .views import ABSENT, Filled, texts, views
 
 
 @final
@@ -74,7 +74,7 @@ class MemberScope(Record):
 
 
 @final
-@views(nested_message, "data")
+@views(message_of, "data")
 class AddedMember(Record):
     """The outcome of adding one uid. `data` is the action message to the group.
 

@@ -9,9 +9,31 @@ from ..errors import ReplyUnreadableError
 from ..secrets import guarded
 from .calls import CallContent
 from .entities import Entity, EntityWrapper, Parties
-from .raw_json import read_value
+from .lenient import CoercionError, coerced, shape
+from .raw_json import read_value, write_value
 from .record import Count, Id, Json, Maybe, OfCount, OfId, OfIdAndCount, Record
-from .views import ABSENT, Filled, nested_message, texts, views
+from .views import ABSENT, Filled, texts, views
+
+
+def message_of(stored: Any) -> "Message":
+    """Return the message of decoded JSON, as leniently as in a list; a message as it is.
+
+    The `raw` of an `UnknownMessage` is the JSON written again: of a nested message no bytes are kept.
+    """
+    if isinstance(stored, Message):
+        return stored
+    try:
+        messages: list[Any] = [convert(stored, Typed)]
+    except (ValidationError, RecursionError):
+        try:
+            raw = write_value(stored)
+        except (ValueError, RecursionError):  # nested too deeply to be written
+            raw = b""
+        messages = [read_leniently(stored, raw, [])]
+    settle(messages)
+    message: Message = messages[0]
+    return message
+
 
 # ── content ──
 
@@ -182,7 +204,7 @@ if TYPE_CHECKING:
     NestedMessage: TypeAlias = "Message"
 else:
     NestedMessage = Any
-nests_messages = views(nested_message, "quoted_message", "last_reply")
+nests_messages = views(message_of, "quoted_message", "last_reply")
 
 
 # In the order in which the service writes the fields, as msgspec decodes that order fastest.
@@ -219,6 +241,14 @@ class _Message(Record, OfId, tag_field="category"):
     app_id: Maybe[str] = UNSET
     metadata: Maybe[Json] = UNSET
     resource: Maybe[str] = UNSET
+
+    @classmethod
+    def _of_json(cls, value: Any) -> Any:
+        message = message_of(value)
+        if isinstance(message, cls):
+            return message
+        reason = getattr(message, "reason", f"it is a {type(message).__name__}")
+        raise CoercionError(f"the record is no {cls.__name__}: {reason}")
 
     @property
     def category(self) -> str:
@@ -330,6 +360,13 @@ class UnknownMessage(Record, kw_only=True):
     raw: bytes
     reason: str
 
+    @classmethod
+    def _of_json(cls, value: Any) -> Any:
+        message = message_of(value)
+        if isinstance(message, cls):
+            return message
+        return unknown(value, write_value(value), f"it is a {type(message).__name__}")
+
     @property
     def text(self) -> str | None:
         """The message's text, or the caption of its files, if it can be read; None if not."""
@@ -428,11 +465,37 @@ BY_CATEGORY: dict[str, type[Typed]] = {
 }
 
 
+def read_leniently(record: Any, raw: bytes, notes: list[str]) -> "Message":
+    """Return the message of a record that the strict decoder refuses; append what was coerced to `notes`."""
+    if flaw := _flaw(record):
+        return unknown(record, raw, flaw)
+    try:
+        message: Message = coerced(record, shape(BY_CATEGORY[record["category"]]), "", notes)
+    except CoercionError as error:
+        notes.clear()
+        return unknown(record, raw, str(error))
+    return message
+
+
+def _flaw(record: Any) -> str | None:
+    """Return what keeps a record from being any of the typed messages."""
+    if not isinstance(record, dict):
+        return "the record is not an object"
+    identity, category = record.get("id"), record.get("category")
+    if not isinstance(identity, str | int) or isinstance(identity, bool) or identity == "":
+        return "id: expected text"
+    if not isinstance(category, str):
+        return "category: expected text"
+    if category not in BY_CATEGORY:
+        return f"category: {category[:50]!r} is none of {', '.join(BY_CATEGORY)}"
+    return None
+
+
 # ── the outcome of sending to several receivers ──
 
 
 @final
-@views(nested_message, "data")
+@views(message_of, "data")
 class SentMessage(Record):
     """The outcome for one receiver. `data` is the message as the service stored it.
 

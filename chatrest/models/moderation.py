@@ -6,9 +6,9 @@ from typing import ClassVar, final
 
 from msgspec import UNSET, field
 
-from .messages import NestedMessage
+from .messages import NestedMessage, message_of
 from .record import Maybe, Record
-from .views import nested_message, views
+from .views import views
 
 
 @final
@@ -119,7 +119,7 @@ class Reason(Record):
     default: Maybe[bool] = UNSET
 
 
-@views(nested_message, "message")
+@views(message_of, "message")
 class _HeldMessage(Record):
     identified_by: ClassVar[str] = "key"
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, Type
 from msgspec import UNSET, Struct, UnsetType, field
 
 from ..secrets import TOO_DEEP, masked_fields
+from .lenient import coerced, shape
 from .raw_json import read_value, write_value
 
 T = TypeVar("T")
@@ -80,8 +81,13 @@ class Record(Struct, frozen=True, gc=False, rename="camel"):
         return iter(self.to_dict().items())
 
     @classmethod
+    def _of_json(cls, value: Any) -> Any:
+        """Return the record of decoded JSON, read leniently; `CoercionError` for what cannot be one."""
+        return coerced(value, shape(cls), "", [])
+
+    @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Json:
-        """Return how pydantic, and so FastAPI, reads and writes records: with `parse` and `to_dict`."""
+        """Return how pydantic, and so FastAPI, reads and writes records: leniently, and with `to_dict`."""
         from .pydantic_schema import core_schema
 
         return core_schema(cls)

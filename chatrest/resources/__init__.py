@@ -66,9 +66,10 @@ class Operations(Mapping[str, Endpoint[Any]]):
 
 @cache
 def _endpoints(collection: str) -> Mapping[str, Endpoint[Any]]:
-    """Return the endpoints of a collection, which are constants of the modules of its class."""
+    """Return the endpoints of a collection: constants of the modules of its class, or in tuples there."""
     modules = dict.fromkeys(kind.__module__ for kind in collection_class(collection).__mro__)
-    values = (value for module in modules for value in vars(sys.modules[module]).values())
+    constants = (value for module in modules for value in vars(sys.modules[module]).values())
+    values = (value for each in constants for value in (each if isinstance(each, tuple) else (each,)))
     return {
         endpoint.name: endpoint
         for endpoint in values

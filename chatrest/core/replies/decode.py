@@ -23,6 +23,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar, final, get_args, ove
 from msgspec import UNSET, Struct, structs
 
 from ...errors import ReplyUnreadableError, RequestInvalidError
+from ...models.lenient import CoercionError, Coercions, coerced, shape, type_name
 from ...models.messages import Message, UnknownMessage, unknown
 from ...models.meta import Meta, Position
 from ...models.outcomes import Ack as Ack, Outcomes as Outcomes
@@ -31,7 +32,6 @@ from ...models.record import Record
 from .bounds import check_records
 from .envelope import NO_META, position_fault, read_envelope
 from .kinds import MESSAGE as MESSAGE, Kind, RecordError, kind_of
-from .lenient import CoercionError, Coercions, coerced, shape, type_name
 from .outcomes import OutcomeCoercions, outcomes_of
 from .scanner import elements, members, read_record, whole
 

@@ -11,10 +11,10 @@ import msgspec
 from msgspec import UNSET, Struct, structs
 
 from ...errors import ReplyUnreadableError
+from ...models.lenient import CoercionError, Coercions, coerced, shape, type_name
 from ...models.meta import Meta, Position
 from ...models.raw_json import REFUSED, write_value
 from .bounds import check_records
-from .lenient import CoercionError, Coercions, coerced, shape, type_name
 from .scanner import TooDeep, elements, members, read_record
 
 NO_META: Final = Meta()

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Raw, Struct, structs
 
 from ...errors import ReplyUnreadableError
+from ...models.lenient import Coercions, type_name
 from ...models.meta import Meta, Position
 from ...models.raw_json import REFUSED
 from ...models.record import Id, OfId
@@ -25,7 +26,6 @@ from .bounds import check_records
 from .decode import Listing, Many
 from .envelope import NO_META, position_fault, read_envelope
 from .kinds import RecordError
-from .lenient import Coercions, type_name
 from .scanner import read_record
 
 R = TypeVar("R")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 from msgspec import UNSET, Struct, UnsetType, convert, to_builtins
 
-from chatrest.core.replies.lenient import CoercionError, Coercions, coerced, shape
+from chatrest.models.lenient import CoercionError, Coercions, coerced, shape
 from chatrest.models.messages import CallMessage, CustomMessage, TextMessage
 from chatrest.models.record import Record
 from tests.cases import loop_over
