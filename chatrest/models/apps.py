@@ -13,8 +13,6 @@ from .views import ABSENT, Filled, texts
 class AppInfo(Record):
     """An application. `api_keys` holds credentials: the attribute shows them, the repr does not."""
 
-    fill_missing: ClassVar[bool] = False  # no id is ""
-
     id: str
     name: Filled = ABSENT
     region: Maybe[str] = UNSET
@@ -40,7 +38,6 @@ class ApiKey(Record):
     `scope` is any text: authOnly and fullAccess are known.
     """
 
-    fill_missing: ClassVar[bool] = False
     identified_by: ClassVar[str] = "identity"
 
     api_key: str

@@ -64,7 +64,6 @@ class Conversation(Record):
     (a uid, or app_system); lists of pins and the replies of pinning have little else.
     """
 
-    fill_missing: ClassVar[bool] = False
     identified_by: ClassVar[str] = "key"
 
     conversation_id: str

@@ -19,7 +19,6 @@ class Group(Record):
     (epoch seconds on services of this kind).
     """
 
-    fill_missing: ClassVar[bool] = False  # no id is ""
     identified_by: ClassVar[str] = "guid"
 
     guid: str
@@ -64,7 +63,6 @@ class Member(UserFields):
 class MemberScope(Record):
     """The scope of a member after a change."""
 
-    fill_missing: ClassVar[bool] = False
     identified_by: ClassVar[str] = "uid"
 
     guid: str

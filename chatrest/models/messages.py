@@ -11,7 +11,7 @@ from .calls import CallContent
 from .entities import Entity, EntityWrapper, Parties
 from .lenient import CoercionError, coerced, shape
 from .raw_json import read_value, write_value
-from .record import Count, Id, Json, Maybe, OfCount, OfId, OfIdAndCount, Record
+from .record import Count, Id, Json, Maybe, OfCount, OfId, OfIdAndCount, Part, Record
 from .views import ABSENT, Filled, texts, views
 
 
@@ -39,7 +39,7 @@ def message_of(stored: Any) -> "Message":
 
 
 @final
-class Attachment(Record, OfCount):
+class Attachment(Part, OfCount):
     """A file of a media message. `size` is in bytes."""
 
     url: str
@@ -56,7 +56,7 @@ else:
 
 
 @final
-class ReactionCount(Record):
+class ReactionCount(Part):
     """The number of users who reacted to a message in one way."""
 
     reaction: str
@@ -66,7 +66,7 @@ class ReactionCount(Record):
 
 @final
 @texts("text")
-class Content(Record, OfCount):
+class Content(Part, OfCount):
     """`data` of a text or media message: the text or caption ("" for none), and attachments."""
 
     text: Filled = ABSENT
@@ -94,7 +94,7 @@ class CustomContent(Record):
 
 
 @final
-class Goal(Record):
+class Goal(Part):
     """The interactions that complete an interactive message.
 
     `type` is any text: anyAction, anyOf, allOf, oneOf and none are known.
@@ -131,7 +131,7 @@ class ActionEntities(Record):
 
 
 @final
-class ActionContent(Record):
+class ActionContent(Part):
     """`data` of an action message. `action` is any text, such as edited, deleted, added, joined or kicked."""
 
     action: str
@@ -159,7 +159,7 @@ class Flag(Record):
 
 
 @final
-class Reaction(Record):
+class Reaction(Part):
     """One user's reaction to a message: `reaction` is the emoji, `reacted_by` the user at that time.
 
     `reacted_at` is in the service's unit (epoch seconds on services of this kind). The number of users for
@@ -182,7 +182,6 @@ class MessageCount(Record):
     `entity_id` is the other user's uid for `entity_type` `user`, the group's guid for `group`.
     """
 
-    fill_missing: ClassVar[bool] = False
     identified_by: ClassVar[str] = "key"
 
     entity_type: str
@@ -209,7 +208,7 @@ nests_messages = views(message_of, "quoted_message", "last_reply")
 
 # In the order in which the service writes the fields, as msgspec decodes that order fastest.
 @nests_messages
-class _Message(Record, OfId, tag_field="category"):
+class _Message(Part, OfId, tag_field="category"):
     id: Id
     conversation_id: str
     sender: str
@@ -318,7 +317,7 @@ class InteractiveMessage(_ById, tag="interactive"):
 
 @final
 @nests_messages
-class UnknownMessage(Record, kw_only=True):
+class UnknownMessage(Part, kw_only=True):
     """A record that no other message class can hold: `raw` is its JSON, byte for byte.
 
     `reason` is the reason. All readable fields have their values; unreadable ones are `""`, 0 or None if they

@@ -49,7 +49,6 @@ class MessageDataPoint(Record):
 class MessageMetrics(Record):
     """The messages and receipts of an app in buckets of five minutes, the oldest first."""
 
-    fill_missing: ClassVar[bool] = False
     identified_by: ClassVar[str] = "app_id"
 
     app_id: str

@@ -45,8 +45,6 @@ class ModerationFilter(Record):
 
 
 class _RuleFields(Record):
-    fill_missing: ClassVar[bool] = False  # no id is ""
-
     id: str
     name: Maybe[str] = UNSET
     description: Maybe[str] = UNSET
@@ -83,8 +81,6 @@ class KeywordList(Record):
     Lists of keyword lists also have `_id`, `app_id` and `document_version` (`__v` on the wire).
     """
 
-    fill_missing: ClassVar[bool] = False
-
     id: str
     name: Maybe[str] = UNSET
     description: Maybe[str] = UNSET
@@ -108,8 +104,6 @@ setattr(KeywordList, "__v", vars(KeywordList)["document_version"])
 @final
 class Reason(Record):
     """A reason that a user may give for flagging a message; `default` is True on built-in ones."""
-
-    fill_missing: ClassVar[bool] = False
 
     id: str
     name: Maybe[str] = UNSET

@@ -1,7 +1,7 @@
 """Acknowledgements, and the outcomes of several items in one reply."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Final, Generic, TypeVar, final
+from typing import Any, Final, Generic, TypeVar, final
 
 from msgspec import UNSET
 
@@ -20,8 +20,6 @@ class Ack(Record):
 
     Marks of a conversation name `conversation_id`, `message_id` and a time; bans name `uid` and `guid`.
     """
-
-    fill_missing: ClassVar[bool] = False
 
     success: bool = True
     message: Maybe[str] = UNSET

@@ -52,8 +52,8 @@ def digest(credential: str) -> str:
 class Record(Struct, frozen=True, gc=False, rename="camel"):
     """A record of the service. `gc=False`: decoded JSON has no reference cycles to collect."""
 
-    fill_missing: ClassVar[bool] = True
-    """True if the lenient decoder may use "" or 0 for an absent required text or number."""
+    fill_missing: ClassVar[bool] = False
+    """True if the lenient decoder may use "" or 0 for an absent required text or number: no id is ""."""
     identified_by: ClassVar[str] = "id"
     """The field that identifies a record in a list, or a property where no field may stand in a cursor.
 
@@ -110,3 +110,9 @@ class Record(Struct, frozen=True, gc=False, rename="camel"):
         """Return the names and values that the service sent, credentials hidden, for `repr` and rich."""
         pairs = ((name, getattr(self, name)) for name in self.__struct_fields__)
         return masked_fields(self, [(name, value) for name, value in pairs if value is not UNSET])
+
+
+class Part(Record):
+    """A message, or a part of one, which is shown although a text or a number of it is missing."""
+
+    fill_missing: ClassVar[bool] = True

@@ -1,6 +1,6 @@
 """Webhooks of an app, and the triggers that send to them."""
 
-from typing import ClassVar, final
+from typing import final
 
 from msgspec import UNSET, field
 
@@ -12,8 +12,6 @@ from .views import ABSENT, Filled, texts
 @texts("name")
 class Webhook(Record):
     """An address that events are sent to. `password` is a credential: the repr does not show it."""
-
-    fill_missing: ClassVar[bool] = False  # no id is ""
 
     id: str
     name: Filled = ABSENT
@@ -30,8 +28,6 @@ class Webhook(Record):
 @final
 class Trigger(Record):
     """A kind of event that a webhook is sent, such as `message_sent`."""
-
-    fill_missing: ClassVar[bool] = False
 
     id: str
     description: Maybe[str] = UNSET
