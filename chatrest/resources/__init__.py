@@ -32,7 +32,7 @@ COLLECTIONS: Final[Mapping[str, str]] = MappingProxyType(
         "groups": "groups",
         "members": "groups",
         "messages": "messages",
-        "metrics": "metrics",
+        "metrics": "apps",
         "moderation": "moderation",
         "notifications": "notifications",
         "rbac": "roles",

@@ -1,17 +1,18 @@
-"""Applications of an account, on the management interface, and the API keys of one.
+"""Applications of an account, on the management interface, the API keys and the usage figures of one.
 
 Methods that take a key are plain functions: the frame of a coroutine would hold it as long as the call runs.
 """
 
 from collections.abc import Awaitable
+from datetime import date
 from typing import Final, final
 
 from ..core.paging.paging import BY_PAGE, BY_REPLY_PAGE
-from ..core.replies.decode import ACK, Ack, many, one
+from ..core.replies.decode import ACK, Ack, bare, many, one
 from ..core.requests.arguments import hides_arguments
 from ..core.requests.endpoint import Endpoint
-from ..models.apps import ApiKey, AppInfo
-from ..parameters.apps import ApiKeyChanges, ApiKeyQuery, AppQuery, NewApiKey, NewApp
+from ..models.apps import ApiKey, AppInfo, MessageMetrics, UsageMetrics
+from ..parameters.apps import ApiKeyChanges, ApiKeyQuery, AppQuery, NewApiKey, NewApp, UsageQuery
 from ..walk.walk import Walk
 from .collection import Collection, Start
 
@@ -75,3 +76,28 @@ class ApiKeys(Collection):
     def delete(self, api_key: str) -> Awaitable[Ack]:
         """Remove a key; `PermissionDeniedError` for the session's own key."""
         return self._call(API_KEYS_DELETE, apiKey=api_key)
+
+
+# ── usage figures ──
+
+GET_USAGE: Final = Endpoint("metrics.get_usage", "GET", "/stats", one(UsageMetrics), query=UsageQuery)
+# Shown with and without `data` around it.
+GET_MESSAGE_RECEIPTS: Final = Endpoint(
+    "metrics.get_message_receipts", "GET", "/stats/messages", bare(MessageMetrics)
+)
+
+
+@final
+class Metrics(Collection):
+    """The usage figures of an app: `session.metrics`."""
+
+    async def get_usage(self, from_date: int | date, to_date: int | date) -> UsageMetrics:
+        """GET /stats: the figures of a window; numbers are epoch milliseconds, as in the reply.
+
+        Raises `RequestInvalidError` for a window that ends before it begins.
+        """
+        return await self._call(GET_USAGE, query=UsageQuery(from_date=from_date, to_date=to_date))
+
+    async def get_message_receipts(self) -> MessageMetrics:
+        """GET /stats/messages: messages and receipts of the last hour, in 12 buckets of five minutes."""
+        return await self._call(GET_MESSAGE_RECEIPTS)
