@@ -1,10 +1,10 @@
 """What agents may use: API tools, frontend actions, MCP servers, and variables."""
 
 from collections.abc import Sequence
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 from ..core.paging.paging import BY_CREATED
-from ..core.replies.decode import ACK, Ack, Listing, array, bare, many, one
+from ..core.replies.decode import ACK, Ack, array, bare, many, one
 from ..core.requests.endpoint import Endpoint
 from ..models.agent_tools import ApiTool, FrontendAction, McpServer, Variable, VariableUsage
 from ..models.agents import Agent
@@ -23,56 +23,39 @@ from ..parameters.agents import AgentApiTools, AgentFrontendActions, AgentMcpSer
 from ..parameters.checked import Body
 from ..walk.walk import Walk
 from .collection import Collection, Start
+from .documents import Documents, documents
 
 T = TypeVar("T")
 
 _BUILDER: Final = "/ai-agents/agent-builder"
 
 
-class _Tool(NamedTuple, Generic[T]):
-    """The operations of one kind of tool."""
-
-    list: Endpoint[Listing[T]]
-    get: Endpoint[T]
-    create: Endpoint[T]
-    update: Endpoint[T]
-    delete: Endpoint[Ack]
-    add: Endpoint[Agent]
-    remove: Endpoint[Agent]
+def _tools(name: str, key: str, record: type[T], new: type[Body], changes: type[Body]) -> Documents[T]:
+    return documents(
+        f"agents.{{}}_{name}", f"{_BUILDER}/{name.replace('_', '-')}s", key, record, new, changes,
+        reply=bare, update="PATCH", listing={"query": ToolQuery, "paging": BY_CREATED},
+    )  # fmt: skip
 
 
-def _tool(
-    name: str,
-    key: str,
-    record: type[T],
-    new: type[Body],
-    changes: type[Body],
-    ids: type[Body],
-    path: str = "",
-) -> _Tool[T]:
-    """Return the operations of the tools of one kind: `key` is the path parameter, `ids` the body for those
-    of an agent, whose path ends with `path`.
-    """
-    tools = f"{_BUILDER}/{name.replace('_', '-')}s"
-    tool, of_agent = f"{tools}/{{{key}}}", f"{_BUILDER}/agents/{{uid}}/{path or name.replace('_', '-') + 's'}"
-    return _Tool(
-        Endpoint(f"agents.list_{name}s", "GET", tools, many(record), query=ToolQuery, paging=BY_CREATED),
-        Endpoint(f"agents.get_{name}", "GET", tool, bare(record)),
-        Endpoint(f"agents.create_{name}", "POST", tools, bare(record), "never", body=new),
-        Endpoint(f"agents.update_{name}", "PATCH", tool, bare(record), "idempotent", body=changes),
-        Endpoint(f"agents.delete_{name}", "DELETE", tool, ACK, "idempotent"),
-        Endpoint(f"agents.add_{name}s", "PATCH", f"{of_agent}/add", one(Agent), "idempotent", body=ids),
-        Endpoint(f"agents.remove_{name}s", "PATCH", f"{of_agent}/remove", one(Agent), "idempotent", body=ids),
+def _of_agent(name: str, path: str, body: type[Body]) -> tuple[Endpoint[Agent], Endpoint[Agent]]:
+    """Return the operations that give an agent tools, and take them from it."""
+    path = f"{_BUILDER}/agents/{{uid}}/{path}"
+    return (
+        Endpoint(f"agents.add_{name}", "PATCH", f"{path}/add", one(Agent), "idempotent", body=body),
+        Endpoint(f"agents.remove_{name}", "PATCH", f"{path}/remove", one(Agent), "idempotent", body=body),
     )
 
 
-API_TOOL: Final = _tool("api_tool", "slug", ApiTool, NewApiTool, ApiToolChanges, AgentApiTools)
-FRONTEND_ACTION: Final = _tool(
-    "frontend_action", "id", FrontendAction, NewFrontendAction, FrontendActionChanges, AgentFrontendActions
+API_TOOLS: Final = _tools("api_tool", "slug", ApiTool, NewApiTool, ApiToolChanges)
+FRONTEND_ACTIONS: Final = _tools(
+    "frontend_action", "id", FrontendAction, NewFrontendAction, FrontendActionChanges
 )
-MCP_SERVER: Final = _tool(
-    "mcp_server", "slug", McpServer, NewMcpServer, McpServerChanges, AgentMcpServers, path="mcp"
+MCP_SERVERS: Final = _tools("mcp_server", "slug", McpServer, NewMcpServer, McpServerChanges)
+ADD_API_TOOLS, REMOVE_API_TOOLS = _of_agent("api_tools", "api-tools", AgentApiTools)
+ADD_FRONTEND_ACTIONS, REMOVE_FRONTEND_ACTIONS = _of_agent(
+    "frontend_actions", "frontend-actions", AgentFrontendActions
 )
+ADD_MCP_SERVERS, REMOVE_MCP_SERVERS = _of_agent("mcp_servers", "mcp", AgentMcpServers)
 
 _VARIABLES: Final = f"{_BUILDER}/agents/variables"
 _CUSTOM: Final = f"{_VARIABLES}/custom"
@@ -109,31 +92,31 @@ class ToolOperations(Collection):
 
     def list_api_tools(self, query: ToolQuery | None = None, *, cursor: Start = None) -> Walk[ApiTool]:
         """The API tools of the app, in the service's order. One request a page."""
-        return self._walk(API_TOOL.list, query, cursor)
+        return self._walk(API_TOOLS.list, query, cursor)
 
     async def get_api_tool(self, slug: str) -> ApiTool:
         """An API tool; `NotFoundError` for no such one."""
-        return await self._call(API_TOOL.get, slug=slug)
+        return await self._call(API_TOOLS.get, slug=slug)
 
     async def create_api_tool(self, tool: NewApiTool) -> ApiTool:
         """Make an API tool. Sent once."""
-        return await self._call(API_TOOL.create, tool)
+        return await self._call(API_TOOLS.create, tool)
 
     async def update_api_tool(self, slug: str, changes: ApiToolChanges) -> ApiTool:
         """Change any part of an API tool but its name, and return it."""
-        return await self._call(API_TOOL.update, changes, slug=slug)
+        return await self._call(API_TOOLS.update, changes, slug=slug)
 
     async def delete_api_tool(self, slug: str) -> Ack:
         """Delete an API tool."""
-        return await self._call(API_TOOL.delete, slug=slug)
+        return await self._call(API_TOOLS.delete, slug=slug)
 
     async def add_api_tools(self, uid: str, api_tools: Sequence[str]) -> Agent:
         """Give an agent API tools, by their slugs."""
-        return await self._call(API_TOOL.add, AgentApiTools(api_tools=api_tools), uid=uid)
+        return await self._call(ADD_API_TOOLS, AgentApiTools(api_tools=api_tools), uid=uid)
 
     async def remove_api_tools(self, uid: str, api_tools: Sequence[str]) -> Agent:
         """Take API tools from an agent."""
-        return await self._call(API_TOOL.remove, AgentApiTools(api_tools=api_tools), uid=uid)
+        return await self._call(REMOVE_API_TOOLS, AgentApiTools(api_tools=api_tools), uid=uid)
 
     # ── frontend actions ──
 
@@ -141,65 +124,65 @@ class ToolOperations(Collection):
         self, query: ToolQuery | None = None, *, cursor: Start = None
     ) -> Walk[FrontendAction]:
         """The frontend actions of the app, in the service's order. One request a page."""
-        return self._walk(FRONTEND_ACTION.list, query, cursor)
+        return self._walk(FRONTEND_ACTIONS.list, query, cursor)
 
     async def get_frontend_action(self, id: str) -> FrontendAction:
         """A frontend action; `NotFoundError` for no such one."""
-        return await self._call(FRONTEND_ACTION.get, id=id)
+        return await self._call(FRONTEND_ACTIONS.get, id=id)
 
     async def create_frontend_action(self, action: NewFrontendAction) -> FrontendAction:
         """Make a frontend action. Sent once."""
-        return await self._call(FRONTEND_ACTION.create, action)
+        return await self._call(FRONTEND_ACTIONS.create, action)
 
     async def update_frontend_action(self, id: str, changes: FrontendActionChanges) -> FrontendAction:
         """Change any part of a frontend action but its function, and return it."""
-        return await self._call(FRONTEND_ACTION.update, changes, id=id)
+        return await self._call(FRONTEND_ACTIONS.update, changes, id=id)
 
     async def delete_frontend_action(self, id: str) -> Ack:
         """Delete a frontend action."""
-        return await self._call(FRONTEND_ACTION.delete, id=id)
+        return await self._call(FRONTEND_ACTIONS.delete, id=id)
 
     async def add_frontend_actions(self, uid: str, frontend_actions: Sequence[str]) -> Agent:
         """Give an agent frontend actions, by the names of their functions."""
         return await self._call(
-            FRONTEND_ACTION.add, AgentFrontendActions(frontend_actions=frontend_actions), uid=uid
+            ADD_FRONTEND_ACTIONS, AgentFrontendActions(frontend_actions=frontend_actions), uid=uid
         )
 
     async def remove_frontend_actions(self, uid: str, frontend_actions: Sequence[str]) -> Agent:
         """Take frontend actions from an agent."""
         return await self._call(
-            FRONTEND_ACTION.remove, AgentFrontendActions(frontend_actions=frontend_actions), uid=uid
+            REMOVE_FRONTEND_ACTIONS, AgentFrontendActions(frontend_actions=frontend_actions), uid=uid
         )
 
     # ── MCP servers ──
 
     def list_mcp_servers(self, query: ToolQuery | None = None, *, cursor: Start = None) -> Walk[McpServer]:
         """The MCP servers of the app, in the service's order. One request a page."""
-        return self._walk(MCP_SERVER.list, query, cursor)
+        return self._walk(MCP_SERVERS.list, query, cursor)
 
     async def get_mcp_server(self, slug: str) -> McpServer:
         """An MCP server; `NotFoundError` for no such one."""
-        return await self._call(MCP_SERVER.get, slug=slug)
+        return await self._call(MCP_SERVERS.get, slug=slug)
 
     async def create_mcp_server(self, server: NewMcpServer) -> McpServer:
         """Make an MCP server. Sent once."""
-        return await self._call(MCP_SERVER.create, server)
+        return await self._call(MCP_SERVERS.create, server)
 
     async def update_mcp_server(self, slug: str, changes: McpServerChanges) -> McpServer:
         """Change any part of an MCP server but its slug, and return it."""
-        return await self._call(MCP_SERVER.update, changes, slug=slug)
+        return await self._call(MCP_SERVERS.update, changes, slug=slug)
 
     async def delete_mcp_server(self, slug: str) -> Ack:
         """Delete an MCP server."""
-        return await self._call(MCP_SERVER.delete, slug=slug)
+        return await self._call(MCP_SERVERS.delete, slug=slug)
 
     async def add_mcp_servers(self, uid: str, mcps: Sequence[str]) -> Agent:
         """Give an agent MCP servers, by their slugs."""
-        return await self._call(MCP_SERVER.add, AgentMcpServers(mcps=mcps), uid=uid)
+        return await self._call(ADD_MCP_SERVERS, AgentMcpServers(mcps=mcps), uid=uid)
 
     async def remove_mcp_servers(self, uid: str, mcps: Sequence[str]) -> Agent:
         """Take MCP servers from an agent."""
-        return await self._call(MCP_SERVER.remove, AgentMcpServers(mcps=mcps), uid=uid)
+        return await self._call(REMOVE_MCP_SERVERS, AgentMcpServers(mcps=mcps), uid=uid)
 
     # ── variables ──
 
