@@ -130,11 +130,13 @@ class Many(Struct, Generic[T], frozen=True):
 
 @final
 class One(Struct, Generic[T], frozen=True):
-    """Reads a reply that is one record: `{"data": {…}}`."""
+    """Reads a reply that is one record: `{"data": {…}}`, or the record at the root."""
 
     kind: Kind[T]
     substitute: Callable[[Any], dict[str, Any] | None] | None = None
     """The record that stands for a reply of another form, of the reply's JSON; None for what has none."""
+    is_bare: bool = False
+    """True if the record is at the root, without `data` around it."""
 
     @property
     def record(self) -> Any:
@@ -143,23 +145,23 @@ class One(Struct, Generic[T], frozen=True):
 
     def __call__(self, body: bytes, /) -> T:
         """Return the record; raises `ReplyUnreadableError` where the body is not its envelope."""
-        item = self.kind.single(body)
+        item = self.strictly(body)
         return self.leniently(body) if item is None else item
 
     def strictly(self, body: bytes) -> T | None:
         """Return the record of a reply that is as documented; None for any other."""
-        return self.kind.single(body)
+        return None if self.is_bare else self.kind.single(body)
 
     def leniently(self, body: bytes) -> T:
         """Return the record of a reply that is not as documented; errors as for the call."""
         try:
-            raw = _only(body, self.kind)
+            raw, path = self._find(body)
         except ReplyUnreadableError:
             record = self._substituted(body)
             if record is None:
                 raise
-            raw = write_value(record)
-        return _held(self.kind, raw, "data")
+            raw, path = write_value(record), "data"
+        return _held(self.kind, raw, path)
 
     def _substituted(self, body: bytes) -> dict[str, Any] | None:
         return None if self.substitute is None else self.substitute(read_json(body))
@@ -170,34 +172,16 @@ class One(Struct, Generic[T], frozen=True):
         Of a reply that another record stands for, its `data`.
         """
         try:
-            return _only(body, self.kind)
+            return self._find(body)[0]
         except ReplyUnreadableError:
             if self._substituted(body) is None:
                 raise
         return members(_trimmed(body))["data"]
 
-
-@final
-class Bare(Struct, Generic[T], frozen=True):
-    """Reads a reply that is one record, without `data` around it."""
-
-    kind: Kind[T]
-
-    @property
-    def record(self) -> Any:
-        """The type of the record."""
-        return self.kind.record
-
-    def __call__(self, body: bytes, /) -> T:
-        """Return the record; raises `ReplyUnreadableError` where the body is none."""
-        return _held(self.kind, *self._found(body))
-
-    def record_bytes(self, body: bytes) -> bytes:
-        """Return the record's JSON as served, unknown members included; errors as for the record."""
-        return self._found(body)[0]
-
-    def _found(self, body: bytes) -> tuple[bytes, str]:
+    def _find(self, body: bytes) -> tuple[bytes, str]:
         """Return the record's JSON, and its place in the reply."""
+        if not self.is_bare:
+            return _only(body, self.kind), "data"
         raw = _trimmed(body)
         if self.kind.required:
             _refuse_nothing(raw, "")
@@ -209,10 +193,8 @@ class Bare(Struct, Generic[T], frozen=True):
             return raw, ""
         if wrapped:
             return _only(raw, self.kind), "data"
-        raise ReplyUnreadableError(f"expected a record, got an object without {self._missing(parts)}")
-
-    def _missing(self, parts: dict[str, bytes]) -> str:
-        return ", ".join(sorted(self.kind.required - parts.keys()))
+        missing = ", ".join(sorted(self.kind.required - parts.keys()))
+        raise ReplyUnreadableError(f"expected a record, got an object without {missing}")
 
 
 @final
@@ -377,12 +359,12 @@ def one(record: Any, substitute: Substitute | None = None) -> One[Any]:
 
 
 @overload
-def bare(record: type[T]) -> Bare[T]: ...
+def bare(record: type[T]) -> One[T]: ...
 @overload
-def bare(record: UnionType) -> Bare[Message]: ...
-def bare(record: Any) -> Bare[Any]:
+def bare(record: UnionType) -> One[Message]: ...
+def bare(record: Any) -> One[Any]:
     """Return the envelope of one record at the reply's root, without `data`."""
-    return Bare(kind_of(record))
+    return One(kind_of(record), is_bare=True)
 
 
 def each(record: type[T]) -> Each[T]:
