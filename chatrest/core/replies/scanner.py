@@ -47,12 +47,12 @@ def whole(body: bytes) -> Any:
 
     Raises `ReplyUnreadableError` where the body is not JSON.
     """
-    if not body.removeprefix(_BOM).strip():
-        return None
     try:
         return read_value(body) if len(body) <= _LARGEST_ODD else msgspec.json.decode(body)
     except (ValueError, RecursionError) as error:
         fault = _unreadable(error)
+    if not body.removeprefix(_BOM).strip():
+        return None
     raise fault  # outside: the standard library's error holds the whole text
 
 
