@@ -43,15 +43,6 @@ class Session:
         return [user.uid for user in self.users]
 
 
-async def first(walk: Any, count: int) -> list[str]:
-    uids: list[str] = []
-    async for user in walk:
-        uids.append(user.uid)
-        if len(uids) == count:
-            break
-    return uids
-
-
 async def test_a_limited_walk_begins_at_the_same_user_as_one_without_a_limit() -> None:
     """Page 2 is the second one of the size that the walk has without a limit."""
     session = Session(1500)
@@ -66,11 +57,3 @@ async def test_a_token_of_a_limited_walk_leads_to_all_the_rest(count: int) -> No
     assert [user.uid for user in await walk.collect()] == session.uids[:count]
     rest = await Users(session).list(cursor=str(walk.cursor)).collect()
     assert [user.uid for user in rest] == session.uids[count:]
-
-
-@pytest.mark.parametrize("count", [1, 3, 5])
-async def test_a_limit_goes_on_from_the_midst_of_a_page(count: int) -> None:
-    session = Session()
-    walk = Users(session).list()
-    await first(walk, 3)
-    assert [user.uid for user in await walk.limit(count).collect()] == session.uids[3 : 3 + count]
