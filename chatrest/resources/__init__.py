@@ -47,7 +47,7 @@ COLLECTIONS: Final[Mapping[str, str]] = MappingProxyType(
 
 
 @final
-class Operations(Mapping[str, Endpoint[Any]]):
+class OperationTable(Mapping[str, Endpoint[Any]]):
     """Every operation by its name, `collection.operation`; a collection is loaded when it is first needed."""
 
     def __getitem__(self, name: str) -> Endpoint[Any]:
@@ -84,5 +84,5 @@ def collection_class(name: str) -> "type[Collection]":
     return kind
 
 
-OPERATIONS: Final[Mapping[str, Endpoint[Any]]] = Operations()
+OPERATIONS: Final[Mapping[str, Endpoint[Any]]] = OperationTable()
 """Every operation by its name, `collection.operation`."""

@@ -23,14 +23,16 @@ from ..parameters.agents import AgentApiTools, AgentFrontendActions, AgentMcpSer
 from ..parameters.checked import Body
 from ..walk.walk import Walk
 from .collection import Collection, Start
-from .documents import Documents, documents
+from .documents import DocumentEndpoints, documents
 
 T = TypeVar("T")
 
 _BUILDER: Final = "/ai-agents/agent-builder"
 
 
-def _tools(name: str, key: str, record: type[T], new: type[Body], changes: type[Body]) -> Documents[T]:
+def _tools(
+    name: str, key: str, record: type[T], new: type[Body], changes: type[Body]
+) -> DocumentEndpoints[T]:
     return documents(
         f"agents.{{}}_{name}", f"{_BUILDER}/{name.replace('_', '-')}s", key, record, new, changes,
         reply=bare, update="PATCH", listing={"query": ToolQuery, "paging": BY_CREATED},

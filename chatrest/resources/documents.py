@@ -14,7 +14,7 @@ from ..parameters.checked import Body
 T = TypeVar("T")
 
 
-class Documents(NamedTuple, Generic[T]):
+class DocumentEndpoints(NamedTuple, Generic[T]):
     """The operations on the documents of one kind."""
 
     list: Endpoint[Listing[T]]
@@ -38,7 +38,7 @@ def documents(
     media: Media = "json",
     listing: dict[str, Any] | None = None,
     **options: Any,
-) -> Documents[T]:
+) -> DocumentEndpoints[T]:
     """Return the operations on the documents below `path`, with `key` for the path parameter.
 
     `names` is `agents.{}_api_tool`, or `roles.{}` where they are the collection itself. `listing` are options
@@ -47,7 +47,7 @@ def documents(
     document, is_collection = f"{path}/{{{key}}}", names.endswith("{}")
     every = names.format("list") + ("" if is_collection else "s")
     create, change, delete = (names.format(verb) for verb in ("create", "update", "delete"))
-    return Documents(
+    return DocumentEndpoints(
         Endpoint(every, "GET", path, replies(record), **(listing or {}), **options),
         Endpoint(names.format("get"), "GET", document, reply(record), **options),
         Endpoint(create, "POST", path, reply(record), "never", body=new, media=media, **options),

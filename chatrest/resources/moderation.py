@@ -34,7 +34,7 @@ from ..parameters.moderation import (
 )
 from ..walk.walk import Walk
 from .collection import Collection, Start
-from .documents import Documents, documents
+from .documents import DocumentEndpoints, documents
 
 RULES: Final = documents(
     "moderation.{}_rule", "/moderation/rules", "ruleId", ModerationRule, NewRule, NewRule,
@@ -70,7 +70,7 @@ REVIEW_BLOCKED_MESSAGE: Final = Endpoint(
     "moderation.review_blocked_message", "PATCH", "/moderation/blocked-messages/{id}", ACK, "idempotent",
     body=BlockReview,
 )  # fmt: skip
-MESSAGES: Final[Documents[Message]] = documents(
+MESSAGES: Final[DocumentEndpoints[Message]] = documents(
     "moderation.{}_message", "/moderation/messages", "id",
     Message,  # type: ignore[arg-type]  # a union
     NewModeratedMessage, MessageContent,

@@ -31,8 +31,8 @@ from ...models.raw_json import bytes_of, write_value
 from ...models.record import Record
 from .bounds import check_records
 from .envelope import NO_META, position_fault, read_envelope
-from .kinds import MESSAGE as MESSAGE, Kind, RecordError, kind_of
-from .outcomes import OutcomeCoercions, outcomes_of
+from .kinds import MESSAGE as MESSAGE, Kind, ListReply, RecordError, kind_of
+from .outcomes import outcomes_of
 from .scanner import elements, members, read_record, whole
 
 T = TypeVar("T")
@@ -73,6 +73,13 @@ class Listing(Struct, Generic[T], frozen=True):
         return f"<Listing of {len(self.items)} items, {len(self.raw)} bytes>"
 
 
+def decoded_listing(page: ListReply[Any], items: list[T], body: bytes, coercions: Coercions) -> Listing[T]:
+    """Return the listing of a decoded reply with these items."""
+    meta = NO_META if page.meta is None else page.meta
+    fault = position_fault(meta, page.cursor, body)
+    return Listing(items, meta, body, coercions.lines(), page.cursor, fault)
+
+
 @final
 class Many(Struct, Generic[T], frozen=True):
     """Reads a list reply."""
@@ -105,9 +112,7 @@ class Many(Struct, Generic[T], frozen=True):
         page = self.kind.listing(body, coercions)
         if page is None:
             return None
-        meta = NO_META if page.meta is None else page.meta
-        fault = position_fault(meta, page.cursor, body)
-        return Listing(page.data, meta, body, coercions.lines(), page.cursor, fault)
+        return decoded_listing(page, page.data, body, coercions)
 
     def enveloped(self, body: bytes) -> bytes:
         """Return the list envelope of a reply of another form; any other reply as it is."""
@@ -216,7 +221,7 @@ class Each(Struct, Generic[T], frozen=True):
         records = outcomes_of(reply)
         check_records(len(records))
         by_key: dict[str, T] = {}
-        coercions = OutcomeCoercions()
+        coercions = Coercions()
         for key, record in records.items():
             notes: list[str] = []
             try:
