@@ -1,4 +1,7 @@
-"""The outcomes of importing users, groups, members and messages."""
+"""The outcomes of importing users, groups, members and messages.
+
+A file of its own, as the noun has one in `parameters` and `resources`, too.
+"""
 
 from typing import Any, final
 

@@ -1,4 +1,7 @@
-"""Webhooks of an app, and the triggers that send to them."""
+"""Webhooks of an app, and the triggers that send to them.
+
+A file of its own, as the noun has one in `parameters` and `resources`, too.
+"""
 
 from typing import final
 

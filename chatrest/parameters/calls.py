@@ -1,4 +1,7 @@
-"""The filters of the calls interface."""
+"""The filters of the calls interface.
+
+A file of its own, as the noun has one in `models` and `resources`, too.
+"""
 
 from typing import Literal, TypeAlias, final
 

@@ -1,4 +1,7 @@
-"""Filters and bodies of friends and of blocked users."""
+"""Filters and bodies of friends and of blocked users.
+
+A file of its own, as the noun has one in `resources`, too.
+"""
 
 from typing import Annotated, Final, TypeAlias, final
 
