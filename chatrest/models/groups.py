@@ -1,10 +1,11 @@
 """Groups, and their members."""
 
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 from msgspec import UNSET
 
 from .messages import NestedMessage, message_of
+from .outcomes import ItemOutcome
 from .record import Json, Maybe, Record
 from .users import UserFields
 from .views import ABSENT, Filled, texts, views
@@ -73,13 +74,10 @@ class MemberScope(Record):
 
 @final
 @views(message_of, "data")
-class AddedMember(Record):
+class AddedMember(ItemOutcome):
     """The outcome of adding one uid. `data` is the action message to the group.
 
     An outcome without `success` is a failure.
     """
 
-    success: bool = False
-    message: Maybe[str] = UNSET
     data: Maybe[NestedMessage] = UNSET
-    error: Maybe[Any] = UNSET

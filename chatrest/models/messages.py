@@ -10,6 +10,7 @@ from ..secrets import guarded
 from .calls import CallContent
 from .entities import Entity, EntityWrapper, Parties
 from .lenient import CoercionError, coerced, shape
+from .outcomes import ItemOutcome
 from .raw_json import read_value, write_value
 from .record import Count, Id, Json, Maybe, OfCount, OfId, OfIdAndCount, Part, Record
 from .views import ABSENT, Filled, texts, views
@@ -495,13 +496,10 @@ def _flaw(record: Any) -> str | None:
 
 @final
 @views(message_of, "data")
-class SentMessage(Record):
+class SentMessage(ItemOutcome):
     """The outcome for one receiver. `data` is the message as the service stored it.
 
     An outcome without `success` is a failure.
     """
 
-    success: bool = False
-    message: Maybe[str] = UNSET
     data: Maybe[NestedMessage] = UNSET
-    error: Maybe[Any] = UNSET

@@ -103,14 +103,20 @@ def _words(key: str, outcome: Any) -> str:
     return f"{key} ({reason[:_LONGEST]})" if isinstance(reason, str) and reason else key
 
 
-# ── the acknowledgement of one item ──
+# ── the outcome of one item ──
 
 
-@final
-class ItemAck(Record):
-    """The outcome of one uid, feature or permission. One without `success` is a failure."""
+class ItemOutcome(Record):
+    """The outcome of one item, with its record in `data`. One without `success` is a failure."""
 
     success: bool = False
     message: Maybe[str] = UNSET
-    data: Maybe[Json] = UNSET
+    data: Maybe[Any] = UNSET
     error: Maybe[Any] = UNSET
+
+
+@final
+class ItemAck(ItemOutcome):
+    """The outcome of one uid, feature or permission. One without `success` is a failure."""
+
+    data: Maybe[Json] = UNSET

@@ -47,7 +47,7 @@ def views(read: Callable[[Any], Any], *names: str) -> Callable[[S], S]:
 
     def decorate(kind: S) -> S:
         for name in names:
-            setattr(kind, name, _View(vars(kind)[name], read))
+            setattr(kind, name, _View(getattr(kind, name), read))
         return kind
 
     return decorate
