@@ -29,7 +29,7 @@ from msgspec.structs import fields
 from ..errors import RequestInvalidError
 from ..secrets import HIDDEN, is_credential, masked, masked_fields, shown
 from ..times import TIME_FORMS, Time, parse_timestamp
-from .fields import Listed
+from .fields import Listed, words_of
 from .files import file_of
 
 _SHOWN: Final = 5
@@ -384,11 +384,10 @@ def _words(rule: Any) -> str:
     if description := next((str(meta.description) for meta in _metas(rule) if meta.description), ""):
         return description
     if get_origin(rule) is Literal:
-        *words, last = map(repr, get_args(rule))
-        return f"{', '.join(words)} or {last}" if words else last
-    described = next(filter(None, map(_words, get_args(rule))), "")
-    is_list = get_origin(rule) is tuple
-    return f"a list of {' and '.join(described.rsplit(' or ', 1))}" if is_list else described
+        return words_of(get_args(rule))
+    if get_origin(rule) is tuple and get_origin(get_args(rule)[0]) is Literal:
+        return words_of(get_args(get_args(rule)[0]), is_list=True)
+    return next(filter(None, map(_words, get_args(rule))), "")
 
 
 # ── the filter of lists that have nothing to filter ──

@@ -1,6 +1,6 @@
 """The types of fields that filters and bodies share, with the documented lengths and counts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 from msgspec import Meta
@@ -39,6 +39,13 @@ def text_of(least: int, most: int, kind: str = "a text") -> Meta:
         pattern=VALID,
         description=f"{kind} of {count} characters, and valid Unicode",
     )
+
+
+def words_of(values: Iterable[object], *, is_list: bool = False) -> str:
+    """Return values in words: `'a', 'b' or 'c'`, or `a list of 'a', 'b' and 'c'`; empty for none."""
+    *others, last = [*map(repr, values)] or [""]
+    words = f"{', '.join(others)} {'and' if is_list else 'or'} {last}" if others else last
+    return f"a list of {words}" if is_list and words else words
 
 
 NewId: TypeAlias = Annotated[

@@ -49,14 +49,14 @@ def _of_agent(name: str, path: str, body: type[Body]) -> tuple[Endpoint[Agent], 
 
 
 API_TOOLS: Final = _tools("api_tool", "slug", ApiTool, NewApiTool, ApiToolChanges)
+ADD_API_TOOLS, REMOVE_API_TOOLS = _of_agent("api_tools", "api-tools", AgentApiTools)
 FRONTEND_ACTIONS: Final = _tools(
     "frontend_action", "id", FrontendAction, NewFrontendAction, FrontendActionChanges
 )
-MCP_SERVERS: Final = _tools("mcp_server", "slug", McpServer, NewMcpServer, McpServerChanges)
-ADD_API_TOOLS, REMOVE_API_TOOLS = _of_agent("api_tools", "api-tools", AgentApiTools)
 ADD_FRONTEND_ACTIONS, REMOVE_FRONTEND_ACTIONS = _of_agent(
     "frontend_actions", "frontend-actions", AgentFrontendActions
 )
+MCP_SERVERS: Final = _tools("mcp_server", "slug", McpServer, NewMcpServer, McpServerChanges)
 ADD_MCP_SERVERS, REMOVE_MCP_SERVERS = _of_agent("mcp_servers", "mcp", AgentMcpServers)
 
 _VARIABLES: Final = f"{_BUILDER}/agents/variables"

@@ -68,9 +68,6 @@ LIST: Final = _list("list", "/messages", BY_NEXT)
 LIST_USER: Final = _list("list_user", "/users/{uid}/messages", BY_ID)
 LIST_GROUP: Final = _list("list_group", "/groups/{guid}/messages", BY_NEXT)
 LIST_THREAD: Final = _list("list_thread", "/messages/{id}/thread", BY_THREAD)
-LIST_THREADS: Final = _list("list_threads", "/threads", BY_UPDATED, ThreadQuery)
-LIST_THREADS_USER: Final = _list("list_threads_user", "/users/{uid}/threads", BY_UPDATED, ThreadQuery)
-LIST_THREADS_GROUP: Final = _list("list_threads_group", "/groups/{guid}/threads", BY_UPDATED, ThreadQuery)
 GET: Final = Endpoint("messages.get", "GET", "/messages/{id}", one(Message), acting="optional")
 UPDATE: Final = Endpoint(
     "messages.update", "PUT", "/messages/{id}", one(Message), "idempotent",
@@ -112,6 +109,9 @@ SAVE: Final = Endpoint(
 UNSAVE: Final = Endpoint(
     "messages.unsave", "DELETE", "/messages/{id}/save", one(Message), "idempotent", acting="required"
 )
+LIST_THREADS: Final = _list("list_threads", "/threads", BY_UPDATED, ThreadQuery)
+LIST_THREADS_USER: Final = _list("list_threads_user", "/users/{uid}/threads", BY_UPDATED, ThreadQuery)
+LIST_THREADS_GROUP: Final = _list("list_threads_group", "/groups/{guid}/threads", BY_UPDATED, ThreadQuery)
 SUBSCRIBE_THREAD: Final = Endpoint(
     "messages.subscribe_thread", "POST", "/messages/{id}/thread/subscription", ACK, "idempotent",
     acting="required",
