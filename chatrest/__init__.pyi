@@ -69,7 +69,15 @@ from .models.agents import (
     ToolIntegration as ToolIntegration,
     ToolSearch as ToolSearch,
 )
-from .models.apps import ApiKey as ApiKey, AppInfo as AppInfo
+from .models.apps import (
+    ApiKey as ApiKey,
+    AppInfo as AppInfo,
+    MessageDataPoint as MessageDataPoint,
+    MessageMetrics as MessageMetrics,
+    TimeRange as TimeRange,
+    UsageFigures as UsageFigures,
+    UsageMetrics as UsageMetrics,
+)
 from .models.calls import CallRecord as CallRecord, Transcription as Transcription
 from .models.conversations import Conversation as Conversation, ConversationParty as ConversationParty
 from .models.data_import import (
@@ -97,13 +105,6 @@ from .models.messages import (
     SentMessage as SentMessage,
     TextMessage as TextMessage,
     UnknownMessage as UnknownMessage,
-)
-from .models.metrics import (
-    MessageDataPoint as MessageDataPoint,
-    MessageMetrics as MessageMetrics,
-    TimeRange as TimeRange,
-    UsageFigures as UsageFigures,
-    UsageMetrics as UsageMetrics,
 )
 from .models.moderation import (
     BlockedMessage as BlockedMessage,

@@ -15,13 +15,12 @@ from .resources.lazy import collection
 
 if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first used
     from .resources.agents import Agents
-    from .resources.apps import ApiKeys
+    from .resources.apps import ApiKeys, Metrics
     from .resources.calls import Calls
     from .resources.conversations import Conversations
     from .resources.data_import import DataImport
     from .resources.groups import Groups, Members
     from .resources.messages import Messages
-    from .resources.metrics import Metrics
     from .resources.moderation import Moderation
     from .resources.notifications import Notifications
     from .resources.relations import BannedUsers, BlockedUsers, Friends

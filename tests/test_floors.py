@@ -40,10 +40,8 @@ LOADED_BY_NAME: Final = {
 They count as importing the modules of all collections. The table itself is asked for by its name, and may be
 loaded before its collections are: the package is left out of the search for circles.
 """
-LOADERS_OF_OTHERS: Final = {"chatrest", "chatrest.models.views"}
-"""The files that load other modules by name: the root its public names, and the records the lenient decoder,
-which is above them and needed only where one is read.
-"""
+LOADERS_OF_OTHERS: Final = {"chatrest"}
+"""The file that loads other modules by name: the root its public names."""
 FILES: Final = sorted(ROOT.rglob("*.py"), key=str)
 
 

@@ -87,18 +87,6 @@ def test_of_a_view_of_another_app() -> None:
             AsyncSession(APP).for_app(app)  # type: ignore[arg-type]
 
 
-@each({"timeouts.connect": SECONDS, "timeouts.read": SECONDS, "timeouts.total": SECONDS})
-def test_of_timeouts(name: str, value: Any) -> None:
-    with refused(name):
-        Timeouts(**{name.removeprefix("timeouts."): value})
-
-
-@each({"retry.attempts": (0, -1, 1.0, True, "1", None), "retry.first_wait": (*SECONDS, None)})
-def test_of_a_retry_policy(name: str, value: Any) -> None:
-    with refused(name):
-        RetryPolicy(**{name.removeprefix("retry."): value})
-
-
 @each(
     {
         "url": ("", None, "http://example.com", "x", f"{URL}?a", "https://u:p@x", f"{URL}#a", "https://"),

@@ -17,6 +17,7 @@ from msgspec import Struct, inspect, structs
 
 from ..core.requests.endpoint import Endpoint
 from ..errors import RequestInvalidError
+from ..parameters.fields import words_of
 from ..parameters.files import File
 from ..secrets import HIDDEN, is_credential, shown
 from .options import parse_time
@@ -290,12 +291,14 @@ def choices(rule: inspect.Type) -> list[str]:
 
 def description(rule: inspect.Type) -> str:
     """The words of a field's type for what is allowed; those of an object name its members."""
-    words = next((str(text) for text in _descriptions(rule)), "")
-    if any(isinstance(kind, inspect.BoolType) for kind in alternatives(rule)):
-        words = "true or false"  # as a command line has them, not as Python
     several = list_type(rule)
     inner = getattr(several, "item_type", None) if several is not None else rule
-    objects = [kind for kind in alternatives(inner or rule) if isinstance(kind, inspect.StructType)]
+    kinds = list(alternatives(inner or rule))
+    literals = [value for kind in kinds if isinstance(kind, inspect.LiteralType) for value in kind.values]
+    words = next((str(text) for text in _descriptions(rule)), words_of(literals, is_list=several is not None))
+    if any(isinstance(kind, inspect.BoolType) for kind in alternatives(rule)):
+        words = "true or false"  # as a command line has them, not as Python
+    objects = [kind for kind in kinds if isinstance(kind, inspect.StructType)]
     members = [field.encode_name for kind in objects for field in kind.fields]
     listed = f"members: {', '.join(members)}" if members else ""
     return "; ".join(filter(None, (words, listed)))

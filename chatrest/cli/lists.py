@@ -9,8 +9,8 @@ import click
 import msgspec
 
 from ..core.paging.cursor import Cursor
-from ..core.replies.lenient import whole
 from ..core.replies.rows import AsRows
+from ..core.replies.scanner import whole
 from ..errors import ChatRestError, CursorError
 from ..parameters.apps import AppQuery
 from ..parameters.messages import MessageQuery

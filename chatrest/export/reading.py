@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 from ..core.replies.decode import many, parse
-from ..core.replies.lenient import Coercions
 from ..errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
+from ..models.lenient import Coercions
 from ..models.messages import Message
 from ..secrets import shown
 from ..times import Time, parse_timestamp, timestamp_words

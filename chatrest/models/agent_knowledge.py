@@ -17,7 +17,6 @@ class KnowledgeRecord(Record):
     `status` is inSync, indexing, indexed or failed.
     """
 
-    fill_missing: ClassVar[bool] = False
     identified_by: ClassVar[str] = "unique_id"
 
     unique_id: str
@@ -73,7 +72,6 @@ class PresignedUploads(Record):
 class KnowledgeText(Record):
     """A text that agents learn from; its creation answers without the members from `text` on."""
 
-    fill_missing: ClassVar[bool] = False
     identified_by: ClassVar[str] = "unique_id"
 
     unique_id: str
@@ -134,7 +132,6 @@ class ScrapedPage(Record):
 class DiscoveredUrl(Record):
     """An address that a website led to; `content` has the first 500 characters."""
 
-    fill_missing: ClassVar[bool] = False
     identified_by: ClassVar[str] = "url_id"
 
     url_id: str

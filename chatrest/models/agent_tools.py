@@ -49,7 +49,6 @@ class ApiTool(StoredRecord, kw_only=True):
     `headers` may hold credentials: the attribute shows them, a repr does not.
     """
 
-    fill_missing: ClassVar[bool] = False
     identified_by: ClassVar[str] = "slug"
     hidden_fields: ClassVar[frozenset[str]] = frozenset({"headers"})
 
@@ -73,7 +72,6 @@ class ApiTool(StoredRecord, kw_only=True):
 class FrontendAction(StoredRecord, kw_only=True):
     """A function of the client's page that an agent may call. Its path takes `id`."""
 
-    fill_missing: ClassVar[bool] = False
     identified_by: ClassVar[str] = "trigger_function"
 
     trigger_function: str
@@ -90,7 +88,6 @@ class FrontendAction(StoredRecord, kw_only=True):
 class McpServer(StoredRecord, kw_only=True):
     """A server whose tools an agent may use."""
 
-    fill_missing: ClassVar[bool] = False
     identified_by: ClassVar[str] = "slug"
 
     slug: str
@@ -112,7 +109,6 @@ class Variable(StoredRecord, kw_only=True):
     `constant_value` may be a credential: the attribute shows it, a repr does not.
     """
 
-    fill_missing: ClassVar[bool] = False
     identified_by: ClassVar[str] = "name"
     hidden_fields: ClassVar[frozenset[str]] = frozenset({"constant_value"})
 
@@ -139,7 +135,6 @@ class AgentName(Record):
 class VariableUsage(Record):
     """A variable, predefined or custom, and who uses it."""
 
-    fill_missing: ClassVar[bool] = False
     identified_by: ClassVar[str] = "identity"
 
     name: str

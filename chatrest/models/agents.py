@@ -18,7 +18,6 @@ class Agent(Record):
     `files`, `websites` and `other_kb_integrations` are what it knows, `rag_version` is v1 or v2.
     """
 
-    fill_missing: ClassVar[bool] = False
     identified_by: ClassVar[str] = "uid"
 
     uid: str
@@ -56,7 +55,6 @@ class CreatedAgent(Record):
 class AvailableModel(Record):
     """A model that agents may use; `default` is True for the one that they use without a choice."""
 
-    fill_missing: ClassVar[bool] = False
     identified_by: ClassVar[str] = "identity"
 
     model: str
@@ -87,7 +85,6 @@ class ToolSearch(Record):
 class ToolAction(Record):
     """An action of a tool that an agent may be allowed."""
 
-    fill_missing: ClassVar[bool] = False
     identified_by: ClassVar[str] = "name"
 
     name: str
@@ -164,7 +161,6 @@ class EnabledItems(Record):
 class ToolIntegration(Record):
     """An integration that an agent could have; `is_authenticated` is True where it may be used."""
 
-    fill_missing: ClassVar[bool] = False
     identified_by: ClassVar[str] = "slug"
 
     slug: str
@@ -186,7 +182,6 @@ class ExternalAgent(StoredRecord, kw_only=True):
     `integration_meta` may hold credentials: the attribute shows them, a repr does not.
     """
 
-    fill_missing: ClassVar[bool] = False
     identified_by: ClassVar[str] = "uid"
     hidden_fields: ClassVar[frozenset[str]] = frozenset({"integration_meta"})
 
@@ -220,7 +215,6 @@ class ExternalTool(StoredRecord, kw_only=True):
     Times are ISO 8601 texts, though declared as numbers on some pages.
     """
 
-    fill_missing: ClassVar[bool] = False
     identified_by: ClassVar[str] = "name"
 
     name: str

@@ -5,7 +5,7 @@ from typing import ClassVar, final
 from msgspec import UNSET, field
 
 from .entities import Entity, EntityWrapper, Parties
-from .record import Json, Maybe, Record
+from .record import Json, Maybe, Part, Record
 
 
 @final
@@ -26,7 +26,7 @@ class CallData(Record):
 
 
 @final
-class CallEntity(Record):
+class CallEntity(Part):
     """A call. `status` is any text: `initiated` and `ongoing` are known, others may come.
 
     `started_at` is set once the call is ongoing. `session_id` is `sessionid` in JSON.
@@ -52,7 +52,7 @@ class CallEntity(Record):
 
 
 @final
-class CallEntities(Record):
+class CallEntities(Part):
     """The entities of a call message: `by` acted, `on` is the call, `for_` is the other party."""
 
     by: EntityWrapper[Entity]
@@ -61,7 +61,7 @@ class CallEntities(Record):
 
 
 @final
-class CallContent(Record):
+class CallContent(Part):
     """`data` of a call message. `action` is any text: `initiated` and `ongoing` are known."""
 
     action: str
@@ -74,7 +74,7 @@ class CallContent(Record):
 
 
 @final
-class CallParticipant(Record):
+class CallParticipant(Part):
     """The part of one user in a call; durations are in minutes."""
 
     uid: str
@@ -91,7 +91,7 @@ class CallParticipant(Record):
 
 
 @final
-class Recording(Record):
+class Recording(Part):
     """A recording of a call; `recording_url` has this name in JSON too."""
 
     rid: str
@@ -105,7 +105,6 @@ class Recording(Record):
 class Transcription(Record):
     """A transcription of a call; `transcript_date` is in ISO 8601 with milliseconds."""
 
-    fill_missing: ClassVar[bool] = False
     identified_by: ClassVar[str] = "tid"
 
     tid: str
@@ -126,7 +125,6 @@ class CallRecord(Record):
     kind). `transcriptions` are the newest five.
     """
 
-    fill_missing: ClassVar[bool] = False
     identified_by: ClassVar[str] = "session_id"
 
     session_id: str

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias, final
 
 from msgspec import UNSET
 
-from .messages import NestedMessage
+from .messages import NestedMessage, message_of
 from .record import Json, Maybe, Record
-from .views import nested_message, text_id, views, whole_count
+from .views import text_id, views, whole_count
 
 
 @final
@@ -54,7 +54,7 @@ else:
 
 
 @final
-@views(nested_message, "last_message")
+@views(message_of, "last_message")
 @views(whole_count, "unread_message_count", "unread_mentions_count")
 @views(text_id, "latest_message_id", "last_read_message_id", "last_delivered_message_id")
 class Conversation(Record):
@@ -64,7 +64,6 @@ class Conversation(Record):
     (a uid, or app_system); lists of pins and the replies of pinning have little else.
     """
 
-    fill_missing: ClassVar[bool] = False
     identified_by: ClassVar[str] = "key"
 
     conversation_id: str

@@ -1,52 +1,44 @@
-"""The outcomes of importing users, groups, members and messages."""
+"""The outcomes of importing users, groups, members and messages.
 
-from typing import Any, final
+A file of its own, as the noun has one in `parameters` and `resources`, too.
+"""
+
+from typing import final
 
 from msgspec import UNSET
 
 from .groups import Group, MemberScope
-from .messages import NestedMessage
-from .record import Maybe, Record
+from .messages import NestedMessage, message_of
+from .outcomes import ItemOutcome
+from .record import Maybe
 from .users import User
-from .views import nested_message, views
+from .views import views
 
 
 @final
-class UserOutcome(Record):
+class UserOutcome(ItemOutcome):
     """The outcome of one user: `data` is the user as stored. One without `success` is a failure."""
 
-    success: bool = False
-    message: Maybe[str] = UNSET
     data: Maybe[User] = UNSET
-    error: Maybe[Any] = UNSET
 
 
 @final
-class GroupOutcome(Record):
+class GroupOutcome(ItemOutcome):
     """The outcome of one group: `data` is the group as stored. One without `success` is a failure."""
 
-    success: bool = False
-    message: Maybe[str] = UNSET
     data: Maybe[Group] = UNSET
-    error: Maybe[Any] = UNSET
 
 
 @final
-class MemberOutcome(Record):
+class MemberOutcome(ItemOutcome):
     """The outcome of one member: `data` has the scope. One without `success` is a failure."""
 
-    success: bool = False
-    message: Maybe[str] = UNSET
     data: Maybe[MemberScope] = UNSET
-    error: Maybe[Any] = UNSET
 
 
 @final
-@views(nested_message, "data")
-class MessageOutcome(Record):
+@views(message_of, "data")
+class MessageOutcome(ItemOutcome):
     """The outcome of one message: `data` is the message as stored. One without `success` is a failure."""
 
-    success: bool = False
-    message: Maybe[str] = UNSET
     data: Maybe[NestedMessage] = UNSET
-    error: Maybe[Any] = UNSET

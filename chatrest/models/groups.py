@@ -1,13 +1,14 @@
 """Groups, and their members."""
 
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 from msgspec import UNSET
 
-from .messages import NestedMessage
+from .messages import NestedMessage, message_of
+from .outcomes import ItemOutcome
 from .record import Json, Maybe, Record
 from .users import UserFields
-from .views import ABSENT, Filled, nested_message, texts, views
+from .views import ABSENT, Filled, texts, views
 
 
 @final
@@ -19,7 +20,6 @@ class Group(Record):
     (epoch seconds on services of this kind).
     """
 
-    fill_missing: ClassVar[bool] = False  # no id is ""
     identified_by: ClassVar[str] = "guid"
 
     guid: str
@@ -64,7 +64,6 @@ class Member(UserFields):
 class MemberScope(Record):
     """The scope of a member after a change."""
 
-    fill_missing: ClassVar[bool] = False
     identified_by: ClassVar[str] = "uid"
 
     guid: str
@@ -74,14 +73,11 @@ class MemberScope(Record):
 
 
 @final
-@views(nested_message, "data")
-class AddedMember(Record):
+@views(message_of, "data")
+class AddedMember(ItemOutcome):
     """The outcome of adding one uid. `data` is the action message to the group.
 
     An outcome without `success` is a failure.
     """
 
-    success: bool = False
-    message: Maybe[str] = UNSET
     data: Maybe[NestedMessage] = UNSET
-    error: Maybe[Any] = UNSET

@@ -9,15 +9,38 @@ from ..errors import ReplyUnreadableError
 from ..secrets import guarded
 from .calls import CallContent
 from .entities import Entity, EntityWrapper, Parties
-from .raw_json import read_value
-from .record import Count, Id, Json, Maybe, OfCount, OfId, OfIdAndCount, Record
-from .views import ABSENT, Filled, nested_message, texts, views
+from .lenient import CoercionError, coerced, shape
+from .outcomes import ItemOutcome
+from .raw_json import read_value, write_value
+from .record import Count, Id, Json, Maybe, OfCount, OfId, OfIdAndCount, Part, Record
+from .views import ABSENT, Filled, texts, views
+
+
+def message_of(stored: Any) -> "Message":
+    """Return the message of decoded JSON, as leniently as in a list; a message as it is.
+
+    The `raw` of an `UnknownMessage` is the JSON written again: of a nested message no bytes are kept.
+    """
+    if isinstance(stored, Message):
+        return stored
+    try:
+        messages: list[Any] = [convert(stored, Typed)]
+    except (ValidationError, RecursionError):
+        try:
+            raw = write_value(stored)
+        except (ValueError, RecursionError):  # nested too deeply to be written
+            raw = b""
+        messages = [read_leniently(stored, raw, [])]
+    settle(messages)
+    message: Message = messages[0]
+    return message
+
 
 # ── content ──
 
 
 @final
-class Attachment(Record, OfCount):
+class Attachment(Part, OfCount):
     """A file of a media message. `size` is in bytes."""
 
     url: str
@@ -34,7 +57,7 @@ else:
 
 
 @final
-class ReactionCount(Record):
+class ReactionCount(Part):
     """The number of users who reacted to a message in one way."""
 
     reaction: str
@@ -44,7 +67,7 @@ class ReactionCount(Record):
 
 @final
 @texts("text")
-class Content(Record, OfCount):
+class Content(Part, OfCount):
     """`data` of a text or media message: the text or caption ("" for none), and attachments."""
 
     text: Filled = ABSENT
@@ -72,7 +95,7 @@ class CustomContent(Record):
 
 
 @final
-class Goal(Record):
+class Goal(Part):
     """The interactions that complete an interactive message.
 
     `type` is any text: anyAction, anyOf, allOf, oneOf and none are known.
@@ -109,7 +132,7 @@ class ActionEntities(Record):
 
 
 @final
-class ActionContent(Record):
+class ActionContent(Part):
     """`data` of an action message. `action` is any text, such as edited, deleted, added, joined or kicked."""
 
     action: str
@@ -137,7 +160,7 @@ class Flag(Record):
 
 
 @final
-class Reaction(Record):
+class Reaction(Part):
     """One user's reaction to a message: `reaction` is the emoji, `reacted_by` the user at that time.
 
     `reacted_at` is in the service's unit (epoch seconds on services of this kind). The number of users for
@@ -160,7 +183,6 @@ class MessageCount(Record):
     `entity_id` is the other user's uid for `entity_type` `user`, the group's guid for `group`.
     """
 
-    fill_missing: ClassVar[bool] = False
     identified_by: ClassVar[str] = "key"
 
     entity_type: str
@@ -182,12 +204,12 @@ if TYPE_CHECKING:
     NestedMessage: TypeAlias = "Message"
 else:
     NestedMessage = Any
-nests_messages = views(nested_message, "quoted_message", "last_reply")
+nests_messages = views(message_of, "quoted_message", "last_reply")
 
 
 # In the order in which the service writes the fields, as msgspec decodes that order fastest.
 @nests_messages
-class _Message(Record, OfId, tag_field="category"):
+class _Message(Part, OfId, tag_field="category"):
     id: Id
     conversation_id: str
     sender: str
@@ -219,6 +241,14 @@ class _Message(Record, OfId, tag_field="category"):
     app_id: Maybe[str] = UNSET
     metadata: Maybe[Json] = UNSET
     resource: Maybe[str] = UNSET
+
+    @classmethod
+    def _of_json(cls, value: Any) -> Any:
+        message = message_of(value)
+        if isinstance(message, cls):
+            return message
+        reason = getattr(message, "reason", f"it is a {type(message).__name__}")
+        raise CoercionError(f"the record is no {cls.__name__}: {reason}")
 
     @property
     def category(self) -> str:
@@ -288,7 +318,7 @@ class InteractiveMessage(_ById, tag="interactive"):
 
 @final
 @nests_messages
-class UnknownMessage(Record, kw_only=True):
+class UnknownMessage(Part, kw_only=True):
     """A record that no other message class can hold: `raw` is its JSON, byte for byte.
 
     `reason` is the reason. All readable fields have their values; unreadable ones are `""`, 0 or None if they
@@ -329,6 +359,13 @@ class UnknownMessage(Record, kw_only=True):
     resource: Maybe[str] = UNSET
     raw: bytes
     reason: str
+
+    @classmethod
+    def _of_json(cls, value: Any) -> Any:
+        message = message_of(value)
+        if isinstance(message, cls):
+            return message
+        return unknown(value, write_value(value), f"it is a {type(message).__name__}")
 
     @property
     def text(self) -> str | None:
@@ -428,18 +465,41 @@ BY_CATEGORY: dict[str, type[Typed]] = {
 }
 
 
+def read_leniently(record: Any, raw: bytes, notes: list[str]) -> "Message":
+    """Return the message of a record that the strict decoder refuses; append what was coerced to `notes`."""
+    if flaw := _flaw(record):
+        return unknown(record, raw, flaw)
+    try:
+        message: Message = coerced(record, shape(BY_CATEGORY[record["category"]]), "", notes)
+    except CoercionError as error:
+        notes.clear()
+        return unknown(record, raw, str(error))
+    return message
+
+
+def _flaw(record: Any) -> str | None:
+    """Return what keeps a record from being any of the typed messages."""
+    if not isinstance(record, dict):
+        return "the record is not an object"
+    identity, category = record.get("id"), record.get("category")
+    if not isinstance(identity, str | int) or isinstance(identity, bool) or identity == "":
+        return "id: expected text"
+    if not isinstance(category, str):
+        return "category: expected text"
+    if category not in BY_CATEGORY:
+        return f"category: {category[:50]!r} is none of {', '.join(BY_CATEGORY)}"
+    return None
+
+
 # ── the outcome of sending to several receivers ──
 
 
 @final
-@views(nested_message, "data")
-class SentMessage(Record):
+@views(message_of, "data")
+class SentMessage(ItemOutcome):
     """The outcome for one receiver. `data` is the message as the service stored it.
 
     An outcome without `success` is a failure.
     """
 
-    success: bool = False
-    message: Maybe[str] = UNSET
     data: Maybe[NestedMessage] = UNSET
-    error: Maybe[Any] = UNSET

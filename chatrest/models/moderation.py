@@ -6,9 +6,9 @@ from typing import ClassVar, final
 
 from msgspec import UNSET, field
 
-from .messages import NestedMessage
+from .messages import NestedMessage, message_of
 from .record import Maybe, Record
-from .views import nested_message, views
+from .views import views
 
 
 @final
@@ -45,8 +45,6 @@ class ModerationFilter(Record):
 
 
 class _RuleFields(Record):
-    fill_missing: ClassVar[bool] = False  # no id is ""
-
     id: str
     name: Maybe[str] = UNSET
     description: Maybe[str] = UNSET
@@ -83,8 +81,6 @@ class KeywordList(Record):
     Lists of keyword lists also have `_id`, `app_id` and `document_version` (`__v` on the wire).
     """
 
-    fill_missing: ClassVar[bool] = False
-
     id: str
     name: Maybe[str] = UNSET
     description: Maybe[str] = UNSET
@@ -109,8 +105,6 @@ setattr(KeywordList, "__v", vars(KeywordList)["document_version"])
 class Reason(Record):
     """A reason that a user may give for flagging a message; `default` is True on built-in ones."""
 
-    fill_missing: ClassVar[bool] = False
-
     id: str
     name: Maybe[str] = UNSET
     description: Maybe[str] = UNSET
@@ -119,7 +113,7 @@ class Reason(Record):
     default: Maybe[bool] = UNSET
 
 
-@views(nested_message, "message")
+@views(message_of, "message")
 class _HeldMessage(Record):
     identified_by: ClassVar[str] = "key"
 

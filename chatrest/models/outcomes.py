@@ -1,7 +1,7 @@
 """Acknowledgements, and the outcomes of several items in one reply."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Final, Generic, TypeVar, final
+from typing import Any, Final, Generic, TypeVar, final
 
 from msgspec import UNSET
 
@@ -20,8 +20,6 @@ class Ack(Record):
 
     Marks of a conversation name `conversation_id`, `message_id` and a time; bans name `uid` and `guid`.
     """
-
-    fill_missing: ClassVar[bool] = False
 
     success: bool = True
     message: Maybe[str] = UNSET
@@ -105,14 +103,20 @@ def _words(key: str, outcome: Any) -> str:
     return f"{key} ({reason[:_LONGEST]})" if isinstance(reason, str) and reason else key
 
 
-# ── the acknowledgement of one item ──
+# ── the outcome of one item ──
 
 
-@final
-class ItemAck(Record):
-    """The outcome of one uid, feature or permission. One without `success` is a failure."""
+class ItemOutcome(Record):
+    """The outcome of one item, with its record in `data`. One without `success` is a failure."""
 
     success: bool = False
     message: Maybe[str] = UNSET
-    data: Maybe[Json] = UNSET
+    data: Maybe[Any] = UNSET
     error: Maybe[Any] = UNSET
+
+
+@final
+class ItemAck(ItemOutcome):
+    """The outcome of one uid, feature or permission. One without `success` is a failure."""
+
+    data: Maybe[Json] = UNSET

@@ -1,29 +1,29 @@
 """What pydantic and FastAPI ask a record for: its schema, as the plain dicts that theirs are.
 
 So a record is a field of a pydantic model and a response of FastAPI, and chatrest does not import pydantic.
+A file of its own, as it is loaded only when pydantic asks.
 """
 
 from typing import Any, Final
 
 from msgspec import structs
 
-from ..errors import ChatRestError
-from .views import parsed
+from .lenient import CoercionError
 
 _NOT_SERVED: Final = ("raw", "reason")
 """Fields of an `UnknownMessage` that are no members of it."""
 
 
 def core_schema(kind: Any) -> dict[str, Any]:
-    """Return the schema by which pydantic reads and writes records: `parse` and `to_dict`."""
+    """Return the schema by which pydantic reads and writes records: leniently, and `to_dict`."""
 
     def read(value: Any) -> Any:
         if isinstance(value, kind):
             return value
         try:
-            return parsed(kind, value)
-        except ChatRestError as error:
-            fault = ValueError(str(error))  # pydantic makes it one of its own
+            return kind._of_json(value)
+        except CoercionError as error:
+            fault = ValueError(str(error).removeprefix(": "))  # pydantic makes it one of its own
         raise fault
 
     def write(record: Any) -> Any:

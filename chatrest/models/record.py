@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, Type
 from msgspec import UNSET, Struct, UnsetType, field
 
 from ..secrets import TOO_DEEP, masked_fields
+from .lenient import coerced, shape
 from .raw_json import read_value, write_value
 
 T = TypeVar("T")
@@ -51,8 +52,8 @@ def digest(credential: str) -> str:
 class Record(Struct, frozen=True, gc=False, rename="camel"):
     """A record of the service. `gc=False`: decoded JSON has no reference cycles to collect."""
 
-    fill_missing: ClassVar[bool] = True
-    """True if the lenient decoder may use "" or 0 for an absent required text or number."""
+    fill_missing: ClassVar[bool] = False
+    """True if the lenient decoder may use "" or 0 for an absent required text or number: no id is ""."""
     identified_by: ClassVar[str] = "id"
     """The field that identifies a record in a list, or a property where no field may stand in a cursor.
 
@@ -80,8 +81,13 @@ class Record(Struct, frozen=True, gc=False, rename="camel"):
         return iter(self.to_dict().items())
 
     @classmethod
+    def _of_json(cls, value: Any) -> Any:
+        """Return the record of decoded JSON, read leniently; `CoercionError` for what cannot be one."""
+        return coerced(value, shape(cls), "", [])
+
+    @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Json:
-        """Return how pydantic, and so FastAPI, reads and writes records: with `parse` and `to_dict`."""
+        """Return how pydantic, and so FastAPI, reads and writes records: leniently, and with `to_dict`."""
         from .pydantic_schema import core_schema
 
         return core_schema(cls)
@@ -104,3 +110,9 @@ class Record(Struct, frozen=True, gc=False, rename="camel"):
         """Return the names and values that the service sent, credentials hidden, for `repr` and rich."""
         pairs = ((name, getattr(self, name)) for name in self.__struct_fields__)
         return masked_fields(self, [(name, value) for name, value in pairs if value is not UNSET])
+
+
+class Part(Record):
+    """A message, or a part of one, which is shown although a text or a number of it is missing."""
+
+    fill_missing: ClassVar[bool] = True

@@ -26,7 +26,6 @@ class RoleSettings(Record):
 class Role(Record):
     """A role of users: a named set of rights. Times are in the service's unit."""
 
-    fill_missing: ClassVar[bool] = False  # no id is ""
     identified_by: ClassVar[str] = "role"
 
     role: str
@@ -42,7 +41,6 @@ class Role(Record):
 class Feature(Record):
     """A feature that is switched off for a role; `key` names it, such as `u.listUsers`."""
 
-    fill_missing: ClassVar[bool] = False
     identified_by: ClassVar[str] = "key"
 
     key: str
@@ -55,8 +53,6 @@ class Feature(Record):
 @final
 class Permission(Record):
     """A permission of a role, or of a scope inside a group: what it is about, and the values it may have."""
-
-    fill_missing: ClassVar[bool] = False
 
     id: str
     type: Maybe[str] = UNSET
@@ -72,8 +68,6 @@ class Permission(Record):
 @final
 class PermissionMap(Record):
     """The permissions that are set."""
-
-    fill_missing: ClassVar[bool] = False
 
     permissions: PermissionValues
 

@@ -13,7 +13,6 @@ from .views import ABSENT, Filled, texts
 class UserFields(Record):
     """The fields that a user and a group member share."""
 
-    fill_missing: ClassVar[bool] = False  # no id is ""
     identified_by: ClassVar[str] = "uid"
 
     uid: str
@@ -55,7 +54,6 @@ class AuthToken(Record):
 
     hidden_fields: ClassVar[frozenset[str]] = frozenset({"jwt", "fat", "settings"})
 
-    fill_missing: ClassVar[bool] = False  # no id is ""
     identified_by: ClassVar[str] = "identity"
 
     uid: str

@@ -3,32 +3,12 @@
 A record stores a nested message as its JSON, and a count as the digits that some services send. So a page
 with such fields decodes as fast as without, nothing of them can fail it, and `to_dict` and `to_json` give
 what came. The attribute gives the typed message, or the number; each access makes it again.
-
-The decoder is above the models: its functions are loaded by their name when a record first needs them.
 """
 
 from collections.abc import Callable
-from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, final
 
 from msgspec import UNSET, UnsetType
-
-
-@cache
-def _decoder(module: str, name: str) -> Any:
-    return getattr(import_module(f"chatrest.core.{module}"), name)
-
-
-def nested_message(stored: object) -> Any:
-    """Return the message of its stored JSON, typed as in a list."""
-    return _decoder("replies.kinds", "message_of")(stored)
-
-
-def parsed(kind: type, data: object) -> Any:
-    """Return the record of type `kind` of its JSON, as `chatrest.parse` does; errors as there."""
-    return _decoder("replies.decode", "parse")(kind, data)
-
 
 S = TypeVar("S", bound=type[Any])
 _LONGEST_COUNT: Final = 40
@@ -42,7 +22,7 @@ ABSENT: Final[Any] = UNSET
 
 
 @final
-class View:
+class _View:
     """The attribute of a field, as `read` makes it of the stored value; `absent` is shown for `UNSET`."""
 
     __slots__ = ("_absent", "_read", "_slot")
@@ -67,7 +47,7 @@ def views(read: Callable[[Any], Any], *names: str) -> Callable[[S], S]:
 
     def decorate(kind: S) -> S:
         for name in names:
-            setattr(kind, name, View(vars(kind)[name], read))
+            setattr(kind, name, _View(getattr(kind, name), read))
         return kind
 
     return decorate
@@ -78,7 +58,7 @@ def texts(*names: str) -> Callable[[S], S]:
 
     def decorate(kind: S) -> S:
         for name in names:
-            setattr(kind, name, View(vars(kind)[name], _as_stored, ""))
+            setattr(kind, name, _View(vars(kind)[name], _as_stored, ""))
         return kind
 
     return decorate

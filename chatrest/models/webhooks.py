@@ -1,6 +1,9 @@
-"""Webhooks of an app, and the triggers that send to them."""
+"""Webhooks of an app, and the triggers that send to them.
 
-from typing import ClassVar, final
+A file of its own, as the noun has one in `parameters` and `resources`, too.
+"""
+
+from typing import final
 
 from msgspec import UNSET, field
 
@@ -12,8 +15,6 @@ from .views import ABSENT, Filled, texts
 @texts("name")
 class Webhook(Record):
     """An address that events are sent to. `password` is a credential: the repr does not show it."""
-
-    fill_missing: ClassVar[bool] = False  # no id is ""
 
     id: str
     name: Filled = ABSENT
@@ -30,8 +31,6 @@ class Webhook(Record):
 @final
 class Trigger(Record):
     """A kind of event that a webhook is sent, such as `message_sent`."""
-
-    fill_missing: ClassVar[bool] = False
 
     id: str
     description: Maybe[str] = UNSET

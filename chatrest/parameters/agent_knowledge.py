@@ -1,45 +1,23 @@
 """The filters and bodies of knowledge: files, texts and websites."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, final
+from typing import Annotated, ClassVar, Final, Literal, TypeAlias, final
 
 from msgspec import UNSET, Meta, UnsetType
 
-from ..errors import RequestInvalidError
 from .checked import Affix, Body, Filter, Flag, Millis, Ordinal, Size, Text
-from .fields import VALID, AnyTexts, PageLimit, Source, SourceType, Uri, Whole
+from .fields import AnyTexts, Listed, PageLimit, SourceType, Uri, Whole, text_of
 
 LARGEST_FILE: Final = 50 * 1024 * 1024
 """Bytes of a knowledge file."""
 UrlStatus: TypeAlias = Literal["discovered", "processing", "processed", "failed", "skipped"]
 PageForm: TypeAlias = Literal["markdown", "html", "text"]
-_Status: TypeAlias = Annotated[
-    UrlStatus, Meta(description="'discovered', 'processing', 'processed', 'failed' or 'skipped'")
-]
-_Form: TypeAlias = Annotated[PageForm, Meta(description="'markdown', 'html' or 'text'")]
 _Depth: TypeAlias = Annotated[int, Meta(ge=1, le=10, description="a whole number from 1 to 10")]
 _Pages: TypeAlias = Annotated[int, Meta(ge=1, le=10_000, description="a whole number from 1 to 10000")]
 _Timeout: TypeAlias = Annotated[
     int, Meta(ge=5000, le=120_000, description="milliseconds, a whole number from 5000 to 120000")
 ]
-_Title: TypeAlias = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        max_length=500,
-        pattern=VALID,
-        description="a text of 1 to 500 characters, and valid Unicode",
-    ),
-]
-_Content: TypeAlias = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        max_length=5000,
-        pattern=VALID,
-        description="a text of 1 to 5000 characters, and valid Unicode",
-    ),
-]
+_Title: TypeAlias = Annotated[str, text_of(1, 500)]
+_Content: TypeAlias = Annotated[str, text_of(1, 5000)]
 _FileSize: TypeAlias = Annotated[
     int, Meta(ge=0, le=LARGEST_FILE, description=f"bytes, a whole number from 0 to {LARGEST_FILE} (50 MB)")
 ]
@@ -48,16 +26,10 @@ _FileSize: TypeAlias = Annotated[
 class _Window(Filter):
     """A filter with a window of time, in milliseconds."""
 
+    windows: ClassVar[tuple[tuple[str, str], ...]] = (("start_time", "end_time"),)
+
     start_time: Millis | None = None
     end_time: Millis | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        start, end = self.start_time, self.end_time
-        if isinstance(start, int) and isinstance(end, int) and end < start:
-            raise RequestInvalidError(
-                f"end_time = {end}: the window ends before it begins; allowed is {start} or later"
-            )
 
 
 @final
@@ -91,14 +63,14 @@ class DiscoveredUrlQuery(_Window):
     cursor: Text | None = None
     limit: PageLimit | None = None
     affix: Affix | None = None
-    status: _Status | None = None
+    status: UrlStatus | None = None
 
 
 @final
 class KnowledgeSource(Body):
     """The kind of a source, as it stands in a path."""
 
-    source_type: Source
+    source_type: SourceType
 
 
 @final
@@ -110,12 +82,9 @@ class NewUpload(Body):
     file_size: _FileSize
 
 
-if TYPE_CHECKING:
-    Uploads: TypeAlias = Sequence[NewUpload]
-else:
-    Uploads: TypeAlias = Annotated[
-        tuple[NewUpload, ...], Meta(description="a list of files with file_name, mime_type and file_size")
-    ]
+Uploads: TypeAlias = Annotated[
+    Listed[NewUpload], Meta(description="a list of files with file_name, mime_type and file_size")
+]
 
 
 @final
@@ -173,7 +142,7 @@ class PageToScrape(Body):
 
     url: Uri
     timeout: _Timeout | UnsetType = UNSET
-    format: _Form | UnsetType = UNSET
+    format: PageForm | UnsetType = UNSET
 
 
 @final

@@ -1,13 +1,12 @@
 """Bodies of API tools, frontend actions, MCP servers and variables."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias, final
+from typing import Annotated, ClassVar, Literal, TypeAlias, final
 
 from msgspec import UNSET, Meta, UnsetType
 
 from ..errors import RequestInvalidError
 from .checked import Body, Filter, Flag, Text
-from .fields import VALID, AnyText, HttpMethod, ShortText, Uri
+from .fields import AnyText, HttpMethod, Listed, ShortText, Uri, text_of
 
 
 @final
@@ -20,12 +19,9 @@ class NewToolParameter(Body):
     required: Flag | UnsetType = UNSET
 
 
-if TYPE_CHECKING:
-    ToolParameters: TypeAlias = Sequence[NewToolParameter]
-else:
-    ToolParameters: TypeAlias = Annotated[
-        tuple[NewToolParameter, ...], Meta(description="a list of parameters with key, type and description")
-    ]
+ToolParameters: TypeAlias = Annotated[
+    Listed[NewToolParameter], Meta(description="a list of parameters with key, type and description")
+]
 
 
 @final
@@ -124,10 +120,7 @@ class McpServerChanges(Body):
 
 # ── variables ──
 
-_SourceKind: TypeAlias = Annotated[
-    Literal["message_metadata", "user_metadata", "constant"],
-    Meta(description="'message_metadata', 'user_metadata' or 'constant'"),
-]
+_SourceKind: TypeAlias = Literal["message_metadata", "user_metadata", "constant"]
 _Name: TypeAlias = Annotated[
     str,
     Meta(
@@ -135,15 +128,9 @@ _Name: TypeAlias = Annotated[
         description="a letter and at most 49 letters a to z, digits, '_' and '.'",
     ),
 ]
-_Path: TypeAlias = Annotated[
-    str, Meta(max_length=100, pattern=VALID, description="a text of at most 100 characters, valid Unicode")
-]
-_Words: TypeAlias = Annotated[
-    str, Meta(max_length=200, pattern=VALID, description="a text of at most 200 characters, valid Unicode")
-]
-_Constant: TypeAlias = Annotated[
-    str, Meta(max_length=500, pattern=VALID, description="a text of at most 500 characters, valid Unicode")
-]
+_Path: TypeAlias = Annotated[str, text_of(0, 100)]
+_Words: TypeAlias = Annotated[str, text_of(0, 200)]
+_Constant: TypeAlias = Annotated[str, text_of(0, 500)]
 
 
 @final

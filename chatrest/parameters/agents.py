@@ -156,13 +156,8 @@ class DisabledActions(Body):
 # ── external agents ──
 
 ToolType: TypeAlias = Literal["action", "tool"]
-_ToolType: TypeAlias = Annotated[ToolType, Meta(description="'action' or 'tool'")]
-_Framework: TypeAlias = Annotated[
-    Literal["mastra", "mastra-legacy", "langgraph", "crewai", "vercelV5", "ag2", "rasa", "agno", "ag-ui"],
-    Meta(
-        description="'mastra', 'mastra-legacy', 'langgraph', 'crewai', 'vercelV5', 'ag2', 'rasa', 'agno' or "
-        "'ag-ui'"
-    ),
+_Framework: TypeAlias = Literal[
+    "mastra", "mastra-legacy", "langgraph", "crewai", "vercelV5", "ag2", "rasa", "agno", "ag-ui"
 ]
 _IntegrationType: TypeAlias = Annotated[
     Literal["agent", "llm"], Meta(description="'agent' (or 'llm', of an older page)")
@@ -244,7 +239,7 @@ class ExternalAgentChanges(Body):
 class ExternalToolQuery(Filter):
     """The filter of external tools: the `action`s alone, or the `tool`s."""
 
-    type: _ToolType | None = None
+    type: ToolType | None = None
 
 
 class _ToolFields(Body):

@@ -1,13 +1,13 @@
-"""Filters and bodies of apps and of API keys."""
+"""Filters and bodies of apps, of API keys and of usage figures."""
 
-from typing import Annotated, Literal, TypeAlias, final
+from typing import ClassVar, Literal, TypeAlias, final
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, UnsetType
 
-from .checked import Body, Filter, Flag, Ordinal, Size, Text
+from .checked import Body, Filter, Flag, Millis, Ordinal, Size, Text
 from .fields import ShortText
 
-Region: TypeAlias = Annotated[Literal["us", "eu", "in"], Meta(description="'us', 'eu' or 'in'")]
+Region: TypeAlias = Literal["us", "eu", "in"]
 
 
 @final
@@ -31,9 +31,7 @@ class NewApp(Body):
 
 # ── API keys ──
 
-KeyScope: TypeAlias = Annotated[
-    Literal["authOnly", "fullAccess"], Meta(description="'authOnly' or 'fullAccess'")
-]
+KeyScope: TypeAlias = Literal["authOnly", "fullAccess"]
 
 
 @final
@@ -58,3 +56,19 @@ class ApiKeyChanges(Body):
 
     name: ShortText | UnsetType = UNSET
     scope: KeyScope | UnsetType = UNSET
+
+
+# ── usage figures ──
+
+
+@final
+class UsageQuery(Filter):
+    """The window of GET /stats, in epoch milliseconds; datetimes and dates are converted.
+
+    Raises `RequestInvalidError` if it ends before it begins.
+    """
+
+    windows: ClassVar[tuple[tuple[str, str], ...]] = (("from_date", "to_date"),)
+
+    from_date: Millis
+    to_date: Millis

@@ -1,20 +1,16 @@
-"""The filters of the calls interface."""
+"""The filters of the calls interface.
 
-from typing import Annotated, Literal, TypeAlias, final
+A file of its own, as the noun has one in `models` and `resources`, too.
+"""
 
-from msgspec import Meta
+from typing import Literal, TypeAlias, final
 
 from .checked import Filter, Flag, Ordinal, Size, Stamp, Uid
 from .fields import Count, ReceiverType
 
-CallType: TypeAlias = Annotated[Literal["audio", "video"], Meta(description="'audio' or 'video'")]
-CallMode: TypeAlias = Annotated[
-    Literal["call", "meet", "presenter"], Meta(description="'call', 'meet' or 'presenter'")
-]
-CallStatus: TypeAlias = Annotated[
-    Literal["initiated", "ongoing", "ended", "unanswered", "rejected", "canceled"],
-    Meta(description="'initiated', 'ongoing', 'ended', 'unanswered', 'rejected' or 'canceled'"),
-]
+CallType: TypeAlias = Literal["audio", "video"]
+CallMode: TypeAlias = Literal["call", "meet", "presenter"]
+CallStatus: TypeAlias = Literal["initiated", "ongoing", "ended", "unanswered", "rejected", "canceled"]
 
 
 @final

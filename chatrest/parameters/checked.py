@@ -4,7 +4,7 @@ The type of each field contains its rule and the description for errors, so docu
 text cannot differ.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import (
     TYPE_CHECKING,
@@ -29,6 +29,7 @@ from msgspec.structs import fields
 from ..errors import RequestInvalidError
 from ..secrets import HIDDEN, is_credential, masked, masked_fields, shown
 from ..times import TIME_FORMS, Time, parse_timestamp
+from .fields import Listed, words_of
 from .files import file_of
 
 _SHOWN: Final = 5
@@ -143,54 +144,39 @@ Affix: TypeAlias = Annotated[
     Literal["append", "prepend"], Meta(description="'append' (after the id) or 'prepend' (before it)")
 ]
 _AttachmentType: TypeAlias = Literal["image", "video", "audio", "file"]
-Presence: TypeAlias = Annotated[Literal["available", "offline"], Meta(description="'available' or 'offline'")]
+Presence: TypeAlias = Literal["available", "offline"]
 ScopeName: TypeAlias = Literal["admin", "moderator", "participant"]
-Scope: TypeAlias = Annotated[ScopeName, Meta(description="'admin', 'moderator' or 'participant'")]
 Json: TypeAlias = Annotated[dict[str, Any], Meta(description="a JSON object, as a mapping with text keys")]
 
 
-if (
-    TYPE_CHECKING
-):  # the types of arguments: a checked struct converts lists to tuples and datetimes to seconds
-    Texts: TypeAlias = Sequence[str]
-    Uids: TypeAlias = Sequence[str]
-    SearchIn: TypeAlias = Sequence[Literal["name", "uid"]]
-    Attachments: TypeAlias = _AttachmentType | Sequence[_AttachmentType]
-    Scopes: TypeAlias = Sequence[ScopeName]
+Texts: TypeAlias = Annotated[
+    Listed[Annotated[str, _TEXT]],
+    Meta(min_length=1, description="a list of texts, none of them empty, and all valid Unicode"),
+]
+Uids: TypeAlias = Annotated[
+    Listed[Annotated[str, _UID_IN_LIST]],
+    Meta(
+        min_length=1, description="a list of uids, none of them empty, without commas and control characters"
+    ),
+]
+SearchIn: TypeAlias = Annotated[Listed[Literal["name", "uid"]], Meta(min_length=1)]
+Scopes: TypeAlias = Annotated[Listed[ScopeName], Meta(min_length=1)]
+Attachments: TypeAlias = Annotated[
+    _AttachmentType | Annotated[Listed[_AttachmentType], Meta(min_length=1)],
+    Meta(description="'image', 'video', 'audio' or 'file', or a list of these"),
+]
+# No pattern: msgspec 0.22 frees one twice in a union with an array or an object, and Python crashes.
+TextOrTexts: TypeAlias = Annotated[
+    Annotated[str, Meta(min_length=1)] | Annotated[Listed[str], Meta(min_length=1)],
+    Meta(description="a text that is not empty, or a list of texts"),
+]
+if TYPE_CHECKING:  # the type of arguments: a checked struct converts datetimes to seconds
     Stamp: TypeAlias = Time
     Millis: TypeAlias = Time
-    TextOrTexts: TypeAlias = str | Sequence[str]
 else:
     Stamp: TypeAlias = Annotated[int, Meta(ge=0, description=TIME_FORMS, extra={"per_second": 1})]
     Millis: TypeAlias = Annotated[
         int, Meta(ge=0, description=f"{TIME_FORMS}, in milliseconds", extra={"per_second": 1000})
-    ]
-    Texts: TypeAlias = Annotated[
-        tuple[Annotated[str, _TEXT], ...],
-        Meta(min_length=1, description="a list of texts, none of them empty, and all valid Unicode"),
-    ]
-    # No pattern: msgspec 0.22 frees one twice in a union with an array or an object, and Python crashes.
-    TextOrTexts: TypeAlias = Annotated[
-        Annotated[str, Meta(min_length=1)] | Annotated[tuple[str, ...], Meta(min_length=1)],
-        Meta(description="a text that is not empty, or a list of texts"),
-    ]
-    Uids: TypeAlias = Annotated[
-        tuple[Annotated[str, _UID_IN_LIST], ...],
-        Meta(
-            min_length=1,
-            description="a list of uids, none of them empty, without commas and control characters",
-        ),
-    ]
-    Attachments: TypeAlias = Annotated[
-        _AttachmentType | Annotated[tuple[_AttachmentType, ...], Meta(min_length=1)],
-        Meta(description="'image', 'video', 'audio' or 'file', or a list of these"),
-    ]
-    SearchIn: TypeAlias = Annotated[
-        tuple[Literal["name", "uid"], ...], Meta(min_length=1, description="a list of 'name' and 'uid'")
-    ]
-    Scopes: TypeAlias = Annotated[
-        tuple[ScopeName, ...],
-        Meta(min_length=1, description="a list of 'admin', 'moderator' and 'participant'"),
     ]
 
 
@@ -234,6 +220,18 @@ class Checked(Struct, metaclass=CheckedType, frozen=True, rename="camel"):
 
 class Filter(Checked):
     """A filter of a list; all fields are optional, None means no filter."""
+
+    windows: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """The fields that are the two ends of a window of time; the last must not be before the first."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for first, last in self.windows:
+            start, end = getattr(self, first), getattr(self, last)
+            if isinstance(start, int) and isinstance(end, int) and end < start:
+                raise RequestInvalidError(
+                    f"{last} = {end}: the window ends before it begins; allowed is {first} ({start}) or later"
+                )
 
 
 class Body(Checked):
@@ -382,8 +380,14 @@ def _metas(rule: Any) -> list[Meta]:
 
 
 def _words(rule: Any) -> str:
-    """Return the description of the values that a field accepts."""
-    return next(str(meta.description) for meta in _metas(rule) if meta.description)
+    """Return the description of the values that a field accepts; of some words, the words themselves."""
+    if description := next((str(meta.description) for meta in _metas(rule) if meta.description), ""):
+        return description
+    if get_origin(rule) is Literal:
+        return words_of(get_args(rule))
+    if get_origin(rule) is tuple and get_origin(get_args(rule)[0]) is Literal:
+        return words_of(get_args(get_args(rule)[0]), is_list=True)
+    return next(filter(None, map(_words, get_args(rule))), "")
 
 
 # ── the filter of lists that have nothing to filter ──

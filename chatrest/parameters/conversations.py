@@ -1,24 +1,18 @@
 """The filter of conversation lists, and the bodies that change conversations."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, final
+from typing import Annotated, Final, Literal, TypeAlias, final
 
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import force_setattr
 
 from ..errors import RequestInvalidError
 from .checked import Body, Filter, Flag, Ordinal, Size, Text, Texts, Uid
-from .fields import MessageNumber, ReceiverType, Switch, Tags
+from .fields import Listed, MessageNumber, ReceiverType, Switch, Tags
 
 APP_PINS: Final = 5
 """Conversations that an app may pin."""
 
-if TYPE_CHECKING:
-    PinnedBy: TypeAlias = Sequence[Literal["me", "system"]]
-else:
-    PinnedBy: TypeAlias = Annotated[
-        tuple[Literal["me", "system"], ...], Meta(min_length=1, description="a list of 'me' and 'system'")
-    ]
+PinnedBy: TypeAlias = Annotated[Listed[Literal["me", "system"]], Meta(min_length=1)]
 
 
 @final
@@ -60,15 +54,10 @@ class ConversationPin(Body):
             raise RequestInvalidError("pinned_conversations: each needs a uid or a guid")
 
 
-if TYPE_CHECKING:
-    Pins: TypeAlias = Sequence[ConversationPin]
-else:
-    Pins: TypeAlias = Annotated[
-        tuple[ConversationPin, ...],
-        Meta(
-            max_length=APP_PINS, description=f"a list of at most {APP_PINS} uids or guids (ConversationPin)"
-        ),
-    ]
+Pins: TypeAlias = Annotated[
+    Listed[ConversationPin],
+    Meta(max_length=APP_PINS, description=f"a list of at most {APP_PINS} uids or guids (ConversationPin)"),
+]
 
 
 @final

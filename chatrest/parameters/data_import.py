@@ -14,7 +14,7 @@ from msgspec.structs import fields, force_setattr
 from ..errors import RequestInvalidError
 from ..secrets import description, shown
 from .checked import Body, Flag, Json, Stamp, Text, Uid
-from .fields import AnyText, ReceiverType, Tags, Url
+from .fields import AnyText, Given, ReceiverType, Tags, Url
 from .groups import GroupType
 from .messages import SentCategory
 
@@ -41,11 +41,10 @@ class UserImport(Body):
     deactivated_at: Stamp | UnsetType = UNSET
 
 
-if TYPE_CHECKING:  # the types of arguments: a checked struct takes the JSON object of a record, too
-    UserDetails: TypeAlias = UserImport | Mapping[str, Any]
-    UsersDetails: TypeAlias = Mapping[str, UserImport | Mapping[str, Any]]
+UserDetails: TypeAlias = Annotated[Given[UserImport], Meta(description="a UserImport, or its JSON object")]
+if TYPE_CHECKING:
+    UsersDetails: TypeAlias = Mapping[str, Given[UserImport]]
 else:
-    UserDetails: TypeAlias = Annotated[UserImport, Meta(description="a UserImport, or its JSON object")]
     UsersDetails: TypeAlias = Annotated[
         dict[str, UserImport], Meta(description="a mapping of uids to UserImport, or to its JSON object")
     ]
@@ -67,10 +66,7 @@ class GroupImport(Body):
     group_owner_details: UserDetails | UnsetType = UNSET
 
 
-if TYPE_CHECKING:
-    GroupDetails: TypeAlias = GroupImport | Mapping[str, Any]
-else:
-    GroupDetails: TypeAlias = Annotated[GroupImport, Meta(description="a GroupImport, or its JSON object")]
+GroupDetails: TypeAlias = Annotated[Given[GroupImport], Meta(description="a GroupImport, or its JSON object")]
 
 
 @final
@@ -114,20 +110,21 @@ class MessageImport(Body):
     mentioned_user_details: UsersDetails | UnsetType = UNSET
 
 
-if TYPE_CHECKING:  # the types of arguments: a body of 1 to 50 makes a mapping by key of any of them
-    Users: TypeAlias = Iterable[UserImport] | Mapping[str, UserImport | Mapping[str, Any]]
-    Groups: TypeAlias = Iterable[GroupImport] | Mapping[str, GroupImport | Mapping[str, Any]]
-    Members: TypeAlias = Iterable[MemberImport] | Mapping[str, MemberImport | Mapping[str, Any]]
-    Messages: TypeAlias = Iterable[MessageImport] | Mapping[str, MessageImport | Mapping[str, Any]]
+if TYPE_CHECKING:  # the type of arguments: a body makes a mapping by key of them
+    _Imports: TypeAlias = Iterable[B] | Mapping[str, Given[B]]
 else:
-    Users: TypeAlias = Annotated[dict[str, UserImport], Meta(description="users by their uids, 1 to 50")]
-    Groups: TypeAlias = Annotated[dict[str, GroupImport], Meta(description="groups by their guids, 1 to 50")]
-    Members: TypeAlias = Annotated[
-        dict[str, MemberImport], Meta(description="members by 'GUID_member_UID', 1 to 50")
-    ]
-    Messages: TypeAlias = Annotated[
-        dict[str, MessageImport], Meta(description="messages by their muids, 1 to 50")
-    ]
+
+    class _Imports:
+        def __class_getitem__(cls, kind: Any) -> Any:
+            return dict[str, kind]
+
+
+Users: TypeAlias = Annotated[_Imports[UserImport], Meta(description="users by their uids, 1 to 50")]
+Groups: TypeAlias = Annotated[_Imports[GroupImport], Meta(description="groups by their guids, 1 to 50")]
+Members: TypeAlias = Annotated[
+    _Imports[MemberImport], Meta(description="members by 'GUID_member_UID', 1 to 50")
+]
+Messages: TypeAlias = Annotated[_Imports[MessageImport], Meta(description="messages by their muids, 1 to 50")]
 
 
 class _Entries(Struct, frozen=True, kw_only=True):

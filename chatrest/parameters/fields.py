@@ -1,13 +1,52 @@
 """The types of fields that filters and bodies share, with the documented lengths and counts."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 from msgspec import Meta
+
+T = TypeVar("T")
+
+if TYPE_CHECKING:  # the types of arguments: a checked struct makes tuples of lists, and structs of mappings
+    Listed: TypeAlias = Sequence[T]
+    Given: TypeAlias = T | Mapping[str, Any]
+else:
+
+    class Listed:
+        """`Listed[T]`: a list of T, stored as a tuple."""
+
+        def __class_getitem__(cls, kind: Any) -> Any:
+            return tuple[kind, ...]
+
+    class Given:
+        """`Given[T]`: a struct, or a mapping with its members."""
+
+        def __class_getitem__(cls, kind: Any) -> Any:
+            return kind
+
 
 # ── texts and counts with the documented limits ──
 
 VALID: Final = r"\A[^\ud800-\udfff]*\Z"
+
+
+def text_of(least: int, most: int, kind: str = "a text") -> Meta:
+    """Return the rule of a text with so many characters."""
+    count = f"{least} to {most}" if least else f"at most {most}"
+    return Meta(
+        min_length=least or None,
+        max_length=most,
+        pattern=VALID,
+        description=f"{kind} of {count} characters, and valid Unicode",
+    )
+
+
+def words_of(values: Iterable[object], *, is_list: bool = False) -> str:
+    """Return values in words: `'a', 'b' or 'c'`, or `a list of 'a', 'b' and 'c'`; empty for none."""
+    *others, last = [*map(repr, values)] or [""]
+    words = f"{', '.join(others)} {'and' if is_list else 'or'} {last}" if others else last
+    return f"a list of {words}" if is_list and words else words
+
 
 NewId: TypeAlias = Annotated[
     str,
@@ -16,49 +55,26 @@ NewId: TypeAlias = Annotated[
         description="a text of 1 to 100 letters a to z, digits, '-' and '_' (the service lower-cases it)",
     ),
 ]
-ShortText: TypeAlias = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        max_length=100,
-        pattern=VALID,
-        description="a text of 1 to 100 characters, and valid Unicode",
-    ),
-]
-Description: TypeAlias = Annotated[
-    str,
-    Meta(max_length=255, pattern=VALID, description="a text of at most 255 characters, and valid Unicode"),
-]
+ShortText: TypeAlias = Annotated[str, text_of(1, 100)]
+Description: TypeAlias = Annotated[str, text_of(0, 255)]
 AnyText: TypeAlias = Annotated[
     str, Meta(pattern=VALID, description="a text, which may be empty, and is valid Unicode")
 ]
-Url: TypeAlias = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        max_length=3000,
-        pattern=VALID,
-        description="a URL of 1 to 3000 characters, and valid Unicode",
-    ),
-]
+Url: TypeAlias = Annotated[str, text_of(1, 3000, "a URL")]
 Count: TypeAlias = Annotated[int, Meta(ge=0, description="a whole number, 0 or more")]
 Whole: TypeAlias = Annotated[int, Meta(description="a whole number")]
 
-if TYPE_CHECKING:  # the types of arguments: a checked struct converts lists to tuples
-    Tags: TypeAlias = Sequence[str]
-    MessageTags: TypeAlias = Sequence[str]
-else:
-    _TAGS: Final = tuple[Annotated[str, Meta(min_length=1, max_length=100, pattern=VALID)], ...]
-    _OF_TAGS: Final = "tags of 1 to 100 characters each, and all valid Unicode"
-    Tags: TypeAlias = Annotated[_TAGS, Meta(max_length=25, description=f"a list of at most 25 {_OF_TAGS}")]
-    MessageTags: TypeAlias = Annotated[
-        _TAGS, Meta(min_length=1, max_length=25, description=f"a list of 1 to 25 {_OF_TAGS}")
-    ]
+_Tag: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100, pattern=VALID)]
+_OF_TAGS: Final = "25 tags of 1 to 100 characters each, and all valid Unicode"
+Tags: TypeAlias = Annotated[Listed[_Tag], Meta(max_length=25, description=f"a list of at most {_OF_TAGS}")]
+MessageTags: TypeAlias = Annotated[
+    Listed[_Tag], Meta(min_length=1, max_length=25, description=f"a list of 1 to {_OF_TAGS}")
+]
 
 
 # ── messages and conversations ──
 
-ReceiverType: TypeAlias = Annotated[Literal["user", "group"], Meta(description="'user' or 'group'")]
+ReceiverType: TypeAlias = Literal["user", "group"]
 Switch: TypeAlias = Annotated[Literal[0, 1], Meta(description="the number 0 or 1")]
 
 if TYPE_CHECKING:  # the type of an argument
@@ -71,20 +87,9 @@ else:
 
 # ── agents ──
 
-HttpMethod: TypeAlias = Annotated[
-    Literal["GET", "POST", "PUT", "PATCH", "DELETE"],
-    Meta(description="'GET', 'POST', 'PUT', 'PATCH' or 'DELETE'"),
-]
+HttpMethod: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 SourceType: TypeAlias = Literal["uploads", "text", "website"]
-Source: TypeAlias = Annotated[SourceType, Meta(description="'uploads', 'text' or 'website'")]
-Instruction: TypeAlias = Annotated[
-    str,
-    Meta(
-        max_length=32_000,
-        pattern=VALID,
-        description="a text of at most 32000 characters, and valid Unicode",
-    ),
-]
+Instruction: TypeAlias = Annotated[str, text_of(0, 32_000)]
 Uri: TypeAlias = Annotated[
     str,
     Meta(
@@ -94,17 +99,11 @@ Uri: TypeAlias = Annotated[
 ]
 PageLimit: TypeAlias = Annotated[int, Meta(ge=1, le=100, description="a whole number from 1 to 100")]
 
-if TYPE_CHECKING:  # the types of arguments: a checked struct converts lists to tuples
-    AnyTexts: TypeAlias = Sequence[str]
-    AuthMeta: TypeAlias = dict[str, Any] | Sequence[str]
-else:
-    AuthMeta: TypeAlias = Annotated[
-        dict[str, Any] | tuple[str, ...],
-        Meta(description="a JSON object, as a mapping with text keys, or a list of texts"),
-    ]
-    AnyTexts: TypeAlias = Annotated[
-        tuple[Annotated[str, Meta(min_length=1, pattern=r"\A[^\ud800-\udfff]+\Z")], ...],
-        Meta(
-            description="a list of texts, which may be empty; none of the texts is, and all are valid Unicode"
-        ),
-    ]
+AuthMeta: TypeAlias = Annotated[
+    dict[str, Any] | Listed[str],
+    Meta(description="a JSON object, as a mapping with text keys, or a list of texts"),
+]
+AnyTexts: TypeAlias = Annotated[
+    Listed[Annotated[str, Meta(min_length=1, pattern=r"\A[^\ud800-\udfff]+\Z")]],
+    Meta(description="a list of texts, which may be empty; none of the texts is, and all are valid Unicode"),
+]

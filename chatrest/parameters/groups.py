@@ -1,7 +1,6 @@
 """Filters and bodies of groups and of their members."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, final
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, final
 
 from msgspec import UNSET, Meta, UnsetType, field
 
@@ -14,7 +13,6 @@ from .checked import (
     Json,
     Ordinal,
     Presence,
-    Scope,
     ScopeName as ScopeName,
     Scopes,
     Size,
@@ -24,7 +22,7 @@ from .checked import (
     Uid,
     Uids,
 )
-from .fields import Count, Description, NewId, ShortText, Tags
+from .fields import Count, Description, Given, Listed, NewId, ShortText, Tags
 
 # ── members ──
 
@@ -63,36 +61,27 @@ class NewMembers(Body, forbid_unknown_fields=True):
 class NewScope(Body):
     """The new scope of a member."""
 
-    scope: Scope
+    scope: ScopeName
 
 
 # ── groups ──
 
-GroupType: TypeAlias = Annotated[
-    Literal["public", "password", "private"], Meta(description="'public', 'password' or 'private'")
-]
+GroupType: TypeAlias = Literal["public", "password", "private"]
 ListedType: TypeAlias = Annotated[
     Literal["public", "private", "protected", "password"],
     Meta(description="'public', 'private', 'protected' or 'password' (which of the last two: by service)"),
 ]
-GroupSort: TypeAlias = Annotated[
-    Literal["name", "guid", "createdAt"], Meta(description="'name', 'guid' or 'createdAt'")
+GroupSort: TypeAlias = Literal["name", "guid", "createdAt"]
+SortOrder: TypeAlias = Literal["asc", "desc"]
+FirstMembers: TypeAlias = Annotated[
+    Given[NewMembers],
+    Meta(description="a NewMembers, or a mapping with admins, moderators, participants, usersToBan"),
 ]
-SortOrder: TypeAlias = Annotated[Literal["asc", "desc"], Meta(description="'asc' or 'desc'")]
+UnsetOfGroup: TypeAlias = Listed[Literal["icon", "description", "metadata"]]
 if TYPE_CHECKING:
-    FirstMembers: TypeAlias = NewMembers | Mapping[str, Any]
-    SearchGroupsIn: TypeAlias = Sequence[Literal["name", "guid"]]
-    UnsetOfGroup: TypeAlias = Sequence[Literal["icon", "description", "metadata"]]
+    SearchGroupsIn: TypeAlias = Listed[Literal["name", "guid"]]
 else:
-    FirstMembers: TypeAlias = Annotated[
-        NewMembers,
-        Meta(description="a NewMembers, or a mapping with admins, moderators, participants, usersToBan"),
-    ]
     SearchGroupsIn: TypeAlias = Texts
-    UnsetOfGroup: TypeAlias = Annotated[
-        tuple[Literal["icon", "description", "metadata"], ...],
-        Meta(description="a list of 'icon', 'description' and 'metadata'"),
-    ]
 
 
 @final

@@ -5,6 +5,7 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
+    ClassVar,
     Final,
     Literal,
     Self,
@@ -35,7 +36,7 @@ from .checked import (
     Uid,
     Uids,
 )
-from .fields import MessageTags, ReceiverType, Switch, Tags
+from .fields import Given, MessageTags, ReceiverType, Switch, Tags
 
 # ── messages to send ──
 
@@ -46,10 +47,8 @@ LONGEST_URL: Final = 3000
 MediaType: TypeAlias = Literal["image", "file", "audio", "video"]
 InteractiveType: TypeAlias = Literal["card", "form", "customInteractive", "scheduler"]
 Goal: TypeAlias = Literal["anyAction", "anyOf", "allOf", "oneOf", "none"]
-SentCategory: TypeAlias = Annotated[Literal["message", "custom"], Meta(description="'message' or 'custom'")]
-BotCategory: TypeAlias = Annotated[
-    Literal["message", "interactive", "custom"], Meta(description="'message', 'interactive' or 'custom'")
-]
+SentCategory: TypeAlias = Literal["message", "custom"]
+BotCategory: TypeAlias = Literal["message", "interactive", "custom"]
 _TYPES: Final = {
     "message": ("text", "image", "file", "audio", "video"),
     "interactive": ("card", "form", "customInteractive", "scheduler"),
@@ -108,12 +107,9 @@ class InteractionGoal(Body):
     element_ids: Texts | UnsetType = UNSET
 
 
-if TYPE_CHECKING:
-    Receivers: TypeAlias = MultipleReceivers | Mapping[str, Sequence[str]]
-else:
-    Receivers: TypeAlias = Annotated[
-        MultipleReceivers, Meta(description="MultipleReceivers, or a mapping with uids, guids or both")
-    ]
+Receivers: TypeAlias = Annotated[
+    Given[MultipleReceivers], Meta(description="MultipleReceivers, or a mapping with uids, guids or both")
+]
 
 
 class ThreadOptions(TypedDict, total=False):
@@ -308,13 +304,6 @@ def _given(**members: Any) -> dict[str, Any]:
 
 # ── filters and changes ──
 
-_WINDOWS: Final = (
-    ("from_timestamp", "to_timestamp"),
-    ("sent_at_from", "sent_at_to"),
-    ("updated_at_from", "updated_at_to"),
-    ("edited_at_from", "edited_at_to"),
-)
-
 
 @final
 class MessageQuery(Filter):
@@ -327,6 +316,13 @@ class MessageQuery(Filter):
     its list does not declare. Raises `RequestInvalidError` for a wrong value, or if a window ends before it
     begins.
     """
+
+    windows: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("from_timestamp", "to_timestamp"),
+        ("sent_at_from", "sent_at_to"),
+        ("updated_at_from", "updated_at_to"),
+        ("edited_at_from", "edited_at_to"),
+    )
 
     search_key: Text | None = None
     has_attachments: Flag | None = None
@@ -373,15 +369,6 @@ class MessageQuery(Filter):
     saved: Switch | None = None
     pinned: Switch | None = None
     page: Ordinal | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for first, last in _WINDOWS:
-            start, end = getattr(self, first), getattr(self, last)
-            if isinstance(start, int) and isinstance(end, int) and end < start:
-                raise RequestInvalidError(
-                    f"{last} = {end}: the window ends before it begins; allowed is {first} ({start}) or later"
-                )
 
 
 @final

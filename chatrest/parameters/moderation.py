@@ -1,20 +1,16 @@
 """The filters and bodies of moderation."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, final
+from typing import Annotated, Literal, TypeAlias, final
 
 from msgspec import UNSET, Meta, UnsetType, field, structs
 
 from ..errors import RequestInvalidError
 from .checked import Body, Checked, Filter, Flag, Json, Size, Stamp, Text, TextOrTexts, Texts, Uid
-from .fields import ReceiverType, Tags, Whole
+from .fields import Given, Listed, ReceiverType, Tags, Whole
 from .files import Upload
 
-_Party: TypeAlias = Annotated[Literal["sender", "receiver"], Meta(description="'sender' or 'receiver'")]
-_Operand: TypeAlias = Annotated[
-    Literal["uid", "guid", "name", "role", "type", "tags", "createdAt"],
-    Meta(description="'uid', 'guid', 'name', 'role', 'type', 'tags' or 'createdAt'"),
-]
+_Party: TypeAlias = Literal["sender", "receiver"]
+_Operand: TypeAlias = Literal["uid", "guid", "name", "role", "type", "tags", "createdAt"]
 _FilterOperator: TypeAlias = Annotated[
     Literal[
         "equals",
@@ -33,21 +29,11 @@ _FilterOperator: TypeAlias = Annotated[
         "'notEquals', 'in', 'notIn', 'startsWith', 'endsWith', 'lessThan' or 'greaterThan' for groups"
     ),
 ]
-_Content: TypeAlias = Annotated[
-    Literal["text", "image", "video", "custom"], Meta(description="'text', 'image', 'video' or 'custom'")
-]
-_Operator: TypeAlias = Annotated[Literal["contains", "equals"], Meta(description="'contains' or 'equals'")]
-_TermCategory: TypeAlias = Annotated[
-    Literal["word", "pattern", "toxicity"], Meta(description="'word', 'pattern' or 'toxicity'")
-]
-ListCategory: TypeAlias = Annotated[
-    Literal["word", "pattern", "sentence-similarity"],
-    Meta(description="'word', 'pattern' or 'sentence-similarity'"),
-]
-SentType: TypeAlias = Annotated[
-    Literal["text", "image", "file", "audio", "video"],
-    Meta(description="'text', 'image', 'file', 'audio' or 'video'"),
-]
+_Content: TypeAlias = Literal["text", "image", "video", "custom"]
+_Operator: TypeAlias = Literal["contains", "equals"]
+_TermCategory: TypeAlias = Literal["word", "pattern", "toxicity"]
+ListCategory: TypeAlias = Literal["word", "pattern", "sentence-similarity"]
+SentType: TypeAlias = Literal["text", "image", "file", "audio", "video"]
 FlagStatus: TypeAlias = Literal["approved", "disapproved"]
 BlockStatus: TypeAlias = Literal["approved", "rejected"]
 
@@ -77,18 +63,13 @@ class RuleCondition(Checked):
     value: TextOrTexts | UnsetType = UNSET
 
 
-if TYPE_CHECKING:
-    _Filters: TypeAlias = Sequence[RuleFilter | Mapping[str, Any]]
-    _Conditions: TypeAlias = Sequence[RuleCondition | Mapping[str, Any]]
-else:
-    _Filters: TypeAlias = Annotated[
-        tuple[RuleFilter, ...],
-        Meta(description="a list of RuleFilter, or of mappings with its members"),
-    ]
-    _Conditions: TypeAlias = Annotated[
-        tuple[RuleCondition, ...],
-        Meta(description="a list of RuleCondition, or of mappings with its members"),
-    ]
+_Filters: TypeAlias = Annotated[
+    Listed[Given[RuleFilter]], Meta(description="a list of RuleFilter, or of mappings with its members")
+]
+_Conditions: TypeAlias = Annotated[
+    Listed[Given[RuleCondition]],
+    Meta(description="a list of RuleCondition, or of mappings with its members"),
+]
 
 
 @final
@@ -112,11 +93,9 @@ class ModerationQuery(Filter):
     sender: Uid | None = None
     receiver_uid: Uid | None = field(default=None, name="receiverUID")
     receiver_guid: Uid | None = field(default=None, name="receiverGUID")
-    category: Annotated[Literal["message", "custom"], Meta(description="'message' or 'custom'")] | None = None
+    category: Literal["message", "custom"] | None = None
     type: Text | None = None
-    moderation_status: (
-        Annotated[Literal["disapproved", "pending"], Meta(description="'disapproved' or 'pending'")] | None
-    ) = None
+    moderation_status: Literal["disapproved", "pending"] | None = None
 
 
 @final
@@ -207,7 +186,7 @@ class NewModeratedMessage(Body):
     sender: Uid
     receiver: Uid
     receiver_type: ReceiverType
-    category: Annotated[Literal["message"], Meta(description="'message'")] | UnsetType = UNSET
+    category: Literal["message"] | UnsetType = UNSET
     type: SentType | UnsetType = UNSET
     data: Json | UnsetType = UNSET
     muid: Text | UnsetType = UNSET

@@ -1,46 +1,25 @@
 """Filters and bodies of notifications and of their providers."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, final
+from typing import Annotated, ClassVar, Literal, TypeAlias, final
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from ..errors import RequestInvalidError
 from .checked import Body, Checked, Filter, Flag, Json, Millis, Text, Uid
-from .fields import AnyText, Count
+from .fields import AnyText, Count, Given, Listed
 
-_Trigger: TypeAlias = Annotated[
-    Literal[
+_Trigger: TypeAlias = Literal[
         "after_message", "message_deleted", "message_edited", "message_reaction_added", "initiated",
         "rejected", "cancelled", "unanswered", "after_group_joined", "after_group_left",
         "after_group_members_added", "after_group_members_kicked", "after_group_members_banned",
         "after_group_members_unbanned", "after_scope_changed",
-    ],
-    Meta(
-        description="'after_message', 'message_deleted', 'message_edited', 'message_reaction_added', "
-        "'initiated', 'rejected', 'cancelled', 'unanswered', 'after_group_joined', 'after_group_left', "
-        "'after_group_members_added', 'after_group_members_kicked', 'after_group_members_banned', "
-        "'after_group_members_unbanned' or 'after_scope_changed'"
-    ),
-]  # fmt: skip
-_Reason: TypeAlias = Annotated[
-    Literal[
+    ]  # fmt: skip
+_Reason: TypeAlias = Literal[
         "MESSAGES_PREFERENCE", "REPLIES_PREFERENCE", "QUOTED_REPLIES_PREFERENCE",
         "MESSAGE_ACTIONS_PREFERENCE", "REACTIONS_PREFERENCE", "GROUP_ACTIONS_PREFERENCE", "DND_PREFERENCE",
         "MUTE_PREFERENCE", "SCHEDULE_PREFERENCE", "CALL_PREFERENCE", "QUOTA_PREFERENCE", "MISSING_EMAIL",
         "MISSING_PHNO", "INVALID_PUSH_PROVIDER_ID", "TIMED_OUT", "NOT_FOUND", "TWILIO_CREATE_ERROR",
-    ],
-    Meta(
-        description="'MESSAGES_PREFERENCE', 'REPLIES_PREFERENCE', 'QUOTED_REPLIES_PREFERENCE', "
-        "'MESSAGE_ACTIONS_PREFERENCE', 'REACTIONS_PREFERENCE', 'GROUP_ACTIONS_PREFERENCE', "
-        "'DND_PREFERENCE', 'MUTE_PREFERENCE', 'SCHEDULE_PREFERENCE', 'CALL_PREFERENCE', 'QUOTA_PREFERENCE', "
-        "'MISSING_EMAIL', 'MISSING_PHNO', 'INVALID_PUSH_PROVIDER_ID', 'TIMED_OUT', 'NOT_FOUND' or "
-        "'TWILIO_CREATE_ERROR'"
-    ),
-]  # fmt: skip
-_ConversationType: TypeAlias = Annotated[
-    Literal["oneOnOne", "group"], Meta(description="'oneOnOne' or 'group'")
-]
+    ]  # fmt: skip
+_ConversationType: TypeAlias = Literal["oneOnOne", "group"]
 
 
 @final
@@ -63,17 +42,13 @@ class SettingsChanges(Body):
 class MutePreferences(Checked):
     """Do not disturb (`dnd`: 1 off, 2 on), and the hours of each day."""
 
-    dnd: Annotated[Literal[1, 2], Meta(description="1 or 2")] | UnsetType = UNSET
+    dnd: Literal[1, 2] | UnsetType = UNSET
     schedule: Json | UnsetType = UNSET
 
 
-if TYPE_CHECKING:
-    _Mute: TypeAlias = MutePreferences | Mapping[str, Any]
-else:
-    _Mute: TypeAlias = Annotated[
-        MutePreferences,
-        Meta(description="a MutePreferences, or a mapping with dnd and schedule"),
-    ]
+_Mute: TypeAlias = Annotated[
+    Given[MutePreferences], Meta(description="a MutePreferences, or a mapping with dnd and schedule")
+]
 
 
 @final
@@ -106,18 +81,14 @@ class ConversationToUnmute(Checked):
     type: _ConversationType | UnsetType = UNSET
 
 
-if TYPE_CHECKING:
-    _ToMute: TypeAlias = Sequence[ConversationToMute | Mapping[str, Any]]
-    _ToUnmute: TypeAlias = Sequence[ConversationToUnmute | Mapping[str, Any]]
-else:
-    _ToMute: TypeAlias = Annotated[
-        tuple[ConversationToMute, ...],
-        Meta(description="a list of ConversationToMute, or of mappings with its members"),
-    ]
-    _ToUnmute: TypeAlias = Annotated[
-        tuple[ConversationToUnmute, ...],
-        Meta(description="a list of ConversationToUnmute, or of mappings with its members"),
-    ]
+_ToMute: TypeAlias = Annotated[
+    Listed[Given[ConversationToMute]],
+    Meta(description="a list of ConversationToMute, or of mappings with its members"),
+]
+_ToUnmute: TypeAlias = Annotated[
+    Listed[Given[ConversationToUnmute]],
+    Meta(description="a list of ConversationToUnmute, or of mappings with its members"),
+]
 
 
 @final
@@ -193,44 +164,28 @@ class NotificationLogQuery(Filter):
     `reason` is of notifications that were not sent, `success` of those that were. A walk starts at `log_id`.
     """
 
+    windows: ClassVar[tuple[tuple[str, str], ...]] = (("from_", "to"),)
+
     message_id: Count | None = None
     reaction_id: Count | None = None
     from_: Millis | None = field(default=None, name="from")
     to: Millis | None = None
-    message_category: (
-        Annotated[Literal["message", "interactive"], Meta(description="'message' or 'interactive'")] | None
-    ) = None
+    message_category: Literal["message", "interactive"] | None = None
     message_type: Text | None = None
     trigger: _Trigger | None = None
     sender: Uid | None = None
     reaction_sender: Uid | None = None
     receiver: Uid | None = None
-    receiver_type: Annotated[Literal["user", "group"], Meta(description="'user' or 'group'")] | None = None
+    receiver_type: Literal["user", "group"] | None = None
     reaction_receiver: Uid | None = None
     member: Uid | None = None
-    channel: (
-        Annotated[Literal["push", "email", "sms"], Meta(description="'push', 'email' or 'sms'")] | None
-    ) = None
-    provider: (
-        Annotated[
-            Literal["fcm", "apns", "sendgrid", "twilio", "custom"],
-            Meta(description="'fcm', 'apns', 'sendgrid', 'twilio' or 'custom'"),
-        ]
-        | None
-    ) = None
+    channel: Literal["push", "email", "sms"] | None = None
+    provider: Literal["fcm", "apns", "sendgrid", "twilio", "custom"] | None = None
     notification_triggered: Flag | None = None
     reason: _Reason | None = None
     success: Flag | None = None
-    affix: Annotated[Literal["prepend", "append"], Meta(description="'prepend' or 'append'")] | None = None
+    affix: Literal["prepend", "append"] | None = None
     log_id: Text | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        start, end = self.from_, self.to
-        if isinstance(start, int) and isinstance(end, int) and end < start:
-            raise RequestInvalidError(
-                f"to = {end}: the window ends before it begins; allowed is from_ ({start}) or later"
-            )
 
 
 # ── providers ──

@@ -1,7 +1,9 @@
-"""Filters and bodies of friends and of blocked users."""
+"""Filters and bodies of friends and of blocked users.
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, final
+A file of its own, as the noun has one in `resources`, too.
+"""
+
+from typing import Annotated, Final, TypeAlias, final
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -10,18 +12,13 @@ from .checked import Body, Filter, Flag, Ordinal, Size, Text, Uids
 MOST: Final = 1000
 """Friends of one user."""
 
-if TYPE_CHECKING:
-    FriendUids: TypeAlias = Sequence[str]
-else:
-    FriendUids: TypeAlias = Annotated[
-        Uids,
-        Meta(
-            max_length=MOST,
-            description=(
-                f"a list of 1 to {MOST} uids, none of them empty, without commas and control characters"
-            ),
-        ),
-    ]
+FriendUids: TypeAlias = Annotated[
+    Uids,
+    Meta(
+        max_length=MOST,
+        description=f"a list of 1 to {MOST} uids, none of them empty, without commas and control characters",
+    ),
+]
 
 
 @final

@@ -1,14 +1,14 @@
 """Bodies of roles, of their permissions, and of the features that they restrict."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, final
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, final
 
 from msgspec import UNSET, Meta, UnsetType
 
 from .checked import Body, Flag, Json, Texts
-from .fields import Description, ShortText
+from .fields import Description, Given, Listed, ShortText
 
-Reach: TypeAlias = Annotated[Literal["all", "friendsOnly"], Meta(description="'all' or 'friendsOnly'")]
+Reach: TypeAlias = Literal["all", "friendsOnly"]
 
 
 @final
@@ -19,17 +19,11 @@ class NewRoleSettings(Body, forbid_unknown_fields=True):
     send_messages_to: Reach | UnsetType = UNSET
 
 
-if TYPE_CHECKING:
-    Settings: TypeAlias = NewRoleSettings | Mapping[str, Any]
-    UnsetOfRole: TypeAlias = Sequence[Literal["settings", "description", "metadata"]]
-else:
-    Settings: TypeAlias = Annotated[
-        NewRoleSettings, Meta(description="a NewRoleSettings, or a mapping with listUsers and sendMessagesTo")
-    ]
-    UnsetOfRole: TypeAlias = Annotated[
-        tuple[Literal["settings", "description", "metadata"], ...],
-        Meta(description="a list of 'settings', 'description' and 'metadata'"),
-    ]
+Settings: TypeAlias = Annotated[
+    Given[NewRoleSettings],
+    Meta(description="a NewRoleSettings, or a mapping with listUsers and sendMessagesTo"),
+]
+UnsetOfRole: TypeAlias = Listed[Literal["settings", "description", "metadata"]]
 
 
 @final

@@ -1,26 +1,17 @@
 """Filters and bodies of users and of their auth tokens."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, final
+from typing import Annotated, Literal, TypeAlias, final
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from .checked import Body, Filter, Flag, Json, Ordinal, SearchIn, Size, Stamp, Text, Texts, Uids
-from .fields import AnyText, NewId, ShortText, Tags, Url
+from .checked import Body, Filter, Flag, Json, Ordinal, Presence, SearchIn, Size, Stamp, Text, Texts, Uids
+from .fields import AnyText, Listed, NewId, ShortText, Tags, Url
 
-_Presence: TypeAlias = Literal["available", "offline"]
-if TYPE_CHECKING:
-    Presences: TypeAlias = _Presence | Sequence[_Presence]
-    UnsetOfUser: TypeAlias = Sequence[Literal["avatar", "link", "metadata"]]
-else:
-    Presences: TypeAlias = Annotated[
-        _Presence | Annotated[tuple[_Presence, ...], Meta(min_length=1)],
-        Meta(description="'available' or 'offline', or a list of these"),
-    ]
-    UnsetOfUser: TypeAlias = Annotated[
-        tuple[Literal["avatar", "link", "metadata"], ...],
-        Meta(description="a list of 'avatar', 'link' and 'metadata'"),
-    ]
+Presences: TypeAlias = Annotated[
+    Presence | Annotated[Listed[Presence], Meta(min_length=1)],
+    Meta(description="'available' or 'offline', or a list of these"),
+]
+UnsetOfUser: TypeAlias = Listed[Literal["avatar", "link", "metadata"]]
 
 
 @final

@@ -7,7 +7,7 @@ from msgspec.structs import force_setattr
 
 from ..errors import RequestInvalidError
 from .checked import Body, Filter, Flag, Size, Text, Texts
-from .fields import VALID
+from .fields import text_of
 
 _HOST: Final = r"[^\s/?#@\x00-\x1f\x7f-\x9f\ud800-\udfff]+"
 _REST: Final = r"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]*"
@@ -22,9 +22,7 @@ WebhookId: TypeAlias = Annotated[
         description="a text of 1 to 50 characters without spaces",
     ),
 ]
-WebhookText: TypeAlias = Annotated[
-    str, Meta(min_length=1, max_length=50, pattern=VALID, description="a text of 1 to 50 characters")
-]
+WebhookText: TypeAlias = Annotated[str, text_of(1, 50)]
 WebhookUrl: TypeAlias = Annotated[
     str,
     Meta(
@@ -33,9 +31,7 @@ WebhookUrl: TypeAlias = Annotated[
         description="an https URL of at most 255 characters (http to loopback alone), without a password",
     ),
 ]
-WebhookPassword: TypeAlias = Annotated[
-    str, Meta(min_length=1, max_length=100, pattern=VALID, description="a text of 1 to 100 characters")
-]
+WebhookPassword: TypeAlias = Annotated[str, text_of(1, 100)]
 
 
 @final

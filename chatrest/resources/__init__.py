@@ -32,7 +32,7 @@ COLLECTIONS: Final[Mapping[str, str]] = MappingProxyType(
         "groups": "groups",
         "members": "groups",
         "messages": "messages",
-        "metrics": "metrics",
+        "metrics": "apps",
         "moderation": "moderation",
         "notifications": "notifications",
         "rbac": "roles",
@@ -47,7 +47,7 @@ COLLECTIONS: Final[Mapping[str, str]] = MappingProxyType(
 
 
 @final
-class Operations(Mapping[str, Endpoint[Any]]):
+class OperationTable(Mapping[str, Endpoint[Any]]):
     """Every operation by its name, `collection.operation`; a collection is loaded when it is first needed."""
 
     def __getitem__(self, name: str) -> Endpoint[Any]:
@@ -66,9 +66,10 @@ class Operations(Mapping[str, Endpoint[Any]]):
 
 @cache
 def _endpoints(collection: str) -> Mapping[str, Endpoint[Any]]:
-    """Return the endpoints of a collection, which are constants of the modules of its class."""
+    """Return the endpoints of a collection: constants of the modules of its class, or in tuples there."""
     modules = dict.fromkeys(kind.__module__ for kind in collection_class(collection).__mro__)
-    values = (value for module in modules for value in vars(sys.modules[module]).values())
+    constants = (value for module in modules for value in vars(sys.modules[module]).values())
+    values = (value for each in constants for value in (each if isinstance(each, tuple) else (each,)))
     return {
         endpoint.name: endpoint
         for endpoint in values
@@ -83,5 +84,5 @@ def collection_class(name: str) -> "type[Collection]":
     return kind
 
 
-OPERATIONS: Final[Mapping[str, Endpoint[Any]]] = Operations()
+OPERATIONS: Final[Mapping[str, Endpoint[Any]]] = OperationTable()
 """Every operation by its name, `collection.operation`."""

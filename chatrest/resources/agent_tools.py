@@ -1,7 +1,7 @@
 """What agents may use: API tools, frontend actions, MCP servers, and variables."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from ..core.paging.paging import BY_CREATED
 from ..core.replies.decode import ACK, Ack, array, bare, many, one
@@ -20,131 +20,46 @@ from ..parameters.agent_tools import (
     VariableQuery,
 )
 from ..parameters.agents import AgentApiTools, AgentFrontendActions, AgentMcpServers, ToolQuery
+from ..parameters.checked import Body
 from ..walk.walk import Walk
 from .collection import Collection, Start
+from .documents import DocumentEndpoints, documents
 
-_API_TOOLS: Final = "/ai-agents/agent-builder/api-tools"
-_AGENT_API_TOOLS: Final = "/ai-agents/agent-builder/agents/{uid}/api-tools"
+T = TypeVar("T")
 
-LIST_API_TOOLS: Final = Endpoint(
-    "agents.list_api_tools", "GET", _API_TOOLS, many(ApiTool), query=ToolQuery, paging=BY_CREATED
-)
-GET_API_TOOL: Final = Endpoint("agents.get_api_tool", "GET", f"{_API_TOOLS}/{{slug}}", bare(ApiTool))
-CREATE_API_TOOL: Final = Endpoint(
-    "agents.create_api_tool", "POST", _API_TOOLS, bare(ApiTool), "never", body=NewApiTool
-)
-UPDATE_API_TOOL: Final = Endpoint(
-    "agents.update_api_tool",
-    "PATCH",
-    f"{_API_TOOLS}/{{slug}}",
-    bare(ApiTool),
-    "idempotent",
-    body=ApiToolChanges,
-)
-DELETE_API_TOOL: Final = Endpoint(
-    "agents.delete_api_tool", "DELETE", f"{_API_TOOLS}/{{slug}}", ACK, "idempotent"
-)
-ADD_API_TOOLS: Final = Endpoint(
-    "agents.add_api_tools", "PATCH", f"{_AGENT_API_TOOLS}/add", one(Agent), "idempotent", body=AgentApiTools
-)
-REMOVE_API_TOOLS: Final = Endpoint(
-    "agents.remove_api_tools",
-    "PATCH",
-    f"{_AGENT_API_TOOLS}/remove",
-    one(Agent),
-    "idempotent",
-    body=AgentApiTools,
-)
+_BUILDER: Final = "/ai-agents/agent-builder"
 
-_FRONTEND_ACTIONS: Final = "/ai-agents/agent-builder/frontend-actions"
-_AGENT_FRONTEND_ACTIONS: Final = "/ai-agents/agent-builder/agents/{uid}/frontend-actions"
 
-LIST_FRONTEND_ACTIONS: Final = Endpoint(
-    "agents.list_frontend_actions",
-    "GET",
-    _FRONTEND_ACTIONS,
-    many(FrontendAction),
-    query=ToolQuery,
-    paging=BY_CREATED,
-)
-GET_FRONTEND_ACTION: Final = Endpoint(
-    "agents.get_frontend_action", "GET", f"{_FRONTEND_ACTIONS}/{{id}}", bare(FrontendAction)
-)
-CREATE_FRONTEND_ACTION: Final = Endpoint(
-    "agents.create_frontend_action",
-    "POST",
-    _FRONTEND_ACTIONS,
-    bare(FrontendAction),
-    "never",
-    body=NewFrontendAction,
-)
-UPDATE_FRONTEND_ACTION: Final = Endpoint(
-    "agents.update_frontend_action",
-    "PATCH",
-    f"{_FRONTEND_ACTIONS}/{{id}}",
-    bare(FrontendAction),
-    "idempotent",
-    body=FrontendActionChanges,
-)
-DELETE_FRONTEND_ACTION: Final = Endpoint(
-    "agents.delete_frontend_action", "DELETE", f"{_FRONTEND_ACTIONS}/{{id}}", ACK, "idempotent"
-)
-ADD_FRONTEND_ACTIONS: Final = Endpoint(
-    "agents.add_frontend_actions",
-    "PATCH",
-    f"{_AGENT_FRONTEND_ACTIONS}/add",
-    one(Agent),
-    "idempotent",
-    body=AgentFrontendActions,
-)
-REMOVE_FRONTEND_ACTIONS: Final = Endpoint(
-    "agents.remove_frontend_actions",
-    "PATCH",
-    f"{_AGENT_FRONTEND_ACTIONS}/remove",
-    one(Agent),
-    "idempotent",
-    body=AgentFrontendActions,
-)
+def _tools(
+    name: str, key: str, record: type[T], new: type[Body], changes: type[Body]
+) -> DocumentEndpoints[T]:
+    return documents(
+        f"agents.{{}}_{name}", f"{_BUILDER}/{name.replace('_', '-')}s", key, record, new, changes,
+        reply=bare, update="PATCH", listing={"query": ToolQuery, "paging": BY_CREATED},
+    )  # fmt: skip
 
-_MCP_SERVERS: Final = "/ai-agents/agent-builder/mcp-servers"
-_AGENT_MCP_SERVERS: Final = "/ai-agents/agent-builder/agents/{uid}/mcp"
 
-LIST_MCP_SERVERS: Final = Endpoint(
-    "agents.list_mcp_servers", "GET", _MCP_SERVERS, many(McpServer), query=ToolQuery, paging=BY_CREATED
-)
-GET_MCP_SERVER: Final = Endpoint("agents.get_mcp_server", "GET", f"{_MCP_SERVERS}/{{slug}}", bare(McpServer))
-CREATE_MCP_SERVER: Final = Endpoint(
-    "agents.create_mcp_server", "POST", _MCP_SERVERS, bare(McpServer), "never", body=NewMcpServer
-)
-UPDATE_MCP_SERVER: Final = Endpoint(
-    "agents.update_mcp_server",
-    "PATCH",
-    f"{_MCP_SERVERS}/{{slug}}",
-    bare(McpServer),
-    "idempotent",
-    body=McpServerChanges,
-)
-DELETE_MCP_SERVER: Final = Endpoint(
-    "agents.delete_mcp_server", "DELETE", f"{_MCP_SERVERS}/{{slug}}", ACK, "idempotent"
-)
-ADD_MCP_SERVERS: Final = Endpoint(
-    "agents.add_mcp_servers",
-    "PATCH",
-    f"{_AGENT_MCP_SERVERS}/add",
-    one(Agent),
-    "idempotent",
-    body=AgentMcpServers,
-)
-REMOVE_MCP_SERVERS: Final = Endpoint(
-    "agents.remove_mcp_servers",
-    "PATCH",
-    f"{_AGENT_MCP_SERVERS}/remove",
-    one(Agent),
-    "idempotent",
-    body=AgentMcpServers,
-)
+def _of_agent(name: str, path: str, body: type[Body]) -> tuple[Endpoint[Agent], Endpoint[Agent]]:
+    """Return the operations that give an agent tools, and take them from it."""
+    path = f"{_BUILDER}/agents/{{uid}}/{path}"
+    return (
+        Endpoint(f"agents.add_{name}", "PATCH", f"{path}/add", one(Agent), "idempotent", body=body),
+        Endpoint(f"agents.remove_{name}", "PATCH", f"{path}/remove", one(Agent), "idempotent", body=body),
+    )
 
-_VARIABLES: Final = "/ai-agents/agent-builder/agents/variables"
+
+API_TOOLS: Final = _tools("api_tool", "slug", ApiTool, NewApiTool, ApiToolChanges)
+ADD_API_TOOLS, REMOVE_API_TOOLS = _of_agent("api_tools", "api-tools", AgentApiTools)
+FRONTEND_ACTIONS: Final = _tools(
+    "frontend_action", "id", FrontendAction, NewFrontendAction, FrontendActionChanges
+)
+ADD_FRONTEND_ACTIONS, REMOVE_FRONTEND_ACTIONS = _of_agent(
+    "frontend_actions", "frontend-actions", AgentFrontendActions
+)
+MCP_SERVERS: Final = _tools("mcp_server", "slug", McpServer, NewMcpServer, McpServerChanges)
+ADD_MCP_SERVERS, REMOVE_MCP_SERVERS = _of_agent("mcp_servers", "mcp", AgentMcpServers)
+
+_VARIABLES: Final = f"{_BUILDER}/agents/variables"
 _CUSTOM: Final = f"{_VARIABLES}/custom"
 _VARIABLE: Final = f"{_CUSTOM}/{{variableId}}"
 
@@ -179,23 +94,23 @@ class ToolOperations(Collection):
 
     def list_api_tools(self, query: ToolQuery | None = None, *, cursor: Start = None) -> Walk[ApiTool]:
         """The API tools of the app, in the service's order. One request a page."""
-        return self._walk(LIST_API_TOOLS, query, cursor)
+        return self._walk(API_TOOLS.list, query, cursor)
 
     async def get_api_tool(self, slug: str) -> ApiTool:
         """An API tool; `NotFoundError` for no such one."""
-        return await self._call(GET_API_TOOL, slug=slug)
+        return await self._call(API_TOOLS.get, slug=slug)
 
     async def create_api_tool(self, tool: NewApiTool) -> ApiTool:
         """Make an API tool. Sent once."""
-        return await self._call(CREATE_API_TOOL, tool)
+        return await self._call(API_TOOLS.create, tool)
 
     async def update_api_tool(self, slug: str, changes: ApiToolChanges) -> ApiTool:
         """Change any part of an API tool but its name, and return it."""
-        return await self._call(UPDATE_API_TOOL, changes, slug=slug)
+        return await self._call(API_TOOLS.update, changes, slug=slug)
 
     async def delete_api_tool(self, slug: str) -> Ack:
         """Delete an API tool."""
-        return await self._call(DELETE_API_TOOL, slug=slug)
+        return await self._call(API_TOOLS.delete, slug=slug)
 
     async def add_api_tools(self, uid: str, api_tools: Sequence[str]) -> Agent:
         """Give an agent API tools, by their slugs."""
@@ -211,23 +126,23 @@ class ToolOperations(Collection):
         self, query: ToolQuery | None = None, *, cursor: Start = None
     ) -> Walk[FrontendAction]:
         """The frontend actions of the app, in the service's order. One request a page."""
-        return self._walk(LIST_FRONTEND_ACTIONS, query, cursor)
+        return self._walk(FRONTEND_ACTIONS.list, query, cursor)
 
     async def get_frontend_action(self, id: str) -> FrontendAction:
         """A frontend action; `NotFoundError` for no such one."""
-        return await self._call(GET_FRONTEND_ACTION, id=id)
+        return await self._call(FRONTEND_ACTIONS.get, id=id)
 
     async def create_frontend_action(self, action: NewFrontendAction) -> FrontendAction:
         """Make a frontend action. Sent once."""
-        return await self._call(CREATE_FRONTEND_ACTION, action)
+        return await self._call(FRONTEND_ACTIONS.create, action)
 
     async def update_frontend_action(self, id: str, changes: FrontendActionChanges) -> FrontendAction:
         """Change any part of a frontend action but its function, and return it."""
-        return await self._call(UPDATE_FRONTEND_ACTION, changes, id=id)
+        return await self._call(FRONTEND_ACTIONS.update, changes, id=id)
 
     async def delete_frontend_action(self, id: str) -> Ack:
         """Delete a frontend action."""
-        return await self._call(DELETE_FRONTEND_ACTION, id=id)
+        return await self._call(FRONTEND_ACTIONS.delete, id=id)
 
     async def add_frontend_actions(self, uid: str, frontend_actions: Sequence[str]) -> Agent:
         """Give an agent frontend actions, by the names of their functions."""
@@ -245,23 +160,23 @@ class ToolOperations(Collection):
 
     def list_mcp_servers(self, query: ToolQuery | None = None, *, cursor: Start = None) -> Walk[McpServer]:
         """The MCP servers of the app, in the service's order. One request a page."""
-        return self._walk(LIST_MCP_SERVERS, query, cursor)
+        return self._walk(MCP_SERVERS.list, query, cursor)
 
     async def get_mcp_server(self, slug: str) -> McpServer:
         """An MCP server; `NotFoundError` for no such one."""
-        return await self._call(GET_MCP_SERVER, slug=slug)
+        return await self._call(MCP_SERVERS.get, slug=slug)
 
     async def create_mcp_server(self, server: NewMcpServer) -> McpServer:
         """Make an MCP server. Sent once."""
-        return await self._call(CREATE_MCP_SERVER, server)
+        return await self._call(MCP_SERVERS.create, server)
 
     async def update_mcp_server(self, slug: str, changes: McpServerChanges) -> McpServer:
         """Change any part of an MCP server but its slug, and return it."""
-        return await self._call(UPDATE_MCP_SERVER, changes, slug=slug)
+        return await self._call(MCP_SERVERS.update, changes, slug=slug)
 
     async def delete_mcp_server(self, slug: str) -> Ack:
         """Delete an MCP server."""
-        return await self._call(DELETE_MCP_SERVER, slug=slug)
+        return await self._call(MCP_SERVERS.delete, slug=slug)
 
     async def add_mcp_servers(self, uid: str, mcps: Sequence[str]) -> Agent:
         """Give an agent MCP servers, by their slugs."""

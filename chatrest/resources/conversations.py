@@ -2,14 +2,15 @@
 
 import builtins
 from collections.abc import Awaitable
-from typing import Final, TypeVar, final
+from typing import Final, NamedTuple, TypeVar, final
 
 from msgspec import UNSET, UnsetType, structs
 
 from ..core.paging.paging import BY_PAGE, Paging
 from ..core.replies.decode import ACK, Ack, many, one
-from ..core.requests.endpoint import Endpoint
+from ..core.requests.endpoint import Endpoint, Method, Reader
 from ..models.conversations import Conversation
+from ..parameters.checked import Body
 from ..parameters.conversations import (
     ConversationChanges,
     ConversationQuery,
@@ -23,6 +24,7 @@ from ..parameters.fields import MessageNumber, Tags
 from ..walk.walk import Walk
 from .collection import Collection, Start
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 CURSORED: Final = Paging(numbered=True)
@@ -45,70 +47,47 @@ REPLACE_PINNED: Final = Endpoint(
     "conversations.replace_pinned", "PUT", "/conversations/pinned", many(Conversation), "idempotent",
     body=PinnedConversations,
 )  # fmt: skip
-GET_USER: Final = Endpoint(
-    "conversations.get_user", "GET", "/users/{uid}/conversation", one(Conversation),
-    acting="required",
-)  # fmt: skip
-UPDATE_USER: Final = Endpoint(
-    "conversations.update_user", "PUT", "/users/{uid}/conversation", one(Conversation), "idempotent",
-    body=ConversationChanges, acting="required",
-)  # fmt: skip
-RESET_USER: Final = Endpoint(
-    "conversations.reset_user", "DELETE", "/users/{uid}/conversation", ACK, "idempotent",
-    body=UserReset, acting="required",
-)  # fmt: skip
-MARK_DELIVERED_USER: Final = Endpoint(
-    "conversations.mark_delivered_user", "POST", "/users/{uid}/conversation/delivered", ACK, "idempotent",
-    body=ReceiptMark, acting="required",
-)  # fmt: skip
-MARK_READ_USER: Final = Endpoint(
-    "conversations.mark_read_user", "POST", "/users/{uid}/conversation/read", ACK, "idempotent",
-    body=ReceiptMark, acting="required",
-)  # fmt: skip
-MARK_UNREAD_USER: Final = Endpoint(
-    "conversations.mark_unread_user", "DELETE", "/users/{uid}/conversation/read", ACK, "idempotent",
-    body=ReceiptMark, acting="required", user_limit=5,
-)  # fmt: skip
-PIN_USER: Final = Endpoint(
-    "conversations.pin_user", "POST", "/users/{uid}/conversation/pin", one(Conversation), "idempotent",
-    acting="required",
-)  # fmt: skip
-UNPIN_USER: Final = Endpoint(
-    "conversations.unpin_user", "DELETE", "/users/{uid}/conversation/pin", one(Conversation), "idempotent",
-    acting="required",
-)  # fmt: skip
-GET_GROUP: Final = Endpoint(
-    "conversations.get_group", "GET", "/groups/{guid}/conversation", one(Conversation),
-    acting="required",
-)  # fmt: skip
-UPDATE_GROUP: Final = Endpoint(
-    "conversations.update_group", "PUT", "/groups/{guid}/conversation", one(Conversation), "idempotent",
-    body=ConversationChanges, acting="required",
-)  # fmt: skip
-RESET_GROUP: Final = Endpoint(
-    "conversations.reset_group", "DELETE", "/groups/{guid}/conversation", ACK, "idempotent",
-    body=GroupReset, acting="required",
-)  # fmt: skip
-MARK_DELIVERED_GROUP: Final = Endpoint(
-    "conversations.mark_delivered_group", "POST", "/groups/{guid}/conversation/delivered", ACK, "idempotent",
-    body=ReceiptMark, acting="required",
-)  # fmt: skip
-MARK_READ_GROUP: Final = Endpoint(
-    "conversations.mark_read_group", "POST", "/groups/{guid}/conversation/read", ACK, "idempotent",
-    body=ReceiptMark, acting="required",
-)  # fmt: skip
-MARK_UNREAD_GROUP: Final = Endpoint(
-    "conversations.mark_unread_group", "DELETE", "/groups/{guid}/conversation/read", ACK, "idempotent",
-    body=ReceiptMark, acting="required", user_limit=5,
-)  # fmt: skip
-PIN_GROUP: Final = Endpoint(
-    "conversations.pin_group", "POST", "/groups/{guid}/conversation/pin", one(Conversation), "idempotent",
-    acting="required",
-)  # fmt: skip
-UNPIN_GROUP: Final = Endpoint(
-    "conversations.unpin_group", "DELETE", "/groups/{guid}/conversation/pin", one(Conversation), "idempotent",
-    acting="required",
-)  # fmt: skip
+
+
+class _With(NamedTuple):
+    """The operations of the acting user's conversation with a user, or with a group."""
+
+    get: Endpoint[Conversation]
+    update: Endpoint[Conversation]
+    reset: Endpoint[Ack]
+    mark_delivered: Endpoint[Ack]
+    mark_read: Endpoint[Ack]
+    mark_unread: Endpoint[Ack]
+    pin: Endpoint[Conversation]
+    unpin: Endpoint[Conversation]
+
+
+def _with(party: str, path: str, reset: type[Body]) -> _With:
+    record = one(Conversation)
+
+    def endpoint(
+        name: str, method: Method, end: str, reply: Reader[R], body: type[Body] | None = None
+    ) -> Endpoint[R]:
+        return Endpoint(
+            f"conversations.{name}_{party}", method, path + end, reply,
+            "safe" if method == "GET" else "idempotent", body=body, acting="required",
+            user_limit=5 if name == "mark_unread" else None,
+        )  # fmt: skip
+
+    return _With(
+        endpoint("get", "GET", "", record),
+        endpoint("update", "PUT", "", record, ConversationChanges),
+        endpoint("reset", "DELETE", "", ACK, reset),
+        endpoint("mark_delivered", "POST", "/delivered", ACK, ReceiptMark),
+        endpoint("mark_read", "POST", "/read", ACK, ReceiptMark),
+        endpoint("mark_unread", "DELETE", "/read", ACK, ReceiptMark),
+        endpoint("pin", "POST", "/pin", record),
+        endpoint("unpin", "DELETE", "/pin", record),
+    )
+
+
+USER: Final = _with("user", "/users/{uid}/conversation", UserReset)
+GROUP: Final = _with("group", "/groups/{guid}/conversation", GroupReset)
 
 
 @final
@@ -161,14 +140,14 @@ class Conversations(Collection):
 
         `PermissionDeniedError` where it is still empty.
         """
-        return await self._call(GET_USER, on_behalf_of=on_behalf_of, uid=uid)
+        return await self._call(USER.get, on_behalf_of=on_behalf_of, uid=uid)
 
     async def update_user(self, uid: str, tags: Tags, *, on_behalf_of: str | None = None) -> Conversation:
         """PUT /users/{uid}/conversation: give a conversation other tags, and return it; an empty list removes
         them.
         """
         return await self._call(
-            UPDATE_USER, ConversationChanges(tags=tags), on_behalf_of=on_behalf_of, uid=uid
+            USER.update, ConversationChanges(tags=tags), on_behalf_of=on_behalf_of, uid=uid
         )
 
     async def reset_user(
@@ -190,30 +169,25 @@ class Conversations(Collection):
             delete_messages_permanently=_given(delete_messages_permanently),
             preserve_order=_given(preserve_order),
         )
-        return await self._call(RESET_USER, body, on_behalf_of=on_behalf_of, uid=uid)
+        return await self._call(USER.reset, body, on_behalf_of=on_behalf_of, uid=uid)
 
     async def mark_delivered_user(
         self, uid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
         """POST /users/{uid}/conversation/delivered: mark messages as delivered, `message_id` the last."""
-        return await self._call(
-            MARK_DELIVERED_USER,
-            _mark(message_id),
-            on_behalf_of=on_behalf_of,
-            uid=uid,
-        )
+        return await self._call(USER.mark_delivered, _mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
 
     async def mark_read_user(
         self, uid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
         """POST /users/{uid}/conversation/read: mark messages as read, `message_id` the last."""
-        return await self._call(MARK_READ_USER, _mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
+        return await self._call(USER.mark_read, _mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
 
     async def mark_unread_user(
         self, uid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
         """DELETE /users/{uid}/conversation/read: mark messages as unread, `message_id` the first."""
-        return await self._call(MARK_UNREAD_USER, _mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
+        return await self._call(USER.mark_unread, _mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
 
     async def pin_user(self, uid: str, *, on_behalf_of: str | None = None) -> Conversation:
         """POST /users/{uid}/conversation/pin: pin a conversation for the acting user alone; the first
@@ -221,28 +195,28 @@ class Conversations(Collection):
 
         `BadRequestError` at the limit of pins, `PermissionDeniedError` for one that the app has pinned.
         """
-        return await self._call(PIN_USER, on_behalf_of=on_behalf_of, uid=uid)
+        return await self._call(USER.pin, on_behalf_of=on_behalf_of, uid=uid)
 
     async def unpin_user(self, uid: str, *, on_behalf_of: str | None = None) -> Conversation:
         """DELETE /users/{uid}/conversation/pin: unpin a conversation of the acting user.
 
         `PermissionDeniedError` for one that the app has pinned.
         """
-        return await self._call(UNPIN_USER, on_behalf_of=on_behalf_of, uid=uid)
+        return await self._call(USER.unpin, on_behalf_of=on_behalf_of, uid=uid)
 
     async def get_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
         """GET /groups/{guid}/conversation: the acting user's conversation with a group.
 
         `PermissionDeniedError` where it is still empty.
         """
-        return await self._call(GET_GROUP, on_behalf_of=on_behalf_of, guid=guid)
+        return await self._call(GROUP.get, on_behalf_of=on_behalf_of, guid=guid)
 
     async def update_group(self, guid: str, tags: Tags, *, on_behalf_of: str | None = None) -> Conversation:
         """PUT /groups/{guid}/conversation: give a conversation other tags, and return it; an empty list
         removes them.
         """
         return await self._call(
-            UPDATE_GROUP, ConversationChanges(tags=tags), on_behalf_of=on_behalf_of, guid=guid
+            GROUP.update, ConversationChanges(tags=tags), on_behalf_of=on_behalf_of, guid=guid
         )
 
     async def reset_group(
@@ -253,7 +227,7 @@ class Conversations(Collection):
         `preserve_order` keeps the place in the list.
         """
         body = None if preserve_order is None else GroupReset(preserve_order=preserve_order)
-        return await self._call(RESET_GROUP, body, on_behalf_of=on_behalf_of, guid=guid)
+        return await self._call(GROUP.reset, body, on_behalf_of=on_behalf_of, guid=guid)
 
     async def mark_delivered_group(
         self, guid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
@@ -261,29 +235,19 @@ class Conversations(Collection):
         """POST /groups/{guid}/conversation/delivered: mark messages as delivered, up to and with
         `message_id`.
         """
-        return await self._call(
-            MARK_DELIVERED_GROUP,
-            _mark(message_id),
-            on_behalf_of=on_behalf_of,
-            guid=guid,
-        )
+        return await self._call(GROUP.mark_delivered, _mark(message_id), on_behalf_of=on_behalf_of, guid=guid)
 
     async def mark_read_group(
         self, guid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
         """POST /groups/{guid}/conversation/read: mark messages as read, `message_id` the last."""
-        return await self._call(MARK_READ_GROUP, _mark(message_id), on_behalf_of=on_behalf_of, guid=guid)
+        return await self._call(GROUP.mark_read, _mark(message_id), on_behalf_of=on_behalf_of, guid=guid)
 
     async def mark_unread_group(
         self, guid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
         """DELETE /groups/{guid}/conversation/read: mark messages as unread, `message_id` the first."""
-        return await self._call(
-            MARK_UNREAD_GROUP,
-            _mark(message_id),
-            on_behalf_of=on_behalf_of,
-            guid=guid,
-        )
+        return await self._call(GROUP.mark_unread, _mark(message_id), on_behalf_of=on_behalf_of, guid=guid)
 
     async def pin_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
         """POST /groups/{guid}/conversation/pin: pin a conversation for the acting user alone; the first
@@ -291,14 +255,14 @@ class Conversations(Collection):
 
         `BadRequestError` at the limit of pins, `PermissionDeniedError` for one that the app has pinned.
         """
-        return await self._call(PIN_GROUP, on_behalf_of=on_behalf_of, guid=guid)
+        return await self._call(GROUP.pin, on_behalf_of=on_behalf_of, guid=guid)
 
     async def unpin_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
         """DELETE /groups/{guid}/conversation/pin: unpin a conversation of the acting user.
 
         `PermissionDeniedError` for one that the app has pinned.
         """
-        return await self._call(UNPIN_GROUP, on_behalf_of=on_behalf_of, guid=guid)
+        return await self._call(GROUP.unpin, on_behalf_of=on_behalf_of, guid=guid)
 
 
 def _mark(message_id: MessageNumber | None) -> ReceiptMark | None:

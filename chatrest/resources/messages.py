@@ -11,7 +11,7 @@ from msgspec import UNSET, structs
 
 from ..core.paging.paging import BY_ID, BY_NEXT, BY_THREAD, BY_UPDATED, SMALLEST_DEFAULT, Paging
 from ..core.replies.acting_user import is_changed_by_other, is_reaction_of_other, is_sent_by_other
-from ..core.replies.decode import ACK, Ack, Outcomes, many, one
+from ..core.replies.decode import ACK, Ack, Listing, Outcomes, many, one
 from ..core.replies.expectation import APP_UIDS
 from ..core.requests.arguments import check_count
 from ..core.requests.endpoint import Call, Endpoint, Send
@@ -54,21 +54,20 @@ SEND_THREAD: Final = Endpoint(
     "messages.send_thread", "POST", "/messages/{id}/thread", one(Message, first_record), "never",
     body=NewThreadMessage, acting="required", is_by_other=is_sent_by_other, user_limit=30,
 )  # fmt: skip
-LIST: Final = Endpoint(
-    "messages.list", "GET", "/messages", many(Message), query=MessageQuery, paging=BY_NEXT, acting="optional"
-)
-LIST_USER: Final = Endpoint(
-    "messages.list_user", "GET", "/users/{uid}/messages", many(Message),
-    query=MessageQuery, paging=BY_ID, acting="optional",
-)  # fmt: skip
-LIST_GROUP: Final = Endpoint(
-    "messages.list_group", "GET", "/groups/{guid}/messages", many(Message),
-    query=MessageQuery, paging=BY_NEXT, acting="optional",
-)  # fmt: skip
-LIST_THREAD: Final = Endpoint(
-    "messages.list_thread", "GET", "/messages/{id}/thread", many(Message),
-    query=MessageQuery, paging=BY_THREAD, acting="optional",
-)  # fmt: skip
+
+
+def _list(
+    name: str, path: str, paging: Paging, query: type[MessageQuery | ThreadQuery] = MessageQuery
+) -> Endpoint[Listing[Message]]:
+    return Endpoint(
+        f"messages.{name}", "GET", path, many(Message), query=query, paging=paging, acting="optional"
+    )
+
+
+LIST: Final = _list("list", "/messages", BY_NEXT)
+LIST_USER: Final = _list("list_user", "/users/{uid}/messages", BY_ID)
+LIST_GROUP: Final = _list("list_group", "/groups/{guid}/messages", BY_NEXT)
+LIST_THREAD: Final = _list("list_thread", "/messages/{id}/thread", BY_THREAD)
 GET: Final = Endpoint("messages.get", "GET", "/messages/{id}", one(Message), acting="optional")
 UPDATE: Final = Endpoint(
     "messages.update", "PUT", "/messages/{id}", one(Message), "idempotent",
@@ -110,18 +109,9 @@ SAVE: Final = Endpoint(
 UNSAVE: Final = Endpoint(
     "messages.unsave", "DELETE", "/messages/{id}/save", one(Message), "idempotent", acting="required"
 )
-LIST_THREADS: Final = Endpoint(
-    "messages.list_threads", "GET", "/threads", many(Message),
-    query=ThreadQuery, paging=BY_UPDATED, acting="optional",
-)  # fmt: skip
-LIST_THREADS_USER: Final = Endpoint(
-    "messages.list_threads_user", "GET", "/users/{uid}/threads", many(Message),
-    query=ThreadQuery, paging=BY_UPDATED, acting="optional",
-)  # fmt: skip
-LIST_THREADS_GROUP: Final = Endpoint(
-    "messages.list_threads_group", "GET", "/groups/{guid}/threads", many(Message),
-    query=ThreadQuery, paging=BY_UPDATED, acting="optional",
-)  # fmt: skip
+LIST_THREADS: Final = _list("list_threads", "/threads", BY_UPDATED, ThreadQuery)
+LIST_THREADS_USER: Final = _list("list_threads_user", "/users/{uid}/threads", BY_UPDATED, ThreadQuery)
+LIST_THREADS_GROUP: Final = _list("list_threads_group", "/groups/{guid}/threads", BY_UPDATED, ThreadQuery)
 SUBSCRIBE_THREAD: Final = Endpoint(
     "messages.subscribe_thread", "POST", "/messages/{id}/thread/subscription", ACK, "idempotent",
     acting="required",

@@ -5,7 +5,7 @@ from typing import Any, Final, final
 from msgspec import structs
 
 from ..core.paging.paging import BY_NEXT
-from ..core.replies.decode import ACK, Ack, many, one
+from ..core.replies.decode import ACK, Ack, many
 from ..core.requests.endpoint import Endpoint
 from ..models.messages import Message
 from ..models.moderation import (
@@ -34,53 +34,20 @@ from ..parameters.moderation import (
 )
 from ..walk.walk import Walk
 from .collection import Collection, Start
+from .documents import DocumentEndpoints, documents
 
-LIST_RULES: Final = Endpoint(
-    "moderation.list_rules", "GET", "/moderation/rules", many(ModerationRule), query=RuleQuery
-)
-GET_RULE: Final = Endpoint("moderation.get_rule", "GET", "/moderation/rules/{ruleId}", one(ModerationRule))
-CREATE_RULE: Final = Endpoint(
-    "moderation.create_rule", "POST", "/moderation/rules", one(ModerationRule), "never", body=NewRule
-)
-UPDATE_RULE: Final = Endpoint(
-    "moderation.update_rule", "PUT", "/moderation/rules/{ruleId}", one(ModerationRule), "idempotent",
-    body=NewRule,
+RULES: Final = documents(
+    "moderation.{}_rule", "/moderation/rules", "ruleId", ModerationRule, NewRule, NewRule,
+    listing={"query": RuleQuery},
 )  # fmt: skip
-DELETE_RULE: Final = Endpoint(
-    "moderation.delete_rule", "DELETE", "/moderation/rules/{ruleId}", ACK, "idempotent"
-)
 LIST_RULE_REVISIONS: Final = Endpoint(
     "moderation.list_rule_revisions", "GET", "/moderation/rules/{ruleId}/revisions", many(RuleRevision)
 )
-LIST_REASONS: Final = Endpoint("moderation.list_reasons", "GET", "/moderation/reasons", many(Reason))
-GET_REASON: Final = Endpoint("moderation.get_reason", "GET", "/moderation/reasons/{id}", one(Reason))
-CREATE_REASON: Final = Endpoint(
-    "moderation.create_reason", "POST", "/moderation/reasons", one(Reason), "never", body=NewReason
-)
-UPDATE_REASON: Final = Endpoint(
-    "moderation.update_reason", "PUT", "/moderation/reasons/{id}", one(Reason), "idempotent", body=ReasonName
-)
-DELETE_REASON: Final = Endpoint(
-    "moderation.delete_reason", "DELETE", "/moderation/reasons/{id}", ACK, "idempotent"
-)
-
-LIST_KEYWORD_LISTS: Final = Endpoint(
-    "moderation.list_keyword_lists", "GET", "/moderation/keywords", many(KeywordList)
-)
-GET_KEYWORD_LIST: Final = Endpoint(
-    "moderation.get_keyword_list", "GET", "/moderation/keywords/{keywordId}", one(KeywordList)
-)
-CREATE_KEYWORD_LIST: Final = Endpoint(
-    "moderation.create_keyword_list", "POST", "/moderation/keywords", one(KeywordList), "never",
-    body=NewKeywordList, media="multipart",
+REASONS: Final = documents("moderation.{}_reason", "/moderation/reasons", "id", Reason, NewReason, ReasonName)
+KEYWORD_LISTS: Final = documents(
+    "moderation.{}_keyword_list", "/moderation/keywords", "keywordId",
+    KeywordList, NewKeywordList, NewKeywordList, media="multipart",
 )  # fmt: skip
-UPDATE_KEYWORD_LIST: Final = Endpoint(
-    "moderation.update_keyword_list", "PUT", "/moderation/keywords/{keywordId}", one(KeywordList),
-    "idempotent", body=NewKeywordList, media="multipart",
-)  # fmt: skip
-DELETE_KEYWORD_LIST: Final = Endpoint(
-    "moderation.delete_keyword_list", "DELETE", "/moderation/keywords/{keywordId}", ACK, "idempotent"
-)
 
 FLAG_MESSAGE: Final = Endpoint(
     "moderation.flag_message", "POST", "/messages/{id}/flagged", ACK, "never", body=NewFlag, acting="required"
@@ -103,22 +70,12 @@ REVIEW_BLOCKED_MESSAGE: Final = Endpoint(
     "moderation.review_blocked_message", "PATCH", "/moderation/blocked-messages/{id}", ACK, "idempotent",
     body=BlockReview,
 )  # fmt: skip
-LIST_MESSAGES: Final = Endpoint(
-    "moderation.list_messages", "GET", "/moderation/messages", many(Message),
-    query=ModerationQuery, paging=structs.replace(BY_NEXT, size=""),
+MESSAGES: Final[DocumentEndpoints[Message]] = documents(
+    "moderation.{}_message", "/moderation/messages", "id",
+    Message,  # type: ignore[arg-type]  # a union
+    NewModeratedMessage, MessageContent,
+    listing={"query": ModerationQuery, "paging": structs.replace(BY_NEXT, size="")},
 )  # fmt: skip
-GET_MESSAGE: Final = Endpoint("moderation.get_message", "GET", "/moderation/messages/{id}", one(Message))
-CREATE_MESSAGE: Final = Endpoint(
-    "moderation.create_message", "POST", "/moderation/messages", one(Message), "never",
-    body=NewModeratedMessage,
-)  # fmt: skip
-UPDATE_MESSAGE: Final = Endpoint(
-    "moderation.update_message", "PUT", "/moderation/messages/{id}", one(Message), "idempotent",
-    body=MessageContent,
-)  # fmt: skip
-DELETE_MESSAGE: Final = Endpoint(
-    "moderation.delete_message", "DELETE", "/moderation/messages/{id}", ACK, "idempotent"
-)
 
 
 @final
@@ -133,23 +90,23 @@ class Moderation(Collection):
         Without a limit, 1000 are asked for. A reply that is full ends in a `CursorError`: there may be more,
         unless it has as many as the caller asked for.
         """
-        return self._walk(LIST_RULES, RuleQuery(limit=limit))
+        return self._walk(RULES.list, RuleQuery(limit=limit))
 
     async def get_rule(self, rule_id: str) -> ModerationRule:
         """A rule; an error with the code ERR_RULE_NOT_FOUND where there is none."""
-        return await self._call(GET_RULE, ruleId=rule_id)
+        return await self._call(RULES.get, ruleId=rule_id)
 
     async def create_rule(self, rule: NewRule) -> ModerationRule:
         """Make a rule. Sent once."""
-        return await self._call(CREATE_RULE, rule)
+        return await self._call(RULES.create, rule)
 
     async def update_rule(self, rule_id: str, rule: NewRule) -> ModerationRule:
         """Change a rule, which gets a new revision; give the whole rule, as some services need it."""
-        return await self._call(UPDATE_RULE, rule, ruleId=rule_id)
+        return await self._call(RULES.update, rule, ruleId=rule_id)
 
     async def delete_rule(self, rule_id: str) -> Ack:
         """Delete a rule."""
-        return await self._call(DELETE_RULE, ruleId=rule_id)
+        return await self._call(RULES.delete, ruleId=rule_id)
 
     def list_rule_revisions(self, rule_id: str) -> Walk[RuleRevision]:
         """The revisions of a rule in one reply, the newest first; only that one is active."""
@@ -157,45 +114,45 @@ class Moderation(Collection):
 
     def list_reasons(self) -> Walk[Reason]:
         """The reasons that a user may give for flagging a message, in one reply."""
-        return self._walk(LIST_REASONS)
+        return self._walk(REASONS.list)
 
     async def get_reason(self, id: str) -> Reason:
         """A reason; an error with the code ERR_REASON_NOT_FOUND where there is none."""
-        return await self._call(GET_REASON, id=id)
+        return await self._call(REASONS.get, id=id)
 
     async def create_reason(self, reason: NewReason) -> Reason:
         """Make a reason. Sent once."""
-        return await self._call(CREATE_REASON, reason)
+        return await self._call(REASONS.create, reason)
 
     async def update_reason(self, id: str, name: str) -> Reason:
         """Give a reason another name."""
-        return await self._call(UPDATE_REASON, ReasonName(name=name), id=id)
+        return await self._call(REASONS.update, ReasonName(name=name), id=id)
 
     async def delete_reason(self, id: str) -> Ack:
         """Delete a reason."""
-        return await self._call(DELETE_REASON, id=id)
+        return await self._call(REASONS.delete, id=id)
 
     # ── keyword lists ──
 
     def list_keyword_lists(self) -> Walk[KeywordList]:
         """The keyword lists, in one reply."""
-        return self._walk(LIST_KEYWORD_LISTS)
+        return self._walk(KEYWORD_LISTS.list)
 
     async def get_keyword_list(self, keyword_id: str) -> KeywordList:
         """A keyword list; an error with the code ERR_KEYWORD_NOT_FOUND where there is none."""
-        return await self._call(GET_KEYWORD_LIST, keywordId=keyword_id)
+        return await self._call(KEYWORD_LISTS.get, keywordId=keyword_id)
 
     async def create_keyword_list(self, keyword_list: NewKeywordList) -> KeywordList:
         """Make a keyword list, of terms or of a file. Sent once, as a form."""
-        return await self._call(CREATE_KEYWORD_LIST, keyword_list)
+        return await self._call(KEYWORD_LISTS.create, keyword_list)
 
     async def update_keyword_list(self, keyword_id: str, keyword_list: NewKeywordList) -> KeywordList:
         """Replace the terms of a keyword list; its `category` is needed. Sent as a form."""
-        return await self._call(UPDATE_KEYWORD_LIST, keyword_list, keywordId=keyword_id)
+        return await self._call(KEYWORD_LISTS.update, keyword_list, keywordId=keyword_id)
 
     async def delete_keyword_list(self, keyword_id: str) -> Ack:
         """Delete a keyword list."""
-        return await self._call(DELETE_KEYWORD_LIST, keywordId=keyword_id)
+        return await self._call(KEYWORD_LISTS.delete, keywordId=keyword_id)
 
     # ── messages ──
 
@@ -237,20 +194,20 @@ class Moderation(Collection):
 
     def list_messages(self, query: ModerationQuery | None = None, *, cursor: Start = None) -> Walk[Message]:
         """The messages that were handed in for moderation. One request a page."""
-        return self._walk(LIST_MESSAGES, query, cursor)
+        return self._walk(MESSAGES.list, query, cursor)
 
     async def get_message(self, message_id: str) -> Message:
         """A message that was handed in, with its status in `data.moderation`."""
-        return await self._call(GET_MESSAGE, id=message_id)
+        return await self._call(MESSAGES.get, id=message_id)
 
     async def create_message(self, message: NewModeratedMessage) -> Message:
         """Hand a message in for moderation: its status is pending. Sent once."""
-        return await self._call(CREATE_MESSAGE, message)
+        return await self._call(MESSAGES.create, message)
 
     async def update_message(self, message_id: str, data: dict[str, Any]) -> Message:
         """Replace the content of a message that was handed in; its status is worked out anew."""
-        return await self._call(UPDATE_MESSAGE, MessageContent(data=data), id=message_id)
+        return await self._call(MESSAGES.update, MessageContent(data=data), id=message_id)
 
     async def delete_message(self, message_id: str) -> Ack:
         """Remove a message that was handed in."""
-        return await self._call(DELETE_MESSAGE, id=message_id)
+        return await self._call(MESSAGES.delete, id=message_id)

@@ -1,12 +1,12 @@
 """Notifications by push, e-mail and text message."""
 
 from collections.abc import Awaitable
-from typing import Final, final
+from typing import Final, Generic, NamedTuple, TypeVar, final
 
 from ..core.paging.paging import Paging
 from ..core.replies.decode import ACK, Ack, many, one
 from ..core.requests.arguments import hides_arguments
-from ..core.requests.endpoint import Endpoint
+from ..core.requests.endpoint import Endpoint, Reader
 from ..models.notifications import (
     ContactDetails,
     CustomProvider,
@@ -22,6 +22,7 @@ from ..models.notifications import (
     TwilioProvider,
     UserNotificationPreferences,
 )
+from ..parameters.checked import Body
 from ..parameters.notifications import (
     AllPushTokens,
     ApnsProvider,
@@ -50,6 +51,8 @@ from ..parameters.notifications import (
 )
 from ..walk.walk import Walk
 from .collection import Collection, Start
+
+T = TypeVar("T")
 
 _SETTINGS: Final = "/notifications/v1/settings"
 _PREFERENCES: Final = "/notifications/v1/preferences"
@@ -100,35 +103,31 @@ DELETE_CONTACT_DETAILS: Final = Endpoint(
     "notifications.delete_contact_details", "DELETE", _CONTACT, ACK, "idempotent", acting="required"
 )
 
-_FCM: Final = "/notifications/push/v1/providers/fcm"
-_APNS: Final = "/notifications/push/v1/providers/apns"
 
-LIST_FCM_PROVIDERS: Final = Endpoint("notifications.list_fcm_providers", "GET", _FCM, one(PushProviders))
-ADD_FCM_PROVIDER: Final = Endpoint(
-    "notifications.add_fcm_provider", "POST", _FCM, ACK, "never", body=FcmProvider
-)
-UPDATE_FCM_PROVIDER: Final = Endpoint(
-    "notifications.update_fcm_provider", "PUT", _FCM, ACK, "idempotent", body=FcmProvider
-)
-DELETE_FCM_PROVIDER: Final = Endpoint(
-    "notifications.delete_fcm_provider", "DELETE", f"{_FCM}/{{providerId}}", ACK, "idempotent"
-)
-SET_DEFAULT_FCM_PROVIDER: Final = Endpoint(
-    "notifications.set_default_fcm_provider", "PUT", f"{_FCM}/default/{{providerId}}", ACK, "idempotent"
-)
-LIST_APNS_PROVIDERS: Final = Endpoint("notifications.list_apns_providers", "GET", _APNS, one(PushProviders))
-ADD_APNS_PROVIDER: Final = Endpoint(
-    "notifications.add_apns_provider", "POST", _APNS, one(PushProviders), "never", body=ApnsProvider
-)
-UPDATE_APNS_PROVIDER: Final = Endpoint(
-    "notifications.update_apns_provider", "PUT", _APNS, ACK, "idempotent", body=ApnsProvider
-)
-DELETE_APNS_PROVIDER: Final = Endpoint(
-    "notifications.delete_apns_provider", "DELETE", f"{_APNS}/{{providerId}}", ACK, "idempotent"
-)
-SET_DEFAULT_APNS_PROVIDER: Final = Endpoint(
-    "notifications.set_default_apns_provider", "PUT", f"{_APNS}/default/{{providerId}}", ACK, "idempotent"
-)
+class _PushProvider(NamedTuple, Generic[T]):
+    """The operations of the providers of one platform."""
+
+    list: Endpoint[PushProviders]
+    add: Endpoint[T]
+    update: Endpoint[Ack]
+    delete: Endpoint[Ack]
+    set_default: Endpoint[Ack]
+
+
+def _push_provider(name: str, body: type[Body], added: Reader[T]) -> _PushProvider[T]:
+    path = f"/notifications/push/v1/providers/{name}"
+    prefix, default = "notifications.", f"{path}/default/{{providerId}}"
+    return _PushProvider(
+        Endpoint(f"{prefix}list_{name}_providers", "GET", path, one(PushProviders)),
+        Endpoint(f"{prefix}add_{name}_provider", "POST", path, added, "never", body=body),
+        Endpoint(f"{prefix}update_{name}_provider", "PUT", path, ACK, "idempotent", body=body),
+        Endpoint(f"{prefix}delete_{name}_provider", "DELETE", f"{path}/{{providerId}}", ACK, "idempotent"),
+        Endpoint(f"{prefix}set_default_{name}_provider", "PUT", default, ACK, "idempotent"),
+    )
+
+
+FCM: Final = _push_provider("fcm", FcmProvider, ACK)
+APNS: Final = _push_provider("apns", ApnsProvider, one(PushProviders))
 
 _TOKENS: Final = "/notifications/push/v1/tokens"
 _BY_LOG: Final = Paging(size="", renames=(("messageId", "logId"),))
@@ -153,84 +152,47 @@ LIST_LOGS: Final = Endpoint(
     query=NotificationLogQuery, paging=_BY_LOG,
 )  # fmt: skip
 
-_TWILIO: Final = "/notifications/sms/v1/providers/twilio"
-_SENDGRID: Final = "/notifications/email/v1/providers/sendgrid"
 
-GET_TWILIO_PROVIDER: Final = Endpoint(
-    "notifications.get_twilio_provider", "GET", _TWILIO, one(TwilioProvider)
-)
-CREATE_TWILIO_PROVIDER: Final = Endpoint(
-    "notifications.create_twilio_provider", "POST", _TWILIO, one(TwilioProvider), "never",
-    body=NewTwilioProvider,
-)  # fmt: skip
-UPDATE_TWILIO_PROVIDER: Final = Endpoint(
-    "notifications.update_twilio_provider", "PUT", _TWILIO, one(TwilioProvider), "idempotent",
-    body=TwilioProviderChanges,
-)  # fmt: skip
-DELETE_TWILIO_PROVIDER: Final = Endpoint(
-    "notifications.delete_twilio_provider", "DELETE", _TWILIO, ACK, "idempotent"
-)
-GET_SENDGRID_PROVIDER: Final = Endpoint(
-    "notifications.get_sendgrid_provider", "GET", _SENDGRID, one(SendgridProvider)
-)
-CREATE_SENDGRID_PROVIDER: Final = Endpoint(
-    "notifications.create_sendgrid_provider", "POST", _SENDGRID, one(SendgridProvider), "never",
-    body=NewSendgridProvider,
-)  # fmt: skip
-UPDATE_SENDGRID_PROVIDER: Final = Endpoint(
-    "notifications.update_sendgrid_provider", "PUT", _SENDGRID, one(SendgridProvider), "idempotent",
-    body=SendgridProviderChanges,
-)  # fmt: skip
-DELETE_SENDGRID_PROVIDER: Final = Endpoint(
-    "notifications.delete_sendgrid_provider", "DELETE", _SENDGRID, ACK, "idempotent"
-)
+class _Provider(NamedTuple, Generic[T]):
+    """The operations of a provider that an app has once."""
 
-_PUSH: Final = "/notifications/push/v1/providers/custom"
-_SMS: Final = "/notifications/sms/v1/providers/custom"
-_EMAIL: Final = "/notifications/email/v1/providers/custom"
+    get: Endpoint[T]
+    create: Endpoint[T]
+    update: Endpoint[T]
+    delete: Endpoint[Ack]
 
-LIST_CUSTOM_PUSH_PROVIDERS: Final = Endpoint(
-    "notifications.list_custom_push_providers", "GET", _PUSH, one(CustomPushProviders)
+
+def _provider(
+    name: str, path: str, record: type[T], new: type[Body], changes: type[Body], get: str = "get_{}"
+) -> _Provider[T]:
+    prefix, path = "notifications.", f"/notifications/{path}"
+    return _Provider(
+        Endpoint(f"{prefix}{get.format(name)}", "GET", path, one(record)),
+        Endpoint(f"{prefix}create_{name}", "POST", path, one(record), "never", body=new),
+        Endpoint(f"{prefix}update_{name}", "PUT", path, one(record), "idempotent", body=changes),
+        Endpoint(f"{prefix}delete_{name}", "DELETE", path, ACK, "idempotent"),
+    )
+
+
+TWILIO: Final = _provider(
+    "twilio_provider", "sms/v1/providers/twilio", TwilioProvider, NewTwilioProvider, TwilioProviderChanges
 )
-CREATE_CUSTOM_PUSH_PROVIDER: Final = Endpoint(
-    "notifications.create_custom_push_provider", "POST", _PUSH, one(CustomPushProviders), "never",
-    body=NewCustomPushProvider,
+SENDGRID: Final = _provider(
+    "sendgrid_provider", "email/v1/providers/sendgrid",
+    SendgridProvider, NewSendgridProvider, SendgridProviderChanges,
 )  # fmt: skip
-UPDATE_CUSTOM_PUSH_PROVIDER: Final = Endpoint(
-    "notifications.update_custom_push_provider", "PUT", _PUSH, one(CustomPushProviders), "idempotent",
-    body=CustomPushProviderChanges,
+CUSTOM_PUSH: Final = _provider(
+    "custom_push_provider", "push/v1/providers/custom",
+    CustomPushProviders, NewCustomPushProvider, CustomPushProviderChanges, "list_{}s",
 )  # fmt: skip
-DELETE_CUSTOM_PUSH_PROVIDER: Final = Endpoint(
-    "notifications.delete_custom_push_provider", "DELETE", _PUSH, ACK, "idempotent"
-)
-GET_CUSTOM_SMS_PROVIDER: Final = Endpoint(
-    "notifications.get_custom_sms_provider", "GET", _SMS, one(CustomProvider)
-)
-CREATE_CUSTOM_SMS_PROVIDER: Final = Endpoint(
-    "notifications.create_custom_sms_provider", "POST", _SMS, one(CustomProvider), "never",
-    body=NewCustomSmsProvider,
+CUSTOM_SMS: Final = _provider(
+    "custom_sms_provider", "sms/v1/providers/custom",
+    CustomProvider, NewCustomSmsProvider, CustomSmsProviderChanges,
 )  # fmt: skip
-UPDATE_CUSTOM_SMS_PROVIDER: Final = Endpoint(
-    "notifications.update_custom_sms_provider", "PUT", _SMS, one(CustomProvider), "idempotent",
-    body=CustomSmsProviderChanges,
+CUSTOM_EMAIL: Final = _provider(
+    "custom_email_provider", "email/v1/providers/custom",
+    CustomProvider, NewCustomEmailProvider, CustomEmailProviderChanges,
 )  # fmt: skip
-DELETE_CUSTOM_SMS_PROVIDER: Final = Endpoint(
-    "notifications.delete_custom_sms_provider", "DELETE", _SMS, ACK, "idempotent"
-)
-GET_CUSTOM_EMAIL_PROVIDER: Final = Endpoint(
-    "notifications.get_custom_email_provider", "GET", _EMAIL, one(CustomProvider)
-)
-CREATE_CUSTOM_EMAIL_PROVIDER: Final = Endpoint(
-    "notifications.create_custom_email_provider", "POST", _EMAIL, one(CustomProvider), "never",
-    body=NewCustomEmailProvider,
-)  # fmt: skip
-UPDATE_CUSTOM_EMAIL_PROVIDER: Final = Endpoint(
-    "notifications.update_custom_email_provider", "PUT", _EMAIL, one(CustomProvider), "idempotent",
-    body=CustomEmailProviderChanges,
-)  # fmt: skip
-DELETE_CUSTOM_EMAIL_PROVIDER: Final = Endpoint(
-    "notifications.delete_custom_email_provider", "DELETE", _EMAIL, ACK, "idempotent"
-)
 
 
 @final
@@ -303,43 +265,43 @@ class Notifications(Collection):
 
     async def list_fcm_providers(self) -> PushProviders:
         """The FCM providers."""
-        return await self._call(LIST_FCM_PROVIDERS)
+        return await self._call(FCM.list)
 
     async def add_fcm_provider(self, provider: FcmProvider) -> Ack:
         """Add an FCM provider. Sent once."""
-        return await self._call(ADD_FCM_PROVIDER, provider)
+        return await self._call(FCM.add, provider)
 
     async def update_fcm_provider(self, provider: FcmProvider) -> Ack:
         """Change the FCM provider of `provider.provider_id`."""
-        return await self._call(UPDATE_FCM_PROVIDER, provider)
+        return await self._call(FCM.update, provider)
 
     async def delete_fcm_provider(self, provider_id: str) -> Ack:
         """Remove an FCM provider."""
-        return await self._call(DELETE_FCM_PROVIDER, providerId=provider_id)
+        return await self._call(FCM.delete, providerId=provider_id)
 
     async def set_default_fcm_provider(self, provider_id: str) -> Ack:
         """Let an FCM provider be the one for devices that name none."""
-        return await self._call(SET_DEFAULT_FCM_PROVIDER, providerId=provider_id)
+        return await self._call(FCM.set_default, providerId=provider_id)
 
     async def list_apns_providers(self) -> PushProviders:
         """The APNs providers."""
-        return await self._call(LIST_APNS_PROVIDERS)
+        return await self._call(APNS.list)
 
     async def add_apns_provider(self, provider: ApnsProvider) -> PushProviders:
         """Add an APNs provider, and give the providers. Sent once."""
-        return await self._call(ADD_APNS_PROVIDER, provider)
+        return await self._call(APNS.add, provider)
 
     async def update_apns_provider(self, provider: ApnsProvider) -> Ack:
         """Change the APNs provider of `provider.provider_id`."""
-        return await self._call(UPDATE_APNS_PROVIDER, provider)
+        return await self._call(APNS.update, provider)
 
     async def delete_apns_provider(self, provider_id: str) -> Ack:
         """Remove an APNs provider."""
-        return await self._call(DELETE_APNS_PROVIDER, providerId=provider_id)
+        return await self._call(APNS.delete, providerId=provider_id)
 
     async def set_default_apns_provider(self, provider_id: str) -> Ack:
         """Let an APNs provider be the one for devices that name none."""
-        return await self._call(SET_DEFAULT_APNS_PROVIDER, providerId=provider_id)
+        return await self._call(APNS.set_default, providerId=provider_id)
 
     # ── push tokens and the log ──
 
@@ -374,82 +336,82 @@ class Notifications(Collection):
 
     async def get_twilio_provider(self) -> TwilioProvider:
         """The account that sends text messages."""
-        return await self._call(GET_TWILIO_PROVIDER)
+        return await self._call(TWILIO.get)
 
     async def create_twilio_provider(self, provider: NewTwilioProvider) -> TwilioProvider:
         """Set the account that sends text messages. Sent once."""
-        return await self._call(CREATE_TWILIO_PROVIDER, provider)
+        return await self._call(TWILIO.create, provider)
 
     async def update_twilio_provider(self, changes: TwilioProviderChanges) -> TwilioProvider:
         """Change any part of the account that sends text messages."""
-        return await self._call(UPDATE_TWILIO_PROVIDER, changes)
+        return await self._call(TWILIO.update, changes)
 
     async def delete_twilio_provider(self) -> Ack:
         """Remove the account that sends text messages."""
-        return await self._call(DELETE_TWILIO_PROVIDER)
+        return await self._call(TWILIO.delete)
 
     async def get_sendgrid_provider(self) -> SendgridProvider:
         """The account that sends e-mails, without its members about replies."""
-        return await self._call(GET_SENDGRID_PROVIDER)
+        return await self._call(SENDGRID.get)
 
     async def create_sendgrid_provider(self, provider: NewSendgridProvider) -> SendgridProvider:
         """Set the account that sends e-mails. Sent once."""
-        return await self._call(CREATE_SENDGRID_PROVIDER, provider)
+        return await self._call(SENDGRID.create, provider)
 
     async def update_sendgrid_provider(self, changes: SendgridProviderChanges) -> SendgridProvider:
         """Change any part of the account that sends e-mails."""
-        return await self._call(UPDATE_SENDGRID_PROVIDER, changes)
+        return await self._call(SENDGRID.update, changes)
 
     async def delete_sendgrid_provider(self) -> Ack:
         """Remove the account that sends e-mails."""
-        return await self._call(DELETE_SENDGRID_PROVIDER)
+        return await self._call(SENDGRID.delete)
 
     # ── custom providers ──
 
     async def list_custom_push_providers(self) -> CustomPushProviders:
         """The webhooks for push notifications."""
-        return await self._call(LIST_CUSTOM_PUSH_PROVIDERS)
+        return await self._call(CUSTOM_PUSH.get)
 
     async def create_custom_push_provider(self, provider: NewCustomPushProvider) -> CustomPushProviders:
         """Set the webhook for push notifications. Sent once."""
-        return await self._call(CREATE_CUSTOM_PUSH_PROVIDER, provider)
+        return await self._call(CUSTOM_PUSH.create, provider)
 
     async def update_custom_push_provider(self, changes: CustomPushProviderChanges) -> CustomPushProviders:
         """Change any part of the webhook for push notifications."""
-        return await self._call(UPDATE_CUSTOM_PUSH_PROVIDER, changes)
+        return await self._call(CUSTOM_PUSH.update, changes)
 
     async def delete_custom_push_provider(self) -> Ack:
         """Remove the webhook for push notifications."""
-        return await self._call(DELETE_CUSTOM_PUSH_PROVIDER)
+        return await self._call(CUSTOM_PUSH.delete)
 
     async def get_custom_sms_provider(self) -> CustomProvider:
         """The webhook for text messages."""
-        return await self._call(GET_CUSTOM_SMS_PROVIDER)
+        return await self._call(CUSTOM_SMS.get)
 
     async def create_custom_sms_provider(self, provider: NewCustomSmsProvider) -> CustomProvider:
         """Set the webhook for text messages. Sent once."""
-        return await self._call(CREATE_CUSTOM_SMS_PROVIDER, provider)
+        return await self._call(CUSTOM_SMS.create, provider)
 
     async def update_custom_sms_provider(self, changes: CustomSmsProviderChanges) -> CustomProvider:
         """Change any part of the webhook for text messages."""
-        return await self._call(UPDATE_CUSTOM_SMS_PROVIDER, changes)
+        return await self._call(CUSTOM_SMS.update, changes)
 
     async def delete_custom_sms_provider(self) -> Ack:
         """Remove the webhook for text messages."""
-        return await self._call(DELETE_CUSTOM_SMS_PROVIDER)
+        return await self._call(CUSTOM_SMS.delete)
 
     async def get_custom_email_provider(self) -> CustomProvider:
         """The webhook for e-mails."""
-        return await self._call(GET_CUSTOM_EMAIL_PROVIDER)
+        return await self._call(CUSTOM_EMAIL.get)
 
     async def create_custom_email_provider(self, provider: NewCustomEmailProvider) -> CustomProvider:
         """Set the webhook for e-mails. Sent once."""
-        return await self._call(CREATE_CUSTOM_EMAIL_PROVIDER, provider)
+        return await self._call(CUSTOM_EMAIL.create, provider)
 
     async def update_custom_email_provider(self, changes: CustomEmailProviderChanges) -> CustomProvider:
         """Change any part of the webhook for e-mails."""
-        return await self._call(UPDATE_CUSTOM_EMAIL_PROVIDER, changes)
+        return await self._call(CUSTOM_EMAIL.update, changes)
 
     async def delete_custom_email_provider(self) -> Ack:
         """Remove the webhook for e-mails."""
-        return await self._call(DELETE_CUSTOM_EMAIL_PROVIDER)
+        return await self._call(CUSTOM_EMAIL.delete)

@@ -16,14 +16,11 @@ from ..parameters.checked import PageQuery
 from ..parameters.roles import Allowance, NewPermissions, NewRole, Restriction, RoleChanges
 from ..walk.walk import Walk
 from .collection import Collection, Start
+from .documents import documents
 
-ROLES_LIST: Final = Endpoint("roles.list", "GET", "/roles", many(Role), query=PageQuery, paging=BY_PAGE)
-ROLES_GET: Final = Endpoint("roles.get", "GET", "/roles/{role}", one(Role))
-ROLES_CREATE: Final = Endpoint("roles.create", "POST", "/roles", one(Role), "never", body=NewRole)
-ROLES_UPDATE: Final = Endpoint(
-    "roles.update", "PUT", "/roles/{role}", one(Role), "idempotent", body=RoleChanges
+ROLES: Final = documents(
+    "roles.{}", "/roles", "role", Role, NewRole, RoleChanges, listing={"query": PageQuery, "paging": BY_PAGE}
 )
-ROLES_DELETE: Final = Endpoint("roles.delete", "DELETE", "/roles/{role}", ACK, "idempotent")
 
 
 @final
@@ -32,23 +29,23 @@ class Roles(Collection):
 
     def list(self, query: PageQuery | None = None, *, cursor: Start = None) -> Walk[Role]:
         """The roles, in the service's order. One request a page."""
-        return self._walk(ROLES_LIST, query, cursor)
+        return self._walk(ROLES.list, query, cursor)
 
     async def get(self, role: str) -> Role:
         """A role by its id; `NotFoundError` for no such role."""
-        return await self._call(ROLES_GET, role=role)
+        return await self._call(ROLES.get, role=role)
 
     async def create(self, new_role: NewRole) -> Role:
         """Make a role and return it; sent once. An app may have 25."""
-        return await self._call(ROLES_CREATE, new_role)
+        return await self._call(ROLES.create, new_role)
 
     async def update(self, role: str, changes: RoleChanges) -> Role:
         """Change a role and return it; `NotFoundError` for no such role."""
-        return await self._call(ROLES_UPDATE, changes, role=role)
+        return await self._call(ROLES.update, changes, role=role)
 
     async def delete(self, role: str) -> Ack:
         """Remove a role; `PermissionDeniedError` for the default role, which stays."""
-        return await self._call(ROLES_DELETE, role=role)
+        return await self._call(ROLES.delete, role=role)
 
 
 # ── permissions ──

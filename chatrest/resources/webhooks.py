@@ -1,10 +1,10 @@
 """Webhooks of an app, and their triggers, on the management interface."""
 
 from collections.abc import Sequence
-from typing import Final, final
+from typing import Any, Final, final
 
 from ..core.paging.paging import BY_PAGE, BY_REPLY_PAGE
-from ..core.replies.decode import ACK, Ack, Outcomes, each, many, one
+from ..core.replies.decode import ACK, Ack, Outcomes, each, many
 from ..core.requests.endpoint import Endpoint
 from ..models.outcomes import ItemAck
 from ..models.webhooks import Trigger, Webhook
@@ -18,26 +18,13 @@ from ..parameters.webhooks import (
 )
 from ..walk.walk import Walk
 from .collection import Collection, Start
+from .documents import documents
 
-WEBHOOKS_LIST: Final = Endpoint(
-    "webhooks.list", "GET", "/apps/{appId}/webhooks", many(Webhook), query=WebhookQuery, paging=BY_PAGE,
-    interface="management", headers=WebhookVersion,
-)  # fmt: skip
-WEBHOOKS_GET: Final = Endpoint(
-    "webhooks.get", "GET", "/apps/{appId}/webhooks/{webhookId}", one(Webhook),
-    interface="management", headers=WebhookVersion,
-)  # fmt: skip
-WEBHOOKS_CREATE: Final = Endpoint(
-    "webhooks.create", "POST", "/apps/{appId}/webhooks", one(Webhook), "never", body=NewWebhook,
-    interface="management", headers=WebhookVersion,
-)  # fmt: skip
-WEBHOOKS_UPDATE: Final = Endpoint(
-    "webhooks.update", "PUT", "/apps/{appId}/webhooks/{webhookId}", one(Webhook), "idempotent",
-    body=WebhookChanges, interface="management", headers=WebhookVersion,
-)  # fmt: skip
-WEBHOOKS_DELETE: Final = Endpoint(
-    "webhooks.delete", "DELETE", "/apps/{appId}/webhooks/{webhookId}", ACK, "idempotent",
-    interface="management", headers=WebhookVersion,
+_MANAGED: Final[dict[str, Any]] = {"interface": "management", "headers": WebhookVersion}
+
+WEBHOOKS: Final = documents(
+    "webhooks.{}", "/apps/{appId}/webhooks", "webhookId", Webhook, NewWebhook, WebhookChanges,
+    listing={"query": WebhookQuery, "paging": BY_PAGE}, **_MANAGED,
 )  # fmt: skip
 
 
@@ -54,28 +41,28 @@ class Webhooks(Collection):
         x_webhook_version: Version = 2,
     ) -> Walk[Webhook]:
         """The webhooks of an app, in the service's order. One request a page."""
-        return self._walk(WEBHOOKS_LIST, query, cursor, headers=_version(x_webhook_version), appId=app_id)
+        return self._walk(WEBHOOKS.list, query, cursor, headers=_version(x_webhook_version), appId=app_id)
 
     async def get(self, app_id: str, webhook_id: str, *, x_webhook_version: Version = 2) -> Webhook:
         """A webhook; `NotFoundError` for no such one (`ERR_WEBHOOK_NOT_FOUND`)."""
         version = _version(x_webhook_version)
-        return await self._call(WEBHOOKS_GET, headers=version, appId=app_id, webhookId=webhook_id)
+        return await self._call(WEBHOOKS.get, headers=version, appId=app_id, webhookId=webhook_id)
 
     async def create(self, app_id: str, webhook: NewWebhook, *, x_webhook_version: Version = 2) -> Webhook:
         """Make a webhook, which sends nothing until it has triggers. Sent once."""
-        return await self._call(WEBHOOKS_CREATE, webhook, headers=_version(x_webhook_version), appId=app_id)
+        return await self._call(WEBHOOKS.create, webhook, headers=_version(x_webhook_version), appId=app_id)
 
     async def update(
         self, app_id: str, webhook_id: str, changes: WebhookChanges, *, x_webhook_version: Version = 2
     ) -> Webhook:
         """Change a webhook, and return it."""
         version = _version(x_webhook_version)
-        return await self._call(WEBHOOKS_UPDATE, changes, headers=version, appId=app_id, webhookId=webhook_id)
+        return await self._call(WEBHOOKS.update, changes, headers=version, appId=app_id, webhookId=webhook_id)
 
     async def delete(self, app_id: str, webhook_id: str, *, x_webhook_version: Version = 2) -> Ack:
         """Remove a webhook with its triggers."""
         version = _version(x_webhook_version)
-        return await self._call(WEBHOOKS_DELETE, headers=version, appId=app_id, webhookId=webhook_id)
+        return await self._call(WEBHOOKS.delete, headers=version, appId=app_id, webhookId=webhook_id)
 
 
 def _version(number: Version) -> WebhookVersion:
@@ -84,18 +71,17 @@ def _version(number: Version) -> WebhookVersion:
 
 # ── triggers ──
 
+_TRIGGERS: Final = "/apps/{appId}/webhooks/{webhookId}/triggers"
+
 TRIGGERS_LIST: Final = Endpoint(
-    "triggers.list", "GET", "/apps/{appId}/webhooks/{webhookId}/triggers", many(Trigger),
-    paging=BY_REPLY_PAGE, interface="management", headers=WebhookVersion,
-)  # fmt: skip
+    "triggers.list", "GET", _TRIGGERS, many(Trigger), paging=BY_REPLY_PAGE, **_MANAGED
+)
 TRIGGERS_ADD: Final = Endpoint(
-    "triggers.add", "POST", "/apps/{appId}/webhooks/{webhookId}/triggers", each(ItemAck), "idempotent",
-    body=TriggerIds, interface="management", headers=WebhookVersion,
-)  # fmt: skip
+    "triggers.add", "POST", _TRIGGERS, each(ItemAck), "idempotent", body=TriggerIds, **_MANAGED
+)
 TRIGGERS_REMOVE: Final = Endpoint(
-    "triggers.remove", "DELETE", "/apps/{appId}/webhooks/{webhookId}/triggers", ACK, "idempotent",
-    body=TriggerIds, interface="management", headers=WebhookVersion,
-)  # fmt: skip
+    "triggers.remove", "DELETE", _TRIGGERS, ACK, "idempotent", body=TriggerIds, **_MANAGED
+)
 
 
 @final
@@ -106,25 +92,19 @@ class Triggers(Collection):
         self, app_id: str, webhook_id: str, *, cursor: Start = None, x_webhook_version: Version = 2
     ) -> Walk[Trigger]:
         """The triggers of a webhook, in the service's order."""
-        version = WebhookVersion(x_webhook_version=x_webhook_version)
+        version = _version(x_webhook_version)
         return self._walk(TRIGGERS_LIST, None, cursor, headers=version, appId=app_id, webhookId=webhook_id)
 
     async def add(
         self, app_id: str, webhook_id: str, trigger_ids: Sequence[str], *, x_webhook_version: Version = 2
     ) -> Outcomes[ItemAck]:
         """Add triggers, such as `message_sent`, to a webhook, and give the outcome of each by its id."""
-        version, ids = (
-            WebhookVersion(x_webhook_version=x_webhook_version),
-            TriggerIds(trigger_ids=trigger_ids),
-        )
+        version, ids = _version(x_webhook_version), TriggerIds(trigger_ids=trigger_ids)
         return await self._call(TRIGGERS_ADD, ids, headers=version, appId=app_id, webhookId=webhook_id)
 
     async def remove(
         self, app_id: str, webhook_id: str, trigger_ids: Sequence[str], *, x_webhook_version: Version = 2
     ) -> Ack:
         """Take triggers from a webhook."""
-        version, ids = (
-            WebhookVersion(x_webhook_version=x_webhook_version),
-            TriggerIds(trigger_ids=trigger_ids),
-        )
+        version, ids = _version(x_webhook_version), TriggerIds(trigger_ids=trigger_ids)
         return await self._call(TRIGGERS_REMOVE, ids, headers=version, appId=app_id, webhookId=webhook_id)

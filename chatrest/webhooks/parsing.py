@@ -13,17 +13,9 @@ from msgspec import UNSET, structs
 
 from ..core.replies.bounds import check_values
 from ..core.replies.decode import parse as parse_record
-from ..core.replies.lenient import (
-    CoercionError,
-    TooDeep,
-    coerced,
-    elements,
-    members,
-    read_record,
-    shape,
-    type_name,
-)
+from ..core.replies.scanner import TooDeep, elements, members, read_record
 from ..errors import ReplyUnreadableError, RequestInvalidError
+from ..models.lenient import CoercionError, coerced, shape, type_name
 from ..models.messages import Message, UnknownMessage
 from ..models.raw_json import bytes_of
 from ..models.record import Json, Record

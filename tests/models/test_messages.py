@@ -10,12 +10,8 @@ from msgspec import UNSET, structs
 from chatrest.core.replies.decode import parse
 from chatrest.errors import ReplyUnreadableError
 from chatrest.models.messages import (
-    BY_CATEGORY,
     MEDIA_TYPES,
-    ActionMessage,
-    CallMessage,
     CustomMessage,
-    InteractiveMessage,
     MediaMessage,
     Message,
     TextMessage,
@@ -26,18 +22,6 @@ from chatrest.models.messages import (
 )
 from tests.cases import TOO_DEEP
 
-COMMON_FIELDS = {
-    "id",
-    "conversation_id",
-    "sender",
-    "receiver_type",
-    "receiver",
-    "category",
-    "type",
-    "sent_at",
-    "updated_at",
-    "data",
-}
 RECORD = {
     "id": "1",
     "conversationId": "c",
@@ -75,32 +59,10 @@ def message(**changes: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", get_args(Message), ids=lambda kind: kind.__name__)
-def test_every_message_has_the_common_fields(kind: type) -> None:
-    names = set(kind.__struct_fields__) | {"category"}  # type: ignore[attr-defined]
-    assert names >= COMMON_FIELDS
-
-
-@pytest.mark.parametrize("kind", get_args(Message), ids=lambda kind: kind.__name__)
 def test_messages_are_frozen_and_untracked(kind: type) -> None:
     config = kind.__struct_config__  # type: ignore[attr-defined]
     assert config.frozen
     assert not config.gc
-
-
-@pytest.mark.parametrize(
-    ("category", "kind", "data"),
-    [
-        ("message", TextMessage, {"text": "t"}),
-        ("custom", CustomMessage, {"customData": {}}),
-        ("action", ActionMessage, {"action": "joined"}),
-    ],
-)
-def test_the_category_determines_the_class(category: str, kind: type, data: Any) -> None:
-    decoded = message(category=category, data=data)
-    assert type(decoded) is kind
-    assert decoded.category == category
-    assert BY_CATEGORY[category] is kind
-    assert BY_CATEGORY["call"] is CallMessage
 
 
 @pytest.mark.parametrize("type_", sorted(MEDIA_TYPES))
@@ -126,13 +88,6 @@ def test_settling_touches_no_other_message() -> None:
     before = list(decoded)
     settle(decoded)
     assert all(left is right for left, right in zip(decoded, before, strict=True))
-
-
-def test_absent_members_are_unset_and_null_members_are_none() -> None:
-    decoded = message(muid=None)
-    assert decoded.muid is None
-    assert decoded.parent_id is UNSET
-    assert decoded.data == message(data={"text": "t"}).data
 
 
 def test_a_message_encodes_to_the_record_that_it_came_from() -> None:
@@ -211,22 +166,6 @@ def test_the_repr_of_an_unknown_message_shows_only_the_size_of_its_bytes() -> No
     assert "s3cr3t" not in shown
 
 
-def test_an_interactive_message_has_its_data_and_its_goal() -> None:
-    data = {
-        "interactiveData": {"title": "t"}, "allowSenderInteraction": False,
-        "interactionGoal": {"type": "anyOf", "elementIds": ["a"]},
-    }  # fmt: skip
-    decoded = message(category="interactive", type="form", data=data)
-    assert type(decoded) is InteractiveMessage
-    assert decoded.data.interactive_data == {"title": "t"}
-    assert (decoded.data.interaction_goal.type, decoded.data.interaction_goal.element_ids) == (
-        "anyOf",
-        ("a",),
-    )
-    assert decoded.data.allow_sender_interaction is False
-    assert json.loads(msgspec.json.encode(decoded))["data"] == data
-
-
 @pytest.mark.parametrize(
     ("record", "text"),
     [
@@ -247,11 +186,3 @@ def test_an_interactive_message_has_its_data_and_its_goal() -> None:
 def test_every_message_has_its_text_or_none(record: dict[str, Any], text: str | None) -> None:
     read = parse(Message, {**RECORD, **record})
     assert read.text == text
-
-
-def test_every_message_has_metadata_and_a_resource_at_its_top() -> None:
-    more = {"metadata": {"a": 1}, "resource": "WEB-1"}
-    for category in ("message", "custom", "poll"):
-        read = parse(Message, {**RECORD, **more, "category": category})
-        assert (read.metadata, read.resource) == ({"a": 1}, "WEB-1")
-        assert read.to_dict() == {**RECORD, **more, "category": category}

@@ -9,11 +9,10 @@ from hypothesis import given, strategies as st
 
 from chatrest.core.requests.encode import ARRAYS, query_pairs
 from chatrest.errors import RequestInvalidError
-from chatrest.parameters.apps import ApiKeyQuery, AppQuery
-from chatrest.parameters.checked import Filter, PageQuery
-from chatrest.parameters.groups import GroupQuery
-from chatrest.parameters.messages import MessageQuery, ThreadQuery
-from chatrest.parameters.relations import FriendQuery
+from chatrest.parameters.apps import ApiKeyQuery
+from chatrest.parameters.checked import Filter
+from chatrest.parameters.groups import GroupQuery, MemberQuery
+from chatrest.parameters.messages import MessageQuery
 from chatrest.parameters.users import UserQuery
 from tests.cases import loop_over
 
@@ -25,141 +24,43 @@ ORDINAL = ([1, 7, 10**6], [0, -1, 1.0, "1", True])
 SWITCH = ([0, 1], [2, -1, "1", 1.0, True])
 STAMP = ([0, 1, 1_700_000_000, 2**40], [-1, 1.5, 1.0, "1", True])
 
-MESSAGE_FIELDS: dict[str, tuple[str, tuple[list[Any], list[Any]]]] = {
-    "search_key": ("searchKey", TEXT),
-    "has_attachments": ("hasAttachments", FLAG),
-    "attachment_types": (
-        "attachmentTypes",
+FIELDS: list[tuple[type[Filter], str, str, tuple[list[Any], list[Any]]]] = [
+    (MessageQuery, "search_key", "searchKey", TEXT),
+    (MessageQuery, "has_links", "hasLinks", FLAG),
+    (
+        MessageQuery, "attachment_types", "attachmentTypes",
         (["image", "video", "audio", "file", ["image", "file"]], ["gif", "", ["image", "gif"], [], 1]),
     ),
-    "has_mentions": ("hasMentions", FLAG),
-    "has_links": ("hasLinks", FLAG),
-    "mentioned_uids": (
-        "mentionedUids",
+    (
+        MessageQuery, "mentioned_uids", "mentionedUids",
         ([["bob"], ("bob", "eve")], [True, "bob", [], [""], ["a,b"], ["a\tb"]]),
     ),
-    "unread": ("unread", FLAG),
-    "undelivered": ("undelivered", FLAG),
-    "count": ("count", FLAG),
-    "hide_replies": ("hideReplies", FLAG),
-    "affix": ("affix", (["append", "prepend"], ["", "after", "APPEND", True, ["append"]])),
-    "id": ("id", (["1", "998877"], ["", 1, b"1", ["1"]])),
-    "category": ("category", TEXT),
-    "categories": ("categories", TEXTS),
-    "type": ("type", TEXT),
-    "types": ("types", TEXTS),
-    "my_mentions_only": ("myMentionsOnly", FLAG),
-    "has_reactions": ("hasReactions", FLAG),
-    "sender": ("sender", TEXT),
-    "mentions_with_blocked_info": ("mentionsWithBlockedInfo", FLAG),
-    "mentions_with_tag_info": ("mentionsWithTagInfo", FLAG),
-    "per_page": ("perPage", SIZE),
-    "limit": ("limit", SIZE),
-    "from_timestamp": ("fromTimestamp", STAMP),
-    "to_timestamp": ("toTimestamp", STAMP),
-    "with_tags": ("withTags", FLAG),
-    "tags": ("tags", TEXTS),
-    "hide_messages_from_blocked_users": ("hideMessagesFromBlockedUsers", FLAG),
-    "receiver_type": ("receiverType", (["user", "group"], ["", "users", 1])),
-    "hide_deleted": ("hideDeleted", FLAG),
-    "only_deleted": ("onlyDeleted", FLAG),
-    "sent_at": ("sentAt", STAMP),
-    "sent_at_from": ("sentAt[from]", STAMP),
-    "sent_at_to": ("sentAt[to]", STAMP),
-    "updated_at_from": ("updatedAt[from]", STAMP),
-    "updated_at_to": ("updatedAt[to]", STAMP),
-    "edited_at_from": ("editedAt[from]", STAMP),
-    "edited_at_to": ("editedAt[to]", STAMP),
-    "senders": ("senders", ([["bob"], ("bob", "eve")], ["bob", [], [""], ["a,b"]])),
-    "conversation_id": ("conversationId", TEXT),
-    "hide_quoted_messages": ("hideQuotedMessages", FLAG),
-    "saved": ("saved", SWITCH),
-    "pinned": ("pinned", SWITCH),
-    "page": ("page", ORDINAL),
-}
-THREAD_FIELDS: dict[str, tuple[str, tuple[list[Any], list[Any]]]] = {
-    "limit": ("limit", SIZE),
-    "affix": ("affix", (["append", "prepend"], ["", "after"])),
-    "updated_at": ("updatedAt", STAMP),
-    "participated_by_me": ("participatedByMe", FLAG),
-    "with_unread_reply_count": ("withUnreadReplyCount", FLAG),
-    "with_mention_count": ("withMentionCount", FLAG),
-}
-USER_FIELDS: dict[str, tuple[str, tuple[list[Any], list[Any]]]] = {
-    "search_key": ("searchKey", TEXT),
-    "search_in": ("searchIn", ([["name"], ["name", "uid"]], ["name", [], ["guid"], [1]])),
-    "status": ("status", (["available", ["available", "offline"]], ["online", "", 1, [], ["online"]])),
-    "count": ("count", FLAG),
-    "per_page": ("perPage", SIZE),
-    "page": ("page", ORDINAL),
-    "role": ("role", TEXT),
-    "roles": ("roles", TEXTS),
-    "tags": ("tags", TEXTS),
-    "with_tags": ("withTags", FLAG),
-    "only_deactivated": ("onlyDeactivated", FLAG),
-    "with_deactivated": ("withDeactivated", FLAG),
-    "created_at_from": ("createdAt[from]", STAMP),
-    "created_at_to": ("createdAt[to]", STAMP),
-    "updated_at_from": ("updatedAt[from]", STAMP),
-    "updated_at_to": ("updatedAt[to]", STAMP),
-}
-GROUP_FIELDS: dict[str, tuple[str, tuple[list[Any], list[Any]]]] = {
-    "search_key": ("searchKey", TEXT),
-    "search_in": ("searchIn", ([["name"], ["guid", "name"]], ["name", [], [""], [1]])),
-    "sort_by": ("sortBy", (["name", "guid", "createdAt"], ["uid", "", 1])),
-    "sort_order": ("sortOrder", (["asc", "desc"], ["down", "", 1])),
-    "per_page": ("perPage", SIZE),
-    "page": USER_FIELDS["page"],
-    "affix": ("affix", (["append", "prepend"], ["after", "", 1])),
-    "updated_at": ("updatedAt", STAMP),
-    "with_tags": ("withTags", FLAG),
-    "tags": ("tags", TEXTS),
-    "type": ("type", (["public", "private", "protected", "password"], ["open", "", 1])),
-    "types": ("types", TEXTS),
-    "has_joined": ("hasJoined", FLAG),
-    "guid": ("guid", (["den", "a b"], ["", "a\n", 1])),
-    "guids": ("guids", ([["den"], ("a", "b")], ["den", [], [""], ["a,b"]])),
-    **{
-        f"{name}_{bound}": (f"{wire}[{bound}]", STAMP)
-        for name, wire in (("created_at", "createdAt"), ("updated_at", "updatedAt"))
-        for bound in ("from", "to")
-    },
-    **{
-        f"members_count_{bound}": (f"membersCount[{bound}]", ([0, 1, 10**5], [-1, 1.5, "1", True]))
-        for bound in ("gt", "gte", "lt", "lte", "eq")
-    },
-}
-FRIEND_FIELDS = {name: USER_FIELDS[name] for name in ("search_key", "per_page", "page")}
-PAGE_FIELDS = {name: USER_FIELDS[name] for name in ("per_page", "page")}
-KEY_FIELDS = {
-    "scope": ("scope", (["authOnly", "fullAccess"], ["all", "", 1])),
-    "search_key": ("searchKey", TEXT),
-}
-APP_FIELDS = {name: USER_FIELDS[name] for name in ("search_key", "per_page", "page")}
-KINDS: list[tuple[type[Filter], dict[str, tuple[str, tuple[list[Any], list[Any]]]]]] = [
-    (MessageQuery, MESSAGE_FIELDS),
-    (ThreadQuery, THREAD_FIELDS),
-    (UserQuery, USER_FIELDS),
-    (AppQuery, APP_FIELDS),
-    (GroupQuery, GROUP_FIELDS),
-    (FriendQuery, FRIEND_FIELDS),
-    (PageQuery, PAGE_FIELDS),
-    (ApiKeyQuery, KEY_FIELDS),
-]
-VALID = [
-    (kind, n, wire, value) for kind, table in KINDS for n, (wire, (ok, _)) in table.items() for value in ok
-]
-INVALID = [
-    (kind, name, value) for kind, table in KINDS for name, (_, (_, bad)) in table.items() for value in bad
-]
-
-
-@pytest.mark.parametrize(("kind", "table"), KINDS, ids=lambda each: getattr(each, "__name__", ""))
-def test_the_table_has_every_field_and_its_name_in_the_query(
-    kind: type[Filter], table: dict[str, Any]
-) -> None:
-    wire_names = {field.name: field.encode_name for field in msgspec.structs.fields(kind)}
-    assert wire_names == {name: wire for name, (wire, _) in table.items()}
+    (MessageQuery, "affix", "affix", (["append", "prepend"], ["", "after", "APPEND", True, ["append"]])),
+    (MessageQuery, "id", "id", (["1", "998877"], ["", 1, b"1", ["1"]])),
+    (MessageQuery, "types", "types", TEXTS),
+    (MessageQuery, "limit", "limit", SIZE),
+    (MessageQuery, "from_timestamp", "fromTimestamp", STAMP),
+    (MessageQuery, "edited_at_to", "editedAt[to]", STAMP),
+    (MessageQuery, "receiver_type", "receiverType", (["user", "group"], ["", "users", 1])),
+    (MessageQuery, "saved", "saved", SWITCH),
+    (UserQuery, "search_in", "searchIn", ([["name"], ["name", "uid"]], ["name", [], ["guid"], [1]])),
+    (
+        UserQuery, "status", "status",
+        (["available", ["available", "offline"]], ["online", "", 1, [], ["online"]]),
+    ),
+    (UserQuery, "page", "page", ORDINAL),
+    (GroupQuery, "search_in", "searchIn", ([["name"], ["guid", "name"]], ["name", [], [""], [1]])),
+    (GroupQuery, "sort_by", "sortBy", (["name", "guid", "createdAt"], ["uid", "", 1])),
+    (GroupQuery, "sort_order", "sortOrder", (["asc", "desc"], ["down", "", 1])),
+    (GroupQuery, "type", "type", (["public", "private", "protected", "password"], ["open", "", 1])),
+    (GroupQuery, "guid", "guid", (["den", "a b"], ["", "a\n", 1])),
+    (GroupQuery, "members_count_gt", "membersCount[gt]", ([0, 1, 10**5], [-1, 1.5, "1", True])),
+    (ApiKeyQuery, "scope", "scope", (["authOnly", "fullAccess"], ["all", "", 1])),
+    (MemberQuery, "scopes", "scopes", ([["admin"], ["admin", "moderator"]], ["admin", [], ["owner"]])),
+]  # fmt: skip
+"""A field of each kind."""
+VALID = [(kind, name, wire, value) for kind, name, wire, (valid, _) in FIELDS for value in valid]
+INVALID = [(kind, name, value) for kind, name, _, (_, invalid) in FIELDS for value in invalid]
 
 
 @loop_over(("kind", "name", "wire", "value"), VALID)
@@ -190,7 +91,7 @@ def test_the_error_for_an_invalid_value_names_the_field_and_the_allowed_values(
     assert len(str(caught.value).split(": allowed is ")[1]) > 10
 
 
-@pytest.mark.parametrize("kind", [kind for kind, _ in KINDS])
+@pytest.mark.parametrize("kind", [MessageQuery, UserQuery])
 def test_an_empty_filter_sends_no_parameters(kind: type[Filter]) -> None:
     assert list(query_pairs(kind(), "comma")) == []
     assert repr(kind()) == f"{kind.__name__}()"
@@ -229,11 +130,6 @@ def test_a_window_that_ends_before_it_begins_is_an_error(start: int, end: int) -
     else:
         with pytest.raises(RequestInvalidError, match=rf"to_timestamp = {end}.*from_timestamp \({start}\)"):
             MessageQuery(from_timestamp=start, to_timestamp=end)
-
-
-def test_a_window_open_at_one_end_is_allowed() -> None:
-    assert MessageQuery(from_timestamp=5).to_timestamp is None
-    assert MessageQuery(to_timestamp=5).from_timestamp is None
 
 
 def test_later_changes_of_a_list_do_not_change_a_filter() -> None:
@@ -277,8 +173,3 @@ def test_a_number_of_very_many_digits_is_an_error() -> None:
     for name in ("limit", "from_timestamp", "search_key"):
         with pytest.raises(RequestInvalidError, match=f"^{name} = .*: allowed is "):
             MessageQuery(**{name: -(10**5000)})  # type: ignore[arg-type]
-
-
-def test_only_ids_and_uids_must_have_no_control_characters() -> None:
-    assert MessageQuery(search_key="a\nb").search_key == "a\nb"
-    assert UserQuery(tags=("a\tb",)).tags == ("a\tb",)

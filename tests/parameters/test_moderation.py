@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.requests.encode import query_pairs
 from chatrest.core.requests.wire import json_body
 from chatrest.errors import RequestInvalidError
 from chatrest.parameters.moderation import (
@@ -40,20 +39,6 @@ def test_a_rule_takes_structs_and_plain_dicts_alike() -> None:
         b'"conditions":[{"id":1,"entity":"message","operand":"text","operator":"contains","category":"word",'
         b'"value":["x","y"]}]}'
     )
-
-
-def test_the_flags_of_a_condition_have_their_wire_names() -> None:
-    condition = RuleCondition(is_keyword_reference_present=True, is_media_present=False, value="list-1")
-    assert json_body(condition) == (
-        b'{"isKeywordReferencePresent":true,"isMediaPresent":false,"value":"list-1"}'
-    )
-
-
-def test_a_filter_of_messages_names_receivers_as_the_service_does() -> None:
-    query = ModerationQuery(receiver_uid="bob", receiver_guid="den", moderation_status="pending")
-    assert list(query_pairs(query, "comma")) == [
-        ("receiverUID", "bob"), ("receiverGUID", "den"), ("moderationStatus", "pending")
-    ]  # fmt: skip
 
 
 @loop_over(

@@ -1,46 +1,29 @@
 """The filters and bodies of notifications, and the accounts of their providers."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from chatrest.core.requests.encode import query_pairs
 from chatrest.core.requests.wire import json_body
 from chatrest.errors import RequestInvalidError
 from chatrest.parameters.notifications import (
     ApnsProvider,
     ConversationsToMute,
     ConversationToMute,
-    CustomEmailProviderChanges,
     FcmProvider,
     MutePreferences,
     NewCustomEmailProvider,
-    NewCustomSmsProvider,
     NewPushToken,
-    NewSendgridProvider,
     NewTwilioProvider,
     NotificationLogQuery,
     PreferencesChanges,
     PushTokenQuery,
     SendgridProviderChanges,
-    TwilioProviderChanges,
     UserFilter,
 )
 from tests.cases import loop_over
 
 SECRET = "s3cr3t-5f7a"
-
-
-def test_a_log_query_has_the_names_of_the_wire() -> None:
-    query = NotificationLogQuery(
-        message_id=7, from_=datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC), to=2000, receiver_type="group",
-        notification_triggered=False, reason="MUTE_PREFERENCE", log_id="9", affix="append",
-    )  # fmt: skip
-    assert dict(query_pairs(query, "comma")) == {
-        "messageId": "7", "from": "1000", "to": "2000", "receiverType": "group", "affix": "append",
-        "notificationTriggered": "false", "reason": "MUTE_PREFERENCE", "logId": "9",
-    }  # fmt: skip
 
 
 def test_preferences_take_structs_and_plain_dicts() -> None:
@@ -50,28 +33,6 @@ def test_preferences_take_structs_and_plain_dicts() -> None:
     assert json_body(dicts) == b'{"mutePreferences":{"dnd":2,"schedule":{"monday":{"from":900}}}}'
     mute = ConversationsToMute(conversations=[ConversationToMute(id="bob", type="oneOnOne", until=5)])
     assert json_body(mute) == b'{"conversations":[{"id":"bob","type":"oneOnOne","until":5}]}'
-
-
-def test_the_members_of_accounts_have_the_names_of_the_wire() -> None:
-    account = NewSendgridProvider(
-        send_grid_api_key="k", send_grid_template_id="t", send_grid_unsubscribe_group_id="5", sender_name="n",
-        sender_email="e", sender_email_for_replies=None,
-    )  # fmt: skip
-    assert json_body(account) == (
-        b'{"sendGridApiKey":"k","sendGridTemplateID":"t","sendGridUnsubscribeGroupID":"5","senderName":"n",'
-        b'"senderEmail":"e","allowEmailReplies":false,"senderEmailForReplies":null}'
-    )
-    assert json_body(SendgridProviderChanges(send_grid_template_id="t")) == b'{"sendGridTemplateID":"t"}'
-    assert json_body(TwilioProviderChanges(twilio_account_sid="s")) == b'{"twilioAccountSID":"s"}'
-    assert json_body(CustomEmailProviderChanges(use_stored_email_id=True)) == b'{"useStoredEmailID":true}'
-    webhook = NewCustomSmsProvider(
-        is_enabled=True, webhook_url="https://h", use_basic_auth=False, basic_auth_username="",
-        basic_auth_password="",
-    )  # fmt: skip
-    assert json_body(webhook) == (
-        b'{"isEnabled":true,"webhookURL":"https://h","useBasicAuth":false,"basicAuthUsername":"",'
-        b'"basicAuthPassword":"","useStoredPhNo":false}'
-    )
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from msgspec import UNSET
 
 from chatrest.core.requests.encode import filter_values
 from chatrest.errors import RequestInvalidError
-from chatrest.parameters.webhooks import NewWebhook, TriggerIds, WebhookChanges, WebhookVersion
+from chatrest.parameters.webhooks import NewWebhook, WebhookChanges, WebhookVersion
 from tests.cases import loop_over
 
 HOOK = {"id": "w1", "name": "First", "webhook_url": "https://example.com/hook"}
@@ -60,17 +60,6 @@ def test_a_password_is_not_shown() -> None:
 @pytest.mark.parametrize(("number", "expected"), [(2, {"X-Webhook-Version": 2}), (None, {})])
 def test_the_version_is_a_header_or_none(number: Any, expected: dict[str, int]) -> None:
     assert filter_values(WebhookVersion(x_webhook_version=number)) == expected
-
-
-@pytest.mark.parametrize("number", [1, 3, "2", True])
-def test_another_version_is_refused(number: Any) -> None:
-    with pytest.raises(RequestInvalidError, match=r"^x_webhook_version = .*: allowed is 2, or None$"):
-        WebhookVersion(x_webhook_version=number)
-
-
-def test_a_trigger_at_least_is_needed() -> None:
-    with pytest.raises(RequestInvalidError, match=r"^trigger_ids = \[\]"):
-        TriggerIds(trigger_ids=[])
 
 
 def test_credentials_of_a_webhook_turn_basic_authentication_on() -> None:

@@ -1,7 +1,6 @@
 """Calls of operations through a double of the session: what goes out, and what comes back."""
 
 import json
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from chatrest.core.requests.wire import json_body
@@ -21,15 +20,6 @@ class Sent(NamedTuple):
     replay: str
     body: Any = None
     """Decoded JSON; None for no body."""
-
-
-class Operation(NamedTuple):
-    """A call of an operation, and its request."""
-
-    call: Callable[..., Any]
-    sent: Sent
-    reply: Any
-    """The JSON of the reply."""
 
 
 def sent(sender: Sender) -> Sent:

@@ -4,42 +4,13 @@ from typing import Any
 
 import pytest
 
-from chatrest.errors import RequestInvalidError
 from chatrest.models.agents import Agent
-from chatrest.parameters.agent_knowledge import NewKnowledgeText, NewUpload, PageToScrape, WebsiteToScrape
+from chatrest.parameters.agent_knowledge import NewUpload
 from chatrest.parameters.agents import (
-    AgentChanges,
     NewAgent,
-    NewExternalAgent,
 )
 from chatrest.resources.agents import Agents
 from tests.sending import Sender
-
-DONE = b'{"success":true}'
-
-
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda each: each.get(""),
-        lambda each: each.create(AgentChanges()),
-        lambda each: each.update("a", NewAgent(name="n")),
-        lambda each: each.add_tools("a", "t"),
-        lambda each: each.add_api_tools("a", [""]),
-        lambda each: each.sync_knowledge("file", "k"),
-        lambda each: each.list_source_pages("texts", "k"),
-        lambda each: each.add_knowledge("a", None, ["k"]),
-        lambda each: each.list_external_tools(type="agent"),
-        lambda each: each.create(NewAgent(name="n"), chat_api_version=""),
-        lambda each: each.initiate_uploads([{"fileName": "f", "mimeType": "m", "fileSize": 52_428_801}]),
-    ],
-)
-async def test_a_wrong_argument_is_refused_before_anything_is_sent(ask: Any) -> None:
-    sender = Sender(DONE)
-    with pytest.raises(RequestInvalidError):
-        await ask(Agents(sender))
-    assert sender.calls == []
-
 
 # ── records ──
 
@@ -126,45 +97,6 @@ async def test_lists_at_the_root_are_walks() -> None:
     assert page.raw == models
 
 
-async def test_what_an_agent_may_use_is_typed() -> None:
-    items = await given(
-        b'{"data":{"tools":[{"slug":"s","name":"n","description":"d","icon":"i",'
-        b'"actions":[{"slug":"x","name":"X","description":"e"}]}],'
-        b'"frontendActions":[{"id":"1","name":"n","triggerFunction":"f","parameters":[]}],'
-        b'"apiTools":[{"slug":"t","endpoint":"e","method":"GET","parameters":[{"key":"k"}]}],'
-        b'"mcpServers":[{"slug":"m","url":"u"}]}}'
-    ).list_enabled_items("a")
-    assert items.tools
-    assert items.frontend_actions
-    assert items.api_tools
-    assert items.mcp_servers
-    assert (items.tools[0].slug, items.tools[0].icon) == ("s", "i")
-    assert items.tools[0].actions
-    assert items.tools[0].actions[0].name == "X"
-    assert (items.frontend_actions[0].id, items.frontend_actions[0].trigger_function) == ("1", "f")
-    assert (items.api_tools[0].endpoint, items.api_tools[0].method) == ("e", "GET")
-    assert items.mcp_servers[0].url == "u"
-    search = await given(b'{"success":true,"results":[{"a":1}]}').search_tools("a")
-    assert (search.success, search.results) == (True, ({"a": 1},))
-    integration = b'{"data":[{"slug":"s","name":"n","icon":"i","actions":["x"],"isAuthenticated":false}]}'
-    walk = given(integration).list_tool_integrations("a")
-    assert [(each.slug, each.actions, each.is_authenticated) async for each in walk] == [("s", ["x"], False)]
-
-
-async def test_tools_of_three_kinds_are_typed() -> None:
-    tool = await given(API_TOOL).get_api_tool("s")
-    assert (tool.id, tool._id, tool.slug, tool.app_id) == ("app_s", "app_s", "s", "app")
-    assert (tool.method, tool.enable_basic_auth, tool.body_template) == ("GET", False, None)
-    assert tool.parameters
-    assert (tool.parameters[0].key, tool.parameters[0].required) == ("k", True)
-    assert tool.tool
-    assert (tool.tool.name, tool.tool.parameters) == ("s", {"type": "object"})
-    action = await given(b'{"_id":"app_f","triggerFunction":"f","name":"n"}').get_frontend_action("app_f")
-    assert (action.id, action.trigger_function, action.name) == ("app_f", "f", "n")
-    server = await given(b'{"_id":"app_m","slug":"m","url":"https://h","createdAt":1}').get_mcp_server("m")
-    assert (server.id, server.slug, server.url, server.created_at) == ("app_m", "m", "https://h", 1)
-
-
 async def test_no_repr_shows_what_may_be_a_credential() -> None:
     tool = await given(API_TOOL).get_api_tool("s")
     [agent] = await given(b"[%b]" % EXTERNAL).list_external().collect()
@@ -181,21 +113,6 @@ async def test_no_repr_shows_what_may_be_a_credential() -> None:
     assert constant.constant_value == "Bearer x"
     assert uploads.uploads
     assert uploads.uploads[0].presigned_url == "https://h/?sig=Bearer"
-
-
-async def test_an_external_agent_is_typed() -> None:
-    new = NewExternalAgent(
-        name="n", icon="https://i", integrate_with="ag2", integration_meta={"baseUrl": "h"}  # type: ignore[arg-type]
-    )  # fmt: skip
-    agent = (await given(b'{"agent":%b}' % EXTERNAL).create_external(new)).agent
-    assert (agent.uid, agent.id, agent.name, agent.icon, agent.is_active) == ("u", "x", "n", "i", True)
-    assert (agent.integrate_with, agent.integration_type) == ("ag2", "agent")
-    assert (agent.tools, agent.actions, agent.instruction) == (("t",), ("a",), "do")
-    assert (agent.meta_data, agent.deleted_at) == ({"g": 1}, None)
-    assert str(agent.created_at) < str(agent.updated_at)
-    tool = await given(b'{"name":"t","type":"tool","doNotExecute":true,"createdAt":5}').get_external_tool("t")
-    assert (tool.name, tool.type, tool.do_not_execute, tool.created_at) == ("t", "tool", True, 5)
-    assert (await given(b'{"deleted":true}').delete_external_tool("t")).deleted is True
 
 
 @pytest.mark.parametrize(
@@ -255,30 +172,3 @@ async def test_knowledge_whose_meta_is_lost_is_asked_for_once_more() -> None:
     walk = Agents(sender).list_knowledge()
     assert [record.unique_id async for record in walk.limit(2)] == ["k", "l"]
     assert len(sender.calls) > 2
-
-
-async def test_replies_of_knowledge_are_typed() -> None:
-    text = NewKnowledgeText(title="t", text="x")
-    created = await given(
-        b'{"success":true,"message":"m","data":{"uniqueId":"k","title":"t","fileName":"f","s3Key":"s",'
-        b'"status":"indexing"}}'
-    ).create_text(text)
-    assert (created.unique_id, created.title, created.file_name) == ("k", "t", "f")
-    assert (created.s3_key, created.status) == ("s", "indexing")
-    ack = await given(b'{"success":true,"message":"m","data":{"x":1}}').delete_text("k")
-    assert (ack.success, ack.message, ack.data) == (True, "m", {"x": 1})
-    statuses = await given(b'{"success":true,"data":{"k":"indexed"}}').poll_knowledge_status(["k", "l"])
-    assert statuses.data == {"k": "indexed"}
-    assert (await given(b'{"success":true,"data":[]}').poll_discovered_urls("w", ["u"])).data == {}
-    crawl = await given(
-        b'{"success":true,"data":{"crawlId":"c","crawlDuration":1.5,"status":"s","sitemap":["u"]}}'
-    ).scrape_website(WebsiteToScrape(url="https://h"))
-    assert (crawl.crawl_id, crawl.crawl_duration, crawl.sitemap) == ("c", 1.5, ["u"])
-    page = await given(
-        b'{"success":true,"data":{"url":"u","contentLength":5,"timestamp":"2020-01-01T00:00:00.000Z"}}'
-    ).scrape_page(PageToScrape(url="https://h"))
-    assert (page.url, page.content_length, page.timestamp) == ("u", 5, "2020-01-01T00:00:00.000Z")
-    batch = await given(
-        b'{"success":true,"data":{"batchId":"b","urlsProcessed":1,"totalUrls":2,"webhookUrl":"w","status":"s"}}'
-    ).process_discovered_urls("w", ["u"])
-    assert (batch.batch_id, batch.urls_processed, batch.total_urls) == ("b", 1, 2)

@@ -5,14 +5,12 @@ from typing import Any
 import pytest
 
 from chatrest.core.replies.decode import parse
-from chatrest.errors import CursorError, RequestInvalidError
+from chatrest.errors import CursorError
 from chatrest.models.conversations import Conversation
 from chatrest.models.messages import Message
-from chatrest.models.outcomes import Ack
 from chatrest.parameters.conversations import ConversationPin, ConversationQuery
 from chatrest.resources.conversations import Conversations
-from tests.cases import loop_over
-from tests.resources.operation_calls import MESSAGE, Operation, Sent, answering, sent
+from tests.resources.operation_calls import MESSAGE, Sent, answering, sent
 from tests.sending import Sender
 
 CONVERSATION: dict[str, Any] = {
@@ -22,58 +20,6 @@ CONVERSATION: dict[str, Any] = {
 }  # fmt: skip
 RECORD = {"data": CONVERSATION}
 DONE = {"data": {"success": True, "Message": "read"}}
-
-
-OPERATIONS = {
-    "get_user": Operation(
-        lambda c, **k: c.get_user("a/b", **k), Sent("GET", "/users/a%2Fb/conversation", "safe"), RECORD
-    ),
-    "mark_delivered_user": Operation(
-        lambda c, **k: c.mark_delivered_user("a/b", "5", **k),
-        Sent("POST", "/users/a%2Fb/conversation/delivered", "idempotent", {"messageId": 5}), DONE,
-    ),
-    "mark_read_group": Operation(
-        lambda c, **k: c.mark_read_group("a/b", 5, **k),
-        Sent("POST", "/groups/a%2Fb/conversation/read", "idempotent", {"messageId": 5}), DONE,
-    ),
-    "reset_user": Operation(
-        lambda c, **k: c.reset_user("a/b", **k),
-        Sent("DELETE", "/users/a%2Fb/conversation", "idempotent", {}), DONE,
-    ),
-    "mark_read_group, all": Operation(
-        lambda c, **k: c.mark_read_group("g", **k),
-        Sent("POST", "/groups/g/conversation/read", "idempotent"), DONE,
-    ),
-    "mark_delivered_user, all": Operation(
-        lambda c, **k: c.mark_delivered_user("u", **k),
-        Sent("POST", "/users/u/conversation/delivered", "idempotent"), DONE,
-    ),
-    "reset_user, fully": Operation(
-        lambda c, **k: c.reset_user(
-            "bob", conversation_with="bob", delete_messages_permanently=True, preserve_order=False, **k
-        ),
-        Sent("DELETE", "/users/bob/conversation", "idempotent", {
-            "conversationWith": "bob", "deleteMessagesPermanently": True, "preserveOrder": False
-        }),
-        DONE,
-    ),
-    "reset_group, fully": Operation(
-        lambda c, **k: c.reset_group("g", preserve_order=True, **k),
-        Sent("DELETE", "/groups/g/conversation", "idempotent", {"preserveOrder": True}), DONE,
-    ),
-}  # fmt: skip
-
-
-@loop_over("name", OPERATIONS)
-async def test_an_operation_sends_its_request_and_gives_its_record(name: str) -> None:
-    operation = OPERATIONS[name]
-    sender = answering(operation.reply)
-    result = await operation.call(Conversations(sender), on_behalf_of="ann")
-    assert sent(sender) == operation.sent
-    assert sender.call.acting_user == "ann"
-    assert result == Ack(success=True, message="read") if operation.reply is DONE else True
-    if operation.reply is RECORD:
-        assert result.to_dict() == CONVERSATION
 
 
 async def test_a_conversation_may_come_in_an_array_or_with_a_count_as_a_number() -> None:
@@ -107,15 +53,6 @@ def page(*numbers: int, **more: Any) -> Any:
 
 def pages(*replies: Any) -> Sender:
     return Sender(*(answering(reply).answers[0] for reply in replies))
-
-
-async def test_the_list_goes_by_page_numbers() -> None:
-    sender = pages(page(1, 2), page(3), page())
-    query = ConversationQuery(unread=True, pinned_by=["me", "system"])
-    walk = Conversations(sender).list(query, on_behalf_of="ann")
-    assert [each.conversation_id async for each in walk] == ["1", "2", "3"]
-    assert sender.calls[0].path == "/conversations"
-    assert sender.asked() == {"unread": "true", "pinnedBy": "me,system", "perPage": "1000", "page": "3"}
 
 
 async def test_the_cursored_list_goes_by_positions_where_there_are_any() -> None:
@@ -169,29 +106,3 @@ async def test_the_apps_pins_are_replaced_as_a_whole() -> None:
     sender = answering({"data": []})
     assert await Conversations(sender).replace_pinned([]) == []
     assert sent(sender).body == {"pinnedConversations": []}
-
-
-@loop_over(
-    "ask",
-    [
-        lambda c: c.get_user(".."),
-        lambda c: c.update_user("bob", None),
-        lambda c: c.update_user("bob", ["x" * 101]),
-        lambda c: c.update_group("g", ["x"] * 26),
-        lambda c: c.mark_read_user("bob", "x"),
-        lambda c: c.mark_read_user("bob", 0),
-        lambda c: c.mark_read_user("bob", True),
-        lambda c: c.reset_user("bob", preserve_order="yes"),
-        lambda c: c.reset_user("bob", conversation_with=""),
-        lambda c: c.replace_pinned([{}]),
-        lambda c: c.replace_pinned([{"uid": "", "guid": "b"}]),
-        lambda c: c.replace_pinned([ConversationPin(uid=str(number)) for number in range(6)]),
-        lambda c: c.list(ConversationQuery(pinned_by=["you"])).collect(),
-        lambda c: c.list({"unread": True}).collect(),
-    ],
-)
-async def test_a_wrong_argument_is_refused_before_anything_is_sent(ask: Any) -> None:
-    sender = answering(RECORD, acting_user="ann")
-    with pytest.raises(RequestInvalidError):
-        await ask(Conversations(sender))
-    assert sender.calls == []

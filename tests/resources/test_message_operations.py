@@ -5,11 +5,9 @@ from typing import Any
 import pytest
 
 from chatrest.core.replies.decode import parse
-from chatrest.errors import ApiError, CursorError, ReplyUnreadableError, RequestInvalidError
-from chatrest.models.messages import Message, TextMessage
-from chatrest.models.outcomes import Ack
+from chatrest.errors import ApiError, CursorError, ReplyUnreadableError
+from chatrest.models.messages import Message
 from chatrest.parameters.messages import (
-    MessageChanges,
     MessageQuery,
     NewBotMessage,
     NewMessage,
@@ -17,83 +15,10 @@ from chatrest.parameters.messages import (
     ThreadQuery,
 )
 from chatrest.resources.messages import Messages
-from tests.cases import loop_over
-from tests.resources.operation_calls import MESSAGE, Operation, Sent, answering, sent
+from tests.resources.operation_calls import MESSAGE, answering, sent
 from tests.sending import Sender
 
-RECORD = {"data": MESSAGE}
-DONE = {"data": {"success": True}}
-TEXT = {"receiver": "bob", "receiverType": "user", "type": "text", "data": {"text": "t"}}
-INTERACTIVE = NewBotMessage.interactive("bob", "card", {"title": "x"}, muid="m1")
 EMOJI = "%F0%9F%91%8D"
-OPERATIONS = {
-    "send_bot": Operation(
-        lambda m, **k: m.send_bot("r2", INTERACTIVE, **k),
-        Sent("POST", "/bots/r2/messages", "never", {
-            "receiver": "bob", "receiverType": "user", "category": "interactive", "type": "card",
-            "data": {"interactiveData": {"title": "x"}}, "muid": "m1",
-        }),
-        RECORD,
-    ),
-    "send_thread": Operation(
-        lambda m, **k: m.send_thread("5", NewThreadMessage.text("bob", "t"), **k),
-        Sent("POST", "/messages/5/thread", "never", TEXT), RECORD,
-    ),
-    "get": Operation(lambda m, **k: m.get("a/b", **k), Sent("GET", "/messages/a%2Fb", "safe"), RECORD),
-    "update": Operation(
-        lambda m, **k: m.update("5", MessageChanges(data={"text": "t"}, tags=["x"]), **k),
-        Sent("PUT", "/messages/5", "idempotent", {"data": {"text": "t"}, "tags": ["x"]}), RECORD,
-    ),
-    "delete, permanently": Operation(
-        lambda m, **k: m.delete("5", permanent=True, **k),
-        Sent("DELETE", "/messages/5", "idempotent", {"permanent": True}), RECORD,
-    ),
-    "mark_interacted": Operation(
-        lambda m, **k: m.mark_interacted("5", ["e1", "e2"], **k),
-        Sent("PATCH", "/messages/5/interacted", "idempotent", {"interactions": ["e1", "e2"]}), DONE,
-    ),
-    "add_reaction": Operation(
-        lambda m, **k: m.add_reaction("5", "👍", **k),
-        Sent("POST", f"/messages/5/reactions/{EMOJI}", "idempotent"), RECORD,
-    ),
-}  # fmt: skip
-
-
-@loop_over("name", OPERATIONS)
-async def test_an_operation_sends_its_request_and_gives_its_record(name: str) -> None:
-    operation = OPERATIONS[name]
-    sender = answering(operation.reply, acting_user="eve")
-    result = await operation.call(Messages(sender))
-    assert sent(sender) == operation.sent
-    if operation.reply is DONE:
-        assert result == Ack(success=True)
-    else:
-        assert isinstance(result, TextMessage)
-        assert result.to_dict() == MESSAGE
-
-
-@loop_over(
-    "ask",
-    [
-        lambda m: m.get(".."),
-        lambda m: m.update("5", None),
-        lambda m: m.update("5", {"tags": ["x"]}),
-        lambda m: m.delete("5", permanent="yes"),
-        lambda m: m.mark_interacted("5", [], on_behalf_of="ann"),
-        lambda m: m.mark_interacted("5", "e1", on_behalf_of="ann"),
-        lambda m: m.add_reaction("5", "", on_behalf_of="ann"),
-        lambda m: m.pin("", on_behalf_of="ann"),
-        lambda m: m.send_bot("r2", NewMessage.text("bob", "t")),
-        lambda m: m.send_thread("5", NewMessage.text("bob", "t"), on_behalf_of="ann"),
-        lambda m: m.send(NewThreadMessage.text("bob", "t")),
-        lambda m: m.send_each(None),
-    ],
-)
-async def test_a_wrong_argument_is_refused_before_anything_is_sent(ask: Any) -> None:
-    sender = answering(RECORD)
-    with pytest.raises(RequestInvalidError):
-        await ask(Messages(sender))
-    assert sender.calls == []
 
 
 # ── lists ──
@@ -147,18 +72,6 @@ async def test_a_position_of_threads_that_cannot_be_read_is_an_error_and_no_end(
     sender = answering({"data": [MESSAGE], "meta": {"next": {"affix": "prepend", "updatedAt": [5]}}})
     with pytest.raises(Exception, match=r"updatedAt"):
         await Messages(sender).list_threads().collect()
-
-
-async def test_every_parameter_of_the_other_lists_goes_out() -> None:
-    sender = answering({"data": []})
-    query = MessageQuery(
-        updated_at_from=5, edited_at_to=6, saved=1, senders=["ann"], hide_quoted_messages=True, page=2
-    )
-    await Messages(sender).list(query=query).collect()
-    assert sender.asked() == {
-        "updatedAt[from]": "5", "editedAt[to]": "6", "saved": "1", "senders": "ann",
-        "hideQuotedMessages": "true", "page": "2", "limit": "1000",
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize("limit", [None, 7])

@@ -3,22 +3,16 @@
 from collections.abc import AsyncIterator
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from chatrest import AsyncSession, File, NotFoundError
-from chatrest.core.requests.form import form
 from chatrest.emulator import Emulator
-from chatrest.errors import CursorError, RequestInvalidError
-from chatrest.models.messages import TextMessage
-from chatrest.models.outcomes import Ack
+from chatrest.errors import CursorError
 from chatrest.parameters.moderation import (
     ModerationQuery,
-    NewFlag,
     NewKeywordList,
     NewModeratedMessage,
-    NewReason,
     NewRule,
     RuleCondition,
 )
@@ -41,31 +35,10 @@ HELD = (
 "message":%b,"action":["blockMessage"],"createdAt":5,"updatedAt":6,"blockedAt":"5.25","appId":"app"}"""
     % MESSAGE
 )
-DONE = b'{"success":true,"message":"done"}'
-
-
-def data(record: bytes) -> bytes:
-    return b'{"data":%b}' % record
 
 
 def rows(record: bytes) -> bytes:
     return b'{"data":[%b],"meta":{"current":{"limit":100,"count":1}}}' % record
-
-
-async def test_a_rule_is_typed_down_to_its_conditions() -> None:
-    rule = await Moderation(Sender(data(RULE))).get_rule("r")
-    assert (rule.id, rule.name, rule.description, rule.enabled, rule.active) == ("r", "R", "d", True, True)
-    assert (rule.revision_id, rule.action, rule.created_at, rule.updated_at) == (
-        "r-1",
-        ("blockMessage",),
-        5,
-        6,
-    )
-    [condition], [rule_filter] = rule.conditions or (), rule.filters or ()
-    assert (condition.id, condition.value, condition.message, condition.weight) == (1, ("x",), "m", 2)
-    assert (condition.is_keywords_reference_present, condition.is_media_present) == (False, True)
-    assert (rule_filter.type, rule_filter.entity, rule_filter.operand) == ("sender", "user", "uid")
-    assert (rule_filter.operator, rule_filter.value) == ("equals", "bob")
 
 
 async def test_lists_come_in_one_reply_with_the_largest_limit() -> None:
@@ -95,43 +68,11 @@ async def test_only_a_limit_of_the_caller_ends_a_list_whose_reply_is_full(name: 
         await getattr(Moderation(Sender(full)), name)(limit=11).collect()
 
 
-async def test_lists_without_a_limit_ask_for_nothing() -> None:
-    two = RULE + b"," + RULE.replace(b"r-1", b"r-2")
-    revisions = Sender(rows(two))
-    listed = await Moderation(revisions).list_rule_revisions("r").collect()
-    assert [revision.revision_id for revision in listed] == ["r-1", "r-2"]
-    assert (revisions.call.path, revisions.asked()) == ("/moderation/rules/r/revisions", {})
-    blocked = Sender(rows(HELD + b"," + HELD.replace(b'"ruleId":"r"', b'"ruleId":"s"')))
-    held = await Moderation(blocked).list_blocked_messages().collect()
-    assert [each.rule_id for each in held] == ["r", "s"]
-    assert (blocked.call.path, blocked.asked()) == ("/moderation/blocked-messages", {})
-
-
 async def test_the_times_of_listed_reasons_may_be_texts() -> None:
     sender = Sender(rows(REASON.replace(b":5", b':"5"').replace(b":6", b':"6"')))
     [reason] = await Moderation(sender).list_reasons().collect()
     assert (reason.id, reason.name, reason.created_at, reason.updated_at) == ("spam", "Spam", 5, 6)
     assert (reason.description, reason.default) == ("d", True)
-
-
-async def test_a_held_message_has_its_rule_and_the_message_typed() -> None:
-    [held] = await Moderation(Sender(rows(HELD))).list_reviewed_messages().collect()
-    assert (held.rule_id, held.rule_name, held.revision_id) == ("r", "R", "r-1")
-    assert (held.action, held.blocked_at, held.app_id) == (("blockMessage",), "5.25", "app")
-    assert held.condition
-    assert (held.condition.message, held.condition.weight) == ("m", 3)
-    assert held.message
-    assert held.message.text == "hi"
-
-
-async def test_a_flagged_message_is_a_message() -> None:
-    [message] = await Moderation(Sender(rows(MESSAGE))).list_flagged_messages().collect()
-    assert isinstance(message, TextMessage)
-    assert (message.app_id, message.flagged_count) == ("app", 1)
-    [flag] = message.flagged_by or ()
-    assert (flag.uid, flag.name, flag.role, flag.avatar) == ("c", "C", "default", "a")
-    assert (flag.reason_id, flag.reason_name, flag.description) == ("spam", "Spam", "d")
-    assert (flag.remark, flag.flagged_at) == ("r", 5)
 
 
 async def test_messages_that_were_handed_in_go_on_by_positions_without_a_size() -> None:
@@ -149,26 +90,6 @@ async def test_messages_that_were_handed_in_go_on_by_positions_without_a_size() 
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda each: each.flag_message("7", NewFlag(id="spam")),
-        lambda each: each.flag_message("7", None, on_behalf_of="eve"),
-        lambda each: each.review_flagged_message("7", "rejected"),
-        lambda each: each.review_blocked_message("..", "approved"),
-        lambda each: each.update_reason("a", ""),
-        lambda each: each.update_message("7", "text"),
-        lambda each: each.create_rule(NewReason(id="a", name="A")),
-        lambda each: each.list_rules(limit=0).collect(),
-    ],
-)
-async def test_a_wrong_argument_is_refused_before_anything_is_sent(ask: Any) -> None:
-    sender = Sender(data(DONE))
-    with pytest.raises(RequestInvalidError):
-        await ask(Moderation(sender))
-    assert sender.calls == []
-
-
 # ── keyword lists ──
 
 LIST = (
@@ -181,34 +102,6 @@ LIST = (
 async def session() -> AsyncIterator[AsyncSession]:
     async with Emulator(users=3, messages=0) as emulator, AsyncSession(emulator.app) as session:
         yield session
-
-
-ONE = b'{"data":%b}' % LIST
-NEW = NewKeywordList(id="l", category="word", search_terms=["x", "y"], disallowed_sentences=["one, two", "z"])
-CALLS: dict[str, tuple[Any, bytes, str]] = {
-    "get": (lambda each: each.get_keyword_list("a/b"), ONE, "GET /moderation/keywords/a%2Fb"),
-    "create": (lambda each: each.create_keyword_list(NEW), ONE, "POST /moderation/keywords"),
-    "update": (lambda each: each.update_keyword_list("l", NEW), ONE, "PUT /moderation/keywords/l"),
-    "delete": (
-        lambda each: each.delete_keyword_list("l"), b'{"data":{"success":true}}',
-        "DELETE /moderation/keywords/l",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", CALLS)
-async def test_what_is_sent(name: str) -> None:
-    ask, reply, expected = CALLS[name]
-    sender = Sender(reply)
-    result = await ask(Moderation(sender))
-    assert f"{sender.call.endpoint.method} {sender.call.path}" == expected
-    assert isinstance(result, Ack) is (name == "delete")
-    if name in ("create", "update"):
-        assert sender.call.endpoint.media == "multipart"
-        assert form(sender.call.body).parts == (
-            ("id", "l"), ("category", "word"), ("searchTerms", "x,y"), ("disallowedSentences", "one, two"),
-            ("disallowedSentences", "z"),
-        )  # fmt: skip
 
 
 async def test_a_list_has_what_the_service_leaks() -> None:

@@ -7,15 +7,10 @@ import pytest
 from chatrest.errors import CursorError, RequestInvalidError
 from chatrest.parameters.notifications import (
     NotificationLogQuery,
-    PreferencesChanges,
-    SettingsChanges,
-    TwilioProviderChanges,
 )
 from chatrest.resources.notifications import Notifications
 from tests.sending import Sender
 
-DONE = b'{"data":{"success":true}}'
-PUSH = b'{"data":{"pushProviders":[{"providerId":"p","p8Key":"k"}]}}'
 TWILIO = b'{"data":{"twilioAccountSID":"s","twilioAuthToken":"t","twilioSenderPhoneNumber":"+1"}}'
 SENDGRID = (
     b'{"data":{"sendGridApiKey":"k","sendGridTemplateID":"t","sendGridUnsubscribeGroupID":"5",'
@@ -28,37 +23,16 @@ WEBHOOK = (
 )
 CUSTOM = b'{"data":%b}' % WEBHOOK
 CUSTOM_PUSH = b'{"data":{"pushProviders":[%b]}}' % WEBHOOK
-SHOWN = (
-    b'{"data":{"preferences":{"group":{"a":1},"oneOnOne":{"b":2},"mute":{"dnd":1},"call":{},"email":{},'
-    b'"sms":{},"push":{},"bypassPreferencesForMentions":true,"bypassPreferencesForGroupMentions":false},'
-    b'"sound":{"chat":"c","call":"d"},"templates":{"usePrivacyTemplate":1}}}'
-)
-KEPT = (
-    b'{"data":{"groupPreferences":{"a":1},"oneOnOnePreferences":{"b":2},"mutePreferences":{"dnd":1},'
-    b'"usePrivacyTemplate":true}}'
-)
 TOKENS = (
     b'{"data":{"pushTokens":[{"uid":"bob","authToken":"a","pushToken":"p","pushTokenType":"fcm",'
     b'"platform":"fcm_web","providerId":"x","createdAt":"2020-01-01T00:00:00.000Z",'
     b'"updatedAt":"2020-01-02T00:00:00.000Z"}]}}'
 )
-CONTACT = b'{"data":{"email":"e@x","phno":"+1"}}'
 
 CALLS: dict[str, tuple[Any, bytes]] = {
-    "get_settings": (lambda each: each.get_settings(), SHOWN),
-    "list_apns_providers": (lambda each: each.list_apns_providers(), PUSH),
-    "get_preferences": (lambda each: each.get_preferences("bob"), SHOWN),
-    "update_preferences": (
-        lambda each: each.update_preferences("bob", PreferencesChanges(group_preferences={"a": 1})),
-        SHOWN,
-    ),
-    "reset_preferences": (lambda each: each.reset_preferences("bob"), KEPT),
     "list_push_tokens": (lambda each: each.list_push_tokens("a", all=True), TOKENS),
     "unregister_push_tokens": (lambda each: each.unregister_push_tokens("a", all=False), TOKENS),
     "delete_push_token": (lambda each: each.delete_push_token("p/p", "a"), TOKENS),
-    "list_muted": (lambda each: each.list_muted("bob"), b'{"data":{"mutedConversations":[{"id":"x"}]}}'),
-    "get_timezone": (lambda each: each.get_timezone("bob"), b'{"data":{"timezone":"UTC"}}'),
-    "get_contact_details": (lambda each: each.get_contact_details(on_behalf_of="bob"), CONTACT),
     "get_twilio_provider": (lambda each: each.get_twilio_provider(), TWILIO),
     "get_sendgrid_provider": (lambda each: each.get_sendgrid_provider(), SENDGRID),
     "list_custom_push_providers": (lambda each: each.list_custom_push_providers(), CUSTOM_PUSH),
@@ -70,23 +44,6 @@ async def asked(name: str) -> Any:
     """The record that an operation gives."""
     ask, reply = CALLS[name]
     return await ask(Notifications(Sender(reply)))
-
-
-@pytest.mark.parametrize("name", ["get_settings", "get_preferences", "update_preferences"])
-async def test_settings_and_preferences_are_typed(name: str) -> None:
-    shown = await asked(name)
-    groups = shown.preferences
-    assert (groups.group, groups.one_on_one, groups.mute) == ({"a": 1}, {"b": 2}, {"dnd": 1})
-    assert (groups.call, groups.email, groups.sms, groups.push) == ({}, {}, {}, {})
-    assert groups.bypass_preferences_for_mentions is True
-    assert groups.bypass_preferences_for_group_mentions is False
-    assert (shown.sound, shown.templates) == ({"chat": "c", "call": "d"}, {"usePrivacyTemplate": 1})
-
-
-async def test_a_reset_gives_the_preferences_in_the_form_of_a_change() -> None:
-    kept = await asked("reset_preferences")
-    assert (kept.group_preferences, kept.one_on_one_preferences) == ({"a": 1}, {"b": 2})
-    assert (kept.mute_preferences, kept.use_privacy_template) == ({"dnd": 1}, True)
 
 
 @pytest.mark.parametrize("name", ["list_push_tokens", "unregister_push_tokens", "delete_push_token"])
@@ -121,16 +78,6 @@ async def test_webhooks_are_typed_and_their_passwords_not_shown(name: str) -> No
     assert "basic_auth_password=[hidden]" in repr(result)
 
 
-async def test_the_rest_is_typed() -> None:
-    providers = await asked("list_apns_providers")
-    assert providers.push_providers == ({"providerId": "p", "p8Key": "k"},)
-    assert "'p8Key': [hidden]" in repr(providers)
-    contact = await asked("get_contact_details")
-    assert (contact.email, contact.phno) == ("e@x", "+1")
-    assert (await asked("get_timezone")).timezone == "UTC"
-    assert (await asked("list_muted")).muted_conversations == ({"id": "x"},)
-
-
 async def test_the_log_goes_on_by_log_ids_and_is_asked_for_no_size() -> None:
     first = (
         b'{"data":[{"_id":"a","channel":"push","messageId":7,"messageSentAtMS":5,"notificationTriggered":false,'
@@ -147,25 +94,6 @@ async def test_the_log_goes_on_by_log_ids_and_is_asked_for_no_size() -> None:
     assert "push_token=[hidden]" in repr(log)
     assert [call.position for call in sender.calls] == [(), (("affix", "append"), ("logId", "7"))]
     assert sender.asked() == {"channel": "push", "from": "5", "affix": "append", "logId": "7"}
-
-
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda each: each.get_preferences(""),
-        lambda each: each.update_preferences("bob", SettingsChanges()),
-        lambda each: each.mute("bob", None),
-        lambda each: each.get_contact_details(),
-        lambda each: each.delete_fcm_provider(".."),
-        lambda each: each.create_twilio_provider(TwilioProviderChanges()),
-        lambda each: each.update_timezone("bob", ""),
-    ],
-)
-async def test_a_wrong_argument_is_refused_before_anything_is_sent(ask: Any) -> None:
-    sender = Sender(DONE)
-    with pytest.raises(RequestInvalidError):
-        await ask(Notifications(sender))
-    assert sender.calls == []
 
 
 @pytest.mark.parametrize(

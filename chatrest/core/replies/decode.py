@@ -20,10 +20,10 @@ from collections.abc import Callable
 from types import UnionType
 from typing import Any, Final, Generic, TypeAlias, TypeVar, final, get_args, overload
 
-import msgspec
 from msgspec import UNSET, Struct, structs
 
 from ...errors import ReplyUnreadableError, RequestInvalidError
+from ...models.lenient import CoercionError, Coercions, coerced, shape, type_name
 from ...models.messages import Message, UnknownMessage, unknown
 from ...models.meta import Meta, Position
 from ...models.outcomes import Ack as Ack, Outcomes as Outcomes
@@ -31,24 +31,12 @@ from ...models.raw_json import bytes_of, write_value
 from ...models.record import Record
 from .bounds import check_records
 from .envelope import NO_META, position_fault, read_envelope
-from .kinds import MESSAGE as MESSAGE, Kind, RecordError, kind_of
-from .lenient import (
-    REFUSED as REFUSED,
-    CoercionError,
-    Coercions,
-    coerced,
-    elements,
-    members,
-    read_record,
-    shape,
-    type_name,
-    whole,
-)
-from .outcomes import OutcomeCoercions, outcomes_of
+from .kinds import MESSAGE as MESSAGE, Kind, ListReply, RecordError, kind_of
+from .outcomes import outcomes_of
+from .scanner import elements, members, read_record, whole
 
 T = TypeVar("T")
 BOM: Final = b"\xef\xbb\xbf"
-_UNREAD: Final = object()
 _PLAIN_ACK: Final = frozenset({"success", "message", "Message"})
 _LONGEST_KEY: Final = 50
 _NOTHING: Final = (b"{}", b"[]", b"null")
@@ -85,6 +73,13 @@ class Listing(Struct, Generic[T], frozen=True):
         return f"<Listing of {len(self.items)} items, {len(self.raw)} bytes>"
 
 
+def decoded_listing(page: ListReply[Any], items: list[T], body: bytes, coercions: Coercions) -> Listing[T]:
+    """Return the listing of a decoded reply with these items."""
+    meta = NO_META if page.meta is None else page.meta
+    fault = position_fault(meta, page.cursor, body)
+    return Listing(items, meta, body, coercions.lines(), page.cursor, fault)
+
+
 @final
 class Many(Struct, Generic[T], frozen=True):
     """Reads a list reply."""
@@ -117,9 +112,7 @@ class Many(Struct, Generic[T], frozen=True):
         page = self.kind.listing(body, coercions)
         if page is None:
             return None
-        meta = NO_META if page.meta is None else page.meta
-        fault = position_fault(meta, page.cursor, body)
-        return Listing(page.data, meta, body, coercions.lines(), page.cursor, fault)
+        return decoded_listing(page, page.data, body, coercions)
 
     def enveloped(self, body: bytes) -> bytes:
         """Return the list envelope of a reply of another form; any other reply as it is."""
@@ -142,11 +135,13 @@ class Many(Struct, Generic[T], frozen=True):
 
 @final
 class One(Struct, Generic[T], frozen=True):
-    """Reads a reply that is one record: `{"data": {…}}`."""
+    """Reads a reply that is one record: `{"data": {…}}`, or the record at the root."""
 
     kind: Kind[T]
     substitute: Callable[[Any], dict[str, Any] | None] | None = None
     """The record that stands for a reply of another form, of the reply's JSON; None for what has none."""
+    is_bare: bool = False
+    """True if the record is at the root, without `data` around it."""
 
     @property
     def record(self) -> Any:
@@ -155,23 +150,23 @@ class One(Struct, Generic[T], frozen=True):
 
     def __call__(self, body: bytes, /) -> T:
         """Return the record; raises `ReplyUnreadableError` where the body is not its envelope."""
-        item = self.kind.single(body)
+        item = self.strictly(body)
         return self.leniently(body) if item is None else item
 
     def strictly(self, body: bytes) -> T | None:
         """Return the record of a reply that is as documented; None for any other."""
-        return self.kind.single(body)
+        return None if self.is_bare else self.kind.single(body)
 
     def leniently(self, body: bytes) -> T:
         """Return the record of a reply that is not as documented; errors as for the call."""
         try:
-            raw = _only(body, self.kind)
+            raw, path = self._find(body)
         except ReplyUnreadableError:
             record = self._substituted(body)
             if record is None:
                 raise
-            raw = write_value(record)
-        return _held(self.kind, raw, "data")
+            raw, path = write_value(record), "data"
+        return _held(self.kind, raw, path)
 
     def _substituted(self, body: bytes) -> dict[str, Any] | None:
         return None if self.substitute is None else self.substitute(read_json(body))
@@ -182,34 +177,16 @@ class One(Struct, Generic[T], frozen=True):
         Of a reply that another record stands for, its `data`.
         """
         try:
-            return _only(body, self.kind)
+            return self._find(body)[0]
         except ReplyUnreadableError:
             if self._substituted(body) is None:
                 raise
         return members(_trimmed(body))["data"]
 
-
-@final
-class Bare(Struct, Generic[T], frozen=True):
-    """Reads a reply that is one record, without `data` around it."""
-
-    kind: Kind[T]
-
-    @property
-    def record(self) -> Any:
-        """The type of the record."""
-        return self.kind.record
-
-    def __call__(self, body: bytes, /) -> T:
-        """Return the record; raises `ReplyUnreadableError` where the body is none."""
-        return _held(self.kind, *self._found(body))
-
-    def record_bytes(self, body: bytes) -> bytes:
-        """Return the record's JSON as served, unknown members included; errors as for the record."""
-        return self._found(body)[0]
-
-    def _found(self, body: bytes) -> tuple[bytes, str]:
+    def _find(self, body: bytes) -> tuple[bytes, str]:
         """Return the record's JSON, and its place in the reply."""
+        if not self.is_bare:
+            return _only(body, self.kind), "data"
         raw = _trimmed(body)
         if self.kind.required:
             _refuse_nothing(raw, "")
@@ -221,10 +198,8 @@ class Bare(Struct, Generic[T], frozen=True):
             return raw, ""
         if wrapped:
             return _only(raw, self.kind), "data"
-        raise ReplyUnreadableError(f"expected a record, got an object without {self._missing(parts)}")
-
-    def _missing(self, parts: dict[str, bytes]) -> str:
-        return ", ".join(sorted(self.kind.required - parts.keys()))
+        missing = ", ".join(sorted(self.kind.required - parts.keys()))
+        raise ReplyUnreadableError(f"expected a record, got an object without {missing}")
 
 
 @final
@@ -246,7 +221,7 @@ class Each(Struct, Generic[T], frozen=True):
         records = outcomes_of(reply)
         check_records(len(records))
         by_key: dict[str, T] = {}
-        coercions = OutcomeCoercions()
+        coercions = Coercions()
         for key, record in records.items():
             notes: list[str] = []
             try:
@@ -295,12 +270,7 @@ def read_json(body: bytes, /) -> Any:
 
     A reply that holds an error in the place of data is none, whatever its status: `ReplyUnreadableError`.
     """
-    try:
-        reply = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        reply = _UNREAD
-    if reply is _UNREAD:  # outside: the decoder's error must not be the context of another
-        reply = whole(body)
+    reply = whole(body)
     if isinstance(reply, dict) and isinstance(reply.get("error"), dict):
         _refuse_error(reply)
     return reply
@@ -394,12 +364,12 @@ def one(record: Any, substitute: Substitute | None = None) -> One[Any]:
 
 
 @overload
-def bare(record: type[T]) -> Bare[T]: ...
+def bare(record: type[T]) -> One[T]: ...
 @overload
-def bare(record: UnionType) -> Bare[Message]: ...
-def bare(record: Any) -> Bare[Any]:
+def bare(record: UnionType) -> One[Message]: ...
+def bare(record: Any) -> One[Any]:
     """Return the envelope of one record at the reply's root, without `data`."""
-    return Bare(kind_of(record))
+    return One(kind_of(record), is_bare=True)
 
 
 def each(record: type[T]) -> Each[T]:

@@ -11,21 +11,11 @@ import msgspec
 from msgspec import UNSET, Struct, structs
 
 from ...errors import ReplyUnreadableError
+from ...models.lenient import CoercionError, Coercions, coerced, shape, type_name
 from ...models.meta import Meta, Position
-from ...models.raw_json import write_value
+from ...models.raw_json import REFUSED, write_value
 from .bounds import check_records
-from .lenient import (
-    REFUSED,
-    CoercionError,
-    Coercions,
-    TooDeep,
-    coerced,
-    members,
-    read_record,
-    reply_parts,
-    shape,
-    type_name,
-)
+from .scanner import TooDeep, elements, members, read_record
 
 NO_META: Final = Meta()
 _KNOWN: Final = tuple(field.encode_name for field in structs.fields(Position))
@@ -58,8 +48,8 @@ def read_envelope(
     Raises `ReplyUnreadableError` where the body is no JSON object, its `data` no records, or its `meta` no
     object.
     """
-    parts, array = reply_parts(body)
-    records = _records(parts.get("data"), is_record) if array is None else array
+    parts = members(body)
+    records = _records(parts.get("data"), is_record)
     meta = _read(parts.get("meta"))
     cursor = _read(parts.get("cursor"))
     notes: list[str] = []
@@ -91,6 +81,8 @@ def position_fault(meta: Meta, cursor: Position | None, body: bytes) -> str | No
 def _records(data: bytes | None, is_record: Callable[[Collection[str]], bool]) -> list[bytes]:
     if data is None:
         raise ReplyUnreadableError("data: expected records, got nothing")
+    if data[:1] == b"[":
+        return elements(data)
     if data[:1] == b"{":
         names = members(data)
         if not names:  # an empty array, as some services write it

@@ -13,7 +13,7 @@ than report an honest server:
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, Final, Protocol, final
+from typing import Any, Final, final
 from urllib.parse import unquote
 
 import msgspec
@@ -63,17 +63,26 @@ _THREAD_LISTS: Final = frozenset(
 )
 """Which threads are a user's or a group's is in no published document."""
 _CONVERSATION_LISTS: Final = frozenset({"conversations.list"})
-_RECEIVER: Final = attrgetter("receiver")
 
 
-class _Check(Protocol):
-    """One thing that was asked for."""
+class _Check(Struct, frozen=True):
+    """One thing that was asked for: its `name`, and the values of a member that fit in any case."""
+
+    name: str
+    attribute: str = ""
+    allowed: frozenset[Any] = frozenset()
 
     def fit(self, records: Sequence[Any]) -> bool:
         """Return True where all records fit, found out cheaply; False where one may not."""
+        return self.allowed.issuperset(_values(records, self.attribute))
 
     def misfit(self, record: Any) -> str | None:
         """Return the name of the filter that a record does not fit; None where it fits."""
+        return None if self.fits(_value(record, self.attribute), record) else self.name
+
+    def fits(self, value: Any, record: Any) -> bool:
+        """Return True where a record with this `value` fits."""
+        raise NotImplementedError
 
 
 @final
@@ -115,7 +124,7 @@ class Expectation(Struct, frozen=True):
     @classmethod
     def of_conversations(cls, acting_user: str) -> "Expectation":
         """Return what a list of an acting user's conversations is asked for."""
-        return cls((_ConversationsOf(acting_user),))
+        return cls((_ConversationsOf(uid=acting_user),))
 
     @classmethod
     def of_messages(
@@ -139,9 +148,9 @@ class Expectation(Struct, frozen=True):
         if (users := _users(uid, acting_user, asked)) is not None:
             checks.append(users)
         if guid is not None:
-            checks.append(_Group(guid))
+            checks.append(_Group("guid", "receiver", frozenset({guid})))
         if parent_id is not None:
-            checks.append(_Thread(parent_id))
+            checks.append(_Thread("message_id", "parent_id", frozenset({parent_id})))
         return cls((*checks, *_filters(asked)), tuple(_start(asked)))
 
     def mismatch(self, record: Any) -> str | None:
@@ -187,13 +196,11 @@ _IN_ROW: Final = frozenset(Row.__struct_fields__)
 
 
 @final
-class _Bound(Struct, frozen=True):
+class _Bound(_Check, frozen=True):
     """One end of a window."""
 
-    name: str
-    attribute: str
-    stamp: int
-    is_first: bool
+    stamp: int = 0
+    is_first: bool = True
 
     def fit(self, records: Sequence[Any]) -> bool:
         times = _values(records, self.attribute)
@@ -201,9 +208,8 @@ class _Bound(Struct, frozen=True):
             return False
         return not (self._excludes(min(times)) or self._excludes(max(times)))
 
-    def misfit(self, record: Any) -> str | None:
-        time = _value(record, self.attribute)
-        return self.name if type(time) is int and time > 0 and self._excludes(time) else None
+    def fits(self, value: Any, record: Any) -> bool:
+        return type(value) is not int or value <= 0 or not self._excludes(value)
 
     def _excludes(self, time: int) -> bool:
         stamp = self.stamp
@@ -213,94 +219,59 @@ class _Bound(Struct, frozen=True):
 
 
 @final
-class _OneOf(Struct, frozen=True):
+class _OneOf(_Check, frozen=True):
     """One of some texts, or none at all."""
 
-    name: str
-    attribute: str
-    texts: frozenset[Any]
-
-    def fit(self, records: Sequence[Any]) -> bool:
-        return self.texts.issuperset(_values(records, self.attribute))
-
-    def misfit(self, record: Any) -> str | None:
-        text = _value(record, self.attribute)
-        if not isinstance(text, str) or not text or (self.attribute == "sender" and _is_indirect(record)):
-            return None
-        return None if _folded(text) in set(map(_folded, self.texts)) else self.name
+    def fits(self, value: Any, record: Any) -> bool:
+        if not isinstance(value, str) or not value or (self.attribute == "sender" and _is_indirect(record)):
+            return True
+        return _folded(value) in set(map(_folded, self.allowed))
 
 
 @final
-class _Without(Struct, frozen=True):
+class _Without(_Check, frozen=True):
     """Nothing that has a certain member."""
 
-    name: str
-    attribute: str
-
-    def fit(self, records: Sequence[Any]) -> bool:
-        return _ABSENT.issuperset(_values(records, self.attribute))
-
-    def misfit(self, record: Any) -> str | None:
-        value = _value(record, self.attribute)
-        return self.name if isinstance(value, str | int) and value not in _ABSENT else None
+    def fits(self, value: Any, record: Any) -> bool:
+        return not isinstance(value, str | int) or value in _ABSENT
 
 
 @final
-class _InConversation(Struct, frozen=True):
+class _InConversation(_Check, frozen=True):
     """The messages of one conversation."""
 
-    id: str
-
-    def fit(self, records: Sequence[Any]) -> bool:
-        return {self.id}.issuperset(_values(records, "conversation_id"))
-
-    def misfit(self, record: Any) -> str | None:
-        conversation = _conversation_id(record)
-        is_other = conversation and _parts(conversation) != _parts(self.id.casefold())
-        return "conversation_id" if is_other else None
+    def fits(self, value: Any, record: Any) -> bool:
+        [own], conversation = self.allowed, _conversation_id(record)
+        return not conversation or _parts(conversation) == _parts(own.casefold())
 
 
 @final
-class _Thread(Struct, frozen=True):
+class _Thread(_Check, frozen=True):
     """The replies to a message."""
 
-    parent_id: str
-
-    def fit(self, records: Sequence[Any]) -> bool:
-        return {self.parent_id}.issuperset(_values(records, "parent_id"))
-
-    def misfit(self, record: Any) -> str | None:
-        parent_id = _value(record, "parent_id")
-        if not isinstance(parent_id, str | int) or parent_id in _ABSENT:
-            return None
-        ids = {str(parent_id).lstrip("0"), str(record.id).lstrip("0")}
-        return None if self.parent_id.lstrip("0") in ids else "message_id"
+    def fits(self, value: Any, record: Any) -> bool:
+        if not isinstance(value, str | int) or value in _ABSENT:
+            return True
+        [own] = self.allowed
+        return own.lstrip("0") in (str(value).lstrip("0"), str(record.id).lstrip("0"))
 
 
 @final
-class _Group(Struct, frozen=True):
+class _Group(_Check, frozen=True):
     """The messages of a group."""
 
-    guid: str
-
-    def fit(self, records: Sequence[Any]) -> bool:
-        return {self.guid}.issuperset(map(_RECEIVER, records))
-
-    def misfit(self, record: Any) -> str | None:
-        receiver = record.receiver
-        if not receiver or receiver.casefold() == self.guid.casefold():
-            return None
-        if _is_indirect(record) and _conversation_id(record) in ("", f"group_{self.guid}".casefold()):
-            return None
-        return "guid"
+    def fits(self, value: Any, record: Any) -> bool:
+        [own] = self.allowed
+        if not value or value.casefold() == own.casefold():
+            return True
+        return _is_indirect(record) and _conversation_id(record) in ("", f"group_{own}".casefold())
 
 
 @final
-class _UserOf(Struct, frozen=True):
+class _UserOf(_Check, frozen=True, kw_only=True):
     """The messages that one user has a part in."""
 
     uid: str
-    name: str
 
     def fit(self, records: Sequence[Any]) -> bool:
         uid = self.uid
@@ -315,9 +286,10 @@ class _UserOf(Struct, frozen=True):
 
 
 @final
-class _Pair(Struct, frozen=True):
+class _Pair(_Check, frozen=True, kw_only=True):
     """The messages between two users, one of whom is the acting user."""
 
+    name: str = "uid"
     uid: str
     acting_user: str
 
@@ -341,9 +313,10 @@ class _Pair(Struct, frozen=True):
 
 
 @final
-class _ConversationsOf(Struct, frozen=True):
+class _ConversationsOf(_Check, frozen=True, kw_only=True):
     """The conversations of the acting user."""
 
+    name: str = ON_BEHALF_OF
     uid: str
 
     def fit(self, records: Sequence[Any]) -> bool:
@@ -366,30 +339,32 @@ def _users(uid: str | None, acting_user: str | None, asked: Mapping[str, Any]) -
     """Return the check of the users that a list is asked for; None where it is about no user."""
     has_uid = uid is not None and not any(asked.get(name) for name in _ELSEWHERE)
     if acting_user is None or acting_user == uid:
-        return _UserOf(str(uid), "uid") if has_uid else None
-    return _Pair(str(uid), acting_user) if has_uid else _UserOf(acting_user, ON_BEHALF_OF)
+        return _UserOf("uid", uid=str(uid)) if has_uid else None
+    if has_uid:
+        return _Pair(uid=str(uid), acting_user=acting_user)
+    return _UserOf(ON_BEHALF_OF, uid=acting_user)
 
 
 def _filters(asked: Mapping[str, Any]) -> Iterator[_Check]:
     """Yield the checks of a query's filters, by their names in the query."""
     for wire, name, attribute, is_first in _BOUNDS:
         if type(stamp := asked.get(wire)) is int:
-            yield _Bound(name, attribute, stamp, is_first)
+            yield _Bound(name, attribute, stamp=stamp, is_first=is_first)
     for wire, name, attribute in _TEXTS:
         if value := asked.get(wire):
             yield _OneOf(name, attribute, _ABSENT.union((value,) if isinstance(value, str) else value))
     if text := asked.get("conversationId"):
-        yield _InConversation(text)
+        yield _InConversation("conversation_id", "conversation_id", frozenset({text}))
     for wire, name, attribute in _HIDDEN:
         if asked.get(wire):
-            yield _Without(name, attribute)
+            yield _Without(name, attribute, _ABSENT)
 
 
 def _start(asked: Mapping[str, Any]) -> Iterator[_Check]:
     """Yield the check of the time that a list begins at."""
     stamp, affix = asked.get("sentAt"), asked.get("affix")
     if type(stamp) is int and affix is not None and asked.get("id") is None:
-        yield _Bound("sent_at", "sent_at", stamp, affix == "append")
+        yield _Bound("sent_at", "sent_at", stamp=stamp, is_first=affix == "append")
 
 
 def _parties(record: Any) -> set[str]:

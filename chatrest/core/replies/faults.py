@@ -26,10 +26,11 @@ from ...errors import (
     ReplyUnreadableError,
     api_error_class,
 )
+from ...models.raw_json import text_of
 from ...secrets import longest, scrub, scrub_all
 from ..pace.pacer import Signal
 from .bounds import ERROR_BYTES
-from .lenient import text_of, whole
+from .scanner import whole
 
 _NOT_JSON: Final = object()
 _LONGEST: Final = 300

@@ -15,35 +15,28 @@ import msgspec
 from msgspec import UNSET, Struct, structs
 
 from ...errors import ReplyUnreadableError
+from ...models.lenient import CoercionError, Coercions, coerced, shape, whole_number
 from ...models.messages import (
-    BY_CATEGORY,
     LooselyTyped,
     Message,
     TextMessage,
     Typed,
+    read_leniently,
     settle,
     unknown,
 )
 from ...models.meta import Meta, Position
-from ...models.raw_json import write_value
+from ...models.raw_json import REFUSED
 from .bounds import check_records, may_be_dense
-from .lenient import (
-    REFUSED,
-    CoercionError,
-    Coercions,
-    TooDeep,
-    coerced,
-    is_too_deep,
-    read_record,
-    shape,
-    whole_number,
-)
+from .scanner import TooDeep, read_record
 
 T = TypeVar("T")
 
 
 _IS_LOOSE: Final = re.compile(r"\.(?:id|parentId|size)`$")
-"""The places at which a strict decoder fails and a loose one may not."""
+"""The places at which a strict decoder fails and a loose one may not. It only saves a second failed attempt:
+with another text of msgspec the records would be read one by one, and come out the same.
+"""
 
 
 class RecordError(Exception):
@@ -164,7 +157,7 @@ class Kind(Generic[T]):
         """
         items: list[Any] = []
         for index, raw in enumerate(raws):
-            item = None if is_too_deep(raw) else self._decoded("record", raw)[0]
+            item = self._decoded("record", raw)[0]
             if item is None:
                 notes: list[str] = []
                 try:
@@ -213,23 +206,10 @@ class _MessageKind(Kind[Message]):
             _tighten(items, coercions)
         settle(items)
 
-    def of_json(self, record: Any) -> Message:
-        """Return the message of decoded JSON that the strict decoder refuses."""
-        try:
-            raw = write_value(record)
-        except (ValueError, RecursionError):  # nested too deeply to be written
-            raw = b""
-        return self._lenient(record, raw, [])
-
     def _lenient(self, record: Any, raw: bytes, notes: list[str]) -> Message:
-        if flaw := _flaw(record):
-            return unknown(record, raw, flaw)
-        try:
-            message: Message = coerced(record, shape(BY_CATEGORY[record["category"]]), "", notes)
-        except CoercionError as error:
-            notes.clear()
-            return unknown(record, raw, str(error))
-        return message
+        if isinstance(record, TooDeep):
+            return unknown(record, raw, "the record is nested too deeply to be read")
+        return read_leniently(record, raw, notes)
 
 
 def _tighten(messages: list[Any], coercions: Coercions) -> None:
@@ -259,39 +239,7 @@ def _tighten_sizes(message: TextMessage, index: int, coercions: Coercions) -> No
             coercions.records(text).append(index)
 
 
-def _flaw(record: Any) -> str | None:
-    """Return what keeps a record from being any of the typed messages."""
-    if isinstance(record, TooDeep):
-        return "the record is nested too deeply to be read"
-    if not isinstance(record, dict):
-        return "the record is not an object"
-    identity, category = record.get("id"), record.get("category")
-    if not isinstance(identity, str | int) or isinstance(identity, bool) or identity == "":
-        return "id: expected text"
-    if not isinstance(category, str):
-        return "category: expected text"
-    if category not in BY_CATEGORY:
-        return f"category: {category[:50]!r} is none of {', '.join(BY_CATEGORY)}"
-    return None
-
-
 MESSAGE: Final = _MessageKind(Message, Typed, LooselyTyped)
-
-
-def message_of(stored: Any) -> Message:
-    """Return the message of decoded JSON, as leniently as in a list; a message as it is.
-
-    The `raw` of an `UnknownMessage` is the JSON written again: of a nested message no bytes are kept.
-    """
-    if isinstance(stored, Message):
-        return stored
-    try:
-        messages: list[Any] = [msgspec.convert(stored, Typed)]
-    except (msgspec.ValidationError, RecursionError):
-        messages = [MESSAGE.of_json(stored)]
-    settle(messages)
-    message: Message = messages[0]
-    return message
 
 
 _KINDS: Final[dict[Any, Kind[Any]]] = {Message: MESSAGE}

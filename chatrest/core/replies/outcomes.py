@@ -11,36 +11,13 @@
 The record of an item is in the outcome's `data`; some imports wrap it twice, in `data.data`.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Final, final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from ...errors import ReplyUnreadableError
 
-_LONGEST_KEY: Final = 50
 _KEYS: Final = ("uid", "id", "guid", "muid")
 _OUTCOME: Final = frozenset({"success", "message", "error", "data", "code"})
-
-
-@final
-class OutcomeCoercions:
-    """The values of outcomes that did not have their documented type: a line a field, however many items."""
-
-    def __init__(self) -> None:
-        self._keys: dict[str, list[str]] = {}
-
-    def add(self, key: str, texts: Iterable[str]) -> None:
-        """Add the coercions of the outcome under `key`."""
-        for text in texts:
-            self._keys.setdefault(text, []).append(key)
-
-    def lines(self) -> tuple[str, ...]:
-        """Return the coercions: `data.bob.data.uid: expected …`, or `data.*.data.uid: … (3 outcomes)`."""
-        return tuple(
-            f"data.{keys[0][:_LONGEST_KEY]}.{text}"
-            if len(keys) == 1
-            else f"data.*.{text} ({len(keys)} outcomes)"
-            for text, keys in self._keys.items()
-        )
 
 
 def outcomes_of(reply: Any) -> dict[str, dict[str, Any]]:

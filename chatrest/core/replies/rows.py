@@ -15,16 +15,17 @@ import msgspec
 from msgspec import Raw, Struct, structs
 
 from ...errors import ReplyUnreadableError
-from ...models.meta import Meta, Position
+from ...models.lenient import Coercions, type_name
+from ...models.raw_json import REFUSED
 from ...models.record import Id, OfId
 from ..paging.cursor_key import CursorKey
 from ..paging.paging import PageSizes
 from ..requests.endpoint import Call, Send
 from .bounds import check_records
-from .decode import REFUSED, Listing, Many
-from .envelope import NO_META, position_fault, read_envelope
-from .kinds import RecordError
-from .lenient import Coercions, read_record, type_name
+from .decode import Listing, Many, decoded_listing
+from .envelope import read_envelope
+from .kinds import ListReply, RecordError
+from .scanner import read_record
 
 R = TypeVar("R")
 
@@ -86,13 +87,7 @@ class Row(Struct, OfId, gc=False, eq=False, rename="camel"):
         return isinstance(other, Row) and _VALUES(self) == _VALUES(other)
 
 
-class _Page(Struct, gc=False):
-    data: list[Raw]
-    meta: Meta | None = None
-    cursor: Position | None = None
-
-
-_PAGE: Final = msgspec.json.Decoder(_Page)
+_PAGE: Final = msgspec.json.Decoder(ListReply[list[Raw]])
 _ROW: Final = msgspec.json.Decoder(Row)
 _VALUES: Final = attrgetter("id", "uid", "sender", "receiver", "receiver_type", "sent_at", "raw")
 _PLACE: Final = attrgetter("place")
@@ -137,9 +132,7 @@ class RowReader(Struct, frozen=True):
             except REFUSED:
                 return None
             _put_lines(items, page.data, body)
-        meta = NO_META if page.meta is None else page.meta
-        fault = position_fault(meta, page.cursor, body)
-        return Listing(items, meta, body, coercions.lines(), page.cursor, fault)
+        return decoded_listing(page, items, body, coercions)
 
     def leniently(self, body: bytes) -> Listing[Row]:
         """Return the page, read record by record; errors as for the call."""
@@ -163,7 +156,7 @@ def _put_lines(items: list[Row], raws: list[Raw], body: bytes) -> None:
         item.line = line
 
 
-def _read_at_once(body: bytes) -> tuple[_Page, list[Row]] | None:
+def _read_at_once(body: bytes) -> tuple[ListReply[list[Raw]], list[Row]] | None:
     """Return the envelope and the rows of a page of the usual form, read once; None for any other page.
 
     The page is divided where `},{"id":` stands, which may be inside of a record, too. But then its first half

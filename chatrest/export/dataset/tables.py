@@ -30,7 +30,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, get_arg
 
 import msgspec
 
-from ...core.replies.lenient import read_record
+from ...core.replies.scanner import read_record
 from ...core.requests.arguments import check
 from ...errors import ReplyUnreadableError, RequestInvalidError
 from ...extras import missing_extra

@@ -11,8 +11,8 @@ import msgspec
 from msgspec import Meta, Struct, field
 from msgspec.structs import astuple
 
-from ...core.replies.decode import REFUSED
 from ...core.replies.rows import row_of
+from ...models.raw_json import REFUSED
 from ..message_ids import key_of, number
 from .record_members import fit, read
 

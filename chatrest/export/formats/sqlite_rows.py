@@ -11,8 +11,8 @@ from typing import Annotated, Any, Final, NamedTuple, TypeAlias, final
 import msgspec
 from msgspec import Meta, Struct
 
-from ...core.replies.decode import REFUSED
 from ...core.replies.rows import UNKNOWN, Row
+from ...models.raw_json import REFUSED
 from ..message_ids import key_of, number
 from .record_members import fit, read
 

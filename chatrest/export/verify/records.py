@@ -16,10 +16,10 @@ from typing import Annotated, Final, NamedTuple, final
 import msgspec
 from msgspec import Struct
 
-from ...core.replies.decode import REFUSED
-from ...core.replies.lenient import read_record
 from ...core.replies.rows import row_of
+from ...core.replies.scanner import read_record
 from ...errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
+from ...models.raw_json import REFUSED
 from ..id_set import IdSet
 from ..message_ids import key_of, number
 from ..stored_records import parquet_batches

@@ -47,41 +47,6 @@ def test_the_documented_page_is_decoded_without_repairs() -> None:
     assert page.meta.cursor == Position("prepend", 1001)
 
 
-def test_every_field_of_the_documented_call_message_is_there() -> None:
-    [message] = PAGE(body([CALL_MESSAGE])).items
-    assert isinstance(message, CallMessage)
-    assert (message.id, message.conversation_id, message.sender) == ("1001", "alice_user_bob", "alice")
-    assert (message.receiver_type, message.receiver) == ("user", "bob")
-    assert (message.category, message.type) == ("call", "audio")
-    assert (message.sent_at, message.updated_at) == (1700000000, 1700000001)
-    entities = message.data.entities
-    assert message.data.action == "ongoing"
-    assert (entities.by.entity_type, entities.on.entity_type, entities.for_.entity_type) == (
-        "user",
-        "call",
-        "user",
-    )
-    assert (entities.by.entity.uid, entities.for_.entity.uid) == ("alice", "bob")
-    assert (entities.by.entity.conversation_id, entities.for_.entity.conversation_id) == (
-        "alice_user_bob",
-        msgspec.UNSET,
-    )
-    by = entities.by.entity
-    assert (by.name, by.role, by.avatar, by.status) == ("Alice", "default", "https://x/alice.png", "offline")
-    call: Any = entities.on.entity
-    assert (call.session_id, call.type, call.status) == ("v1.us.1", "audio", "ongoing")
-    assert (call.sender, call.receiver, call.receiver_type) == ("alice", "bob", "user")
-    assert call.conversation_id == "alice_user_bob"
-    assert (call.initiated_at, call.joined_at, call.started_at) == (1700000000, 1700000002, 1700000003)
-    assert (call.ws_channel.secret, call.ws_channel.service, call.ws_channel.identity) == (
-        "s3cr3t",
-        "ws.x",
-        "alice",
-    )
-    assert (call.data.entities.sender.entity.uid, call.data.entities.receiver.entity.uid) == ("alice", "bob")
-    assert call.data.metadata == {"free": ["form", 1]}
-
-
 def test_the_other_categories_hold_what_was_served() -> None:
     _, text, media, custom, action = PAGE(body(GOOD)).items
     assert isinstance(text, TextMessage) and text.data.text == "hello"  # noqa: PT018

@@ -303,19 +303,6 @@ def test_a_user_nested_too_deeply_fails_its_page_by_its_place() -> None:
         many(User)(b'{"data":[{"uid":"bob"},' + deep + b"]}")
 
 
-def test_counts_are_typed() -> None:
-    served = {"entityType": "user", "entityId": "bob", "count": 3}
-    page = many(MessageCount)(body([served, {**served, "entityId": 5, "count": "12"}], None))
-    assert page.items == [MessageCount("user", "bob", 3), MessageCount("user", "5", 12)]
-    with pytest.raises(ReplyUnreadableError, match=r"data\[0\]\.count: expected whole number, got nothing"):
-        many(MessageCount)(body([{"entityType": "user", "entityId": "bob"}]))
-
-
-def test_a_token_is_read() -> None:
-    token = one(AuthToken)(b'{"data":{"uid":"bob","authToken":"t","createdAt":"5","appInfo":{"a":1}}}')
-    assert (token.uid, token.auth_token, token.created_at, token.app_info) == ("bob", "t", 5, {"a": 1})
-
-
 @pytest.mark.parametrize("served", [b'{"uid":"bob"}', b'{"uid":"bob","authToken":null}'])
 def test_a_reply_without_its_token_is_not_an_empty_token(served: bytes) -> None:
     with pytest.raises(ReplyUnreadableError):

@@ -7,7 +7,7 @@ import pytest
 
 from chatrest.core.requests.encode import query_pairs
 from chatrest.errors import RequestInvalidError
-from chatrest.parameters.metrics import UsageQuery
+from chatrest.parameters.apps import UsageQuery
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest.core.replies.lenient import TooDeep, bytes_of, elements, members, read_record, text_of, whole
+from chatrest.core.replies.scanner import TooDeep, elements, members, read_record, whole
 from chatrest.errors import ReplyUnreadableError
+from chatrest.models.raw_json import bytes_of, text_of
 from tests.cases import TOO_DEEP, loop_over
 
 values = st.recursive(

@@ -30,6 +30,7 @@ _MOST_NOTES: Final = 1000
 """Coercions of one record; what has more of them was written to be slow."""
 _MOST_FIELDS: Final = 1000
 """Fields, with their indexes in arrays, that are told apart in a page."""
+_LONGEST_KEY: Final = 50
 
 
 class CoercionError(Exception):
@@ -38,47 +39,57 @@ class CoercionError(Exception):
 
 @final
 class Coercions:
-    """The values of a page that did not have their documented type: a line a field, however many records."""
+    """The values of a reply that did not have their documented type: a line a field, however many records.
+
+    A record is known by its index in the list, an outcome by its key.
+    """
 
     def __init__(self) -> None:
-        self._records: dict[str, list[int]] = {}
+        self._records: dict[str, list[int | str]] = {}
         self._others: list[str] = []
 
     def __bool__(self) -> bool:
         return any(self._records.values()) or bool(self._others)
 
-    def records(self, text: str) -> list[int]:
+    def records(self, text: str) -> list[int | str]:
         """The indexes of the records with this coercion, to be added to; `text` is `field: expected …`."""
         return self._records.setdefault(text, [])
 
-    def add(self, index: int, texts: Iterable[str]) -> None:
-        """Add the coercions of the record at `index`."""
+    def add(self, record: int | str, texts: Iterable[str]) -> None:
+        """Add the coercions of one record."""
         for text in texts:
             if len(self._records) >= _MOST_FIELDS:
                 text = _INDEX.sub("[*]", text)
-            self.records(text).append(index)
+            self.records(text).append(record)
 
     def add_other(self, texts: Iterable[str]) -> None:
         """Add coercions outside of the records."""
         self._others.extend(texts)
 
     def lines(self) -> tuple[str, ...]:
-        """The coercions: `data[3].sentAt: expected …`, or `data[*].id: expected … (1000 records)`."""
+        """The coercions: `data[3].sentAt: expected …`, or `data[*].id: expected … (1000 records)`.
+
+        Of outcomes `data.bob.data.uid: expected …`, or `data.*.data.uid: expected … (3 outcomes)`.
+        """
         if not (self._records or self._others):  # nearly every page
             return ()
-        fields: dict[str, list[tuple[int, str]]] = {}
-        for text, indexes in self._records.items():
+        fields: dict[str, list[tuple[int | str, str]]] = {}
+        for text, records in self._records.items():
             field = _INDEX.sub("[*]", text)
-            fields.setdefault(field, []).extend((index, text) for index in indexes)
+            fields.setdefault(field, []).extend((record, text) for record in records)
         return (*(_line(field, places) for field, places in fields.items() if places), *self._others)
 
 
-def _line(field: str, places: list[tuple[int, str]]) -> str:
-    index, text = places[0]
-    count = len({index for index, _ in places})
-    record = f"data[{index}]" if count == 1 else "data[*]"
+def _line(field: str, places: list[tuple[int | str, str]]) -> str:
+    record, text = places[0]
+    count = len({record for record, _ in places})
     path = text if len(places) == 1 else field
-    return f"{record}{'' if path.startswith(':') else '.'}{path}{'' if count == 1 else f' ({count} records)'}"
+    joint = "" if path.startswith(":") else "."
+    if isinstance(record, str):
+        where, noun = f".{record[:_LONGEST_KEY] if count == 1 else '*'}", "outcomes"
+    else:
+        where, noun = f"[{record if count == 1 else '*'}]", "records"
+    return f"data{where}{joint}{path}{'' if count == 1 else f' ({count} {noun})'}"
 
 
 @cache
