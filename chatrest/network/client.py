@@ -21,9 +21,8 @@ from ..core.requests.hosts import check_proxy, check_way
 from ..core.requests.wire import LOGIN_HEADER, Headers, Request, request
 from ..errors import ChatRestError, RequestInvalidError
 from ..telemetry import LOGGER, Listener, log_attempt, notify
-from .call import ActiveCall
+from .call import ActiveCall, CallContext
 from .options import (
-    CallContext,
     CallOptions,
     Dice,
     check_cursor_key,
@@ -31,8 +30,7 @@ from .options import (
     check_timing,
     check_verify,
 )
-from .pool import MakePacer, Pool
-from .pool_state import PoolState
+from .pool import MakePacer, Pool, PoolState
 from .records import CallScope, call_start
 from .timing import Clock, Home, Sleep
 from .transport import Transport, Verify
@@ -116,28 +114,19 @@ class Client:
             self._context = None
         await asyncio.gather(*(pool.close() for pool in self._pools.values()))
 
-    def pool(self, region: str) -> Pool:
-        """Return the pool of `region`; `RequestInvalidError` outside the session's `async with`."""
+    @property
+    def context(self) -> CallContext:
+        """What calls need of an open session; `RequestInvalidError` outside its `async with`."""
         if self._context is None:
             raise RequestInvalidError("the session is not open: use it inside `async with`")
+        return self._context
+
+    def pool(self, region: str) -> Pool:
+        """Return the pool of `region`, made when it is first used."""
         pool = self._pools.get(region)
         if pool is None:
             pool = self._pools[region] = self._make_pool(region, make_pacer=self.make_pacer)
         return pool
-
-    async def sleep(self, seconds: float) -> None:
-        """Sleep by the session's clock; `RequestInvalidError` outside the session's `async with`."""
-        if self._context is None:
-            raise RequestInvalidError("the session is not open: use it inside `async with`")
-        await self._context.timing.sleep(seconds)
-
-    def start(self, call: Call[R], options: CallOptions, headers: Headers) -> Awaitable[R]:
-        """Return an awaitable that makes the call; `RequestInvalidError` if an argument is wrong."""
-        destination = options.destination
-        sent = request(call, destination.addresses[call.endpoint.interface], headers, options.arrays)
-        pool = self.pool(destination.region)
-        assert self._context is not None
-        return run_call(call, sent, pool, options, self._context)
 
 
 class Sender:
@@ -180,7 +169,7 @@ class Sender:
 
     def sleep(self, seconds: float, /) -> Awaitable[None]:
         """Return an awaitable that sleeps by the session's clock."""
-        return self._client.sleep(seconds)
+        return self._client.context.timing.sleep(seconds)
 
     def dice(self) -> float:
         """Return a number of the session's dice."""
@@ -196,7 +185,11 @@ class Sender:
                     f"on_behalf_of = {call.acting_user!r}: the view has the login token of "
                     f"{self.acting_user!r}, expected is that user, or session.as_user(uid) with the app's key"
                 )
-            return self._client.start(call, self._options, self._headers)
+            options, destination = self._options, self._options.destination
+            address = destination.addresses[call.endpoint.interface]
+            sent = request(call, address, self._headers, options.arrays)
+            context = self._client.context
+            return run_call(call, sent, self._client.pool(destination.region), options, context)
         except ChatRestError as error:
             failure = detach(error)
         failure.operation = call.endpoint.name
@@ -236,7 +229,7 @@ async def _observed(active: ActiveCall[R], deadline: float | None, context: Call
     error_name: str | None = "CancelledError"
     with CallScope(context.listeners, context.start) as headers:
         try:
-            active.begin(headers)
+            active.add_headers(headers)
             result = await (active.result() if deadline is None else _bounded(active, deadline))
             error_name = None
             return result

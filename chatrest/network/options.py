@@ -4,7 +4,7 @@ import ssl
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias, TypedDict
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from ..core.pace.pacer import Pace
 from ..core.pace.retry import RetryPolicy
@@ -16,10 +16,9 @@ from ..core.requests.hosts import App
 from ..core.requests.timeouts import Timeouts
 from ..core.requests.wire import Headers
 from ..errors import RequestInvalidError
-from ..telemetry import CallStart, Listener
-from .lanes import Priority
-from .notices import Notices
-from .timing import Clock, Home, Sleep, Timing
+from ..telemetry import Listener
+from .places import Priority
+from .timing import Clock, Sleep, Timing
 from .transport import Verify
 
 Dice: TypeAlias = Callable[[], float]
@@ -104,18 +103,6 @@ class CallOptions(Struct, frozen=True, kw_only=True):
         values = [value for value in self.headers.values() if len(value) >= _LEAST_SECRET]
         words = [word for value in values for word in value.split() if len(word) >= _LEAST_WORD]
         return (*self.destination.keys.values(), *values, *words)
-
-
-class CallContext(Struct, frozen=True, kw_only=True):
-    """The clock, dice, listeners and notices of a session's calls, and the loop that they must run in."""
-
-    home: Home
-    timing: Timing
-    dice: Dice
-    listeners: tuple[Listener, ...]
-    notices: Notices = field(default_factory=Notices)
-    start: CallStart | None = None
-    """The first record of the call; None without listeners."""
 
 
 def check_verify(verify: object) -> None:

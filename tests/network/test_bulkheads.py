@@ -13,9 +13,9 @@ from chatrest.core.pace.pacer import Pace, Signal
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import HalfOpen
 from chatrest.network import places
-from chatrest.network.lanes import PRIORITIES, Priority
+from chatrest.network.places import PRIORITIES, Priority
 from chatrest.network.pool import Pool
-from chatrest.network.rate_gates import KEPT
+from chatrest.network.rate_gate import KEPT
 from chatrest.network.timing import Timing
 from tests.faulty import until
 from tests.network.test_timing import Clock
@@ -111,7 +111,7 @@ def call_app(pool: Pool, clock: Clock, app_id: str, signal: Signal = Signal(Fals
     gate = pool.gate(app_id, "standard")
     assert gate.try_enter("interactive", clock())
     gate.release("interactive")
-    gate.observe(signal, clock())
+    gate.observe(clock(), signal, clock())
 
 
 def learn_limit(pool: Pool, clock: Clock, app_id: str) -> None:
@@ -222,7 +222,7 @@ async def test_the_repr_names_the_apps_that_are_held_back() -> None:
     tasks = []
     for number in range(5):
         gate = pool.gate(f"app-{number}", "standard")
-        gate.observe(Signal(True, retry_after=60.0), loop.time())
+        gate.observe(loop.time(), Signal(True, retry_after=60.0), loop.time())
         tasks.append(asyncio.create_task(gate.enter("bulk" if number % 2 else "interactive")))
     await asyncio.sleep(0)
     assert repr(pool.state) == (

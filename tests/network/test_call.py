@@ -24,7 +24,7 @@ from chatrest.errors import (
     ServerError,
     TransportError,
 )
-from chatrest.network.lanes import Priority
+from chatrest.network.places import Priority
 from chatrest.network.pool import Pool
 from chatrest.network.rate_gate import RateGate
 from chatrest.network.transport import Reply
@@ -255,7 +255,7 @@ def test_an_app_that_fills_the_pool_does_not_starve_a_paced_app(
 
         tasks = [asyncio.create_task(work(busy, "bulk")) for _ in range(20)]
         if struck:
-            paced.gate.observe(Signal(True, retry_after=5), paced.now)
+            paced.gate.observe(paced.timing.now(), Signal(True, retry_after=5), paced.now)
         await asyncio.sleep(1)
         tasks += [asyncio.create_task(work(paced, lane)) for _ in range(workers)]
         await asyncio.sleep(60)

@@ -30,7 +30,7 @@ from chatrest import (
     TransportError,
 )
 from chatrest.core.requests.wire import Request
-from chatrest.network.pool_state import PoolState
+from chatrest.network.pool import PoolState
 from chatrest.network.transport import Reply
 from tests.faulty import KEY, Time, until
 

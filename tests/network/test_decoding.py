@@ -15,7 +15,7 @@ from chatrest.core.replies.decode import Many, many, read_json
 from chatrest.core.replies.rows import RowReader
 from chatrest.models.messages import Message
 from chatrest.models.users import User
-from chatrest.network.decoding import decode_large
+from chatrest.network.replies import decode_large
 from tests.faulty import Faulty, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -156,7 +156,7 @@ async def test_a_page_as_documented_is_decoded_on_the_event_loop(monkeypatch: py
     async def refuse(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("chatrest.network.decoding.to_thread", refuse)
+    monkeypatch.setattr("chatrest.network.replies.to_thread", refuse)
     body = b'{"data":' + array(b'{"uid":"%b"}' % (b"u" * 900), 1000) + b"}"
     assert INLINE_BYTES < len(body) <= reply_bounds.STRICT_BYTES
     assert len((await decode_large(many(User), body)).items) == 1000
@@ -170,7 +170,7 @@ async def test_a_deadline_does_not_wait_for_a_decode(monkeypatch: pytest.MonkeyP
         loop.call_soon_threadsafe(began.set)
         release.wait()
 
-    monkeypatch.setattr("chatrest.network.decoding.check_values", stuck)
+    monkeypatch.setattr("chatrest.network.replies.check_values", stuck)
     body = {"data": ["x" * INLINE_BYTES]}
     try:
         async with Faulty(reply(body)) as server, server.session(deadline=0.05) as session:

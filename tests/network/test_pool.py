@@ -14,7 +14,7 @@ from chatrest import (
     ReplyUnreadableError,
     RetryPolicy,
 )
-from chatrest.network.pool_state import PoolState
+from chatrest.network.pool import PoolState
 from tests.cases import loop_over
 from tests.faulty import KEY, Faulty, Peer, Step, deaf, hang, reply, reset, until
 

@@ -12,7 +12,7 @@ from chatrest.core.pace.breaker import FAILURES, Breaker, Breakers, RetryBudget
 from chatrest.core.requests.timeouts import Timeouts
 from chatrest.core.requests.wire import Request
 from chatrest.errors import ConnectError, ReplyUnreadableError, RequestTimeoutError, TransportError
-from chatrest.network.lanes import Priority
+from chatrest.network.places import Priority
 from chatrest.network.pool import Pool
 from chatrest.network.transport import Reply
 from tests.network.calls import make_call
