@@ -205,9 +205,8 @@ class Pool:
         """Send `request` once, with a place; raise `ConnectError` at once while its host is down."""
         if self._closed:
             raise RequestInvalidError("the session was closed before the request was sent")
-        host = request.host
-        breaker, probe = self._breakers.get(host), False
-        if breaker is not None:
+        probe = False
+        if self._breakers and (breaker := self._breakers.get(request.host)) is not None:
             probe = breaker.is_open
             rest = breaker.wait(self._timing.now())
             if rest > 0:
@@ -218,13 +217,14 @@ class Pool:
         try:
             reply = await self._transport.exchange(request, timeouts)
         except ReplyUnreadableError:
-            self._breakers.record_reply(host)
+            self._breakers.record_reply(request.host)
             raise
         except TransportError:
-            self._breakers.record_failure(host, self._timing.now(), probe=probe)
+            self._breakers.record_failure(request.host, self._timing.now(), probe=probe)
             raise
         self.has_replied = True
-        self._breakers.record_reply(host)
+        if self._breakers:
+            self._breakers.record_reply(request.host)
         return reply
 
     async def close(self) -> None:
@@ -265,7 +265,7 @@ def _limit_state(app_id: str, rate_class: RateClass, gate: RateGate) -> LimitSta
         source=source,
         rate=pacer.rate,
         next_slot=gate.delay("bulk" if lanes.bulk and not lanes.interactive else "interactive"),
-        interactive=lanes.interactive,
-        bulk=lanes.bulk,
+        interactive=len(lanes.interactive),
+        bulk=len(lanes.bulk),
         held=gate.share.held,
     )

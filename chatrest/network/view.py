@@ -33,7 +33,7 @@ from .pool import PoolState
 
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _REPLAY: Final[Mapping[Method, Replay]] = {"GET": "safe", "PUT": "idempotent", "DELETE": "idempotent"}
-_WORD: Final = re.compile(r"[A-Za-z0-9_-]+")
+_FIRST: Final = re.compile(r"/[A-Za-z0-9_-]+(?=/|$)")
 
 
 class ClientView:
@@ -207,7 +207,10 @@ def call_by_hand(
     if query is not None:
         check_unquoted(is_mapping(query), "query", query, "a mapping with text keys, or None")
     quoted = any_path(path)
-    return Call(_endpoint(method, _template(quoted), interface), quoted, query, json)
+    first = _FIRST.match(quoted)
+    # In errors and records only the first segment is shown, as others may hold uids.
+    template = "/…" if first is None else quoted if first.end() == len(quoted) else f"{first[0]}/…"
+    return Call(_endpoint(method, template, interface), quoted, query, json)
 
 
 @lru_cache(256)
@@ -221,11 +224,3 @@ def _endpoint(method: Method, template: str, interface: Interface) -> Endpoint[A
         acting="never" if interface == "management" else "optional",
         interface=interface,
     )
-
-
-def _template(path: str) -> str:
-    """Return the path as errors and records show it: the first segment only, as others may hold uids."""
-    first, slash, _ = path[1:].partition("/")
-    if not _WORD.fullmatch(first):
-        return "/…"
-    return f"/{first}/…" if slash else path

@@ -353,7 +353,8 @@ class Pacer:
             self._run = AcceptedRun(sent)
         self._run.add(sent)
         if self._hold is None:
-            (self._curve or self._start).use(self._slots.confirm(sent), sent, now)
+            if (seconds := self._slots.confirm(sent)) > 0:
+                (self._curve or self._start).use(seconds, sent, now)
             if isinstance(self._curve, Ramp) and self._curve.is_over:
                 self._curve = None
         elif sent > self._hold.began:
