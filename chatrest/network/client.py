@@ -2,9 +2,7 @@
 
 import asyncio
 import logging
-import random
-import time
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping
 from functools import partial
 from itertools import count
 from types import MappingProxyType
@@ -15,29 +13,21 @@ from msgspec import structs
 from ..core.pace.pacer import Pace
 from ..core.paging.cursor_key import CursorKey
 from ..core.paging.paging import PageSizes
-from ..core.requests.arguments import check_count, check_unquoted, detach, instance
+from ..core.requests.arguments import detach
 from ..core.requests.endpoint import Call
-from ..core.requests.hosts import check_proxy, check_way
+from ..core.requests.hosts import check_way
 from ..core.requests.wire import LOGIN_HEADER, Headers, Request, request
 from ..errors import ChatRestError, RequestInvalidError
 from ..telemetry import LOGGER, Listener, log_attempt, notify
 from .call import ActiveCall, CallContext
-from .options import (
-    CallOptions,
-    Dice,
-    check_cursor_key,
-    check_listeners,
-    check_timing,
-    check_verify,
-)
+from .options import CallOptions, Dice
 from .pool import MakePacer, Pool, PoolState
 from .records import CallScope, call_start
-from .timing import Clock, Home, Sleep
+from .timing import Clock, Home, Sleep, Timing
 from .transport import Transport, Verify
 
 R = TypeVar("R")
 
-MAX_REPLY_BYTES: Final = 64 * 1024 * 1024
 _NUMBERS = count(1)  # process-wide, as one listener may serve several sessions
 
 
@@ -48,41 +38,32 @@ class Client:
     def __init__(
         self,
         *,
-        concurrency: int = 100,
-        max_reply_bytes: int = MAX_REPLY_BYTES,
-        pace: Pace | None = None,
-        telemetry: Listener | Sequence[Listener] = (),
-        verify: Verify = True,
-        proxy: str | None = None,
-        cursor_key: bytes | None = None,
-        check_acting_user: bool = True,
-        clock: Clock = time.monotonic,
-        sleep: Sleep = asyncio.sleep,
-        dice: Dice = random.random,
+        concurrency: int,
+        max_reply_bytes: int,
+        pace: Pace,
+        telemetry: tuple[Listener, ...],
+        verify: Verify,
+        proxy: str | None,
+        cursor_key: CursorKey | None,
+        check_acting_user: bool,
+        clock: Clock,
+        sleep: Sleep,
+        dice: Dice,
     ) -> None:
-        cap = check_count("max_reply_bytes", max_reply_bytes)
-        self._proxy = None if proxy is None else check_proxy(proxy)
-        check_verify(verify)
-        self.cursor_key: CursorKey | None = check_cursor_key(cursor_key)
-        check_unquoted(
-            isinstance(check_acting_user, bool), "check_acting_user", check_acting_user, "True or False"
-        )
-        self.check_acting_user: bool = check_acting_user
+        self._proxy, self.dice = proxy, dice
+        self.cursor_key, self.check_acting_user = cursor_key, check_acting_user
         self.page_sizes: PageSizes = PageSizes()
         self.make_pacer: MakePacer | None = None
         """Makes the pacers of pools that are made from now on; None for pacers of this session alone."""
-        timing = check_timing(clock, sleep, dice)
+        timing = Timing(clock, sleep)
         self.clock: Clock = timing.now
-        self.dice: Dice = dice
-        self._make_context = partial(
-            CallContext, timing=timing, dice=dice, listeners=check_listeners(telemetry)
-        )
+        self._make_context = partial(CallContext, timing=timing, dice=dice, listeners=telemetry)
         self._make_pool = partial(
             Pool,
-            concurrency=check_count("concurrency", concurrency),
+            concurrency=concurrency,
             timing=timing,
-            connect=lambda: Transport(verify=verify, proxy=self._proxy, cap=cap),
-            pace=instance("pace", pace, Pace),
+            connect=lambda: Transport(verify=verify, proxy=proxy, cap=max_reply_bytes),
+            pace=pace,
         )
         self._pools: dict[str, Pool] = {}
         self._context: CallContext | None = None

@@ -253,9 +253,9 @@ class PrioritySemaphore:
     def _change(self, share: AppShare, lane: Priority, step: int) -> None:
         """Take a place for an app (`step` is 1) or free it (-1).
 
-        Four counts are kept in step, as each call asks for them twice, and to count thousands of apps takes a
-        millisecond. An app is ranked by `held`, so it leaves its rankings before that changes; no app waits at
-        all for most calls, which spend 0.3 µs here.
+        Four counts are kept in step, as each call needs them, and to count thousands of apps takes a
+        millisecond. An app is ranked by `held`, so it leaves its rankings before that changes. For most calls
+        no app waits, and they spend 0.3 µs here.
         """
         ranked = self._unrank(share) if share.waiting else None
         held = share.held
