@@ -263,7 +263,6 @@ class ActiveCall(CallProgress, Generic[R]):
         return final
 
     def _refuse_hopeless(self, now: float, deadline: float) -> None:
-        """Raise `DeadlineExceededError` if the next slot comes only after the deadline."""
         wait, left = self._gate.expected(self._options.priority), deadline - (now - self.began)
         if wait >= left > 0:
             raise self._no_room(wait, "rate limit", left)
@@ -315,11 +314,9 @@ class ActiveCall(CallProgress, Generic[R]):
     # ── telemetry ──
 
     def add_headers(self, added: Headers) -> None:
-        """Add the headers of listeners that the request does not have."""
         if added:
             self._request = with_headers(self._request, added)
 
     def outcome(self, error_name: str | None) -> Outcome:
-        """Return the telemetry record of the whole call."""
         assert self._context.start is not None
         return outcome_record(self._context.start, self, self._context.timing.now(), error_name)

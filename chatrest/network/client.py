@@ -70,7 +70,6 @@ class Client:
 
     @property
     def pools(self) -> Mapping[str, PoolState]:
-        """The states of the pools by region; a pool is made when its region is first used."""
         return MappingProxyType({region: pool.state for region, pool in self._pools.items()})
 
     def check_way(self, addresses: Iterable[str]) -> None:
@@ -135,25 +134,20 @@ class Sender:
 
     @property
     def page_sizes(self) -> PageSizes:
-        """The known page sizes of the service, shared by all views of a session."""
         return self._client.page_sizes
 
     @property
     def cursor_key(self) -> CursorKey | None:
-        """The key that signs cursor tokens; None if they are not signed."""
         return self._client.cursor_key
 
     @property
     def check_acting_user(self) -> bool:
-        """True where a walk that shows that the acting user was ignored is an error, and no warning."""
         return self._client.check_acting_user
 
     def sleep(self, seconds: float, /) -> Awaitable[None]:
-        """Return an awaitable that sleeps by the session's clock."""
         return self._client.context.timing.sleep(seconds)
 
     def dice(self) -> float:
-        """Return a number of the session's dice."""
         return self._client.dice()
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]:

@@ -28,7 +28,6 @@ class Expiry(Struct, eq=False):
     is_over: bool = False
 
     def expire(self) -> None:
-        """Cancel the task."""
         self.is_over = True
         self.task.cancel()
 
@@ -80,7 +79,6 @@ class ExpiryTimer:
         self._handle, self._first, self._goes_off = None, inf, inf
 
     def _set(self, ends: float, seconds: float) -> None:
-        """Let the timer go off at `ends`, which is `seconds` away."""
         self._cancel()
         # Long limits end at whole seconds, as aiohttp's do, so that the timer ends many of them at once.
         at = ceil(ends) if seconds >= _LONG else ends

@@ -97,7 +97,6 @@ class CallOptions(Struct, frozen=True, kw_only=True):
         return f"<CallOptions for {self.destination.app_id}>"
 
     def __rich_repr__(self) -> list[tuple[str, object]]:
-        """Fields for rich, without keys and headers."""
         return [("destination", self.destination), ("acting_user", self.acting_user)]
 
     @property

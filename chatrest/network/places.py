@@ -55,11 +55,9 @@ class Waiter:
         self._future: asyncio.Future[None] = loop.create_future()
 
     async def wait(self) -> None:
-        """Wait until `wake` is called."""
         await self._future
 
     def wake(self) -> None:
-        """End the call of `wait`."""
         if not self._future.done():
             self._future.set_result(None)
 
@@ -83,7 +81,6 @@ class LaneQueues:
         return len(self.interactive) + len(self.bulk)
 
     def of(self, lane: Priority) -> OrderedDict[Waiter, None]:
-        """Return the queue of a lane."""
         return self.interactive if lane == "interactive" else self.bulk
 
     def ahead(self, lane: Priority) -> int:
@@ -91,7 +88,6 @@ class LaneQueues:
         return len(self.interactive) if lane == "interactive" else len(self)
 
     def join(self, lane: Priority) -> Waiter:
-        """Add a waiter at the end of a lane."""
         waiter, queue = Waiter(lane), self.of(lane)
         if queue is _NOBODY:
             queue = OrderedDict()
@@ -106,12 +102,10 @@ class LaneQueues:
         waiter.wake()
 
     def drop(self, waiter: Waiter) -> None:
-        """Remove the waiter, if it is still there."""
         waiter.left = True
         self.of(waiter.lane).pop(waiter, None)
 
     def first(self, lane: Priority) -> Waiter | None:
-        """Return the oldest waiter of a lane."""
         return next(iter(self.of(lane)), None)
 
 
@@ -128,7 +122,6 @@ class AppShare:
 
     @property
     def is_idle(self) -> bool:
-        """True if the app neither holds nor awaits a place."""
         return not self.held and not self.waiting
 
 
@@ -169,7 +162,6 @@ class PrioritySemaphore:
         return True
 
     async def acquire(self, share: AppShare, lane: Priority) -> None:
-        """Wait for a place and take it."""
         if self.try_acquire(share, lane):
             return
         waiter = self._join(share, lane)
@@ -309,7 +301,6 @@ class _Ranking:
         self._levels: dict[int, OrderedDict[AppShare, None]] = {}
 
     def add(self, share: AppShare) -> None:
-        """Add an app behind those that hold as many places."""
         self._levels.setdefault(share.held, OrderedDict())[share] = None
 
     def remove(self, share: AppShare) -> None:

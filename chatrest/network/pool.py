@@ -5,7 +5,7 @@ breakers, one per host. Inside a region no app keeps the places from another one
 module limits concurrency.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, final
@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, final
 from msgspec import Struct
 
 from ..core.pace.breaker import Breaker, Breakers, HostState, RetryBudget
-from ..core.pace.pacer import DOCUMENTED_RATES, GatePacer, Pace, Pacer
+from ..core.pace.pacer import DOCUMENTED_RATES, Pace, Pacer
 from ..core.requests.endpoint import RateClass
 from ..core.requests.timeouts import Timeouts
 from ..core.requests.wire import Request
 from ..errors import ConnectError, ReplyUnreadableError, RequestInvalidError, TransportError
 from .places import PrioritySemaphore
-from .rate_gate import GateKey, RateGate, RateGates
+from .rate_gate import MakePacer as MakePacer, RateGate, RateGates
 from .timing import Timing
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ LimitSource: TypeAlias = Literal["none", "given", "stated", "learnt"]
 
 _MOST_NAMES: Final = 3
 _MINUTE: Final = 60.0  # seconds: the window of a limit that response headers tell
-MakePacer: TypeAlias = Callable[[str, RateClass], GatePacer]
-"""Makes the pacer of an app's rate class, from the app id and the class."""
 
 
 @final
@@ -95,7 +93,7 @@ class PoolState:
     @property
     def active(self) -> int:
         """The number of requests under way; more than `concurrency` only while `is_lending`."""
-        return self._pool.active
+        return self._pool.places.active
 
     @property
     def is_lending(self) -> bool:
@@ -105,7 +103,7 @@ class PoolState:
     @property
     def waiting(self) -> int:
         """The number of requests that wait for a place or for a rate limit."""
-        return self._pool.waiting
+        return sum(gate.waiting for _, gate in self._pool.gates.known())
 
     @property
     def is_full(self) -> bool:
@@ -120,12 +118,12 @@ class PoolState:
     @property
     def limits(self) -> tuple[LimitState, ...]:
         """The rate limit of each app and rate class that is in use or was used lately."""
-        return tuple(_limit_state(*key, gate) for key, gate in self._pool.gates())
+        return tuple(_limit_state(*key, gate) for key, gate in self._pool.gates.known())
 
     @property
     def hosts_down(self) -> tuple[HostState, ...]:
         """The hosts that do not answer, so that calls to them fail at once."""
-        return self._pool.hosts_down()
+        return self._pool.breakers.down(self._pool.timing.now())
 
     def __repr__(self) -> str:
         lending = ", lending" if self.is_lending else ""
@@ -135,7 +133,7 @@ class PoolState:
         )
 
     def _held_back(self) -> str:
-        limits = (_limit_state(*key, gate) for key, gate in self._pool.gates() if gate.waiting)
+        limits = (_limit_state(*key, gate) for key, gate in self._pool.gates.known() if gate.waiting)
         apps = dict.fromkeys(limit.app_id for limit in limits if limit.is_held_back)
         if not apps:
             return ""
@@ -168,10 +166,9 @@ class Pool:
         self.budget: RetryBudget = RetryBudget()
         self.places: PrioritySemaphore = PrioritySemaphore(concurrency)
         self.state: PoolState = PoolState(self)
-        make_pacer = make_pacer or partial(_pacer, pace)
-        self._gates = RateGates(partial(_rate_gate, make_pacer, timing, self.places), timing)
-        self._breakers = Breakers()
-        self._timing = timing
+        self.gates: RateGates = RateGates(make_pacer or partial(_pacer, pace), timing, self.places)
+        self.breakers: Breakers = Breakers()
+        self.timing: Timing = timing
         self._connect = connect
         self._transport: Transport | None = None
         self._closed = False
@@ -179,36 +176,18 @@ class Pool:
     def __repr__(self) -> str:
         return repr(self.state)
 
-    @property
-    def active(self) -> int:
-        """The number of calls that hold a place."""
-        return self.places.active
-
-    @property
-    def waiting(self) -> int:
-        """The number of calls that wait for a place or for a slot of a rate limit."""
-        return sum(gate.waiting for _, gate in self._gates.known())
-
     def gate(self, app_id: str, rate_class: RateClass) -> RateGate:
         """Return the rate gate of an app's rate class, which all tasks and views of the session share."""
-        return self._gates[app_id, rate_class]
-
-    def gates(self) -> Iterator[tuple[GateKey, RateGate]]:
-        """Yield the app id and rate class of each gate, and the gate."""
-        return self._gates.known()
-
-    def hosts_down(self) -> tuple[HostState, ...]:
-        """Return the hosts whose breakers are open."""
-        return self._breakers.down(self._timing.now())
+        return self.gates[app_id, rate_class]
 
     async def exchange(self, request: Request, timeouts: Timeouts) -> "Reply":
         """Send `request` once, with a place; raise `ConnectError` at once while its host is down."""
         if self._closed:
             raise RequestInvalidError("the session was closed before the request was sent")
         probe = False
-        if self._breakers and (breaker := self._breakers.get(request.host)) is not None:
+        if self.breakers and (breaker := self.breakers.get(request.host)) is not None:
             probe = breaker.is_open
-            rest = breaker.wait(self._timing.now())
+            rest = breaker.wait(self.timing.now())
             if rest > 0:
                 raise self._is_down(breaker, rest)
         if self._transport is None:
@@ -217,14 +196,14 @@ class Pool:
         try:
             reply = await self._transport.exchange(request, timeouts)
         except ReplyUnreadableError:
-            self._breakers.record_reply(request.host)
+            self.breakers.record_reply(request.host)
             raise
         except TransportError:
-            self._breakers.record_failure(request.host, self._timing.now(), probe=probe)
+            self.breakers.record_failure(request.host, self.timing.now(), probe=probe)
             raise
         self.has_replied = True
-        if self._breakers:
-            self._breakers.record_reply(request.host)
+        if self.breakers:
+            self.breakers.record_reply(request.host)
         return reply
 
     async def close(self) -> None:
@@ -244,12 +223,6 @@ class Pool:
 
 def _pacer(pace: Pace, _: str, rate_class: RateClass) -> Pacer:
     return Pacer(pace, DOCUMENTED_RATES[rate_class])
-
-
-def _rate_gate(
-    make_pacer: MakePacer, timing: Timing, places: PrioritySemaphore, app_id: str, rate_class: RateClass
-) -> RateGate:
-    return RateGate(make_pacer(app_id, rate_class), timing, places, app_id)
 
 
 def _limit_state(app_id: str, rate_class: RateClass, gate: RateGate) -> LimitState:

@@ -16,6 +16,8 @@ from ..core.requests.endpoint import RateClass
 from .places import AppShare, LaneQueues, Priority, PrioritySemaphore, Waiter
 from .timing import Timing
 
+MakePacer: TypeAlias = Callable[[str, RateClass], GatePacer]
+"""Makes the pacer of an app's rate class, from the app id and the class."""
 GateKey: TypeAlias = tuple[str, RateClass]
 """App id and rate class."""
 
@@ -53,7 +55,6 @@ class RateGate:
 
     @property
     def waiting(self) -> int:
-        """The number of waiting requests."""
         return len(self.lanes)
 
     @property
@@ -70,12 +71,10 @@ class RateGate:
         return self.delay(lane) + self.lanes.ahead(lane) * self.interval
 
     def observe(self, now: float, signal: Signal, sent: float) -> None:
-        """Pass the rate limit signal of the reply to a request that was sent at `sent` to the pacer."""
         self.replied_at = now
         self.pacer.observe(now, signal, sent)
 
     def forget(self) -> None:
-        """Tell the pacer that a request brought no reply."""
         self.pacer.forget()
 
     def try_enter(self, lane: Priority, now: float) -> bool:
@@ -113,7 +112,6 @@ class RateGate:
                 self._promote(lane)
 
     def release(self, lane: Priority) -> None:
-        """Free the place of a request that has ended."""
         self._places.release(self.share, lane)
 
     async def _lead(self, lane: Priority, own: Waiter) -> None:
@@ -144,7 +142,6 @@ class RateGate:
         return True
 
     def _promote(self, lane: Priority) -> None:
-        """Make the next waiter of the lane its leader."""
         first = self.lanes.first(lane)
         if first is None:
             del self._leaders[lane]
@@ -168,20 +165,20 @@ class RateGates(OrderedDict[GateKey, RateGate]):
     A gate that was let go while a call still uses it is found again: two gates would double the rate.
     """
 
-    def __init__(self, make: Callable[[str, RateClass], RateGate], timing: Timing) -> None:
+    def __init__(self, make_pacer: MakePacer, timing: Timing, places: PrioritySemaphore) -> None:
         super().__init__()
-        self._make = make
-        self._timing = timing
+        self._make_pacer, self._timing, self._places = make_pacer, timing, places
         self._released: WeakValueDictionary[GateKey, RateGate] = WeakValueDictionary()
 
     def __missing__(self, key: GateKey) -> RateGate:
-        gate = self._released.pop(key, None) or self._make(*key)
+        gate = self._released.pop(key, None)
+        if gate is None:
+            gate = RateGate(self._make_pacer(*key), self._timing, self._places, key[0])
         self._let_go()
         self[key] = gate
         return gate
 
     def known(self) -> Iterator[tuple[GateKey, RateGate]]:
-        """Yield the gates that are kept or still used, with their keys."""
         return chain(list(self.items()), list(self._released.items()))
 
     def _let_go(self) -> None:

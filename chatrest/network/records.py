@@ -34,7 +34,6 @@ class Durations:
     decoded: float = 0.0
 
     def add(self, other: "Durations") -> None:
-        """Add the durations of another attempt."""
         self.paced += other.paced
         self.queued += other.queued
         self.network += other.network
@@ -107,7 +106,6 @@ class CallScope:
 
 
 def call_start(number: int, call: Call[Any], request: Request, options: CallOptions) -> CallStart:
-    """Return the record of a call that begins; `number` is its number in the process."""
     address, port = _server("/".join(request.url.split("/", 3)[:3]))
     return CallStart(
         call=number,
@@ -123,7 +121,6 @@ def call_start(number: int, call: Call[Any], request: Request, options: CallOpti
 
 @lru_cache(1024)
 def _server(origin: str) -> tuple[str, int]:
-    """Return the host and port of an origin such as `https://host`."""
     parts = urlsplit(origin)
     return parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)
 
@@ -183,7 +180,6 @@ def _request_id(headers: Mapping[str, str], secrets: tuple[str, ...]) -> str | N
 
 
 def outcome_record(start: CallStart, progress: CallProgress, now: float, error_name: str | None) -> Outcome:
-    """Return the record of a call that ended at `now`."""
     reply = progress.reply
     return Outcome(
         call=start.call,

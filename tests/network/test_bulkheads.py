@@ -179,9 +179,9 @@ def test_a_gate_that_a_call_still_uses_is_never_made_twice() -> None:
     for number in range(3 * KEPT):
         call_app(pool, clock, f"app-{number}")
     assert pool.gate("app", "standard") is gate
-    assert pool.active == 1
+    assert pool.state.active == 1
     gate.release("interactive")
-    assert pool.active == 0
+    assert pool.state.active == 0
 
 
 # ── what is shown ──

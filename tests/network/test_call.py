@@ -97,7 +97,7 @@ class VirtualPool:
 
     async def fails(self, *args: Any, **options: Any) -> ChatRestError:
         error = await self.fails_beside(*args, **options)
-        assert (self.pool.active, self.pool.waiting, self.gate.waiting) == (0, 0, 0)
+        assert (self.pool.state.active, self.pool.state.waiting, self.gate.waiting) == (0, 0, 0)
         return error
 
 
@@ -330,7 +330,7 @@ def test_a_deadline_ends_a_call_in_any_stage_at_the_exact_time(replay: Replay) -
         assert isinstance(await on_network, DeadlineExceededError)
         assert isinstance(await on_network, OutcomeUnknownError) == (replay == "never")
         assert harness.now == pytest.approx(3.0)
-        assert (harness.pool.active, harness.pool.waiting) == (0, 0)
+        assert (harness.pool.state.active, harness.pool.state.waiting) == (0, 0)
 
     virtually(main())
 
@@ -428,7 +428,7 @@ def test_a_cancelled_call_leaves_no_place_and_no_slot_taken(moment: float) -> No
             call.cancel()
         await asyncio.gather(*calls[:3], return_exceptions=True)
         assert await calls[3] == {}
-        assert (harness.pool.active, harness.pool.waiting, harness.gate.waiting) == (0, 0, 0)
+        assert (harness.pool.state.active, harness.pool.state.waiting, harness.gate.waiting) == (0, 0, 0)
         assert await harness.call() == {}
 
     virtually(main())

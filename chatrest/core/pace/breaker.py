@@ -44,11 +44,9 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """True if the host counts as down."""
         return self.failures >= FAILURES
 
     def rest(self, now: float) -> float:
-        """Return the seconds until the next probe may go, if the breaker is open."""
         return max(0.0, self._until - now)
 
     def wait(self, now: float) -> float:
@@ -62,7 +60,6 @@ class Breaker:
         return 0.0
 
     def record_failure(self, now: float, *, probe: bool = True) -> None:
-        """Note an exchange without a reply; `probe` is False for one that began before the breaker opened."""
         self.failures += 1
         self.failed_at = now
         if self.failures == FAILURES:

@@ -254,7 +254,7 @@ async def test_a_region_that_is_down_is_reported_at_once_and_nothing_is_sent() -
         assert caught.value.retry_after == 1.0
         assert "nothing was sent, the next probe goes in 1.0 s" in str(caught.value)
     assert len(region.sent) == region.pool.sent == FAILURES
-    assert (region.pool.active, region.timing.now()) == (0, 1000.0)
+    assert (region.pool.state.active, region.timing.now()) == (0, 1000.0)
 
 
 @in_time
