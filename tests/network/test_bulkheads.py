@@ -132,7 +132,7 @@ def test_the_memory_of_many_thousands_of_apps_is_bounded() -> None:
     gc.collect()
     tracemalloc.start()
     try:
-        for number in range(8_000):
+        for number in range(3_000):
             call_app(pool, clock, f"app-{number}", Signal(False, limit=1e6, remaining=1e6))
             clock.now += 0.001
         gc.collect()

@@ -62,8 +62,13 @@ async def test_the_details_of_an_error_below_64_kib_are_whole() -> None:
     assert caught.value.details == details
 
 
-@pytest.mark.parametrize("collect", [messages, users, groups])
-@pytest.mark.parametrize("item", [b"{}", b"0", b'"x"', b"[]", b'{"uid":"a","guid":"a","id":"1"}'])
+@pytest.mark.parametrize(
+    ("collect", "item"),
+    [
+        *((messages, item) for item in (b"{}", b"0", b'"x"', b"[]")),
+        *((collect, b'{"uid":"a","guid":"a","id":"1"}') for collect in (messages, users, groups)),
+    ],
+)
 async def test_a_list_of_far_more_records_than_a_page_has_is_unreadable(
     collect: Callable[[AsyncSession], Any], item: bytes
 ) -> None:
@@ -182,7 +187,7 @@ async def test_a_deadline_does_not_wait_for_a_decode(monkeypatch: pytest.MonkeyP
 
 
 async def test_other_calls_go_on_while_a_body_is_unpacked() -> None:
-    body = b'{"data":"' + b"x" * (30 << 20) + b'"}'
+    body = b'{"data":"' + b"x" * (12 << 20) + b'"}'
     turns = 0
 
     async def tick() -> None:
@@ -193,9 +198,9 @@ async def test_other_calls_go_on_while_a_body_is_unpacked() -> None:
 
     async with Faulty(packed(body)) as server, server.session() as session:
         ticking = asyncio.create_task(tick())
-        assert len((await session.request("GET", "/a"))["data"]) == 30 << 20
+        assert len((await session.request("GET", "/a"))["data"]) == 12 << 20
         ticking.cancel()
-    assert turns > 25
+    assert turns > 10
 
 
 @pytest.mark.parametrize("body", [b"{}", b'{"data":{}}', b'{"data": [] }', b"[]", b'{"data":null}'])

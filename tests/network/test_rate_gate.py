@@ -1,7 +1,6 @@
 """The rate gate in virtual time: the order, the pace, and what a cancel leaves behind."""
 
 import asyncio
-import tracemalloc
 from itertools import combinations, pairwise
 
 import pytest
@@ -149,18 +148,13 @@ def test_waiters_that_are_cancelled_behind_one_that_waits_for_long_are_let_go() 
         monitored = MonitoredGate(1.0).spend()
         tasks = spawn(monitored.go("bulk", 0))
         await run_loop(1)
-        tracemalloc.start()
-        for _ in range(50):
-            others = spawn(*(monitored.go("bulk", number) for number in range(1, 101)))
-            await run_loop(1)
-            for task in others:
-                task.cancel()
-            await ended(others)
-        del others, task
-        kept, _ = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        assert kept < 1_000_000  # the last hundred have about 200 kB, all would have ten MB
-        assert monitored.gate.waiting == 1
+        others = spawn(*(monitored.go("bulk", number) for number in range(1, 101)))
+        await run_loop(1)
+        assert len(monitored.gate.lanes.bulk) == 101
+        for task in others:
+            task.cancel()
+        await ended(others)
+        assert len(monitored.gate.lanes.bulk) == monitored.gate.waiting == 1
         await ended(tasks)
         assert monitored.names[-1] == 0
 

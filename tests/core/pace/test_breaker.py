@@ -287,14 +287,6 @@ async def test_one_probe_at_a_time() -> None:
 
 
 @in_time
-async def test_another_region_is_not_touched() -> None:
-    region, other = Region(), Region("eu", OK)
-    await region.goes_down()
-    assert await asyncio.gather(*(other.call() for _ in range(20))) == [{}] * 20
-    assert "down" not in repr(other.pool)
-
-
-@in_time
 async def test_a_cancelled_probe_is_followed_by_another() -> None:
     region = Region()
     await region.goes_down()
