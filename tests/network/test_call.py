@@ -220,6 +220,19 @@ async def test_a_wait_beyond_the_deadline_is_an_error_at_once() -> None:
 
 
 @in_time
+async def test_a_refused_call_waits_once_for_the_later_time_of_its_reply_and_of_the_pacer() -> None:
+    harness = VirtualPool(reply(429, "10"), reply(429, "2"), OK, slow=0.1, dice=0.0)
+    first = asyncio.create_task(harness.call())
+    await asyncio.sleep(0)
+    error = await harness.fails_beside(deadline=5.0)
+    assert isinstance(error, DeadlineExceededError)
+    assert (error.reason, error.attempts) == ("rate limit", 1)
+    assert error.retry_after == pytest.approx(10.0)
+    assert harness.now == pytest.approx(0.1)  # not after the 2 s that its own reply named
+    assert await first == {}
+
+
+@in_time
 async def test_a_queue_longer_than_the_deadline_is_an_error_at_once() -> None:
     harness = VirtualPool(OK, pace=Pace(rate=60))
     bulk = [asyncio.create_task(harness.call(lane="bulk")) for _ in range(30)]
