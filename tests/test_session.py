@@ -12,18 +12,14 @@ import chatrest
 from chatrest import (
     App,
     AsyncSession,
-    AuthenticationError,
     CursorError,
     MessageQuery,
     NewMessage,
-    NotFoundError,
-    PermissionDeniedError,
     RequestInvalidError,
     RetryPolicy,
     ServerError,
     Timeouts,
 )
-from chatrest.emulator import Emulator
 from tests.cases import loop_over
 from tests.faulty import KEY, Faulty, hang, reply
 
@@ -322,13 +318,6 @@ async def test_none_restores_the_default_of_an_option() -> None:
     assert sent == [["1", "2", None], [None, None, "alice"], ["1", "2", "bob"]]
 
 
-async def test_a_retry_of_none_is_the_default() -> None:
-    async with Faulty(reply(b"", 503)) as server, server.session(retry=ONCE) as session:
-        with pytest.raises(ServerError) as caught:
-            await session.with_options(retry=None).request("GET", "/a")
-    assert caught.value.attempts == RetryPolicy().attempts
-
-
 async def test_views_share_the_page_sizes_and_the_cursor_key() -> None:
     session = AsyncSession(APP, cursor_key=b"0123456789abcdef")
     for view in (session.as_user("bob"), session.for_app(APP), session.with_options(deadline=1.0)):
@@ -348,14 +337,6 @@ def test_an_option_that_is_not_known_is_a_type_error() -> None:
         AsyncSession(APP, concurency=3)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="dedline"):
         AsyncSession(APP).with_options(dedline=3)  # type: ignore[call-arg]
-
-
-async def test_a_views_timeouts_and_deadline_are_its_own() -> None:
-    async with Faulty(hang) as server, server.session(retry=ONCE) as session:
-        with pytest.raises(chatrest.RequestTimeoutError):
-            await session.with_options(timeouts=Timeouts(read=0.03)).request("GET", "/a")
-        with pytest.raises(chatrest.DeadlineExceededError):
-            await session.with_options(deadline=0.03).request("GET", "/a")
 
 
 def test_the_repr_shows_app_and_user_and_no_key() -> None:
@@ -386,18 +367,13 @@ async def test_a_session_that_is_not_open_sends_nothing() -> None:
     assert len(server.requests) == 1
 
 
-async def test_a_session_opened_again_works_or_is_an_error() -> None:
+async def test_a_session_can_be_opened_again() -> None:
     async with Faulty(reply()) as server:
         session = server.session()
-        async with session:
-            await session.request("GET", "/a")
-        try:
+        for _ in range(2):
             async with session:
                 await session.request("GET", "/a")
-        except RequestInvalidError:
-            assert len(server.requests) == 1
-        else:
-            assert len(server.requests) == 2
+    assert (len(server.requests), server.connections) == (2, 2)
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
@@ -420,29 +396,3 @@ async def test_a_wrong_token_is_refused_before_anything_is_sent() -> None:
 
 
 # ── against the documented service ──
-
-
-async def test_the_documented_service_answers_every_method_of_the_session() -> None:
-    async with Emulator(users=5, messages=40, groups=1) as emulator:
-        async with AsyncSession(emulator.app) as session:
-            users = await session.users.list().collect()
-            assert len(users) == 5
-            me, you = users[0].uid, users[1].uid
-            sent = await session.as_user(me).messages.send(NewMessage.text(you, "hé😀"))
-            walk = session.messages.list_user(you, on_behalf_of=me)
-            assert sent.id in {message.id for message in await walk.collect()}
-            assert (await session.auth_tokens.create(me)).uid == me
-            assert (await session.request("GET", f"/users/{me}"))["data"]["uid"] == me
-            with pytest.raises(NotFoundError, match="ERR_UID_NOT_FOUND"):
-                await session.messages.list_user("no/such?user#").collect()
-            with pytest.raises(NotFoundError) as caught:
-                await session.request("GET", "/nothing")
-            assert caught.value.code == "ERR_API_NOT_FOUND"
-        async with AsyncSession(emulator.auth_only_app) as session:
-            with pytest.raises(PermissionDeniedError):
-                await session.users.list().collect()
-        wrong = App(emulator.app.app_id, "wrong-key", base_url=emulator.base_url)
-        async with AsyncSession(wrong) as session:
-            with pytest.raises(AuthenticationError) as refused:
-                await session.users.list().collect()
-    assert (refused.value.status, refused.value.operation) == (401, "users.list")

@@ -189,22 +189,6 @@ async def test_the_durations_of_a_call_make_up_its_seconds() -> None:
     assert sum(each.waited for each in outcomes) > 7
 
 
-async def test_the_pauses_of_the_attempts_are_the_seconds_waited() -> None:
-    stage = Stage(reply(503, b""), ConnectError("no"), reply(), dice=lambda: 0.5)
-    await stage.list()
-    *attempts, last = stage.records
-    assert [each.pause for each in attempts if isinstance(each, Attempt)] == [0.25, 0.5, None]
-    assert isinstance(last, Outcome)
-    assert last.waited == sum(stage.time.slept) == 0.75
-
-
-async def test_the_last_failed_attempt_has_no_pause() -> None:
-    stage = Stage(reply(503, b""), dice=lambda: 0.5)
-    with pytest.raises(ChatRestError):
-        await stage.list(retry=RetryPolicy(attempts=2))
-    assert [record.pause for record in stage.records if isinstance(record, Attempt)] == [0.25, None]
-
-
 async def test_a_cancelled_pause_counts_what_was_waited() -> None:
     stage = Stage(reply(503, b""), dice=lambda: 1.0, sleep=until_cancelled)
     task = asyncio.create_task(stage.list(retry=RetryPolicy(first_wait=20.0)))

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, Protocol, Self, final
 from msgspec import Struct
 
 from ..export.report import Phase, Progress
-from ..network.pool_state import PoolState
+from ..network.pool import PoolState
 from ..session import AsyncSession
 from . import streams
 from .export_texts import about, duration, plural, size

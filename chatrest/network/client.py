@@ -2,9 +2,7 @@
 
 import asyncio
 import logging
-import random
-import time
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping
 from functools import partial
 from itertools import count
 from types import MappingProxyType
@@ -15,31 +13,21 @@ from msgspec import structs
 from ..core.pace.pacer import Pace
 from ..core.paging.cursor_key import CursorKey
 from ..core.paging.paging import PageSizes
-from ..core.requests.arguments import check_count, check_unquoted, detach, instance
+from ..core.requests.arguments import detach
 from ..core.requests.endpoint import Call
-from ..core.requests.hosts import check_proxy, check_way
+from ..core.requests.hosts import check_way
 from ..core.requests.wire import LOGIN_HEADER, Headers, Request, request
 from ..errors import ChatRestError, RequestInvalidError
 from ..telemetry import LOGGER, Listener, log_attempt, notify
-from .call import ActiveCall
-from .options import (
-    CallContext,
-    CallOptions,
-    Dice,
-    check_cursor_key,
-    check_listeners,
-    check_timing,
-    check_verify,
-)
-from .pool import MakePacer, Pool
-from .pool_state import PoolState
+from .call import ActiveCall, CallContext
+from .options import CallOptions, Dice
+from .pool import MakePacer, Pool, PoolState
 from .records import CallScope, call_start
-from .timing import Clock, Home, Sleep
+from .timing import Clock, Home, Sleep, Timing
 from .transport import Transport, Verify
 
 R = TypeVar("R")
 
-MAX_REPLY_BYTES: Final = 64 * 1024 * 1024
 _NUMBERS = count(1)  # process-wide, as one listener may serve several sessions
 
 
@@ -50,48 +38,38 @@ class Client:
     def __init__(
         self,
         *,
-        concurrency: int = 100,
-        max_reply_bytes: int = MAX_REPLY_BYTES,
-        pace: Pace | None = None,
-        telemetry: Listener | Sequence[Listener] = (),
-        verify: Verify = True,
-        proxy: str | None = None,
-        cursor_key: bytes | None = None,
-        check_acting_user: bool = True,
-        clock: Clock = time.monotonic,
-        sleep: Sleep = asyncio.sleep,
-        dice: Dice = random.random,
+        concurrency: int,
+        max_reply_bytes: int,
+        pace: Pace,
+        telemetry: tuple[Listener, ...],
+        verify: Verify,
+        proxy: str | None,
+        cursor_key: CursorKey | None,
+        check_acting_user: bool,
+        clock: Clock,
+        sleep: Sleep,
+        dice: Dice,
     ) -> None:
-        cap = check_count("max_reply_bytes", max_reply_bytes)
-        self._proxy = None if proxy is None else check_proxy(proxy)
-        check_verify(verify)
-        self.cursor_key: CursorKey | None = check_cursor_key(cursor_key)
-        check_unquoted(
-            isinstance(check_acting_user, bool), "check_acting_user", check_acting_user, "True or False"
-        )
-        self.check_acting_user: bool = check_acting_user
+        self._proxy, self.dice = proxy, dice
+        self.cursor_key, self.check_acting_user = cursor_key, check_acting_user
         self.page_sizes: PageSizes = PageSizes()
         self.make_pacer: MakePacer | None = None
         """Makes the pacers of pools that are made from now on; None for pacers of this session alone."""
-        timing = check_timing(clock, sleep, dice)
+        timing = Timing(clock, sleep)
         self.clock: Clock = timing.now
-        self.dice: Dice = dice
-        self._make_context = partial(
-            CallContext, timing=timing, dice=dice, listeners=check_listeners(telemetry)
-        )
+        self._make_context = partial(CallContext, timing=timing, dice=dice, listeners=telemetry)
         self._make_pool = partial(
             Pool,
-            concurrency=check_count("concurrency", concurrency),
+            concurrency=concurrency,
             timing=timing,
-            connect=lambda: Transport(verify=verify, proxy=self._proxy, cap=cap),
-            pace=instance("pace", pace, Pace),
+            connect=lambda: Transport(verify=verify, proxy=proxy, cap=max_reply_bytes),
+            pace=pace,
         )
         self._pools: dict[str, Pool] = {}
         self._context: CallContext | None = None
 
     @property
     def pools(self) -> Mapping[str, PoolState]:
-        """The states of the pools by region; a pool is made when its region is first used."""
         return MappingProxyType({region: pool.state for region, pool in self._pools.items()})
 
     def check_way(self, addresses: Iterable[str]) -> None:
@@ -116,28 +94,19 @@ class Client:
             self._context = None
         await asyncio.gather(*(pool.close() for pool in self._pools.values()))
 
-    def pool(self, region: str) -> Pool:
-        """Return the pool of `region`; `RequestInvalidError` outside the session's `async with`."""
+    @property
+    def context(self) -> CallContext:
+        """What calls need of an open session; `RequestInvalidError` outside its `async with`."""
         if self._context is None:
             raise RequestInvalidError("the session is not open: use it inside `async with`")
+        return self._context
+
+    def pool(self, region: str) -> Pool:
+        """Return the pool of `region`, made when it is first used."""
         pool = self._pools.get(region)
         if pool is None:
             pool = self._pools[region] = self._make_pool(region, make_pacer=self.make_pacer)
         return pool
-
-    async def sleep(self, seconds: float) -> None:
-        """Sleep by the session's clock; `RequestInvalidError` outside the session's `async with`."""
-        if self._context is None:
-            raise RequestInvalidError("the session is not open: use it inside `async with`")
-        await self._context.timing.sleep(seconds)
-
-    def start(self, call: Call[R], options: CallOptions, headers: Headers) -> Awaitable[R]:
-        """Return an awaitable that makes the call; `RequestInvalidError` if an argument is wrong."""
-        destination = options.destination
-        sent = request(call, destination.addresses[call.endpoint.interface], headers, options.arrays)
-        pool = self.pool(destination.region)
-        assert self._context is not None
-        return run_call(call, sent, pool, options, self._context)
 
 
 class Sender:
@@ -165,25 +134,20 @@ class Sender:
 
     @property
     def page_sizes(self) -> PageSizes:
-        """The known page sizes of the service, shared by all views of a session."""
         return self._client.page_sizes
 
     @property
     def cursor_key(self) -> CursorKey | None:
-        """The key that signs cursor tokens; None if they are not signed."""
         return self._client.cursor_key
 
     @property
     def check_acting_user(self) -> bool:
-        """True where a walk that shows that the acting user was ignored is an error, and no warning."""
         return self._client.check_acting_user
 
     def sleep(self, seconds: float, /) -> Awaitable[None]:
-        """Return an awaitable that sleeps by the session's clock."""
-        return self._client.sleep(seconds)
+        return self._client.context.timing.sleep(seconds)
 
     def dice(self) -> float:
-        """Return a number of the session's dice."""
         return self._client.dice()
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]:
@@ -196,7 +160,11 @@ class Sender:
                     f"on_behalf_of = {call.acting_user!r}: the view has the login token of "
                     f"{self.acting_user!r}, expected is that user, or session.as_user(uid) with the app's key"
                 )
-            return self._client.start(call, self._options, self._headers)
+            options, destination = self._options, self._options.destination
+            address = destination.addresses[call.endpoint.interface]
+            sent = request(call, address, self._headers, options.arrays)
+            context = self._client.context
+            return run_call(call, sent, self._client.pool(destination.region), options, context)
         except ChatRestError as error:
             failure = detach(error)
         failure.operation = call.endpoint.name
@@ -236,7 +204,7 @@ async def _observed(active: ActiveCall[R], deadline: float | None, context: Call
     error_name: str | None = "CancelledError"
     with CallScope(context.listeners, context.start) as headers:
         try:
-            active.begin(headers)
+            active.add_headers(headers)
             result = await (active.result() if deadline is None else _bounded(active, deadline))
             error_name = None
             return result

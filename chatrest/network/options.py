@@ -1,28 +1,34 @@
 """The options of a session, of a view and of a call, and their checks."""
 
+import asyncio
+import random
 import ssl
+import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, TypeAlias, TypedDict
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from ..core.pace.pacer import Pace
 from ..core.pace.retry import RetryPolicy
 from ..core.paging.cursor_key import CursorKey
-from ..core.requests.arguments import check_unquoted
-from ..core.requests.encode import Arrays
+from ..core.requests.arguments import check_count, check_unquoted, instance
+from ..core.requests.encode import ARRAYS, Arrays
 from ..core.requests.endpoint import Interface
-from ..core.requests.hosts import App
-from ..core.requests.timeouts import Timeouts
-from ..core.requests.wire import Headers
+from ..core.requests.hosts import App, check_proxy
+from ..core.requests.timeouts import Timeouts, check_seconds
+from ..core.requests.wire import Headers, check_headers
 from ..errors import RequestInvalidError
-from ..telemetry import CallStart, Listener
-from .lanes import Priority
-from .notices import Notices
-from .timing import Clock, Home, Sleep, Timing
+from ..telemetry import Listener
+from .places import PRIORITIES, Priority
+from .timing import Clock, Sleep
 from .transport import Verify
 
 Dice: TypeAlias = Callable[[], float]
+_Option: TypeAlias = tuple[Any, Callable[[Any], Any]]
+
+MAX_REPLY_BYTES: Final = 64 * 1024 * 1024
 
 UNCHANGED: Final[Any] = type("Unchanged", (), {"__repr__": lambda _: "UNCHANGED"})()
 """The default of an option of `with_options`: keep its value."""
@@ -91,7 +97,6 @@ class CallOptions(Struct, frozen=True, kw_only=True):
         return f"<CallOptions for {self.destination.app_id}>"
 
     def __rich_repr__(self) -> list[tuple[str, object]]:
-        """Fields for rich, without keys and headers."""
         return [("destination", self.destination), ("acting_user", self.acting_user)]
 
     @property
@@ -106,42 +111,54 @@ class CallOptions(Struct, frozen=True, kw_only=True):
         return (*self.destination.keys.values(), *values, *words)
 
 
-class CallContext(Struct, frozen=True, kw_only=True):
-    """The clock, dice, listeners and notices of a session's calls, and the loop that they must run in."""
-
-    home: Home
-    timing: Timing
-    dice: Dice
-    listeners: tuple[Listener, ...]
-    notices: Notices = field(default_factory=Notices)
-    start: CallStart | None = None
-    """The first record of the call; None without listeners."""
+# ── checks ──
 
 
-def check_verify(verify: object) -> None:
-    """Raise `RequestInvalidError` unless `verify` is True or an SSL context."""
-    fits = verify is True or isinstance(verify, ssl.SSLContext)
-    check_unquoted(fits, "verify", verify, "True, or an ssl.SSLContext")
+def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all options, checked, with the defaults of those that are not given.
+
+    Raises `TypeError` for an option that does not exist, and names the nearest one and all that there are.
+    """
+    for name in options.keys() - _OPTIONS.keys():
+        from difflib import get_close_matches  # 6 ms, and only a mistake needs it
+
+        near = "".join(f", did you mean {match!r}?" for match in get_close_matches(name, _OPTIONS, 1))
+        raise TypeError(
+            f"no option is called {name!r}{near or ';'} options are {', '.join(sorted(_OPTIONS))}"
+        )
+    return {name: check(options.get(name, default)) for name, (default, check) in _OPTIONS.items()}
 
 
-def check_timing(clock: Clock, sleep: Sleep, dice: Dice) -> Timing:
-    """Return the `Timing` of a session; `RequestInvalidError` if an argument is not a function."""
-    for name, value in (("clock", clock), ("sleep", sleep), ("dice", dice)):
-        check_unquoted(callable(value), name, value, "a function")
-    return Timing(clock, sleep)
+def check_option(name: str, value: object) -> Any:
+    """Return the value of one option, checked; `RequestInvalidError` if it is wrong."""
+    return _OPTIONS[name][1](value)
 
 
-def check_listeners(telemetry: object) -> tuple[Listener, ...]:
-    """Return one listener or several as a tuple; `RequestInvalidError` for anything else."""
+def _plain(name: str, default: Any, fits: Callable[[Any], bool], allowed: str) -> _Option:
+    def check(value: Any) -> Any:
+        check_unquoted(fits(value), name, value, allowed)
+        return value
+
+    return default, check
+
+
+def _is_verify(value: object) -> bool:
+    return value is True or isinstance(value, ssl.SSLContext)
+
+
+def _is_bool(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _listeners(telemetry: Any) -> tuple[Listener, ...]:
     listeners = (telemetry,) if callable(telemetry) else telemetry
     fits = isinstance(listeners, Sequence) and all(map(callable, listeners))
     check_unquoted(fits, "telemetry", telemetry, "a function of one record, or a list of such")
-    assert isinstance(listeners, Sequence)
     return tuple(listeners)
 
 
-def check_cursor_key(key: object) -> CursorKey | None:
-    """Return the key that signs cursor tokens, or None; the `RequestInvalidError` never contains it."""
+def _cursor_key(key: object) -> CursorKey | None:
+    """Return the key that signs cursor tokens; the `RequestInvalidError` never contains it."""
     if key is None:
         return None
     if not isinstance(key, bytes) or not key:
@@ -149,3 +166,29 @@ def check_cursor_key(key: object) -> CursorKey | None:
             "cursor_key: allowed are bytes, one at least (32 random ones are best), or None"
         )
     return CursorKey(key)
+
+
+_OPTIONS: Final[Mapping[str, _Option]] = {
+    "arrays": _plain("arrays", "comma", ARRAYS.__contains__, ", ".join(ARRAYS)),
+    "deadline": (None, partial(check_seconds, "deadline")),
+    "headers": (None, check_headers),
+    "priority": _plain("priority", "interactive", PRIORITIES.__contains__, ", ".join(PRIORITIES)),
+    "retry": (None, lambda value: instance("retry", value, RetryPolicy)),
+    "timeouts": (None, lambda value: instance("timeouts", value, Timeouts)),
+    "max_reply_bytes": (MAX_REPLY_BYTES, partial(check_count, "max_reply_bytes")),
+    "proxy": (None, lambda value: None if value is None else check_proxy(value)),
+    "verify": _plain("verify", True, _is_verify, "True, or an ssl.SSLContext"),
+    "cursor_key": (None, _cursor_key),
+    "check_acting_user": _plain(
+        "check_acting_user", True, lambda value: isinstance(value, bool), "True or False"
+    ),
+    "clock": _plain("clock", time.monotonic, callable, "a function"),
+    "sleep": _plain("sleep", asyncio.sleep, callable, "a function"),
+    "dice": _plain("dice", random.random, callable, "a function"),
+    "telemetry": ((), _listeners),
+    "concurrency": (100, partial(check_count, "concurrency")),
+    "pace": (None, lambda value: instance("pace", value, Pace)),
+}
+"""The default of each option, and the function that checks a value."""
+OPTIONS_OF_VIEWS: Final = ("arrays", "deadline", "headers", "priority", "retry", "timeouts")
+"""The options that a view has of its own; all views of a session share the others."""

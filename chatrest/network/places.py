@@ -30,13 +30,83 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Iterator
 from operator import attrgetter
-from typing import Final, final
+from typing import Final, Literal, TypeAlias, final
 from weakref import WeakValueDictionary
 
-from .lanes import PRIORITIES, LaneQueues, Priority, Waiter
-
+Priority: TypeAlias = Literal["interactive", "bulk"]
+PRIORITIES: Final[tuple[Priority, ...]] = ("interactive", "bulk")
 MOMENT: Final = 0.1
 """Seconds that a call of an app below its share waits before the pool lends."""
+
+
+@final
+class Waiter:
+    """A waiting call: it is woken when it is served or becomes the leader of its lane."""
+
+    __slots__ = ("_future", "joined", "lane", "left", "served")
+
+    def __init__(self, lane: Priority) -> None:
+        loop = asyncio.get_running_loop()
+        self.lane = lane
+        self.joined: float = loop.time()
+        self.served: bool = False
+        self.left: bool = False
+        """True once it does not wait any more, served or not."""
+        self._future: asyncio.Future[None] = loop.create_future()
+
+    async def wait(self) -> None:
+        await self._future
+
+    def wake(self) -> None:
+        if not self._future.done():
+            self._future.set_result(None)
+
+
+_NOBODY: Final[OrderedDict[Waiter, None]] = OrderedDict()
+"""The queue of every lane that no call has waited in: most apps have no other."""
+
+
+@final
+class LaneQueues:
+    """The waiting calls of each lane, in the order of arrival."""
+
+    __slots__ = ("bulk", "interactive")
+
+    # Ordered dictionaries, as a cancelled call may leave from anywhere, and the first of thousands must be
+    # found at once: a dictionary searches for it among those that left.
+    def __init__(self) -> None:
+        self.interactive = self.bulk = _NOBODY
+
+    def __len__(self) -> int:
+        return len(self.interactive) + len(self.bulk)
+
+    def of(self, lane: Priority) -> OrderedDict[Waiter, None]:
+        return self.interactive if lane == "interactive" else self.bulk
+
+    def ahead(self, lane: Priority) -> int:
+        """Return the number of waiters that are served before a new one in `lane`."""
+        return len(self.interactive) if lane == "interactive" else len(self)
+
+    def join(self, lane: Priority) -> Waiter:
+        waiter, queue = Waiter(lane), self.of(lane)
+        if queue is _NOBODY:
+            queue = OrderedDict()
+            setattr(self, lane, queue)
+        queue[waiter] = None
+        return waiter
+
+    def serve(self, waiter: Waiter) -> None:
+        """Remove the waiter, mark it as served, and wake it."""
+        waiter.served = True
+        self.drop(waiter)
+        waiter.wake()
+
+    def drop(self, waiter: Waiter) -> None:
+        waiter.left = True
+        self.of(waiter.lane).pop(waiter, None)
+
+    def first(self, lane: Priority) -> Waiter | None:
+        return next(iter(self.of(lane)), None)
 
 
 @final
@@ -52,7 +122,6 @@ class AppShare:
 
     @property
     def is_idle(self) -> bool:
-        """True if the app neither holds nor awaits a place."""
         return not self.held and not self.waiting
 
 
@@ -93,7 +162,6 @@ class PrioritySemaphore:
         return True
 
     async def acquire(self, share: AppShare, lane: Priority) -> None:
-        """Wait for a place and take it."""
         if self.try_acquire(share, lane):
             return
         waiter = self._join(share, lane)
@@ -156,8 +224,7 @@ class PrioritySemaphore:
 
     def _lend_to(self, waiter: Waiter) -> None:
         self._timer = None
-        still_waits = not (waiter.served or waiter.dropped)
-        self.is_lending = still_waits and self._neediest() is not None
+        self.is_lending = not waiter.left and self._neediest() is not None
         self._serve()
 
     def _neediest(self) -> Waiter | None:
@@ -176,7 +243,12 @@ class PrioritySemaphore:
     # ── counts ──
 
     def _change(self, share: AppShare, lane: Priority, step: int) -> None:
-        """Take a place for an app (`step` is 1) or free it (-1)."""
+        """Take a place for an app (`step` is 1) or free it (-1).
+
+        Four counts are kept in step, as each call needs them, and to count thousands of apps takes a
+        millisecond. An app is ranked by `held`, so it leaves its rankings before that changes. For most calls
+        no app waits, and they spend 0.3 µs here.
+        """
         ranked = self._unrank(share) if share.waiting else None
         held = share.held
         share.held = held + step
@@ -196,7 +268,7 @@ class PrioritySemaphore:
         self.waiting += 1
         share.waiting += 1
         waiter = share.lanes.join(lane)
-        if share.lanes.count(lane) == 1:
+        if len(share.lanes.of(lane)) == 1:
             self._rankings[lane].add(share)
         self._watch()
         return waiter
@@ -210,12 +282,12 @@ class PrioritySemaphore:
     def _leave(self, share: AppShare, lane: Priority) -> None:
         self.waiting -= 1
         share.waiting -= 1
-        if not share.lanes.count(lane):
+        if not share.lanes.of(lane):
             self._rankings[lane].remove(share)
 
     def _unrank(self, share: AppShare) -> tuple["_Ranking", ...]:
         """Remove the app from the rankings before its places change; return those that it was in."""
-        ranked = tuple(self._rankings[lane] for lane in PRIORITIES if share.lanes.count(lane))
+        ranked = tuple(self._rankings[lane] for lane in PRIORITIES if share.lanes.of(lane))
         for ranking in ranked:
             ranking.remove(share)
         return ranked
@@ -229,7 +301,6 @@ class _Ranking:
         self._levels: dict[int, OrderedDict[AppShare, None]] = {}
 
     def add(self, share: AppShare) -> None:
-        """Add an app behind those that hold as many places."""
         self._levels.setdefault(share.held, OrderedDict())[share] = None
 
     def remove(self, share: AppShare) -> None:

@@ -1,17 +1,32 @@
-"""The gate for the requests of one app and rate class: a slot of the rate limit and a place in the pool.
+"""The gates of a pool, one for each app and rate class: a slot of the rate limit and a place in the pool.
 
 Interactive requests are served before all waiting bulk requests. Cancellation is safe at any await: a slot
 and a place that were given to a cancelled call go to the next one, and so does the leadership of a lane.
 """
 
 import asyncio
-from typing import Final, final
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Final, TypeAlias, final
+from weakref import WeakValueDictionary
 
 from ..core.pace.pacer import GatePacer, Signal
-from .lanes import LaneQueues, Priority, Waiter
-from .places import AppShare, PrioritySemaphore
+from ..core.requests.endpoint import RateClass
+from .places import AppShare, LaneQueues, Priority, PrioritySemaphore, Waiter
 from .timing import Timing
 
+MakePacer: TypeAlias = Callable[[str, RateClass], GatePacer]
+"""Makes the pacer of an app's rate class, from the app id and the class."""
+GateKey: TypeAlias = tuple[str, RateClass]
+"""App id and rate class."""
+
+KEPT: Final = 500
+"""Gates that are kept whatever they know."""
+MOST_LEARNT: Final = 5000
+"""Gates up to which learnt limits are kept."""
+LEARNT_SECONDS: Final = 300.0
+"""Seconds after the last reply for which a learnt limit is kept."""
 _POLL_SECONDS: Final = 0.25  # while the end of a limit is unknown, any reply may show it
 _YIELD_SECONDS: Final = 0.01  # bulk checks again after this while an interactive call goes first
 
@@ -40,7 +55,6 @@ class RateGate:
 
     @property
     def waiting(self) -> int:
-        """The number of waiting requests."""
         return len(self.lanes)
 
     @property
@@ -56,13 +70,11 @@ class RateGate:
         """Return the estimated seconds that a new request in `lane` would wait for its slot."""
         return self.delay(lane) + self.lanes.ahead(lane) * self.interval
 
-    def observe(self, signal: Signal, sent: float) -> None:
-        """Pass the rate limit signal of the reply to a request that was sent at `sent` to the pacer."""
-        self.replied_at = now = self._timing.now()
+    def observe(self, now: float, signal: Signal, sent: float) -> None:
+        self.replied_at = now
         self.pacer.observe(now, signal, sent)
 
     def forget(self) -> None:
-        """Tell the pacer that a request brought no reply."""
         self.pacer.forget()
 
     def try_enter(self, lane: Priority, now: float) -> bool:
@@ -100,7 +112,6 @@ class RateGate:
                 self._promote(lane)
 
     def release(self, lane: Priority) -> None:
-        """Free the place of a request that has ended."""
         self._places.release(self.share, lane)
 
     async def _lead(self, lane: Priority, own: Waiter) -> None:
@@ -131,10 +142,56 @@ class RateGate:
         return True
 
     def _promote(self, lane: Priority) -> None:
-        """Make the next waiter of the lane its leader."""
         first = self.lanes.first(lane)
         if first is None:
             del self._leaders[lane]
         else:
             self._leaders[lane] = first
             first.wake()
+
+
+@final
+class RateGates(OrderedDict[GateKey, RateGate]):
+    """The gates by app id and rate class; `gates[key]` makes the one that is missing.
+
+    | beyond 500 gates, a gate …                                 | is let go                         |
+    |------------------------------------------------------------|-----------------------------------|
+    | that has waiters, or holds requests back at this moment    | never                             |
+    | that learnt a limit from 429 replies, or looks for its end | 300 s after its last reply, or    |
+    |                                                            | at once beyond 5000 gates         |
+    | any other: the next reply tells what it knew               | at once                           |
+
+    Each gate that is made costs a look at the two oldest, so there is no background task and no full scan.
+    A gate that was let go while a call still uses it is found again: two gates would double the rate.
+    """
+
+    def __init__(self, make_pacer: MakePacer, timing: Timing, places: PrioritySemaphore) -> None:
+        super().__init__()
+        self._make_pacer, self._timing, self._places = make_pacer, timing, places
+        self._released: WeakValueDictionary[GateKey, RateGate] = WeakValueDictionary()
+
+    def __missing__(self, key: GateKey) -> RateGate:
+        gate = self._released.pop(key, None)
+        if gate is None:
+            gate = RateGate(self._make_pacer(*key), self._timing, self._places, key[0])
+        self._let_go()
+        self[key] = gate
+        return gate
+
+    def known(self) -> Iterator[tuple[GateKey, RateGate]]:
+        return chain(list(self.items()), list(self._released.items()))
+
+    def _let_go(self) -> None:
+        for _ in range(min(2, len(self) - KEPT + 1)):
+            key, gate = self.popitem(last=False)
+            if self._is_needed(gate):
+                self[key] = gate  # as the newest
+            else:
+                self._released[key] = gate
+
+    def _is_needed(self, gate: RateGate) -> bool:
+        if gate.waiting or gate.delay("bulk") > 0:
+            return True
+        age = self._timing.now() - gate.replied_at
+        has_learnt = gate.pacer.rate_source == "learnt" or gate.pacer.is_probing
+        return has_learnt and age < LEARNT_SECONDS and len(self) < MOST_LEARNT

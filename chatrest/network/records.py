@@ -1,4 +1,4 @@
-"""Telemetry of one call: its records, and the context managers that listeners put around it.
+"""Telemetry of one call: its durations, its records, and the context managers that listeners put around it.
 
 The records are made with all their fields written out, as a call with `**` takes five times as long.
 """
@@ -14,14 +14,47 @@ from ..core.pace.retry import Attempts
 from ..core.replies.faults import signal
 from ..core.requests.endpoint import Call
 from ..core.requests.wire import Headers, Request, check_headers
-from ..errors import ConnectError
+from ..errors import ConnectError, DeadlineReason
 from ..secrets import scrub
 from ..telemetry import LISTENER_FAILED, LOGGER, Attempt, CallStart, Listener, Outcome
 from .options import CallOptions
-from .progress import Durations, Progress
+from .transport import Reply
 
 _REQUEST_IDS: Final = ("X-Request-Id", "X-Amzn-RequestId", "X-Correlation-Id", "X-Trace-Id", "CF-Ray")
 _ID: Final = re.compile(r"[A-Za-z0-9._:/+=-]{1,100}")
+
+
+class Durations:
+    """Durations of one attempt, or of all together, in seconds."""
+
+    # Attributes of the class: a call that needs no waiting and no listener sets few of its own.
+    paced: float = 0.0
+    queued: float = 0.0
+    network: float = 0.0
+    decoded: float = 0.0
+
+    def add(self, other: "Durations") -> None:
+        self.paced += other.paced
+        self.queued += other.queued
+        self.network += other.network
+        self.decoded += other.decoded
+
+
+class CallProgress(Durations):
+    """The state of an active call, and the durations of all its attempts; times by the session's clock."""
+
+    began: float
+    replied: float
+    """The end of the last exchange."""
+    number: int = 0
+    """The number of attempts so far."""
+    stage: DeadlineReason = "place"
+    waited: float = 0.0
+    """Seconds really waited between attempts."""
+    sent: bool = False
+    """True if the last exchange failed and may have sent something."""
+    reply: Reply | None = None
+    """The reply of the current or last attempt."""
 
 
 @final
@@ -73,7 +106,6 @@ class CallScope:
 
 
 def call_start(number: int, call: Call[Any], request: Request, options: CallOptions) -> CallStart:
-    """Return the record of a call that begins; `number` is its number in the process."""
     address, port = _server("/".join(request.url.split("/", 3)[:3]))
     return CallStart(
         call=number,
@@ -89,14 +121,13 @@ def call_start(number: int, call: Call[Any], request: Request, options: CallOpti
 
 @lru_cache(1024)
 def _server(origin: str) -> tuple[str, int]:
-    """Return the host and port of an origin such as `https://host`."""
     parts = urlsplit(origin)
     return parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)
 
 
 def attempt_record(
     start: CallStart,
-    progress: Progress,
+    progress: CallProgress,
     spent: Durations,
     attempts: Attempts,
     *,
@@ -115,7 +146,7 @@ def attempt_record(
         is_planned and isinstance(attempts.error, ConnectError) and attempts.error.retry_after is not None
     )
     headers: Mapping[str, str] = {} if reply is None else reply.headers
-    stated = signal(0, headers, 0.0)
+    stated = signal(headers)
     return Attempt(
         call=start.call,
         operation=start.operation,
@@ -148,8 +179,7 @@ def _request_id(headers: Mapping[str, str], secrets: tuple[str, ...]) -> str | N
     return scrub(value, secrets) if value is not None and _ID.fullmatch(value) else None
 
 
-def outcome_record(start: CallStart, progress: Progress, now: float, error_name: str | None) -> Outcome:
-    """Return the record of a call that ended at `now`."""
+def outcome_record(start: CallStart, progress: CallProgress, now: float, error_name: str | None) -> Outcome:
     reply = progress.reply
     return Outcome(
         call=start.call,

@@ -70,9 +70,7 @@ class Reply(Struct, frozen=True):
         return [("status", self.status), ("size", len(self.body))]
 
 
-class _Progress(Struct):
-    """The progress of one exchange."""
-
+class _Exchange(Struct):
     asked: bool = False
     """True once a connection was requested; an exchange has one."""
     connected: bool = True
@@ -83,7 +81,7 @@ class _Progress(Struct):
 
 
 # A context variable, as aiohttp passes no data to its connector, which runs in the task of the exchange.
-_PROGRESS: ContextVar[_Progress | None] = ContextVar("chatrest_progress", default=None)
+_PROGRESS: ContextVar[_Exchange | None] = ContextVar("chatrest_progress", default=None)
 
 
 def was_sent(error: BaseException) -> bool:
@@ -119,7 +117,6 @@ class Transport:
         self._session._retry_connection = False
 
     async def close(self) -> None:
-        """Close every connection."""
         self._closed = True
         self._timer.close()
         await self._session.close()
@@ -134,7 +131,7 @@ class Transport:
             return await self._exchange_form(request, request.body, timeouts)
         if self._closed:
             raise RequestInvalidError("the session was closed before the request was sent")
-        progress = _Progress()
+        progress = _Exchange()
         _PROGRESS.set(progress)
         expiry = None if timeouts.total is None else self._timer.start(timeouts.total)
         response: aiohttp.ClientResponse | None = None
@@ -284,7 +281,6 @@ class _FilePayload(aiohttp.Payload):
         raise TypeError("a file of a form has no text")
 
     async def write(self, writer: Any) -> None:
-        """Write the file."""
         async for chunk in self._opened.chunks():
             await writer.write(chunk)
 
@@ -308,7 +304,6 @@ class _Connector(aiohttp.TCPConnector):
     """
 
     async def connect(self, *args: Any, **kwargs: Any) -> Any:
-        """Return a connection for a request."""
         progress = _PROGRESS.get()
         if progress is not None:
             if progress.asked:
@@ -349,7 +344,7 @@ def _payload(body: bytes | Form | None) -> bytes | io.BytesIO | None:
     return io.BytesIO(body) if body is not None and len(body) > _LARGE else body
 
 
-def _failure(error: Exception, timeouts: Timeouts, progress: _Progress) -> TransportError:
+def _failure(error: Exception, timeouts: Timeouts, progress: _Exchange) -> TransportError:
     """Return the error of an exchange that failed with `error`."""
     if not progress.connected:
         return _no_connection(error, timeouts)
@@ -367,7 +362,6 @@ def _failure(error: Exception, timeouts: Timeouts, progress: _Progress) -> Trans
 
 
 def _no_connection(error: Exception, timeouts: Timeouts) -> ConnectError:
-    """Return the error of an exchange that had no connection."""
     if isinstance(error, aiohttp.ConnectionTimeoutError):
         return ConnectError(f"no connection within {timeouts.connect} s (timeouts.connect), nothing was sent")
     if isinstance(error, TimeoutError):

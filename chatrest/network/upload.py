@@ -125,6 +125,5 @@ class OpenFile:
 
 
 def _version_of(opened: Any) -> tuple[int, int]:
-    """Return the size in bytes and the time of the last change of an open file."""
     status = os.fstat(opened.fileno())
     return status.st_size, status.st_mtime_ns

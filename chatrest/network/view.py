@@ -1,35 +1,55 @@
 """A view of a client: the part that `AsyncSession` and `AsyncManagement` share."""
 
+import re
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import TracebackType
 from typing import Any, Final, Self
 
 from msgspec import structs
 
 from ..core.pace.retry import RetryPolicy
-from ..core.requests.arguments import check_unquoted, detach, hides_arguments, instance
-from ..core.requests.encode import ARRAYS, Arrays
-from ..core.requests.endpoint import Interface, Method, check_acting_user
-from ..core.requests.timeouts import Timeouts, check_seconds
-from ..core.requests.wire import Headers, check_headers
+from ..core.replies.decode import read_json
+from ..core.requests.arguments import check_unquoted, detach, hides_arguments
+from ..core.requests.endpoint import (
+    Call,
+    Endpoint,
+    Interface,
+    Method,
+    Replay,
+    any_path,
+    check_acting_user,
+    is_mapping,
+)
+from ..core.requests.timeouts import Timeouts
+from ..core.requests.wire import Headers
 from ..errors import ChatRestError
 from ..fan_out.stream import fan_out as _fan_out
-from .by_hand import call_by_hand
 from .client import Client, Sender
-from .lanes import PRIORITIES, Priority
-from .options import UNCHANGED, CallOptions, ClientOptions, Destination
-from .pool_state import PoolState
+from .options import (
+    OPTIONS_OF_VIEWS,
+    UNCHANGED,
+    CallOptions,
+    ClientOptions,
+    Destination,
+    check_option,
+    checked_options,
+)
+from .places import Priority
+from .pool import PoolState
+
+_METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_REPLAY: Final[Mapping[Method, Replay]] = {"GET": "safe", "PUT": "idempotent", "DELETE": "idempotent"}
+_FIRST: Final = re.compile(r"/[A-Za-z0-9_-]+(?=/|$)")
 
 
 class ClientView:
     """Calls to one destination with one set of options, used with `async with`."""
 
     def __init__(self, destination: Destination, options: ClientOptions) -> None:
-        rest: dict[str, Any] = dict(options)
-        _check_names(rest)
-        own = {name: rest.pop(name) for name in _VIEW_OPTIONS if name in rest}
-        self._options: CallOptions = _call_options(destination, **own)
+        rest = checked_options(options)
+        own = {name: rest.pop(name) for name in OPTIONS_OF_VIEWS}
+        self._options: CallOptions = CallOptions(destination=destination, acting_user=None, **own)
         self._client: Client = Client(**rest)
         self._client.check_way(destination.addresses.values())
 
@@ -75,9 +95,11 @@ class ClientView:
         """
         given: dict[str, Any] = {
             "deadline": deadline, "retry": retry, "timeouts": timeouts, "headers": headers,
-            "priority": priority, "acting_user": on_behalf_of,
+            "priority": priority,
         }  # fmt: skip
-        changes = {name: _CHECKS[name](value) for name, value in given.items() if value is not UNCHANGED}
+        changes = {name: check_option(name, value) for name, value in given.items() if value is not UNCHANGED}
+        if on_behalf_of is not UNCHANGED:
+            changes["acting_user"] = check_acting_user(on_behalf_of)
         if changes.get("headers"):
             changes["headers"] = Headers(self._options.headers, **changes["headers"])
         return self._view(**changes)
@@ -128,51 +150,35 @@ class ClientView:
         raise AssertionError
 
 
-def _check_names(options: Mapping[str, Any]) -> None:
-    """Refuse an option that does not exist: `TypeError` names the nearest one, and all that there are."""
-    from difflib import get_close_matches  # 6 ms, and only a mistake needs it
-
-    known = ClientOptions.__annotations__
-    for name in options.keys() - known.keys():
-        near = "".join(f", did you mean {match!r}?" for match in get_close_matches(name, known, 1))
-        raise TypeError(f"no option is called {name!r}{near or ';'} options are {', '.join(sorted(known))}")
+# ── operations without an endpoint ──
 
 
-def _call_options(
-    destination: Destination,
-    *,
-    timeouts: Timeouts | None = None,
-    retry: RetryPolicy | None = None,
-    deadline: float | None = None,
-    headers: Mapping[str, str] | None = None,
-    priority: Priority = "interactive",
-    arrays: Arrays = "comma",
-) -> CallOptions:
-    """Return the options of a new session's first view; `RequestInvalidError` if one is wrong."""
-    check_unquoted(arrays in ARRAYS, "arrays", arrays, ", ".join(ARRAYS))
-    return CallOptions(
-        destination=destination,
-        acting_user=None,
-        headers=check_headers(headers),
-        deadline=check_seconds("deadline", deadline),
-        retry=instance("retry", retry, RetryPolicy),
-        timeouts=instance("timeouts", timeouts, Timeouts),
-        priority=_check_priority(priority),
-        arrays=arrays,
+def call_by_hand(
+    method: Method, path: str, query: Mapping[str, Any] | None, json: Any, interface: Interface
+) -> Call[Any]:
+    """Return the call of an operation that has no endpoint; `RequestInvalidError` if an argument is wrong.
+
+    GET, PUT and DELETE are repeated, POST and PATCH only if they were certainly not processed.
+    """
+    if method not in _METHODS:
+        check_unquoted(False, "method", method, ", ".join(_METHODS))
+    if query is not None:
+        check_unquoted(is_mapping(query), "query", query, "a mapping with text keys, or None")
+    quoted = any_path(path)
+    first = _FIRST.match(quoted)
+    # In errors and records only the first segment is shown, as others may hold uids.
+    template = "/…" if first is None else quoted if first.end() == len(quoted) else f"{first[0]}/…"
+    return Call(_endpoint(method, template, interface), quoted, query, json)
+
+
+@lru_cache(256)
+def _endpoint(method: Method, template: str, interface: Interface) -> Endpoint[Any]:
+    return Endpoint(
+        f"{method} {template}",
+        method,
+        template,
+        read_json,
+        _REPLAY.get(method, "never"),
+        acting="never" if interface == "management" else "optional",
+        interface=interface,
     )
-
-
-def _check_priority(priority: Priority) -> Priority:
-    check_unquoted(priority in PRIORITIES, "priority", priority, ", ".join(PRIORITIES))
-    return priority
-
-
-_VIEW_OPTIONS: Final = ("timeouts", "retry", "deadline", "headers", "priority", "arrays")
-_CHECKS: Final[Mapping[str, Any]] = {
-    "deadline": lambda value: check_seconds("deadline", value),
-    "retry": lambda value: instance("retry", value, RetryPolicy),
-    "timeouts": lambda value: instance("timeouts", value, Timeouts),
-    "headers": check_headers,
-    "priority": _check_priority,
-    "acting_user": check_acting_user,
-}

@@ -9,9 +9,10 @@ from chatrest.core.replies.decode import read_json
 from chatrest.core.requests.endpoint import Call, Endpoint, Method, Replay
 from chatrest.core.requests.timeouts import Timeouts
 from chatrest.core.requests.wire import Headers, Request
+from chatrest.network.call import CallContext
 from chatrest.network.client import run_call
-from chatrest.network.lanes import Priority
-from chatrest.network.options import CallContext, CallOptions, Destination
+from chatrest.network.options import CallOptions, Destination
+from chatrest.network.places import Priority
 from chatrest.network.pool import Pool
 from chatrest.network.timing import Home, Timing
 

@@ -24,7 +24,7 @@ from chatrest.errors import (
     ServerError,
     TransportError,
 )
-from chatrest.network.lanes import Priority
+from chatrest.network.places import Priority
 from chatrest.network.pool import Pool
 from chatrest.network.rate_gate import RateGate
 from chatrest.network.transport import Reply
@@ -97,7 +97,7 @@ class VirtualPool:
 
     async def fails(self, *args: Any, **options: Any) -> ChatRestError:
         error = await self.fails_beside(*args, **options)
-        assert (self.pool.active, self.pool.waiting, self.gate.waiting) == (0, 0, 0)
+        assert (self.pool.state.active, self.pool.state.waiting, self.gate.waiting) == (0, 0, 0)
         return error
 
 
@@ -220,6 +220,19 @@ async def test_a_wait_beyond_the_deadline_is_an_error_at_once() -> None:
 
 
 @in_time
+async def test_a_refused_call_waits_once_for_the_later_time_of_its_reply_and_of_the_pacer() -> None:
+    harness = VirtualPool(reply(429, "10"), reply(429, "2"), OK, slow=0.1, dice=0.0)
+    first = asyncio.create_task(harness.call())
+    await asyncio.sleep(0)
+    error = await harness.fails_beside(deadline=5.0)
+    assert isinstance(error, DeadlineExceededError)
+    assert (error.reason, error.attempts) == ("rate limit", 1)
+    assert error.retry_after == pytest.approx(10.0)
+    assert harness.now == pytest.approx(0.1)  # not after the 2 s that its own reply named
+    assert await first == {}
+
+
+@in_time
 async def test_a_queue_longer_than_the_deadline_is_an_error_at_once() -> None:
     harness = VirtualPool(OK, pace=Pace(rate=60))
     bulk = [asyncio.create_task(harness.call(lane="bulk")) for _ in range(30)]
@@ -255,7 +268,7 @@ def test_an_app_that_fills_the_pool_does_not_starve_a_paced_app(
 
         tasks = [asyncio.create_task(work(busy, "bulk")) for _ in range(20)]
         if struck:
-            paced.gate.observe(Signal(True, retry_after=5), paced.now)
+            paced.gate.observe(paced.timing.now(), Signal(True, retry_after=5), paced.now)
         await asyncio.sleep(1)
         tasks += [asyncio.create_task(work(paced, lane)) for _ in range(workers)]
         await asyncio.sleep(60)
@@ -330,7 +343,7 @@ def test_a_deadline_ends_a_call_in_any_stage_at_the_exact_time(replay: Replay) -
         assert isinstance(await on_network, DeadlineExceededError)
         assert isinstance(await on_network, OutcomeUnknownError) == (replay == "never")
         assert harness.now == pytest.approx(3.0)
-        assert (harness.pool.active, harness.pool.waiting) == (0, 0)
+        assert (harness.pool.state.active, harness.pool.state.waiting) == (0, 0)
 
     virtually(main())
 
@@ -428,7 +441,7 @@ def test_a_cancelled_call_leaves_no_place_and_no_slot_taken(moment: float) -> No
             call.cancel()
         await asyncio.gather(*calls[:3], return_exceptions=True)
         assert await calls[3] == {}
-        assert (harness.pool.active, harness.pool.waiting, harness.gate.waiting) == (0, 0, 0)
+        assert (harness.pool.state.active, harness.pool.state.waiting, harness.gate.waiting) == (0, 0, 0)
         assert await harness.call() == {}
 
     virtually(main())

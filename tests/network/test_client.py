@@ -30,7 +30,7 @@ from chatrest import (
     TransportError,
 )
 from chatrest.core.requests.wire import Request
-from chatrest.network.pool_state import PoolState
+from chatrest.network.pool import PoolState
 from chatrest.network.transport import Reply
 from tests.faulty import KEY, Time, until
 
@@ -203,16 +203,6 @@ async def test_a_5xx_for_a_post_is_a_server_error_and_an_unknown_outcome(status:
     assert "ERR_X" in str(error)
 
 
-async def test_a_lost_post_after_a_refused_one_counts_both_attempts() -> None:
-    bench = SessionHarness(answer(429), ConnectError("refused"), answer(502))
-    error = await bench.fails("POST")
-    assert isinstance(error, ServerError)
-    assert isinstance(error, OutcomeUnknownError)
-    assert (error.attempts, bench.pool.sent) == (3, 3)
-    assert "attempt 1: POST /x: 429" in str(error)
-    assert "attempt 2: refused" in str(error)
-
-
 async def test_the_unknown_outcome_of_a_lost_reply_has_its_cause() -> None:
     lost = TransportError("lost")
     error = await SessionHarness(lost).fails("POST")
@@ -221,39 +211,6 @@ async def test_the_unknown_outcome_of_a_lost_reply_has_its_cause() -> None:
 
 
 # ── how often, and how long ──
-
-
-@pytest.mark.parametrize("attempts", [1, 2, 5])
-async def test_the_policy_limits_the_number_of_attempts(attempts: int) -> None:
-    bench = SessionHarness(answer(503))
-    error = await bench.fails(attempts=attempts)
-    assert isinstance(error, ServerError)
-    assert (error.attempts, bench.pool.sent, len(bench.slept)) == (attempts, attempts, attempts - 1)
-
-
-async def test_the_error_raised_is_the_last_one_with_a_log_of_all() -> None:
-    bench = SessionHarness(
-        ConnectError("refused"), answer(503), answer(404, {"error": {"code": "ERR_UID_NOT_FOUND"}})
-    )
-    error = await bench.fails()
-    assert isinstance(error, NotFoundError)
-    assert error.attempts == bench.pool.sent == 3
-    for part in ("404 ERR_UID_NOT_FOUND", "after 3 attempts", "attempt 1: refused", "attempt 2: GET /x: 503"):
-        assert part in str(error)
-
-
-async def test_a_single_attempt_has_no_log() -> None:
-    error = await SessionHarness(answer(503)).fails(attempts=1)
-    assert str(error) == "GET /x: 503: Service Unavailable"
-
-
-async def test_waits_double_up_to_a_maximum_and_are_randomized() -> None:
-    bench = SessionHarness(answer(503), dice=1.0)
-    await bench.fails(attempts=6, first_wait=1.0, longest_wait=5.0)
-    assert bench.slept == [1.0, 2.0, 4.0, 5.0, 5.0]
-    bench = SessionHarness(answer(503), dice=0.0)
-    await bench.fails(attempts=4)
-    assert bench.slept == [0.0, 0.0, 0.0]
 
 
 async def test_a_retry_after_is_waited_for() -> None:
@@ -313,13 +270,6 @@ async def test_a_200_with_an_error_body_raises_that_error() -> None:
         assert isinstance(error, NotFoundError)
         assert (error.status, error.code, bench.pool.sent) == (200, "ERR_UID_NOT_FOUND", 1)
         assert KEY not in str(error)
-
-
-async def test_a_200_with_an_error_body_raises_it_for_requests_by_hand_too() -> None:
-    error = await SessionHarness(
-        answer(200, {"error": {"code": "ERR_UID_NOT_FOUND", "message": "no"}})
-    ).fails()
-    assert isinstance(error, NotFoundError)
 
 
 @pytest.mark.parametrize("body", [b"", b'{"error":{}}', b"<html>", b"\xff"])
@@ -394,20 +344,6 @@ async def test_a_wait_beyond_the_deadline_fails_at_once() -> None:
     assert isinstance(error.__cause__, RateLimitError)
 
 
-async def test_a_skipped_wait_is_not_in_the_log() -> None:
-    error = await SessionHarness(answer(429, retry_after="30"), dice=0.0).fails(deadline=10.0)
-    assert "waited 30.0 s" not in str(error)
-
-
-async def test_attempts_are_repeated_until_a_wait_exceeds_the_deadline() -> None:
-    bench = SessionHarness(answer(429, retry_after="4"), dice=0.0)
-    error = await bench.fails(deadline=10.0)
-    assert bench.time.now == 1008.0
-    assert isinstance(error, DeadlineExceededError)
-    assert "8.0 s waiting between attempts" in str(error)
-    assert error.attempts == bench.pool.sent == 3
-
-
 async def test_a_wait_as_long_as_the_remaining_time_is_an_error() -> None:
     bench = SessionHarness(answer(429, retry_after="10"), dice=0.0)
     assert isinstance(await bench.fails(deadline=10.0), DeadlineExceededError)
@@ -419,61 +355,9 @@ async def forever() -> Reply:
     raise AssertionError
 
 
-@pytest.mark.parametrize("method", REPEATED + ONCE)
-async def test_a_hang_ends_at_the_deadline(method: Method) -> None:
-    error = await SessionHarness(forever).fails(method, deadline=0.03)
-    assert isinstance(error, DeadlineExceededError)
-    assert "no reply came within the deadline of 0.03 s" in str(error)
-    assert (error.reason, error.attempts) == ("network", 1)
-    assert isinstance(error, OutcomeUnknownError) == (method in ONCE)
-
-
-async def test_a_hanging_post_after_a_refused_one_has_an_unknown_outcome() -> None:
-    error = await SessionHarness(ConnectError("refused"), forever).fails(
-        "POST", deadline=0.03, first_wait=1e-9
-    )
-    assert isinstance(error, DeadlineExceededError)
-    assert isinstance(error, OutcomeUnknownError)
-    assert "attempt 1: refused" in str(error)
-
-
-async def test_a_deadline_in_the_queue_sends_nothing() -> None:
-    bench = SessionHarness(forever, concurrency=1)
-    first = asyncio.create_task(bench.call())
-    await until(lambda: bench.session.pools and bench.pool.active == 1)
-    with pytest.raises(DeadlineExceededError, match=r"no place .* within the deadline of 0\.03 s") as caught:
-        await bench.call("POST", deadline=0.03)
-    assert not isinstance(caught.value, OutcomeUnknownError)
-    assert (bench.pool.sent, bench.pool.waiting, bench.pool.active) == (1, 0, 1)
-    first.cancel()
-    await asyncio.gather(first, return_exceptions=True)
-
-
-async def test_the_time_spent_queueing_is_in_the_error() -> None:
-    free = asyncio.Event()
-
-    async def slow() -> Reply:
-        await free.wait()
-        return OK
-
-    bench = SessionHarness(slow, answer(429, retry_after="90"), concurrency=1)
-    first = asyncio.create_task(bench.call())
-    await until(lambda: bench.session.pools and bench.pool.active == 1)
-    late = asyncio.create_task(bench.fails(deadline=10.0))
-    await until(lambda: bench.pool.waiting == 1)
-    bench.time.now += 3
-    free.set()
-    assert "(3.0 s waiting for a place; attempt 1: " in str(await late)
-    assert await first == {"a": 1}
-
-
 async def test_a_timeout_of_an_attempt_is_not_the_deadline() -> None:
     error = await SessionHarness(RequestTimeoutError("slow")).fails(deadline=1000.0, attempts=1)
     assert type(error) is RequestTimeoutError
-
-
-async def test_a_call_within_its_deadline_returns_its_result() -> None:
-    assert await SessionHarness(answer(503), OK).call(deadline=1000.0) == {"a": 1}
 
 
 async def test_a_cancelled_call_raises_cancelled_error() -> None:

@@ -76,14 +76,6 @@ def test_what_was_packed_comes_out_whatever_the_pieces(name: str, data: bytes, c
 
 
 @pytest.mark.parametrize("name", PACKERS)
-def test_what_was_packed_comes_out_byte_by_byte(name: str) -> None:
-    encoding, pack = PACKERS[name]
-    data = b'{"data":[{"id":"1"},{"id":"2"}]}'
-    packed = pack(data)
-    assert unpack(encoding, packed, list(range(len(packed)))) == data
-
-
-@pytest.mark.parametrize("name", PACKERS)
 def test_an_empty_piece_changes_nothing(name: str) -> None:
     encoding, pack = PACKERS[name]
     inflate = Inflate(encoding)

@@ -96,24 +96,6 @@ def test_the_time_never_decreases_and_includes_all_sleeps(steps: list[tuple[floa
     asyncio.run(main())
 
 
-async def test_without_sleeps_the_time_is_that_of_the_clock() -> None:
-    clock = Clock(5.0)
-    time = Timing(clock, clock.sleep)
-    seen = []
-    for clock.now in (5.0, 7.5, 6.0, 7.5, 8.0):
-        seen.append(time.now())
-    assert seen == [5.0, 7.5, 7.5, 7.5, 8.0]
-
-
-async def test_an_instant_sleep_counts_with_a_constant_clock() -> None:
-    clock = Clock(100.0)
-    time = Timing(clock, clock.sleep)
-    for _ in range(3):
-        await time.sleep(2.5)
-    assert time.now() == 107.5
-    assert clock.slept == [2.5, 2.5, 2.5]
-
-
 async def test_a_sleep_with_an_advancing_clock_does_not_count_twice() -> None:
     clock = Clock(100.0)
 
@@ -123,17 +105,6 @@ async def test_a_sleep_with_an_advancing_clock_does_not_count_twice() -> None:
     time = Timing(clock, sleep)
     await time.sleep(3.0)
     assert time.now() == 103.0
-
-
-async def test_a_longer_sleep_than_requested_counts_in_full() -> None:
-    clock = Clock(100.0)
-
-    async def sleep(seconds: float) -> None:
-        clock.now += seconds + 40
-
-    time = Timing(clock, sleep)
-    await time.sleep(3.0)
-    assert time.now() == 143.0
 
 
 async def test_concurrent_sleeps_do_not_add_up() -> None:
@@ -164,16 +135,6 @@ async def test_a_cancelled_sleep_does_not_count(how: str) -> None:
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert time.now() == 0.0
-
-
-def test_in_a_real_loop_the_time_is_that_of_the_clock() -> None:
-    async def main() -> None:
-        time, loop = timing(), asyncio.get_running_loop()
-        await asyncio.gather(time.sleep(1.0), time.sleep(2.0))
-        await time.sleep(0.5)
-        assert time.now() == loop.time() == pytest.approx(1002.5)
-
-    virtually(main())
 
 
 def test_the_virtual_loop_detects_deadlocks_and_livelocks() -> None:

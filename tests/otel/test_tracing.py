@@ -18,7 +18,6 @@ from chatrest import (
     AsyncSession,
     ConnectError,
     DeadlineExceededError,
-    NotFoundError,
     RequestInvalidError,
     RetryPolicy,
     UserQuery,
@@ -88,35 +87,6 @@ async def test_a_call_is_a_span_with_an_event_for_each_attempt(
         assert [event.name for event in span.events] == ["attempt"]
         assert emulator.app.api_key not in span.to_json()
         assert "user-01" not in span.to_json()
-
-
-async def test_a_failed_call_is_a_failed_span(tracer: trace.Tracer, exporter: InMemorySpanExporter) -> None:
-    listener = OpenTelemetryListener(tracer)
-    async with (
-        Emulator(users=2, messages=5) as emulator,
-        AsyncSession(emulator.app, telemetry=listener) as session,
-    ):
-        with pytest.raises(NotFoundError):
-            await session.messages.list_user("nobody").collect()
-    [span] = exporter.get_finished_spans()
-    assert span.status.status_code is trace.StatusCode.ERROR
-    assert attributes(span)["error.type"] == "NotFoundError"
-    assert "nobody" not in span.to_json()
-
-
-async def test_a_span_is_a_child_of_the_current_one(
-    tracer: trace.Tracer, exporter: InMemorySpanExporter
-) -> None:
-    listener = OpenTelemetryListener(tracer)
-    async with (
-        Emulator(users=2, messages=5) as emulator,
-        AsyncSession(emulator.app, telemetry=listener) as session,
-    ):
-        with tracer.start_as_current_span("web request"):
-            await session.users.list().limit(2).collect()
-    call, request = exporter.get_finished_spans()
-    assert call.parent is not None
-    assert call.parent.span_id == request.context.span_id
 
 
 # ── attempts ──
@@ -209,26 +179,6 @@ async def test_between_the_pages_of_a_walk_no_span_is_current(
     assert {call.parent and call.parent.span_id for call in calls} == {around.get_span_context().span_id}
 
 
-@pytest.mark.usefixtures("staged")
-async def test_calls_at_the_same_time_have_spans_of_their_own(
-    tracer: trace.Tracer, exporter: InMemorySpanExporter
-) -> None:
-    during: list[int] = []
-
-    async def answer() -> Any:
-        await asyncio.sleep(0)
-        during.append(current_id())
-        return reply()
-
-    stage = Stage(answer, telemetry=OpenTelemetryListener(tracer))
-    await asyncio.gather(*(stage.list() for _ in range(10)))
-    spans = exporter.get_finished_spans()
-    assert sorted(during) == sorted(span_id(span) for span in spans)
-    assert len(set(during)) == 10
-    assert {span.parent for span in spans} == {None}
-    assert [len(span.events) for span in spans] == [1] * 10
-
-
 # ── traceparent ──
 
 
@@ -257,17 +207,6 @@ async def test_trace_headers_are_sent_only_if_asked_for(
     ids = f"00-{span.context.trace_id:032x}-{span_id(span):016x}-"
     for headers in map(trace_headers, stage.requests):
         assert headers.get("traceparent", ids).startswith(ids)
-
-
-@pytest.mark.usefixtures("staged")
-async def test_a_trace_header_of_the_caller_is_kept(tracer: trace.Tracer) -> None:
-    stage = Stage(
-        reply(),
-        telemetry=OpenTelemetryListener(tracer, propagate=True),
-        headers={"Traceparent": "the caller's"},
-    )
-    await stage.list()
-    assert trace_headers(stage.requests[0]) == {"traceparent": "the caller's"}
 
 
 @pytest.mark.usefixtures("staged")

@@ -44,11 +44,9 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """True if the host counts as down."""
         return self.failures >= FAILURES
 
     def rest(self, now: float) -> float:
-        """Return the seconds until the next probe may go, if the breaker is open."""
         return max(0.0, self._until - now)
 
     def wait(self, now: float) -> float:
@@ -62,7 +60,6 @@ class Breaker:
         return 0.0
 
     def record_failure(self, now: float, *, probe: bool = True) -> None:
-        """Note an exchange without a reply; `probe` is False for one that began before the breaker opened."""
         self.failures += 1
         self.failed_at = now
         if self.failures == FAILURES:
@@ -88,47 +85,36 @@ class HostState(Struct, frozen=True, kw_only=True):
 
 
 @final
-class Breakers:
-    """The breakers of a region's hosts, as a wrong app id must not affect other apps."""
-
-    def __init__(self) -> None:
-        self._breakers: OrderedDict[str, Breaker] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._breakers)
-
-    def get(self, host: str) -> Breaker | None:
-        """Return the breaker of a host; None if its last exchange was answered, or if it had none lately."""
-        return self._breakers.get(host)
+class Breakers(OrderedDict[str, Breaker]):
+    """The breakers by host, as a wrong app id must not affect other apps: of hosts that failed lately."""
 
     def record_reply(self, host: str) -> None:
         """Note a reply, of whatever status: the breaker closes, and all that it knew is past."""
-        if self._breakers:
-            self._breakers.pop(host, None)
+        self.pop(host, None)
 
     def record_failure(self, host: str, now: float, *, probe: bool) -> None:
         """Note an exchange without a reply; `probe` is False for one that began before the breaker opened."""
-        breaker = self._breakers.get(host)
+        breaker = self.get(host)
         if breaker is None:
             self._let_go(now)
-            breaker = self._breakers[host] = Breaker()
+            breaker = self[host] = Breaker()
         breaker.record_failure(now, probe=probe)
 
     def down(self, now: float) -> tuple[HostState, ...]:
         """Return the hosts that count as down, in the order of their first failure."""
         return tuple(
             HostState(host=host, failures=breaker.failures, next_probe=breaker.rest(now))
-            for host, breaker in self._breakers.items()
+            for host, breaker in self.items()
             if breaker.is_open
         )
 
     def _let_go(self, now: float) -> None:
         """Look at the two oldest breakers, so that each new one costs the same for any number of hosts."""
-        for _ in range(min(2, len(self._breakers))):
-            host, breaker = self._breakers.popitem(last=False)
+        for _ in range(min(2, len(self))):
+            host, breaker = self.popitem(last=False)
             is_old = now - breaker.failed_at >= _KEPT_SECONDS
-            if not is_old and (breaker.is_open or len(self._breakers) < _MOST_CLOSED):
-                self._breakers[host] = breaker
+            if not is_old and (breaker.is_open or len(self) < _MOST_CLOSED):
+                self[host] = breaker
 
 
 class RetryBudget:

@@ -114,25 +114,15 @@ class GatePacer(Protocol):
 
 
 class SlotUse(Protocol):
-    """The slots of a pacer, and for how long all of them have been used."""
+    """The slots of a pacer, and for how long they were used; `_Slots` says what each member does."""
 
     next: float
-    """When the next slot is."""
 
-    def begin(self, at: float) -> None:
-        """Set the next slot to `at`; what was used before does not count."""
-
-    def take(self, now: float, interval: float, *, urgent: bool) -> None:
-        """Take a slot of `interval` seconds."""
-
-    def give_back(self) -> None:
-        """Take back the slot of the last request."""
-
-    def record(self, now: float, *, urgent: bool) -> None:
-        """Note a request, which may take a slot next."""
-
-    def confirm(self, sent: float) -> float:
-        """Return the further seconds of full use that an accepted request shows."""
+    def begin(self, at: float) -> None: ...
+    def take(self, now: float, interval: float, *, urgent: bool) -> None: ...
+    def give_back(self) -> None: ...
+    def record(self, now: float, *, urgent: bool) -> None: ...
+    def confirm(self, sent: float) -> float: ...
 
 
 class _Slots:
@@ -151,7 +141,6 @@ class _Slots:
         self._last = 0.0
 
     def begin(self, at: float) -> None:
-        """Set the next slot to `at`; what was used before does not count."""
         self.next = self._used_since = at
         self.free = 0
 
@@ -172,7 +161,6 @@ class _Slots:
         self.next -= self._last
 
     def record(self, now: float, *, urgent: bool) -> None:
-        """Note a request, which may take a slot next."""
         self._last = 0.0
         if urgent:
             self._urgent_at = now
@@ -216,7 +204,6 @@ class _Hold:
         """When the next request may go."""
 
     def delay(self, now: float) -> float:
-        """Return the seconds until the next request may go."""
         is_probing = self._probed_at is not None and now < self._probed_at + self._PATIENCE
         return _POLL if is_probing else self.until - now
 
@@ -315,7 +302,6 @@ class Pacer:
         return wait if wait > _INSTANT else 0.0
 
     def take(self, now: float, *, urgent: bool) -> None:
-        """Note that a request goes now."""
         self._slots.record(now, urgent=urgent)
         if self.remaining is not None:
             self.remaining -= 1
@@ -353,7 +339,8 @@ class Pacer:
             self._run = AcceptedRun(sent)
         self._run.add(sent)
         if self._hold is None:
-            (self._curve or self._start).use(self._slots.confirm(sent), sent, now)
+            if (seconds := self._slots.confirm(sent)) > 0:
+                (self._curve or self._start).use(seconds, sent, now)
             if isinstance(self._curve, Ramp) and self._curve.is_over:
                 self._curve = None
         elif sent > self._hold.began:

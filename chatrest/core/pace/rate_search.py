@@ -58,15 +58,12 @@ class Ramp:
 
     @property
     def rate(self) -> float:
-        """The present rate."""
         return min(self.most, self.first * float(2.0 ** min(self._used, 60.0)))
 
     def rate_at(self, sent: float) -> float:
-        """Return the present rate."""
         return self.rate
 
     def use(self, seconds: float, sent: float, now: float) -> None:
-        """Note a further `seconds` of full use in which everything was accepted, the last at `sent`."""
         self._used += seconds
 
     @property
@@ -75,7 +72,6 @@ class Ramp:
         return self.rate >= self.most
 
     def halve(self) -> None:
-        """Go back by one second of use."""
         self._used = max(0.0, self._used - 1.0)
 
 
@@ -95,7 +91,6 @@ class AcceptedRun:
         self._count = self._slice_count = 0
 
     def add(self, sent: float) -> None:
-        """Count a request that was accepted."""
         self._count += 1
         self._slice_count += 1
         seconds = sent - self._slice_began
@@ -184,16 +179,13 @@ class RateSearch:
         self.strike(strike, now)
 
     def rate_at(self, sent: float) -> float:
-        """Return the rate at the time when a recent request was sent."""
         return self.rate if sent >= self._changed_at else self._before
 
     @property
     def changed_at(self) -> float:
-        """The time of the last change of the rate."""
         return self._changed_at
 
     def strike(self, strike: Strike, now: float) -> None:
-        """Learn from a 429 and its hold, which ends at `now`."""
         low, high = strike.bracket()
         if low < self._low < high and self._failed < self._DOUBT:
             low = self._low
@@ -215,7 +207,6 @@ class RateSearch:
         self._change(max(self._BELOW * self.rate, min(self.rate, self._low / 2)), now)
 
     def use(self, seconds: float, sent: float, now: float) -> None:
-        """Note a further `seconds` of full use in which everything was accepted, the last at `sent`."""
         self._used += min(seconds, max(0.0, sent - self._changed_at))
         if self._used >= self._trial:
             self._pass(now)

@@ -1,6 +1,6 @@
 """The attempts of a call so far, and what comes next: whether it is repeated, and after how long.
 
-Pure: the network floor sends and sleeps. The rules, by what the last attempt ended in:
+Pure: the network floor sends and sleeps. The rules of `RetryPolicy.repeats`, by the end of the last attempt:
 
 | the attempt ended in                              | safe, idempotent | never                        |
 |---------------------------------------------------|------------------|------------------------------|
@@ -29,7 +29,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Final, TypeAlias, final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ...errors import (
     ApiError,
@@ -90,15 +90,13 @@ class Attempts(Struct, frozen=True, kw_only=True):
         and not even a patient call waits for that.
         """
         no_connection = self.patient and has_replied and isinstance(error, ConnectError)
-        return Attempts(
+        return structs.replace(
+            self,
             count=self.count + 1,
             limited=self.limited + isinstance(error, RateLimitError),
             connect_failures=self.connect_failures + no_connection,
-            patient=self.patient,
             error=error,
-            waited=self.waited,
-            log=self.log,
-            omitted=self.omitted,
+            pause=None,
         )
 
     def with_pause(self, seconds: float) -> "Attempts":
@@ -106,12 +104,8 @@ class Attempts(Struct, frozen=True, kw_only=True):
         log, is_full = self.log, len(self.log) == 2 * LOGGED
         if is_full:
             log = log[:LOGGED] + log[LOGGED + 1 :]
-        return Attempts(
-            count=self.count,
-            limited=self.limited,
-            connect_failures=self.connect_failures,
-            patient=self.patient,
-            error=self.error,
+        return structs.replace(
+            self,
             pause=seconds,
             waited=self.waited + seconds,
             log=(*log, (str(self.error), seconds)),
@@ -148,39 +142,50 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
             if check_seconds(f"retry.{name}", getattr(self, name)) is None:
                 raise RequestInvalidError(f"retry.{name} = None: allowed is a number of seconds above 0")
 
-    def wait(self, attempts: Attempts, replay: Replay, dice: Dice) -> float | None:
-        """Seconds to wait before the call is repeated; None where the last error is to be raised."""
+    def repeats(self, attempts: Attempts, replay: Replay) -> bool:
+        """True if the call is sent again after its last error."""
         error = attempts.error
         if error is None or self.attempts == 1 or not may_repeat(error, replay):
-            return None
+            return False
+        named = _named_wait(attempts)
+        if isinstance(error, ConnectError):
+            # Whoever waits for an answer learns at once that the region is down.
+            return attempts.connect_failures > 0 or (named is None and attempts.failed < self.attempts)
+        if named is not None and named > self.longest_server_wait:
+            return False
         if isinstance(error, RateLimitError):
-            is_over = attempts.limited >= self.limited and not attempts.patient
-            return None if is_over else self._limit_wait(error, attempts, dice)
-        down = error.retry_after if isinstance(error, ConnectError) else None
-        if attempts.connect_failures and isinstance(error, ConnectError):
-            return self._bound(attempts.connect_failures) * dice() if down is None else down
-        # Whoever waits for an answer learns at once that the region is down.
-        if attempts.failed >= self.attempts or down is not None:
-            return None
-        named = error.retry_after or 0.0 if isinstance(error, ApiError) else 0.0
-        if named > self.longest_server_wait:
-            return None
-        return max(named, self._bound(attempts.failed) * dice())
+            return attempts.patient or attempts.limited < self.limited
+        return attempts.failed < self.attempts
 
-    def _limit_wait(self, error: RateLimitError, attempts: Attempts, dice: Dice) -> float | None:
-        named = error.retry_after
-        if named is not None and named < _LEAST_NAMED and attempts.limited > 1:
-            named = None  # it was waited for, and was wrong
-        if named is None:
+    def wait(self, attempts: Attempts, dice: Dice, slot: float = 0.0) -> float:
+        """Seconds until the call is sent again, if it is; `slot` are those until the pacer's next slot.
+
+        A call that was refused for its rate waits for the later of both, so that it sleeps once.
+        """
+        named, is_limited = _named_wait(attempts), isinstance(attempts.error, RateLimitError)
+        if is_limited and named is not None:
+            return max(named, slot) + min(self.first_wait, 1.0) * dice()
+        if is_limited:
             # The window may be almost over or have just begun, so the bound grows to it.
             bound = min(self.unnamed_limit_wait, self._bound(attempts.limited) * 8)
-            return bound * (0.5 + dice() / 2)
-        if named > self.longest_server_wait:
-            return None
-        return named + min(self.first_wait, 1.0) * dice()
+            return max(slot, bound * (0.5 + dice() / 2))
+        is_connect = isinstance(attempts.error, ConnectError)
+        if is_connect and named is not None:
+            return named  # the next probe of a region that is down
+        count = attempts.connect_failures if is_connect else 0
+        return max(named or 0.0, self._bound(count or attempts.failed) * dice())
 
     def _bound(self, count: int) -> float:
         return min(self.longest_wait, self.first_wait * 2.0 ** min(max(count - 1, 0), 60))
+
+
+def _named_wait(attempts: Attempts) -> float | None:
+    """Seconds that the last error names; None for a time that was waited for already, and was wrong."""
+    error = attempts.error
+    named = error.retry_after if isinstance(error, ApiError | ConnectError) else None
+    if isinstance(error, RateLimitError) and attempts.limited > 1 and (named or 0.0) < _LEAST_NAMED:
+        return None
+    return named
 
 
 def may_repeat(error: ChatRestError, replay: Replay) -> bool:

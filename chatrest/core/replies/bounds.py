@@ -6,7 +6,7 @@
 | bytes of an error      | `ERROR_BYTES`, in the transport; the rest is not read            |
 | records of a list      | `MOST_RECORDS`, before records are made                          |
 | values of a body       | `MOST_VALUES`, before a body of more than 4 MiB is decoded       |
-| time on the event loop | `INLINE_BYTES` and `STRICT_BYTES`, in `network.decoding`         |
+| time on the event loop | `INLINE_BYTES` and `STRICT_BYTES`, in `network.replies`         |
 """
 
 from typing import Final

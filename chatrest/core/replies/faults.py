@@ -20,6 +20,7 @@ from ...error_codes import KINDS
 from ...errors import (
     ApiError,
     BadRequestError,
+    ChatRestError,
     ConflictError,
     NotFoundError,
     RateLimitError,
@@ -159,13 +160,16 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     return None if at is None else max(0.0, at - now)
 
 
-def signal(status: int, headers: Mapping[str, str], now: float) -> Signal:
-    """The state of the rate limit in a reply, in either spelling; `headers` take names without case."""
+def signal(headers: Mapping[str, str], error: ChatRestError | None = None) -> Signal:
+    """The state of the rate limit in a reply, in either spelling; `headers` take names without case.
+
+    `error` is that of the reply: a 429 by its status or by its code, which has the time to wait.
+    """
     limit = headers.get("X-Rate-Limit") or headers.get("X-RateLimit-Limit")
     left = headers.get("X-Rate-Limit-Remaining") or headers.get("X-RateLimit-Remaining")
-    if status != 429:
-        return Signal(False, _number(limit), _number(left)) if limit or left else _QUIET
-    return Signal(True, _number(limit), _number(left), retry_after(headers, now))
+    if isinstance(error, ApiError) and (error.status == 429 or isinstance(error, RateLimitError)):
+        return Signal(True, _number(limit), _number(left), error.retry_after)
+    return Signal(False, _number(limit), _number(left)) if limit or left else _QUIET
 
 
 def _number(text: str | None) -> float | None:

@@ -12,7 +12,7 @@ from chatrest.core.pace.breaker import FAILURES, Breaker, Breakers, RetryBudget
 from chatrest.core.requests.timeouts import Timeouts
 from chatrest.core.requests.wire import Request
 from chatrest.errors import ConnectError, ReplyUnreadableError, RequestTimeoutError, TransportError
-from chatrest.network.lanes import Priority
+from chatrest.network.places import Priority
 from chatrest.network.pool import Pool
 from chatrest.network.transport import Reply
 from tests.network.calls import make_call
@@ -254,7 +254,7 @@ async def test_a_region_that_is_down_is_reported_at_once_and_nothing_is_sent() -
         assert caught.value.retry_after == 1.0
         assert "nothing was sent, the next probe goes in 1.0 s" in str(caught.value)
     assert len(region.sent) == region.pool.sent == FAILURES
-    assert (region.pool.active, region.timing.now()) == (0, 1000.0)
+    assert (region.pool.state.active, region.timing.now()) == (0, 1000.0)
 
 
 @in_time
@@ -284,14 +284,6 @@ async def test_one_probe_at_a_time() -> None:
     assert done.count({}) == 1
     assert sum(isinstance(each, ConnectError) for each in done) == 29
     assert await region.call() == {}
-
-
-@in_time
-async def test_another_region_is_not_touched() -> None:
-    region, other = Region(), Region("eu", OK)
-    await region.goes_down()
-    assert await asyncio.gather(*(other.call() for _ in range(20))) == [{}] * 20
-    assert "down" not in repr(other.pool)
 
 
 @in_time

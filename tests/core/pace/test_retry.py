@@ -51,7 +51,7 @@ def wait(
         count=failed + limited + connect_failures, limited=limited, connect_failures=connect_failures,
         patient=patient, error=error,
     )  # fmt: skip
-    return policy.wait(attempts, replay, dice)
+    return policy.wait(attempts, dice) if policy.repeats(attempts, replay) else None
 
 
 TABLE: list[tuple[ChatRestError, bool, bool]] = [
@@ -109,6 +109,22 @@ def test_a_wait_that_the_service_names_is_kept_and_spread_a_little() -> None:
     assert wait(policy, limited(30), "safe", limited=1, dice=lambda: 1.0) == 30.5
     assert wait(RetryPolicy(first_wait=9), limited(30), "safe", limited=1, dice=lambda: 1.0) == 31
     assert wait(policy, limited(0), "safe", limited=1, dice=lambda: 0.0) == 0
+
+
+def test_a_call_refused_for_its_rate_waits_for_the_later_of_service_and_pacer() -> None:
+    policy, one = RetryPolicy(first_wait=0.5), Attempts(count=1, limited=1, error=limited(30))
+    assert [policy.wait(one, lambda: 1.0, slot) for slot in (0.0, 29.0, 40.0)] == [30.5, 30.5, 40.5]
+    unnamed = Attempts(count=1, limited=1, error=limited(None))
+    assert [policy.wait(unnamed, lambda: 1.0, slot) for slot in (3.0, 40.0)] == [4.0, 40.0]
+    failed = Attempts(count=1, error=ServerError("x", status=503))
+    assert policy.wait(failed, lambda: 1.0, 40.0) == 0.5  # its slot is waited for when it is sent
+
+
+def test_after_connection_failures_the_wait_is_that_of_the_last_errors_kind() -> None:
+    """A patient call: three times without a connection, then a 503."""
+    assert wait(RetryPolicy(), ConnectError("x"), connect_failures=3, patient=True, dice=lambda: 1.0) == 2.0
+    busy = ServerError("x", status=503)
+    assert wait(RetryPolicy(), busy, failed=1, connect_failures=3, patient=True, dice=lambda: 1.0) == 0.5
 
 
 def test_a_wait_longer_than_a_service_may_dictate_is_not_waited_for() -> None:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given, strategies as st
 
+from chatrest.core.pace.pacer import Signal
 from chatrest.core.replies.faults import error_of, fault, retry_after, signal
 from chatrest.errors import (
     ApiError,
@@ -314,21 +315,22 @@ def test_a_rate_limit_and_a_503_tell_their_wait_and_other_errors_have_none() -> 
     "names", [("X-Rate-Limit", "X-Rate-Limit-Remaining"), ("X-RateLimit-Limit", "X-RateLimit-Remaining")]
 )
 def test_a_reply_tells_the_limit_and_what_is_left_in_either_spelling(names: tuple[str, str]) -> None:
-    heard = signal(200, {names[0]: "500", names[1]: "499"}, NOW)
+    heard = signal({names[0]: "500", names[1]: "499"})
     assert (heard.limited, heard.limit, heard.remaining, heard.retry_after) == (False, 500, 499, None)
-    assert signal(429, {names[1]: "0", "Retry-After": "5"}, NOW).retry_after == 5
+    limited = error_for(429, {}, {"Retry-After": "5"})
+    assert signal({names[1]: "0"}, limited) == Signal(True, None, 0, 5)
 
 
 @loop_over("value", NONSENSE)
 def test_a_limit_that_is_nonsense_is_not_heard(value: str) -> None:
-    heard = signal(200, {"X-Rate-Limit": value, "X-Rate-Limit-Remaining": value}, NOW)
+    heard = signal({"X-Rate-Limit": value, "X-Rate-Limit-Remaining": value})
     assert (heard.limit, heard.remaining) == (None, None)
 
 
 def test_a_reply_that_tells_no_limit_gives_the_one_signal() -> None:
     """It is on every call's way."""
-    assert signal(200, {}, NOW) is signal(404, {"Date": "x", "X-Rate-Limit": ""}, NOW)
-    assert signal(429, {}, NOW).limited
+    assert signal({}) is signal({"Date": "x", "X-Rate-Limit": ""}, error_for(404, {}))
+    assert signal({}, error_for(429, {})).limited
 
 
 # ── hostile bodies ──
