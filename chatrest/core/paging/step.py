@@ -40,11 +40,9 @@ from msgspec import Struct, structs
 from ...models.meta import Position
 from ..replies.decode import Listing
 from .arrange import OrderedPage, arrange
-from .by_number import landmark_of
 from .cursor import Cursor
-from .onward import onward
+from .onward import NO_PLACE, Onward, PageView, landmark_of, onward
 from .order import Affix, is_ahead, is_number, last_id
-from .page_view import NO_PLACE, Onward, PageView
 from .walk_state import Memory, Rules
 
 T = TypeVar("T")
@@ -119,8 +117,7 @@ def step(
     arranged = arrange(cursor, page, ids, rules, memory)
     if (ordinary := _ordinary_step(cursor, page, ids, arranged, rules, memory)) is not None:
         return ordinary
-    asked = dict(cursor.position)
-    is_repeated = "page" in asked and landmark_of(page, ids) in memory.visited
+    is_repeated = "page" in dict(cursor.position) and landmark_of(page, ids) in memory.visited
     if is_repeated:
         arranged = structs.replace(arranged, items=[], unordered_count=0)
     # An empty page shows no direction.
@@ -128,7 +125,7 @@ def step(
     start = cursor
     if cursor.direction != direction or cursor.by_id != arranged.by_id:
         start = structs.replace(cursor, direction=direction, by_id=arranged.by_id)
-    view = PageView(start, asked, page, ids, arranged, rules, memory, largest, is_repeated)
+    view = PageView(start, page, ids, arranged, rules, memory, largest, is_repeated)
     target = onward(view)
     if target.is_again:  # the same page comes once more: nothing of this one counts
         retry = cursor
@@ -231,7 +228,7 @@ def _remembered(view: PageView, target: Onward) -> Memory:
     knows_ids = bool(view.ids) and (bool(items) or old.ids is not None)
     return Memory(
         ids=view.ids if knows_ids else old.ids,
-        visited=old.visited if target.landmark is None else old.visited.having(target.landmark),
+        visited=old.visited if target.landmark is None else old.visited | {target.landmark},
         has_meta=old.has_meta or has_meta,
         claimed_last=view.says_last,
         is_doubted=view.is_doubted,

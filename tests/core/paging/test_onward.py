@@ -6,11 +6,8 @@ import pytest
 from msgspec import Struct, structs
 
 from chatrest.core.paging.arrange import OrderedPage
-from chatrest.core.paging.by_number import landmark_of
 from chatrest.core.paging.cursor import Cursor
-from chatrest.core.paging.cycle import CycleGuard
-from chatrest.core.paging.onward import onward
-from chatrest.core.paging.page_view import END, Onward, PageView, place_of
+from chatrest.core.paging.onward import Onward, PageView, landmark_of, onward, place_of
 from chatrest.core.paging.paging import (
     BY_CREATED,
     BY_CURSOR,
@@ -27,6 +24,7 @@ from chatrest.models.meta import Current, Meta, Pagination, Position
 from tests.walk.walking import Item, rules_for
 
 NOTHING = Memory()
+END = Onward()
 
 
 def view(
@@ -48,7 +46,7 @@ def view(
     arranged = OrderedPage(fresh, place.direction or "append", has_order, place.by_id)
     listing = Listing(items, Meta(**meta), b"{}", cursor=top_level)
     rules = rules_for(size, paging.size_name(None), paging)
-    return PageView(place, dict(place.position), listing, texts, arranged, rules, memory, largest)
+    return PageView(place, listing, texts, arranged, rules, memory, largest)
 
 
 def at(*position: tuple[str, str], direction: Any = "append", **more: Any) -> Cursor:
@@ -193,7 +191,7 @@ def test_a_thread_that_ignores_page_numbers_is_read_by_its_last_id() -> None:
     cursor = at(("affix", "append"), ("page", "2"), ("perPage", "3"), last="3")
     page = view(cursor, 1, 2, 3, new=0, paging=BY_THREAD, pagination=Pagination(0, 3, 3, 1, 1))
     assert led(page) == {"affix": "append", "id": "3"}
-    asked = Memory(visited=CycleGuard().having((("affix", "append"), ("id", "3"))))
+    asked = Memory(visited=frozenset({(("affix", "append"), ("id", "3"))}))
     assert onward(structs.replace(page, memory=asked)).error is not None
 
 
