@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from msgspec import structs
 
 from chatrest.core.paging.cursor import Cursor, beginning, fingerprint, resumed
 from chatrest.core.paging.cursor_key import CursorKey
@@ -292,8 +293,7 @@ def test_every_flipped_bit_of_a_signed_token_is_refused() -> None:
 
 
 def test_a_signature_does_not_go_with_another_place() -> None:
-    signed, other = CURSOR.signed(KEY), Cursor(CURSOR.query, (("id", "1"),))
-    moved = Cursor(CURSOR.query, other.position, mac=signed.mac)
+    moved = structs.replace(CURSOR.signed(KEY), position=(("id", "1"),))
     with pytest.raises(CursorError, match="not signed"):
         resumed(str(moved), START, BY_ID, KEY)
 
@@ -302,7 +302,6 @@ def test_a_signature_does_not_go_with_another_place() -> None:
 def test_a_signed_token_leads_back_to_its_cursor(key: bytes, cursor: Cursor) -> None:
     signed = cursor.signed(CursorKey(key))
     assert Cursor.parse(str(signed)) == signed
-    assert signed.is_signed_by(CursorKey(key))
     assert key not in str(signed).encode() or len(key) < 3
 
 
