@@ -1,19 +1,30 @@
 """Where a walk goes on after a page: one ladder, whose first step that holds decides.
 
-1. The end, where a short last page is believed, or a reply is documented as the last one.
-2. The first way on that was not tried since something new came: the position that the reply gives · the same
-   request once more · the walk's own last place, where that is further · the next page number.
-3. A fault, where there must be more; else the end.
+1. A fault: a position that is unreadable, or items that came, and did not when they were asked for again.
+2. The end: a short page, smaller than the largest of this list, that says to be the last, or leads nowhere
+   and counts no more; or a reply that is documented as the last one. Short: fewer records than were asked
+   for, and than the service's own `per_page`. None is believed after a "last" that was wrong.
+3. The first way on that was not tried since something new came:
 
-A list that goes by page numbers takes the other ways only where a number brings nothing new. No walk goes
-round: each way leads to another place than the page's own, and places that cannot be compared are remembered.
+   | the way                 | is taken where                                                              |
+   |-------------------------|-----------------------------------------------------------------------------|
+   | again, in a direction   | nothing says in which one the first page goes                               |
+   | the reply's position    | it moves; an error where it goes back, or comes back                        |
+   | the same request        | an empty page counts more, or lacks the `meta` of others; a position is lost|
+   | the walk's own last id  | the reply leads nowhere, back, or to the middle of its page                 |
+   | the next page number    | the list goes by numbers, or ignores ids                                    |
+
+4. A fault where there must be more, else the end: at an empty page, or at the item alone that was asked from.
+
+A list by page numbers takes the other ways only where a number brings nothing new. No walk goes round: a way
+leads to another place than the page's own, and places that cannot be compared are remembered.
 """
 
 from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from ...models.meta import Pagination, Position
 from ..replies.decode import Listing
@@ -91,22 +102,21 @@ class PageView(Struct, frozen=True, dict=True):
 
     @property
     def has_position(self) -> bool:
-        """True where the reply holds a position that leads anywhere."""
         return any(position_pairs(position, self.rules.paging) for position in self.positions)
 
     @cached_property
-    def served(self) -> tuple[Pairs, bool] | None:
-        """The position that the reply gives, and whether it is for the walk's direction.
-
-        None where it leads nowhere: nor does a way back, where no id of ours leads on.
-        """
-        direction, way_back = self.ordered.direction, None
+    def served(self) -> Pairs:
+        """The position that the reply gives for the walk's direction; empty where it gives none."""
         for position in self.positions:
-            if pairs := position_pairs(position, self.rules.paging):
-                if affix_of(position) in (None, direction):
-                    return (("affix", direction), *pairs), True
-                way_back = way_back or (pairs, False)
-        return way_back if self.ordered.by_id else None
+            pairs = position_pairs(position, self.rules.paging)
+            if pairs and affix_of(position) in (None, self.ordered.direction):
+                return (("affix", self.ordered.direction), *pairs)
+        return ()
+
+    @cached_property
+    def leads_nowhere(self) -> bool:
+        """True where no position leads on. One that leads back shows a list by id that goes on by its own."""
+        return not self.served and not (self.ordered.by_id and self.has_position)
 
     @cached_property
     def is_by_number(self) -> bool:
@@ -114,22 +124,17 @@ class PageView(Struct, frozen=True, dict=True):
         paging = self.rules.paging
         if "page" in self.asked:
             return True
-        if (self.served is not None and (paging.positions or self.asked)) or self.has_lost_place:
+        if self.has_lost_place or (not self.leads_nowhere and (paging.positions or self.asked)):
             return False
-        return self.is_counted or (
-            paging.numbered and (paging.order == "service" or self.page.meta.pagination is not None)
-        )
-
-    @property
-    def is_counted(self) -> bool:
-        """True where a list by page numbers has pagination: then positions beside it do not matter."""
-        return not self.rules.paging.positions and self.page.meta.pagination is not None
+        has_pagination = self.page.meta.pagination is not None
+        is_numbered = paging.numbered and (paging.order == "service" or has_pagination)
+        return is_numbered or (has_pagination and not paging.positions)
 
     @property
     def has_lost_place(self) -> bool:
         """True where a list in the service's order, asked at a position that it gave, gives none."""
         was_given = "page" not in self.asked and self.cursor.last is not None and bool(self.place)
-        return was_given and self.served is None and not self.ordered.by_id
+        return was_given and not self.served and not self.ordered.by_id
 
     @property
     def is_short(self) -> bool:
@@ -153,28 +158,19 @@ class PageView(Struct, frozen=True, dict=True):
 
     @property
     def says_last(self) -> bool:
-        """True where the pagination shows the end."""
         current, pages = self.pagination.current_page, self.pagination.total_pages
         return current is not None and pages is not None and current >= pages > 0
 
     @property
     def counts_more_pages(self) -> bool:
-        """True where the pagination counts pages after this one."""
         current, pages = self.pagination.current_page, self.pagination.total_pages
         return current is not None and pages is not None and current < pages
 
     @property
     def says_more(self) -> bool:
         """True where the pagination counts more pages, and more items than the walk has given."""
-        total = self.pagination.total
-        is_given = total is not None and 0 < total <= self.cursor.delivered
+        is_given = 0 < (self.pagination.total or 0) <= self.cursor.delivered
         return self.counts_more_pages and not is_given
-
-    @property
-    def counts_too_few(self) -> bool:
-        """True where pagination counts more pages, but fewer items than the walk has given: one is wrong."""
-        total = self.pagination.total
-        return total is not None and 0 < total < self.cursor.delivered and self.counts_more_pages
 
     @property
     def has_lost_meta(self) -> bool:
@@ -198,7 +194,7 @@ class PageView(Struct, frozen=True, dict=True):
         the page but one would come again. Not so where the item at it is the last by its time: then the list
         goes by time.
         """
-        place = place_of(self.served[0]) if self.served is not None else {}
+        place = place_of(self.served)
         served, items, direction = place.get("id"), self.ordered.items, self.ordered.direction
         if not (items and served and self.ordered.by_id and place.keys() <= {"id", "sentAt"}):
             return False
@@ -213,9 +209,10 @@ def onward(view: PageView) -> Onward:
     """Decide where the walk goes on."""
     if view.memory.is_withheld and not view.ids:
         return Onward(error="a page with items came empty when it was asked for once more")
-    fault = None if "page" in view.asked or view.is_counted else view.page.position_fault
-    if fault is not None and not view.has_position:
-        return Onward(error=fault)
+    # Beside page numbers positions do not matter.
+    is_counted = view.page.meta.pagination is not None and not view.rules.paging.positions
+    if "page" not in view.asked and not is_counted and not view.has_position and view.page.position_fault:
+        return Onward(error=view.page.position_fault)
     if _is_end(view):
         return _END
     for way in (_in_a_direction, _by_position, _again, _by_own_place, _by_number):
@@ -227,8 +224,8 @@ def onward(view: PageView) -> Onward:
 def _is_end(view: PageView) -> bool:
     """Return True for a short page that is believed to be the last, and for a reply that is documented so."""
     if view.is_below_largest:
-        leads_nowhere = view.served is None and not view.is_by_number and not view.says_more
-        if view.says_last or leads_nowhere:
+        shows_no_more = view.leads_nowhere and not view.is_by_number and not view.says_more
+        if view.says_last or shows_no_more:
             return True
     meta, paging = view.page.meta, view.rules.paging
     positions = (meta.next, meta.cursor, view.page.cursor)
@@ -248,7 +245,7 @@ def _in_a_direction(view: PageView) -> Onward | None:
     """The first page once more, in a direction that both sides know."""
     if "affix" in view.asked or view.is_by_number or not (view.ids or view.ordered.by_id):
         return None
-    paging, is_lost = view.rules.paging, view.served is None
+    paging, is_lost = view.rules.paging, view.leads_nowhere
     if is_lost and (view.has_lost_place or paging.own_member or not paging.positions):
         return None
     if is_lost and not (view.ids and view.has_new):
@@ -260,29 +257,26 @@ def _in_a_direction(view: PageView) -> Onward | None:
 
 def _by_position(view: PageView) -> Onward | None:
     """The position that the reply gives."""
-    if view.served is None or not view.served[1] or view.is_on_page:
+    before, after = view.place, place_of(view.served)
+    if not after or after == before or view.is_on_page:
         return None
-    pairs, before = view.served[0], view.place
-    if view.is_by_number and not _is_untried_beside_numbers(view):
-        return None
-    after = place_of(pairs)
-    if after == before:
+    if view.is_by_number and not _are_numbers_ignored(view):
         return None
     if not before:  # no position leads back to the walk's start
-        return Onward(pairs)
+        return Onward(view.served)
     has_advanced, is_back = _movements(before, after, view.ordered.direction)
     if has_advanced and not is_back:
-        return Onward(pairs)
+        return Onward(view.served)
     words = f"the walk stood at {describe(before)}, and its page's cursor was {describe(after)}"
     if is_back and not has_advanced:
         return Onward(error=f"the cursor goes back: going {view.ordered.direction}, {words}")
     if tuple(after.items()) in view.memory.visited:
         return Onward(error=f"the cursor comes back: {words}, where it had been before")
-    return Onward(pairs, landmark=tuple(before.items()))
+    return Onward(view.served, landmark=tuple(before.items()))
 
 
-def _is_untried_beside_numbers(view: PageView) -> bool:
-    """Return True where page numbers bring nothing new, and the position is no filter of the list."""
+def _are_numbers_ignored(view: PageView) -> bool:
+    """Return True where a page number brings nothing new, and the position is no filter of the list."""
     filters = dict(view.rules.paging.filters)
     is_ignored = bool(view.ids) and not view.has_new and view.pagination.total_pages is None
     return is_ignored and not view.rules.paging.positions and (not filters or "affix" in filters)
@@ -298,7 +292,9 @@ def _movements(before: dict[str, str], after: dict[str, str], direction: Affix) 
 def _again(view: PageView) -> Onward | None:
     """The same request once more, where its reply seems to lack something."""
     if not view.ids:
-        is_suspect = view.says_more or view.counts_too_few or view.has_lost_meta
+        # More pages, and fewer items than were given: one of the counts is wrong.
+        is_all = view.pagination.total not in (None, 0) and view.pagination.total == view.cursor.delivered
+        is_suspect = view.has_lost_meta or (view.counts_more_pages and not is_all)
     else:
         is_suspect = view.has_lost_meta and view.is_by_number and not view.has_new
         is_suspect = is_suspect or (view.has_lost_place and not view.rules.paging.own_member)
@@ -311,17 +307,14 @@ def _by_own_place(view: PageView) -> Onward | None:
     """The page after the walk's own last item: by its id, or by what a position of the list holds."""
     if not view.ids or (view.is_by_number and (view.has_new or "affix" not in view.asked)):
         return None
-    if not view.ordered.by_id:
-        position = _own_position(view)
-    elif view.served is None and not view.is_by_number and not view.has_new:
+    # The position that was served does not move, or the walk was asked for from its own place already.
+    is_stuck = (view.served and not view.is_on_page) or (view.leads_nowhere and not view.has_new)
+    if is_stuck and not view.is_by_number:
         return None
-    elif view.served is None or not view.served[1] or view.is_on_page or view.is_by_number:
-        position = _own_id(view)
-    else:
-        return None  # the position that was served does not move
+    position = _own_id(view) if view.ordered.by_id else _own_position(view)
     if not position or place_of(position) == view.place or position in view.memory.visited:
         return None
-    return Onward(position, landmark=position if view.served is None else None)
+    return Onward(position, landmark=position if view.leads_nowhere else None)
 
 
 def _own_id(view: PageView) -> Pairs:
@@ -331,7 +324,7 @@ def _own_id(view: PageView) -> Pairs:
     if not last:
         return ()
     position: Pairs = (("affix", view.ordered.direction), ("id", last))
-    is_timed = "sentAt" in view.asked or (view.served is not None and "sentAt" in dict(view.served[0]))
+    is_timed = "sentAt" in view.asked or any(each.sent_at is not UNSET for each in view.positions)
     if is_timed and items and getattr(items[-1], "sent_at", 0) > 0:
         position += (("sentAt", str(items[-1].sent_at)),)
     return position
@@ -340,7 +333,7 @@ def _own_id(view: PageView) -> Pairs:
 def _own_position(view: PageView) -> Pairs:
     """The position of the last item of a list in the service's order, where items hold what it takes."""
     direction, wire = view.ordered.direction, view.rules.paging.own_member
-    if view.served is not None or not view.has_new or view.is_by_number:
+    if view.is_by_number:
         return ()
     if not wire:
         last = view.ordered.items[-1] if view.has_lost_place and view.ordered.items else None
@@ -359,7 +352,7 @@ def _own_position(view: PageView) -> Pairs:
 def _by_number(view: PageView) -> Onward | None:
     """The page of the next number."""
     if not view.is_by_number:
-        if view.served is not None or not view.ids or view.has_lost_place or view.rules.paging.own_member:
+        if not view.leads_nowhere or not view.ids or view.has_lost_place or view.rules.paging.own_member:
             return None
         # An id that is ignored gives the first page again: perhaps a number is not.
         is_first = view.cursor.delivered <= len(view.ids)
@@ -403,8 +396,8 @@ def _without_a_way(view: PageView) -> Onward:
         return Onward(error=f"the page at {before} has no position that leads on, asked for twice")
     if _is_border_alone(view):
         return _END
-    if view.served is not None and view.served[1] and not view.is_on_page:
-        after = describe(place_of(view.served[0]))
+    if view.served and not view.is_on_page:
+        after = describe(place_of(view.served))
         words = f"the walk stood at {before}, and its page's cursor was {after}"
         return Onward(error=f"the cursor does not move: {words}, though the page was not empty")
     if not paging.positions:

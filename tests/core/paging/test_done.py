@@ -9,8 +9,7 @@ from msgspec import structs
 
 from chatrest.core.paging.cursor import Cursor, resumed
 from chatrest.core.paging.cursor_key import CursorKey
-from chatrest.core.paging.done import lies_in
-from chatrest.core.paging.intervals import LAST, Interval, merge, rank_of
+from chatrest.core.paging.intervals import LAST, Interval, lies_in, merge, rank_of
 from chatrest.core.paging.order import Affix
 from chatrest.core.paging.paging import BY_ID, BY_PAGE
 from chatrest.core.replies.decode import Listing
