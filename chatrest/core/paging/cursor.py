@@ -81,7 +81,7 @@ class Cursor(Struct, frozen=True, array_like=True):
         except (ValueError, RecursionError, msgspec.MsgspecError):
             raise CursorError(_DAMAGED) from None
         if mac := packed[_SUM:start]:
-            cursor = SignedCursor(*structs.astuple(cursor), mac)
+            cursor = SignedCursor(*structs.astuple(cursor), mac=mac)
         # Base64 lets the last character's spare bits vary, and JSON its spaces: the token itself is compared.
         if str(cursor) != token:
             raise CursorError(_DAMAGED)
@@ -94,7 +94,7 @@ class Cursor(Struct, frozen=True, array_like=True):
 
     def signed(self, key: CursorKey | None) -> "Cursor":
         """This place with the signature of `key` in its token; as it is without a key."""
-        return self if key is None else SignedCursor(*_values(self), _signature(self, key))
+        return self if key is None else SignedCursor(*_values(self), mac=_signature(self, key))
 
 
 _FIELDS: Final = Cursor.__struct_fields__
