@@ -17,7 +17,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Any, Final, final
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from ...errors import CursorError
 from ..requests.endpoint import Pairs
@@ -63,7 +63,7 @@ class Cursor(Struct, frozen=True, array_like=True):
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         """The place, without the fingerprint and the signature."""
-        return [(name, getattr(self, name)) for name in _FIELDS[1:]]
+        return list(_values(self).items())[1:]
 
     @classmethod
     def parse(cls, token: object) -> "Cursor":
@@ -81,7 +81,7 @@ class Cursor(Struct, frozen=True, array_like=True):
         except (ValueError, RecursionError, msgspec.MsgspecError):
             raise CursorError(_DAMAGED) from None
         if mac := packed[_SUM:start]:
-            cursor = SignedCursor(*structs.astuple(cursor), mac=mac)
+            cursor = SignedCursor(**_values(cursor), mac=mac)
         # Base64 lets the last character's spare bits vary, and JSON its spaces: the token itself is compared.
         if str(cursor) != token:
             raise CursorError(_DAMAGED)
@@ -94,7 +94,7 @@ class Cursor(Struct, frozen=True, array_like=True):
 
     def signed(self, key: CursorKey | None) -> "Cursor":
         """This place with the signature of `key` in its token; as it is without a key."""
-        return self if key is None else SignedCursor(*_values(self), mac=_signature(self, key))
+        return self if key is None else SignedCursor(**_values(self), mac=_signature(self, key))
 
 
 _FIELDS: Final = Cursor.__struct_fields__
@@ -111,16 +111,16 @@ class SignedCursor(Cursor, frozen=True, array_like=True):
 
     @property
     def unsigned(self) -> Cursor:
-        return Cursor(*_values(self))
+        return Cursor(**_values(self))
 
 
-def _values(cursor: Cursor) -> tuple[Any, ...]:
+def _values(cursor: Cursor) -> dict[str, Any]:
     """The fields without the signature."""
-    return structs.astuple(cursor)[: len(_FIELDS)]
+    return {name: getattr(cursor, name) for name in _FIELDS}
 
 
 def _payload(cursor: Cursor) -> bytes:
-    values = _values(cursor)
+    values = list(_values(cursor).values())
     # `done` is the last field: it came later than the others, and most tokens are shorter without it.
     return _VERSION + _json(values if cursor.done else values[:-1])
 

@@ -341,8 +341,9 @@ def _own_position(view: PageView) -> Pairs:
         if not all(isinstance(value, int | str) and value for _, value in place):
             return ()
         return (("affix", direction), *((name, str(value)) for name, value in place))
-    places = [getattr(item, _ATTRIBUTES[wire], None) for item in view.page.items]
-    if not all(isinstance(place, int) for place in places):
+    values = [getattr(item, _ATTRIBUTES[wire], None) for item in view.page.items]
+    places = [value for value in values if isinstance(value, int)]
+    if len(places) < len(values):
         return ()
     falls = places[0] > places[-1]
     affix = view.asked.get("affix") or ("prepend" if falls else "append")
