@@ -21,12 +21,11 @@ leads to another place than the page's own, and places that cannot be compared a
 """
 
 from collections.abc import Hashable, Sequence
-from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, final
 
 from msgspec import UNSET, Struct
 
-from ...models.meta import Pagination, Position
+from ...models.meta import Pagination
 from ..replies.decode import Listing
 from ..requests.endpoint import Pairs
 from .arrange import OrderedPage, affix_of
@@ -66,75 +65,91 @@ class Onward(Struct, frozen=True):
 _END: Final = Onward()
 
 
-class PageView(Struct, frozen=True, dict=True):
-    """All that decides where a walk goes on."""
+@final
+class PageView:
+    """All that decides where a walk goes on: each rung of the ladder asks for the same."""
 
-    cursor: Cursor
-    """Where the page was asked for."""
-    page: Listing[Any]
-    ids: Sequence[str]
-    ordered: OrderedPage[Any]
-    rules: Rules
-    memory: Memory
-    largest: int
-    """Records of the largest page that this list gave before, asked in the same way."""
-    is_repeated: bool = False
-    """Whether the walk had this very page under another number."""
+    __slots__ = (
+        "asked", "counts_more_pages", "cursor", "has_lost_place", "has_new", "has_position", "ids",
+        "is_by_number", "is_on_page", "largest", "leads_nowhere", "memory", "ordered", "page", "pagination",
+        "place", "positions", "rules", "says_last", "says_more", "served",
+    )  # fmt: skip
 
-    @cached_property
-    def asked(self) -> dict[str, str]:
-        return dict(self.cursor.position)
+    def __init__(
+        self,
+        cursor: Cursor,
+        page: Listing[Any],
+        ids: Sequence[str],
+        ordered: OrderedPage[Any],
+        rules: Rules,
+        memory: Memory,
+        largest: int,
+        *,
+        is_repeated: bool,
+    ) -> None:
+        self.cursor, self.page, self.ids, self.ordered = cursor, page, ids, ordered
+        self.rules, self.memory, self.largest = rules, memory, largest
+        self.asked, self.place = dict(cursor.position), place_of(cursor.position)
+        # A resumed walk may know all that is on its page.
+        self.has_new = bool(ordered.items) or (cursor.inside and not is_repeated)
+        self._look_at_counts(page.meta.pagination or _NO_PAGINATION)
+        self.is_by_number = "page" in self.asked
 
-    @cached_property
-    def place(self) -> dict[str, str]:
-        return place_of(self.cursor.position)
+    def _look_at_counts(self, pagination: Pagination) -> None:
+        self.pagination = pagination
+        current, pages = pagination.current_page, pagination.total_pages
+        is_counted = current is not None and pages is not None
+        self.says_last = is_counted and current >= pages > 0
+        self.counts_more_pages = is_counted and current < pages
+        is_given = 0 < (pagination.total or 0) <= self.cursor.delivered
+        self.says_more = self.counts_more_pages and not is_given
 
-    @property
-    def pagination(self) -> Pagination:
-        return self.page.meta.pagination or _NO_PAGINATION
-
-    @property
-    def positions(self) -> list[Position]:
-        """The positions that the reply holds, the likeliest first."""
-        meta = self.page.meta
-        served = (meta.cursor, meta.next, self.page.cursor, meta.previous)
-        return [position for position in served if position is not None]
-
-    @property
-    def has_position(self) -> bool:
-        return any(position_pairs(position, self.rules.paging) for position in self.positions)
-
-    @cached_property
-    def served(self) -> Pairs:
-        """The position that the reply gives for the walk's direction; empty where it gives none."""
+    def look_at_positions(self) -> None:
+        """Look at what is left, which costs the most, and which most ends and numbers do without."""
+        meta, direction, by_id = self.page.meta, self.ordered.direction, self.ordered.by_id
+        served = (meta.cursor, meta.next, self.page.cursor, meta.previous)  # the likeliest first
+        self.positions = [position for position in served if position is not None]
+        self.served: Pairs = ()
+        self.has_position = False
         for position in self.positions:
-            pairs = position_pairs(position, self.rules.paging)
-            if pairs and affix_of(position) in (None, self.ordered.direction):
-                return (("affix", self.ordered.direction), *pairs)
-        return ()
+            if pairs := position_pairs(position, self.rules.paging):
+                self.has_position = True
+                if affix_of(position) in (None, direction):
+                    self.served = (("affix", direction), *pairs)
+                    break
+        # One that leads back shows a list by id that goes on by its own.
+        self.leads_nowhere = not self.served and not (by_id and self.has_position)
+        was_given = "page" not in self.asked and self.cursor.last is not None and bool(self.place)
+        self.has_lost_place = was_given and not self.served and not by_id
+        self.is_on_page = by_id and bool(self.served) and self._has_items_ahead(place_of(self.served))
+        self.is_by_number = self.is_by_number or self._goes_by_number()
 
-    @cached_property
-    def leads_nowhere(self) -> bool:
-        """True where no position leads on. One that leads back shows a list by id that goes on by its own."""
-        return not self.served and not (self.ordered.by_id and self.has_position)
+    def _has_items_ahead(self, place: dict[str, str]) -> bool:
+        """Return True for a position in the middle of the page: the item at it came, and items ahead of it.
 
-    @cached_property
-    def is_by_number(self) -> bool:
-        """True where the page was asked for by its number, or where nothing but a number leads on."""
-        paging = self.rules.paging
-        if "page" in self.asked:
-            return True
+        Some services always send the oldest id of a page, going `append` too: from there all items of
+        the page but one would come again. Not so where the item at it is the last by its time: then the list
+        goes by time.
+        """
+        served, items, direction = place.get("id"), self.ordered.items, self.ordered.direction
+        if not (items and served and place.keys() <= {"id", "sentAt"}):
+            return False
+        if not is_ahead(self.rules.identify(items[-1]), served, direction) or served not in self.ids:
+            return False
+        at = self.page.items[self.ids.index(served)]
+        times = getattr(at, "sent_at", 0), getattr(items[-1], "sent_at", 0)
+        return times[0] <= times[1] if direction == "append" else times[0] >= times[1]
+
+    def _goes_by_number(self) -> bool:
+        paging, has_pagination = self.rules.paging, self.page.meta.pagination is not None
         if self.has_lost_place or (not self.leads_nowhere and (paging.positions or self.asked)):
             return False
-        has_pagination = self.page.meta.pagination is not None
         is_numbered = paging.numbered and (paging.order == "service" or has_pagination)
         return is_numbered or (has_pagination and not paging.positions)
 
     @property
-    def has_lost_place(self) -> bool:
-        """True where a list in the service's order, asked at a position that it gave, gives none."""
-        was_given = "page" not in self.asked and self.cursor.last is not None and bool(self.place)
-        return was_given and not self.served and not self.ordered.by_id
+    def page_number(self) -> int:
+        return int(self.asked.get("page", 1))
 
     @property
     def is_short(self) -> bool:
@@ -144,12 +159,10 @@ class PageView(Struct, frozen=True, dict=True):
 
     @property
     def is_below_largest(self) -> bool:
-        """True where a short page can be believed to be the last: no cap cut it off, and no "last" was
-        wrong so far.
-        """
+        """True where a short page can be believed: no cap cut it off, and no "last" was wrong so far."""
         if self.rules.thorough or self.is_doubted:
             return False
-        return self.is_short and 0 < len(self.ids) < self.largest
+        return 0 < len(self.ids) < self.largest and self.is_short
 
     @property
     def is_doubted(self) -> bool:
@@ -157,62 +170,25 @@ class PageView(Struct, frozen=True, dict=True):
         return self.memory.is_doubted or (self.memory.claimed_last and bool(self.ordered.items))
 
     @property
-    def says_last(self) -> bool:
-        current, pages = self.pagination.current_page, self.pagination.total_pages
-        return current is not None and pages is not None and current >= pages > 0
-
-    @property
-    def counts_more_pages(self) -> bool:
-        current, pages = self.pagination.current_page, self.pagination.total_pages
-        return current is not None and pages is not None and current < pages
-
-    @property
-    def says_more(self) -> bool:
-        """True where the pagination counts more pages, and more items than the walk has given."""
-        is_given = 0 < (self.pagination.total or 0) <= self.cursor.delivered
-        return self.counts_more_pages and not is_given
-
-    @property
     def has_lost_meta(self) -> bool:
         """True where the page has neither a position nor pagination, though a page before it had."""
         return self.memory.has_meta and self.page.meta.pagination is None and not self.positions
 
-    @property
-    def page_number(self) -> int:
-        return int(self.asked.get("page", 1))
-
-    @property
-    def has_new(self) -> bool:
-        """True where the page brought something new, or a resumed walk knows it already."""
-        return bool(self.ordered.items) or (self.cursor.inside and not self.is_repeated)
-
-    @cached_property
-    def is_on_page(self) -> bool:
-        """True for a position in the middle of the page: the item at it came, and items ahead of it.
-
-        Some services always send the oldest id of a page, going `append` too: from there all items of
-        the page but one would come again. Not so where the item at it is the last by its time: then the list
-        goes by time.
-        """
-        place = place_of(self.served)
-        served, items, direction = place.get("id"), self.ordered.items, self.ordered.direction
-        if not (items and served and self.ordered.by_id and place.keys() <= {"id", "sentAt"}):
-            return False
-        if not is_ahead(self.rules.identify(items[-1]), served, direction) or served not in self.ids:
-            return False
-        at = self.page.items[self.ids.index(served)]
-        times = getattr(at, "sent_at", 0), getattr(items[-1], "sent_at", 0)
-        return times[0] <= times[1] if direction == "append" else times[0] >= times[1]
-
 
 def onward(view: PageView) -> Onward:
     """Decide where the walk goes on."""
+    fault = None if "page" in view.asked else view.page.position_fault
     if view.memory.is_withheld and not view.ids:
         return Onward(error="a page with items came empty when it was asked for once more")
-    # Beside page numbers positions do not matter.
+    if fault is None and view.says_last and view.is_below_largest:
+        return _END
+    if view.is_by_number and view.ids and view.has_new:
+        return _next_number(view)
+    view.look_at_positions()
+    # Of a list that is counted by pages positions do not matter.
     is_counted = view.page.meta.pagination is not None and not view.rules.paging.positions
-    if "page" not in view.asked and not is_counted and not view.has_position and view.page.position_fault:
-        return Onward(error=view.page.position_fault)
+    if fault is not None and not view.has_position and not is_counted:
+        return Onward(error=fault)
     if _is_end(view):
         return _END
     for way in (_in_a_direction, _by_position, _again, _by_own_place, _by_number):
@@ -223,10 +199,9 @@ def onward(view: PageView) -> Onward:
 
 def _is_end(view: PageView) -> bool:
     """Return True for a short page that is believed to be the last, and for a reply that is documented so."""
-    if view.is_below_largest:
-        shows_no_more = view.leads_nowhere and not view.is_by_number and not view.says_more
-        if view.says_last or shows_no_more:
-            return True
+    leads_nowhere = view.leads_nowhere and not view.is_by_number and not view.says_more
+    if view.is_below_largest and (view.says_last or leads_nowhere):
+        return True
     meta, paging = view.page.meta, view.rules.paging
     positions = (meta.next, meta.cursor, view.page.cursor)
     if "page" in view.asked or view.page.position_fault is not None or positions != (None, None, None):
@@ -351,20 +326,21 @@ def _own_position(view: PageView) -> Pairs:
 
 
 def _by_number(view: PageView) -> Onward | None:
-    """The page of the next number."""
-    if not view.is_by_number:
-        if not view.leads_nowhere or not view.ids or view.has_lost_place or view.rules.paging.own_member:
-            return None
-        # An id that is ignored gives the first page again: perhaps a number is not.
-        is_first = view.cursor.delivered <= len(view.ids)
-        is_left = not view.ordered.by_id if view.has_new else is_first
-        if not is_left or not view.rules.paging.positions:
-            return None
-    elif view.ids:
-        if not view.has_new:
-            return None
-    elif not _is_in_the_middle(view):
+    """The page of the next number, where the list goes by numbers, or where nothing else leads on."""
+    if view.is_by_number:
+        leads_on = view.has_new if view.ids else _is_in_the_middle(view)
+        return _next_number(view) if leads_on else None
+    paging = view.rules.paging
+    if not view.ids or not view.leads_nowhere or view.has_lost_place:
         return None
+    if paging.own_member or not paging.positions:
+        return None
+    # An id that is ignored gives the first page again: perhaps a number is not.
+    leads_on = not view.ordered.by_id if view.has_new else view.cursor.delivered <= len(view.ids)
+    return _next_number(view) if leads_on else None
+
+
+def _next_number(view: PageView) -> Onward:
     size_name = view.rules.size_name
     # Page numbers count pages of one size and direction: those that the walk began with.
     names = ("affix", "page", size_name) if size_name else ("affix", "page")

@@ -100,7 +100,7 @@ def step(
     start = cursor
     if cursor.direction != direction or cursor.by_id != arranged.by_id:
         start = structs.replace(cursor, direction=direction, by_id=arranged.by_id)
-    view = PageView(start, page, ids, arranged, rules, memory, largest, is_repeated)
+    view = PageView(start, page, ids, arranged, rules, memory, largest, is_repeated=is_repeated)
     target = onward(view)
     if target.is_again:  # the same page comes once more: nothing of this one counts
         retry = cursor

@@ -143,6 +143,13 @@ def test_empty_pages_in_a_row_are_counted() -> None:
     assert taken(at(id="5"), page(6, cursor=position(7)), empty_pages=3).memory.empty_pages == 0
 
 
+def test_an_empty_page_of_a_thread_is_passed_by_number_only_where_it_was_asked_by_number() -> None:
+    listing = page(pagination=Pagination(9, 0, 2, 2, 3))
+    assert "an empty page, twice" in str(onward(at(id="5"), listing, THREAD, has_asked_again=True))
+    further = {"affix": "append", "page": "3", "perPage": "2"}
+    assert onward(numbered(2, affix="append"), listing, THREAD, has_asked_again=True) == further
+
+
 def test_an_empty_page_whose_meta_is_gone_is_asked_for_again_once() -> None:
     assert onward(at(id="5"), page(), has_meta=True) == again(affix="append", id="5")
     assert onward(at(id="5"), page(), has_meta=True, has_asked_again=True) is None
@@ -169,6 +176,15 @@ def test_a_position_that_cannot_be_read_is_an_error() -> None:
     result = taken(at(id="5"), listing, largest=9)
     assert (result.error, result.next) == ("meta.next: no object", None)
     assert [item.id for item in result.items] == ["7"]
+
+
+def test_a_position_that_cannot_be_read_does_not_matter_beside_page_numbers() -> None:
+    listing = structs.replace(page("a", "b"), position_fault="cursor: no object")
+    further = {"page": "2", "perPage": "2"}
+    assert onward(numbered(), listing, PAGED) == "cursor: no object", "it may be the only way on"
+    assert onward(numbered(1), listing, PAGED) == further
+    counted = structs.replace(listing, meta=Meta(pagination=Pagination(9, 2, 2, 1, 5)))
+    assert onward(numbered(), counted, PAGED) == further
 
 
 def test_one_position_that_can_be_read_is_enough() -> None:
