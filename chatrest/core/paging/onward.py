@@ -280,7 +280,7 @@ def _again(view: PageView) -> Onward | None:
 
 def _by_own_place(view: PageView) -> Onward | None:
     """The page after the walk's own last item: by its id, or by what a position of the list holds."""
-    if not view.ids or (view.is_by_number and (view.has_new or "affix" not in view.asked)):
+    if not view.ids or (view.is_by_number and (view.has_new or view.says_more or "affix" not in view.asked)):
         return None
     # The position that was served does not move, or the walk was asked for from its own place already.
     is_stuck = (view.served and not view.is_on_page) or (view.leads_nowhere and not view.has_new)

@@ -233,8 +233,10 @@ def test_a_position_for_the_other_direction_is_passed_over_for_the_last_item() -
         "affix": "prepend",
         "id": "3",
     }
-    timed = page(6, 7, next=position("6", "prepend", sent_at=60))
-    assert onward(at(id="5"), timed) == {"affix": "append", "id": "7", "sentAt": "7"}
+    timed = page(6, Item("7", 1), next=position("6", "prepend", sent_at=60))
+    assert onward(at(id="5"), timed) == {"affix": "append", "id": "7", "sentAt": "1"}
+    untimed = page(6, Item("7", 0), next=position("6", "prepend", sent_at=60))
+    assert onward(at(id="5"), untimed) == {"affix": "append", "id": "7"}
 
 
 def test_an_empty_page_with_a_position_for_the_other_direction_ends() -> None:
@@ -287,6 +289,7 @@ def test_page_numbers_keep_the_size_that_the_walk_began_with() -> None:
         (("a",), Pagination(0, 1, 2, 3, 3), 2, True),
         (("a",), Pagination(0, 1, 2, 3, 3), 1, False),
         (("a",), Pagination(0, 1, 2, 2, 3), 2, False),
+        (("a",), Pagination(0, 1, 2, 1, 0), 2, False),
         (("a",), Pagination(0, 1, 2, None, None), 2, False),
         (("a", "b"), Pagination(0, 2, 2, 1, 0), 9, False),
         (("a", "b"), None, 9, False),
@@ -467,9 +470,23 @@ def test_a_numbered_list_whose_position_leads_on_is_followed_where_numbers_bring
 
 
 def test_a_numbered_list_that_counts_more_and_repeats_a_page_is_an_error() -> None:
+    words = "page 2 holds nothing but what the page before it held"
     listing = page("a", "b", pagination=Pagination(9, 2, 2, 2, 3))
-    error = onward(numbered(2), listing, PAGED, ids=["a", "b"])
-    assert "page 2 holds nothing but what the page before it held" in str(error)
+    assert words in str(onward(numbered(2), listing, PAGED, ids=["a", "b"]))
+    # From the last id a thread would go on, but a filter's hole there is no end.
+    cursor, counts = structs.replace(numbered(2, affix="append"), last="2"), Pagination(4, 2, 2, 1, 2)
+    assert words in str(onward(cursor, page(1, 2, pagination=counts), THREAD, ids=["1", "2"]))
+
+
+def test_a_position_that_the_list_is_filtered_by_is_followed_only_in_a_direction_that_was_asked_for() -> None:
+    listing = page("a", "b", top_level=Position("append", updated_at=9))
+    for filters, goal in (
+        ((("updatedAt", "5"),), None),
+        ((("affix", "append"), ("updatedAt", "5")), {"affix": "append", "updatedAt": "9"}),
+    ):
+        rules = rules_for(2, "perPage", structs.replace(BY_PAGE, filters=filters))
+        found = onward(numbered(2), listing, rules, ids=["a", "b"])
+        assert found == goal or (goal is None and "is filtered by (updatedAt)" in str(found))
 
 
 def test_page_numbers_stop_at_a_hundred_empty_pages_in_a_row() -> None:
