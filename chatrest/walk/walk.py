@@ -175,7 +175,7 @@ class Walk(Generic[T]):
 
     def at(self, cursor: Cursor) -> "Walk[T]":
         """A walk of the same list from another position."""
-        return Walk(self._source, structs.replace(cursor, mac=b""), self._remaining, self._rules)
+        return Walk(self._source, cursor.unsigned, self._remaining, self._rules)
 
     def ahead(self, pages: int = 2, max_bytes: int = AHEAD_BYTES) -> AbstractAsyncContextManager["Walk[T]"]:
         """Read the next pages while the consumer works: `async with walk.ahead() as items`.
@@ -242,9 +242,7 @@ class Walk(Generic[T]):
             )
         source = SplitSource(
             source=self._source,
-            start=lambda cursor, left: Walk(
-                self._source, structs.replace(cursor, mac=b""), left, self._rules
-            ),
+            start=lambda cursor, left: Walk(self._source, cursor.unsigned, left, self._rules),
             start_far=lambda cursor: Walk(self._source.without_beginning, cursor, 1, self._rules),
             peek=Walk._peek,
             parts=parts,

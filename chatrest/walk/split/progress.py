@@ -25,7 +25,7 @@ class Progress(Struct, frozen=True):
         begin = dict(cursor.position).get("id", "") if cursor.last is None else cursor.last
         rank = rank_of(begin, direction)
         rank = first_rank(direction) if rank is None else rank
-        return cls(structs.replace(cursor, done=(), mac=b"", direction=direction), rank, cursor.done)
+        return cls(structs.replace(cursor, done=(), direction=direction), rank, cursor.done)
 
     @property
     def cursor(self) -> Cursor:
