@@ -16,6 +16,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar, final
 from ..core.paging.cursor import Cursor
 from ..core.requests.arguments import check_unquoted
 from ..errors import CursorError, RequestInvalidError
+from .tasks import end_tasks
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -191,31 +192,17 @@ class Merge(Generic[T]):
 
 async def _fetch_all(sources: list[_Source[Any]]) -> None:
     """Ask for several items at once; when all have come or failed, raise the first walk's error."""
-    tasks = [asyncio.ensure_future(source.fetch()) for source in sources]
+    tasks = [asyncio.create_task(source.fetch()) for source in sources]
     try:
         await asyncio.wait(tasks)
     except asyncio.CancelledError:
-        for task in tasks:
-            task.cancel()
-        await _wait_for(tasks)
+        await end_tasks(tasks)
         raise
     for error in [task.exception() for task in tasks if not task.cancelled()]:
         if error is not None:
             raise error
     for task in tasks:  # cancelled by somebody else
         task.result()
-
-
-async def _wait_for(tasks: "list[asyncio.Task[None]]") -> None:
-    """Wait until all tasks have ended, whatever happens meanwhile; their errors are of no use any more."""
-    while waiting := [task for task in tasks if not task.done()]:
-        try:
-            await asyncio.wait(waiting)
-        except asyncio.CancelledError:
-            continue
-    for task in tasks:
-        if not task.cancelled():
-            task.exception()
 
 
 def merge(walks: Iterable[Resumable[T]], *, key: Callable[[T], Any], reverse: bool = False) -> Merge[T]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from hypothesis import assume, given, strategies as st
+from msgspec import structs
 
 from chatrest import App, AsyncSession, MessageQuery
 from chatrest.core.paging.cursor import Cursor
@@ -14,8 +15,8 @@ from chatrest.core.paging.paging import BY_ID, BY_NEXT, BY_PAGE, BY_THREAD, BY_U
 from chatrest.core.replies.rows import AsRows
 from chatrest.errors import CursorError, RequestInvalidError, ServerError
 from chatrest.resources.messages import Messages
-from chatrest.walk.follow import Follower
-from chatrest.walk.walk import Walk, WalkSource
+from chatrest.walk.follow import behind_last
+from chatrest.walk.walk import Follower, Walk, WalkSource
 from tests.faulty import KEY
 from tests.stage import Stage, reply
 from tests.walk.test_walk_any_server import Server, servers
@@ -300,3 +301,46 @@ async def test_the_lists_of_a_session_say_why_they_cannot_be_followed() -> None:
         for walk in (session.users.list(), session.messages.list_user("bob")):
             with pytest.raises(RequestInvalidError, match="cannot be followed"):
                 walk.follow()
+
+
+# ── the cursor that asks behind the last item ──
+
+IN_PAGE = Cursor("q", (("affix", "append"), ("id", "5")), "append", "9", inside=True, time=70, delivered=9)
+
+
+@pytest.mark.parametrize(
+    ("position", "expected"),
+    [
+        ((), (("affix", "append"), ("id", "9"))),
+        ((("affix", "append"),), (("affix", "append"), ("id", "9"))),
+        ((("affix", "append"), ("id", "5")), (("affix", "append"), ("id", "9"))),
+        (
+            (("affix", "append"), ("id", "5"), ("limit", "7")),
+            (("affix", "append"), ("id", "9"), ("limit", "7")),
+        ),
+        (
+            (("affix", "append"), ("sentAt", "50"), ("id", "5")),
+            (("affix", "append"), ("id", "9"), ("sentAt", "70")),
+        ),
+    ],
+)
+def test_a_place_within_a_page_moves_behind_its_last_item(
+    position: tuple[tuple[str, str], ...], expected: tuple[tuple[str, str], ...]
+) -> None:
+    moved = behind_last(structs.replace(IN_PAGE, position=position))
+    assert moved == structs.replace(IN_PAGE, position=expected, inside=False)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"last": None}, {"last": "m-9"}, {"by_id": False}, {"inside": False}, {"skip": 1},
+        {"direction": None}, {"position": (("page", "2"),)},
+        {"position": (("affix", "append"), ("updatedAt", "50"))},
+        {"position": (("sentAt", "50"), ("id", "5")), "time": None},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_any_other_place_stays(changes: dict[str, object]) -> None:
+    cursor = structs.replace(IN_PAGE, **changes)
+    assert behind_last(cursor) == cursor
