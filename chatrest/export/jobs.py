@@ -7,7 +7,7 @@ from msgspec import Struct
 from ..core.paging.intervals import LAST
 from ..parameters.messages import MessageQuery
 from ..resources.messages import Messages
-from ..walk.split.piece_queue import Piece
+from ..walk.split.piece_queue import ListPiece
 from ..walk.walk import Walk
 from .archive import Purpose
 from .ownership import Source
@@ -58,4 +58,4 @@ class OtherSideError(Exception):
     """A pair's list shows nothing, and that of the other one of the two is to be read."""
 
 
-JobPiece: TypeAlias = Piece[Job]
+JobPiece: TypeAlias = ListPiece[Job]

@@ -10,7 +10,7 @@ from collections import deque
 from typing import Generic, TypeVar, final
 
 from ..core.paging.walk_state import WalkState
-from .source import FetchedPage, PageReader
+from .source import PageReader, PendingPage
 from .tasks import end_tasks
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ class ReadAhead(Generic[T]):
     def __init__(self, source: PageReader[T], pages: int, max_bytes: int) -> None:
         self._source = source
         self._limits = (pages, max_bytes)
-        self._waiting: deque[FetchedPage[T]] = deque()
+        self._waiting: deque[PendingPage[T]] = deque()
         self._bytes = 0
         self._next: WalkState | None = None
         """The state that the next page which is handed over was read at; None before a start."""
@@ -43,7 +43,7 @@ class ReadAhead(Generic[T]):
         self._task = asyncio.create_task(self._run(state), name="chatrest: pages ahead")
         self._task.add_done_callback(lambda _: self._changed.set())
 
-    async def read(self, state: WalkState) -> FetchedPage[T]:
+    async def read(self, state: WalkState) -> PendingPage[T]:
         """Return the page at `state`; waits until it has come.
 
         Raises the error of its call or step; those of later pages are raised when it is their turn. A cancel

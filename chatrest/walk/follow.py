@@ -21,7 +21,7 @@ from ..core.paging.order import is_number
 from ..core.paging.paging import Paging
 from ..core.paging.walk_state import WalkState
 from ..core.requests.endpoint import Pairs
-from .source import Dice, FetchedPage, PageReader, Sleep
+from .source import Dice, PageReader, PendingPage, Sleep
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ class FollowReader(Generic[T]):
         self._delivered: int | None = None
         """The count of items at the last wait; None before the first."""
 
-    async def read(self, state: WalkState) -> FetchedPage[T]:
+    async def read(self, state: WalkState) -> PendingPage[T]:
         """Return the page at `state`, which is never the last one; waits first where the list has ended."""
         if state is self._end:
             await self._wait(state.cursor.delivered)

@@ -10,6 +10,7 @@ A walk that fails is asked again when its item is asked for again: the others ke
 import asyncio
 import heapq
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+from functools import cmp_to_key
 from types import TracebackType
 from typing import Any, Generic, Protocol, Self, TypeVar, final
 
@@ -32,22 +33,8 @@ class Resumable(Protocol[T_co]):
     def __aiter__(self) -> AsyncIterator[T_co]: ...
 
 
-class _Descending:
-    """A key in the opposite order."""
-
-    __slots__ = ("key",)
-
-    def __init__(self, key: Any) -> None:
-        self.key = key
-
-    def __lt__(self, other: "_Descending") -> bool:
-        return bool(other.key < self.key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Descending) and bool(other.key == self.key)
-
-    def __hash__(self) -> int:
-        return hash(self.key)
+_descending = cmp_to_key(lambda one, other: -1 if other < one else int(one != other))
+"""A key in the opposite order."""
 
 
 class _Source(Generic[T]):
@@ -63,7 +50,7 @@ class _Source(Generic[T]):
         self.heads: list[T] = []
         """The head, or nothing."""
         self.last: tuple[Any, ...] = ()
-        """The key of the item before, or nothing."""
+        """The order of the item before, and its key; or nothing."""
         self.is_ended = False
 
     @property
@@ -179,14 +166,14 @@ class Merge(Generic[T]):
     def _checked(self, index: int, source: _Source[T]) -> Any:
         """Return the key of a head; `CursorError` if it does not come after the item before."""
         key = self._key(source.heads[0])
-        order = _Descending(key) if self._reverse else key
+        order: Any = _descending(key) if self._reverse else key
         if source.last and order < source.last[0]:
-            before = source.last[0].key if self._reverse else source.last[0]
+            hint = "" if self._reverse else "; a walk with descending keys needs reverse=True"
             raise CursorError(
                 f"merge: walks[{index}] ({source!r}) is not in the order of the key: {key!r} comes after "
-                f"{before!r}{'' if self._reverse else '; a walk with descending keys needs reverse=True'}"
+                f"{source.last[1]!r}{hint}"
             )
-        source.last = (order,)
+        source.last = (order, key)
         return order
 
 

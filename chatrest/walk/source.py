@@ -70,14 +70,14 @@ class TokenPage(Struct, Generic[T], frozen=True):
 
 
 class PageReader(Protocol[T]):
-    """A function of a walk's state, as an object: the list itself, or what reads it ahead, split or followed."""
+    """What a walk has its pages from: the list itself, or what reads it ahead, split or followed."""
 
-    async def read(self, state: WalkState) -> "FetchedPage[T]":
+    async def read(self, state: WalkState) -> "PendingPage[T]":
         """Return the page at `state`; an error changes nothing, and the same page can be asked for again."""
         ...
 
 
-class FetchedPage(Generic[T]):
+class PendingPage(Generic[T]):
     """A page that was fetched and taken, whose items are handed over or wait for it."""
 
     __slots__ = ("_cursor_after", "after", "error", "is_end", "reply", "rest")
@@ -156,7 +156,7 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     def __repr__(self) -> str:
         return f"<WalkSource {self.name}>"
 
-    async def read(self, state: WalkState) -> FetchedPage[T]:
+    async def read(self, state: WalkState) -> PendingPage[T]:
         """Return the page at `state`, fetched with one call.
 
         Raises `CursorError` for a page that the walk cannot honestly take, `ActingUserIgnoredError`, and the
@@ -198,11 +198,11 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
 
     def _fetched(
         self, listing: Listing[T], result: Step[T], repairs: tuple[str, ...], left: int | None
-    ) -> FetchedPage[T]:
+    ) -> PendingPage[T]:
         items = result.items if left is None else result.items[:left]
         cursor_after = partial(result.cursor_after, identify=self.rules.identify)
         cursor = cursor_after(len(items))
-        return FetchedPage(
+        return PendingPage(
             Page(
                 items, listing.meta, listing.raw, cursor, repairs, result.unordered_count, len(listing.items)
             ),
@@ -226,4 +226,3 @@ def _can_be_sent(position: Pairs) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-

@@ -4,8 +4,8 @@ A walk is an object with a cursor, and its generators are disposable: the state 
 come, and only as items are handed over, so an error, a `break` or a cancel loses nothing. Nothing is held
 open across a `yield`: no response, no timeout, no task.
 
-The pages come from a `PageReader`: the list itself (`source`), or one that reads it ahead (`ahead`), from many
-positions (`split`) or beyond its end (`follow`). What owns tasks is a context manager.
+The pages come from a `PageReader`: the list itself (`source`), or one that reads it ahead (`ahead`), from
+many positions (`split`) or beyond its end (`follow`). What owns tasks is a context manager.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -22,9 +22,9 @@ from ..core.requests.timeouts import check_seconds
 from ..errors import RequestInvalidError
 from .source import (
     Fetch as Fetch,
-    FetchedPage,
     Page as Page,
     PageReader,
+    PendingPage,
     TokenPage as TokenPage,
     WalkSource as WalkSource,
 )
@@ -66,7 +66,7 @@ class Walk(Generic[T]):
         self._source = source
         self._reader: PageReader[T] = source if reader is None else reader
         self._state = WalkState(start, left=left)
-        self._page: FetchedPage[T] | None = None
+        self._page: PendingPage[T] | None = None
         self._is_busy = False
 
     def __repr__(self) -> str:
@@ -122,9 +122,7 @@ class Walk(Generic[T]):
             if (page := self._page) is not None and (items := list(page.rest)):
                 reply = page.reply
                 unordered_count = max(0, reply.unordered_count - (len(reply.items) - len(items)))
-                yield structs.replace(
-                    reply, items=items, cursor=self.cursor, unordered_count=unordered_count
-                )
+                yield structs.replace(reply, items=items, cursor=self.cursor, unordered_count=unordered_count)
             if not await self._advance(reader):
                 return
 
@@ -224,10 +222,11 @@ class Walk(Generic[T]):
         bytes; records take about four times the bytes of their body. With a limit no more is asked for than
         it is expected to take.
 
-        A list that cannot be entered in its midst is read serially: one that goes by page numbers or by time
-        (where positions have a time beside the id, one request asks which of the two counts),
-        whose ids are no numbers, or whose service refuses an id that it has not named or leaves items out
-        behind it. `items.reason` says which, and the logger `chatrest` (a warning).
+        A list that goes by id and has a second page is read from many positions, from that page on. Any other
+        is read serially: one that goes by page numbers or by time (where positions have a time beside the id,
+        one request asks which of the two counts), whose ids are no numbers, or whose service refuses an id
+        that it has not named or leaves items out behind it. `items.reason` says which, and the logger
+        `chatrest` (a warning). Where a service answers at once, the walk itself needs less CPU.
 
         The block owns its tasks; they have ended when it is left, in any way. An error is raised after all
         items before it, with `ordered=False` after those that have come; another loop goes on from there.
@@ -243,7 +242,9 @@ class Walk(Generic[T]):
                 "ordered = False: allowed is True for a walk with a limit, whose first items are wanted"
             )
         cursor, left = self._unsigned_cursor, self._remaining
-        reader = SplitReader(self._source, Walk(self._source, cursor), parts, ordered, max_bytes)
+        reader: SplitReader[T] = SplitReader(
+            self._source, Walk(self._source, cursor), parts, ordered, max_bytes
+        )
         return Split(Walk(self._source, cursor, left, reader), reader)
 
     def follow(self, every: float = 10.0) -> "Follower[T]":

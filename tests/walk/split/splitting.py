@@ -2,28 +2,17 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import Any
-
-import pytest
 
 from chatrest.core.paging.cursor import Cursor
 from chatrest.core.replies.decode import Listing
-from chatrest.walk.split import split as module
 from chatrest.walk.split.split import Split
 from chatrest.walk.walk import Walk
 from tests.walk.walking import Item
 
 Pairs = tuple[tuple[str, str], ...]
 Fetch = Callable[[Pairs], Awaitable[Listing[Item]]]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def always_parallel() -> Iterator[None]:
-    """Read in parallel at once: the fetches of these tests wait for nothing."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "SURE_WAIT", -2.0)
-        yield
 
 
 def in_any_order(fetch: Fetch, seed: int, most: int = 6) -> Fetch:

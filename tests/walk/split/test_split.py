@@ -14,7 +14,6 @@ from chatrest.errors import RequestInvalidError, ServerError
 from chatrest.walk.walk import Walk
 from tests.walk.split.splitting import (
     Pairs,
-    always_parallel as always_parallel,
     ids,
     in_any_order,
     plain,

@@ -17,7 +17,6 @@ from chatrest.models.meta import Meta, Pagination, Position
 from chatrest.walk.walk import Walk
 from tests.walk.split.splitting import (
     Pairs,
-    always_parallel as always_parallel,
     ids,
     in_any_order,
     plain,

@@ -25,7 +25,6 @@ from chatrest.emulator.weather import (
 )
 from chatrest.resources.messages import Messages
 from tests.faulty import no_wait
-from tests.walk.split.splitting import always_parallel as always_parallel
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
