@@ -33,7 +33,7 @@ class Resumable(Protocol[T_co]):
     def __aiter__(self) -> AsyncIterator[T_co]: ...
 
 
-_descending = cmp_to_key(lambda one, other: -1 if other < one else int(one != other))
+_descending: Callable[[Any], Any] = cmp_to_key(lambda one, other: -1 if other < one else int(one != other))
 """A key in the opposite order."""
 
 
