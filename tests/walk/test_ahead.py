@@ -16,7 +16,6 @@ from chatrest.core.replies.decode import Listing
 from chatrest.errors import CursorError, RequestInvalidError, ServerError
 from chatrest.models.meta import Meta
 from chatrest.walk.walk import Walk
-from tests.cases import loop_over
 from tests.walk.test_walk_any_server import (
     Server,
     asked_direction,
@@ -246,8 +245,8 @@ async def test_the_next_page_is_asked_for_while_the_consumer_works() -> None:
     assert events.index("asked", 1) < events.index("1")
 
 
-@loop_over("name", ["pages", "max_bytes"])
-@loop_over("value", [0, -1, 1.5, True, "2", None])
+@pytest.mark.parametrize("name", ["pages", "max_bytes"])
+@pytest.mark.parametrize("value", [0, -1, 1.5, True, "2", None])
 def test_a_bound_is_a_whole_number_from_1(name: str, value: Any) -> None:
     with pytest.raises(RequestInvalidError, match=f"{name} = .*: allowed is a whole number from 1"):
         Service().walk().ahead(**{name: value})
