@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, strategies as st
 from msgspec import structs
 
-from chatrest import App, AsyncSession, MessageQuery
+from chatrest import MessageQuery
 from chatrest.core.paging.cursor import Cursor
 from chatrest.core.paging.paging import BY_ID, BY_NEXT, BY_PAGE, BY_THREAD, BY_UPDATED, ONE_REPLY, LargestPage
 from chatrest.core.replies.rows import AsRows
@@ -17,7 +17,6 @@ from chatrest.errors import CursorError, RequestInvalidError, ServerError
 from chatrest.resources.messages import Messages
 from chatrest.walk.follow import behind_last
 from chatrest.walk.walk import Follower, Walk, WalkSource
-from tests.faulty import KEY
 from tests.stage import Stage, reply
 from tests.walk.test_walk_any_server import Server, servers
 from tests.walk.walking import Service, few, many, rules_for, run, services, sizes
@@ -293,14 +292,6 @@ def test_a_list_by_time_of_change_can_be_followed() -> None:
 def test_an_interval_is_a_number_of_seconds_above_0(every: Any) -> None:
     with pytest.raises(RequestInvalidError, match="every = "):
         Clock(Service(), []).walk().follow(every)
-
-
-async def test_the_lists_of_a_session_say_why_they_cannot_be_followed() -> None:
-    async with AsyncSession(App("app-1", KEY, base_url="https://chat.invalid/v3")) as session:
-        assert session.messages.list_user("bob", query=MessageQuery(affix="append")).follow()
-        for walk in (session.users.list(), session.messages.list_user("bob")):
-            with pytest.raises(RequestInvalidError, match="cannot be followed"):
-                walk.follow()
 
 
 # ── the cursor that asks behind the last item ──

@@ -265,18 +265,6 @@ def test_limit_gives_the_next_few_and_no_more(
     assert all_of(rest) == whole[taken + count :][:more]
 
 
-@pytest.mark.parametrize("habits", [{}, {"text": True}, {"dialect": "pages"}, {"pagination": True}])
-@pytest.mark.parametrize(("taken", "count"), [(1, 1), (3, 1), (3, 2), (3, 3), (4, 2), (5, 3)])
-def test_limit_goes_on_from_the_midst_of_a_page(habits: dict[str, Any], taken: int, count: int) -> None:
-    service = Service(tuple(range(1, 10)), **habits)
-    whole = all_of(service.walk(100))
-    walk = service.walk(100)
-    assert run(first(walk, taken)) == whole[:taken]
-    limited = walk.limit(count)
-    assert all_of(limited) == whole[taken : taken + count]
-    assert all_of(service.walk(100, token=str(limited.cursor))) == whole[taken + count :]
-
-
 @few
 @given(services(), st.integers(2, 6), ways, st.integers(2, 9), st.integers(0, 9), st.integers(2, 9))
 def test_a_limit_within_a_limit_counts_what_is_left_of_it(
@@ -339,3 +327,11 @@ def test_an_empty_limit_of_a_walk_that_stands_changes_nothing() -> None:
     assert all_of(walk.limit(0)) == []
     assert len(service.asked) == asked
     assert all_of(walk) == ["4", "5"]
+
+
+async def test_two_loops_in_turn_share_the_items() -> None:
+    walk = Service(tuple(range(1, 9))).walk()
+    first, second = aiter(walk), aiter(walk)
+    ids = [(await anext(iterator)).id for iterator in (first, second, second, second, first)]
+    assert ids == ["1", "2", "3", "4", "5"]
+    assert [item.id async for item in first] + [item.id async for item in second] == ["6", "7", "8"]

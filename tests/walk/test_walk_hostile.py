@@ -119,7 +119,6 @@ class Forgetful:
     lost_at: int
     meta: Meta
     always: bool = False
-    empty: bool = False
     requests: int = 0
 
     async def fetch(self, position: tuple[tuple[str, str], ...]) -> Listing[Item]:
@@ -129,7 +128,7 @@ class Forgetful:
         ids = range(place + 1, min(place + 3, 12))
         items = [Item(str(each)) for each in ids]
         if place == self.lost_at and (self.always or self.requests == place // 2 + 1):
-            return Listing([] if self.empty else items, self.meta, b"{}")
+            return Listing(items, self.meta, b"{}")
         return Listing(items, Meta(cursor=Position("append", ids[-1] if ids else place)), b"{}")
 
 

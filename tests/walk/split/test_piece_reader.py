@@ -1,6 +1,5 @@
 """Pieces of a list: together they are the list, wherever it is cut, and no position is believed blindly."""
 
-from collections.abc import Callable
 from contextlib import aclosing
 from typing import Any
 
@@ -11,7 +10,6 @@ from chatrest.core.paging.cursor import Cursor
 from chatrest.core.paging.intervals import LAST, first_rank, rank_of
 from chatrest.core.paging.order import Affix
 from chatrest.core.replies.decode import Listing
-from chatrest.core.replies.rows import Row
 from chatrest.errors import (
     AuthenticationError,
     ChatRestError,
@@ -20,9 +18,10 @@ from chatrest.errors import (
     RateLimitError,
     ServerError,
 )
-from chatrest.models.meta import Meta, Pagination, Position
+from chatrest.models.meta import Meta, Position
 from chatrest.walk.split.piece_queue import ListPiece
 from chatrest.walk.split.piece_reader import NotOrderedByIdError, PiecePage, PieceReader, PositionRefusedError
+from tests.walk.split.splitting import Strange
 from tests.walk.walking import Item, Service, few, run, services, sizes, walk_over
 
 Pairs = tuple[tuple[str, str], ...]
@@ -170,19 +169,6 @@ def test_the_walk_itself_does_not_move() -> None:
     assert str(walk.cursor) == before
 
 
-def test_rows_are_read_like_messages() -> None:
-    async def fetch(position: Pairs) -> Listing[Row]:
-        after = int(dict(position).get("id", "0"))
-        rows = [Row(id=str(number)) for number in range(after + 1, min(after + 4, 21))]
-        return Listing(rows, Meta(cursor=Position("append", after + len(rows))), b"{}")
-
-    reader = PieceReader(walk_over(fetch, Cursor("q")))
-    pages = read(reader, ListPiece(of="a list", after=5, until=11, is_guess=True))
-    assert ids(pages) == ["6", "7", "8", "9", "10", "11"]
-    assert pages[0].page is not None
-    assert pages[0].page.raw == b"{}"
-
-
 def test_from_its_start_a_list_is_read_without_what_is_known() -> None:
     service = Service(tuple(range(1, 31)))
     assert ids(read(reader_of(service, 4, "append"), ListPiece(of="a list", after=17, until=21))) == [
@@ -219,56 +205,29 @@ def test_items_without_a_rank_stay_and_cover_nothing(odd: str, direction: Affix)
 # ── positions that a service does not take ──
 
 
-class Strange(Service):
-    """A list in which an id that it does not hold is no position."""
-
-    answer: Callable[["Strange", dict[str, str]], Listing[Item]]
-
-    async def fetch(self, place: Pairs) -> Listing[Item]:
-        asked = dict(place)
-        if "id" in asked and int(asked["id"]) not in self.ids:
-            self.asked.append(asked)
-            return self.answer(asked)
-        return await super().fetch(place)
-
-
-def refusing(error: ChatRestError) -> type[Strange]:
-    class Refuses(Strange):
-        def answer(self, asked: dict[str, str]) -> Listing[Item]:  # type: ignore[override]
-            raise error
-
-    return Refuses
-
-
-class Ignores(Strange):
-    def answer(self, asked: dict[str, str]) -> Listing[Item]:  # type: ignore[override]
-        return self.marked({name: value for name, value in asked.items() if name != "id"})
-
-
-class IsEmpty(Strange):
-    def answer(self, asked: dict[str, str]) -> Listing[Item]:  # type: ignore[override]
-        return Listing([], Meta(Pagination(0, 0, 3, 1, 1), Position("append", int(asked["id"]))), b"{}")
-
-
 EVEN = tuple(range(2, 100, 2))
 
 
-@pytest.mark.parametrize("kind", [refusing(NotFoundError("x")), Ignores, IsEmpty])
+@pytest.mark.parametrize("kind", ["refuses", "ignores", "is empty"])
 def test_a_guess_that_the_service_does_not_take_is_told_from_a_piece_without_items(
-    kind: type[Strange],
+    kind: str,
 ) -> None:
     with pytest.raises(PositionRefusedError) as caught:
-        read(reader_of(kind(EVEN), 4, "append"), ListPiece(of="a list", after=50, until=60, is_guess=True))
+        read(
+            reader_of(Strange(EVEN, kind=kind), 4, "append"),
+            ListPiece(of="a list", after=50, until=60, is_guess=True),
+        )
     assert caught.value.is_guess
     named = (("affix", "append"), ("id", "50"))
     pages = read(
-        reader_of(kind(EVEN), 4, "append"), ListPiece(of="a list", after=50, until=60, position=named)
+        reader_of(Strange(EVEN, kind=kind), 4, "append"),
+        ListPiece(of="a list", after=50, until=60, position=named),
     )
     assert ids(pages) == ["52", "54", "56", "58", "60"]
 
 
 def test_a_position_that_the_service_had_named_may_be_refused_later() -> None:
-    service = refusing(NotFoundError("x"))(EVEN)
+    service = Strange(EVEN)
     named = (("affix", "append"), ("id", "51"))
     with pytest.raises(PositionRefusedError) as caught:
         read(reader_of(service, 4, "append"), ListPiece(of="a list", after=51, until=60, position=named))
@@ -280,7 +239,7 @@ def test_a_position_that_the_service_had_named_may_be_refused_later() -> None:
 def test_an_error_that_says_nothing_of_the_position_is_the_error_of_the_piece(error: ChatRestError) -> None:
     with pytest.raises(type(error)):
         read(
-            reader_of(refusing(error)(EVEN), 4, "append"),
+            reader_of(Strange(EVEN, error=error), 4, "append"),
             ListPiece(of="a list", after=50, until=60, is_guess=True),
         )
 
