@@ -42,8 +42,8 @@ ROOT: Final = Path(__file__).parent.parent
 COPIED: Final = ("chatrest", "tests", "pyproject.toml", "README.md")
 FAMILIES: Final = (
     (
-        "walk step by_position by_number onward arrange order page_view cursor",
-        "step cursor onward arrange order paging cycle walk walk_ends walk_habits walk_hostile follow",
+        "walk step onward arrange order cursor",
+        "step cursor onward arrange order paging conflicts walk walk_ends walk_habits walk_hostile follow",
     ),
     ("retry pacer rate_search", "retry pacer pacer_limits rate_search breaker"),
     ("decode envelope", "decode decode_numbers decode_replies envelope parse faults outcomes endpoint"),

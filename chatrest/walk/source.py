@@ -11,12 +11,10 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar, final
 
 from msgspec import Struct, structs
 
-from ..core.paging.conflicts import conflicts
 from ..core.paging.cursor import Cursor, fingerprint
 from ..core.paging.cursor_key import CursorKey
-from ..core.paging.done import without_done
 from ..core.paging.paging import LargestPage, OtherSize
-from ..core.paging.step import Step, step
+from ..core.paging.step import Step, conflicts, step, without_done
 from ..core.paging.walk_state import Rules, WalkState
 from ..core.replies.decode import Listing
 from ..core.requests.endpoint import Pairs

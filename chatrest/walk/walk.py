@@ -173,7 +173,7 @@ class Walk(Generic[T]):
 
     def at(self, cursor: Cursor) -> "Walk[T]":
         """A walk of the same list from another position."""
-        return Walk(self._source, structs.replace(cursor, mac=b""), self._remaining)
+        return Walk(self._source, cursor.unsigned, self._remaining)
 
     def ahead(self, pages: int = 2, max_bytes: int = AHEAD_BYTES) -> AbstractAsyncContextManager["Walk[T]"]:
         """Read the next pages while the consumer works: `async with walk.ahead() as items`.

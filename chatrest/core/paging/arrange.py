@@ -23,11 +23,10 @@ from .order import (
     are_ascending,
     is_number,
     numbers_of,
+    parted,
     passed_count,
     runs_by_time,
     sorted_by,
-    split,
-    without_seen,
 )
 from .paging import position_pairs
 from .walk_state import Memory, Rules
@@ -74,8 +73,8 @@ def arrange(
 def _by_number(
     cursor: Cursor, page: Listing[T], ids: Sequence[str], memory: Memory, direction: Affix, *, is_stated: bool
 ) -> OrderedPage[T]:
-    parts = split(page.items, ids)
-    numbers, places = list(parts.numbered), list(parts.numbered.values())
+    others, numbered = parted(page.items, ids)
+    numbers, places = list(numbered), list(numbered.values())
     ordered, sorted_numbers = sorted_by(places, numbers, direction)
     passed = passed_count(sorted_numbers, direction, cursor.last)
     strays = _strays(sorted_numbers[:passed], cursor, memory.ids)
@@ -88,7 +87,8 @@ def _by_number(
             f"going {direction}, the service served id {strays[0]} after id {cursor.last}, and not before: "
             "the walk cannot keep its order without losing it"
         )
-    others = without_seen(ids, parts.others, _border(cursor, memory))[cursor.skip :]
+    seen = _border(cursor, memory)
+    others = [place for place in others if not ids[place] or ids[place] not in seen][cursor.skip :]
     items = [page.items[place] for place in (*others, *ordered[passed:])]
     return OrderedPage(items, direction, is_stated, by_id=True, unordered_count=len(others))
 

@@ -14,10 +14,10 @@ import hashlib
 import hmac
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from typing import Any, Final, Self, final
+from typing import Any, Final, final
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from ...errors import CursorError
 from ..requests.endpoint import Pairs
@@ -34,7 +34,6 @@ _MOST_INTERVALS: Final = 10_000
 _DAMAGED: Final = "the cursor token is damaged: it was not made by str(cursor)"
 
 
-@final
 class Cursor(Struct, frozen=True, array_like=True):
     """A place in a walk. `str(cursor)` is its token, `Cursor.parse(token)` reads it back."""
 
@@ -56,22 +55,18 @@ class Cursor(Struct, frozen=True, array_like=True):
     """Whether the list goes by id; if not, its items come in the service's order."""
     delivered: int = 0
     """How many items the walk has given so far: a total that the service counts is measured by it."""
-    mac: bytes = b""
-    """The signature of a session that has a cursor key."""
     done: tuple[Interval, ...] = ()
     """The ranks ahead whose items were delivered: where a list was read from many positions at once."""
 
     def __str__(self) -> str:
-        payload = _VERSION + self._payload()
-        return urlsafe_b64encode(_checksum(payload) + self.mac + payload).decode().rstrip("=")
+        return _token(_payload(self))
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         """The place, without the fingerprint and the signature."""
-        names = ("position", "direction", "last", "skip", "inside", "time", "by_id", "delivered", "done")
-        return [(name, getattr(self, name)) for name in names]
+        return list(_values(self).items())[1:]
 
     @classmethod
-    def parse(cls, token: object) -> Self:
+    def parse(cls, token: object) -> "Cursor":
         """The cursor that `token` was made of; `CursorError` where it is damaged or none of ours.
 
         A signature is checked where the cursor is used, by the session that has the key.
@@ -80,39 +75,63 @@ class Cursor(Struct, frozen=True, array_like=True):
             raise CursorError(f"a cursor token is a text, not {type(token).__name__}")
         try:
             packed = urlsafe_b64decode(token.encode("ascii") + b"=" * (-len(token) % 4))
-            mac = packed[_SUM : _SUM + MAC_BYTES] if packed[_SUM : _SUM + 1] != _VERSION else b""
-            payload = packed[_SUM + len(mac) :]
-            if payload[:1] != _VERSION or packed[:_SUM] != _checksum(payload):
-                raise ValueError("checksum")
-            fields: list[Any] = msgspec.convert(json.loads(payload[1:]), list)
-            cursor = msgspec.convert([*fields[:_FIELDS], "", *fields[_FIELDS:]], cls)
-            cursor = structs.replace(cursor, mac=mac)
+            # A signature stands between the checksum and the version, and never begins as the version does.
+            start = _SUM if packed[_SUM : _SUM + 1] == _VERSION else _SUM + MAC_BYTES
+            cursor = msgspec.convert(json.loads(packed[start + len(_VERSION) :]), Cursor)
         except (ValueError, RecursionError, msgspec.MsgspecError):
             raise CursorError(_DAMAGED) from None
-        if str(cursor) != token:  # base64 lets the last character's spare bits vary
+        if mac := packed[_SUM:start]:
+            cursor = SignedCursor(**_values(cursor), mac=mac)
+        # Base64 lets the last character's spare bits vary, and JSON its spaces: the token itself is compared.
+        if str(cursor) != token:
             raise CursorError(_DAMAGED)
         return cursor
 
+    @property
+    def unsigned(self) -> "Cursor":
+        """This place without a signature, as a walk goes on from it."""
+        return self
+
     def signed(self, key: CursorKey | None) -> "Cursor":
-        """This cursor with the signature of `key`; as it is without a key."""
-        return self if key is None else structs.replace(self, mac=self._mac(key))
-
-    def is_signed_by(self, key: CursorKey) -> bool:
-        """Return True where `key` signed this very cursor."""
-        return hmac.compare_digest(self.mac, self._mac(key))
-
-    def _mac(self, key: CursorKey) -> bytes:
-        mac = key.sign(_VERSION + self._payload())
-        # The first byte of a signature is never the version's: that tells a signed token from another.
-        return mac if mac[:1] != _VERSION else b"\x00" + mac[1:]
-
-    def _payload(self) -> bytes:
-        fields = structs.astuple(self)[:_FIELDS]
-        return _json((*fields, self.done) if self.done else fields)
+        """This place with the signature of `key` in its token; as it is without a key."""
+        return self if key is None else SignedCursor(**_values(self), mac=_signature(self, key))
 
 
-_FIELDS: Final = Cursor.__struct_fields__.index("mac")
-"""The number of the fields that every token has."""
+_FIELDS: Final = Cursor.__struct_fields__
+
+
+@final
+class SignedCursor(Cursor, frozen=True, array_like=True):
+    """A cursor as a session with a cursor key hands it out; within a walk no cursor is signed."""
+
+    mac: bytes = b""
+
+    def __str__(self) -> str:
+        return _token(_payload(self), self.mac)
+
+    @property
+    def unsigned(self) -> Cursor:
+        return Cursor(**_values(self))
+
+
+def _values(cursor: Cursor) -> dict[str, Any]:
+    """The fields without the signature."""
+    return {name: getattr(cursor, name) for name in _FIELDS}
+
+
+def _payload(cursor: Cursor) -> bytes:
+    values = list(_values(cursor).values())
+    # `done` is the last field: it came later than the others, and most tokens are shorter without it.
+    return _VERSION + _json(values if cursor.done else values[:-1])
+
+
+def _token(payload: bytes, mac: bytes = b"") -> str:
+    return urlsafe_b64encode(_checksum(payload) + mac + payload).decode().rstrip("=")
+
+
+def _signature(cursor: Cursor, key: CursorKey) -> bytes:
+    mac = key.sign(_payload(cursor))
+    return mac if mac[:1] != _VERSION else b"\x00" + mac[1:]
 
 
 def fingerprint(*parts: Any) -> str:
@@ -135,13 +154,14 @@ def beginning(query: str, asked: Pairs, paging: Paging) -> Cursor:
 
 
 def resumed(cursor: Cursor | str, start: Cursor, paging: Paging, key: CursorKey | None) -> Cursor:
-    """The cursor to go on from, without its signature, if it is a place of the list that begins at `start`.
+    """The cursor to go on from, unsigned, if it is a place of the list that begins at `start`.
 
     Raises `CursorError` for a token that is damaged, of another query, not signed by `key` where there is
     one, or that would leave the list.
     """
     place = cursor if isinstance(cursor, Cursor) else Cursor.parse(cursor)
-    if key is not None and not place.is_signed_by(key):
+    mac = place.mac if isinstance(place, SignedCursor) else b""
+    if key is not None and not hmac.compare_digest(mac, _signature(place, key)):
         raise CursorError("the cursor token is not signed with this session's cursor_key")
     if place.query != start.query:
         raise CursorError(
@@ -150,11 +170,10 @@ def resumed(cursor: Cursor | str, start: Cursor, paging: Paging, key: CursorKey 
         )
     if fault := _fault(place, start, paging):
         raise CursorError(f"the cursor token leads out of its list: {fault}")
-    return structs.replace(place, mac=b"")
+    return place.unsigned
 
 
 def _fault(place: Cursor, start: Cursor, paging: Paging) -> str | None:
-    """Return the reason why a cursor is no place of the list; None where it is one."""
     begun = dict(paging.filters) | dict(start.position)
     if place.skip < 0 or place.delivered < 0:
         return "a count in it is negative"
@@ -175,24 +194,21 @@ def _fault(place: Cursor, start: Cursor, paging: Paging) -> str | None:
 def _position_fault(
     pairs: Pairs, direction: Affix | None, begun: dict[str, str], paging: Paging
 ) -> str | None:
-    """Return the reason why a position is none of the list that begins at `begun`; None where it is one."""
     position = dict(pairs)
-    # What the query is filtered by may be a position further on, if the query says in which direction.
-    filters = dict(paging.filters)
-    names = (
-        paging.position_names | filters.keys() if filters.get("affix") == direction else paging.position_names
-    )
+    filters, names = dict(paging.filters), paging.position_names
+    if filters.get("affix") == direction:  # what the query is filtered by may be a position further on, too
+        names |= filters.keys()
     if unknown := position.keys() - names:
         return f"{min(unknown)[:40]!r} is no name by which this list is paged"
     if len(position) < len(pairs):
         return "a name stands twice in it"
-    if any(not _is_size(position[name]) for name in position.keys() & set(paging.sizes)):
+    sizes = [position[name] for name in paging.sizes if name in position]
+    if not all(is_number(size) and 1 <= int(size) <= LARGEST_PAGE for size in sizes):
         return "its page size is not allowed"
     if position.get("affix") not in (None, direction):
         return "it goes in another direction than the query"
-    if "page" in position and not (
-        is_number(position["page"]) and int(position["page"]) >= int(begun.get("page", 1))
-    ):
+    page = position.get("page")
+    if page is not None and not (is_number(page) and int(page) >= int(begun.get("page", 1))):
         return "its page lies before the query's first one"
     for name in COMPARED_MEMBERS & begun.keys() & position.keys():
         if not _is_onward(position[name], begun[name], direction):
@@ -201,7 +217,6 @@ def _position_fault(
 
 
 def _done_fault(place: Cursor) -> str | None:
-    """Return the reason why the intervals of a cursor are none of its list; None where they are."""
     if not place.by_id or place.direction is None:
         return "it holds intervals of ids, and no direction by id"
     if len(place.done) > _MOST_INTERVALS:
@@ -210,10 +225,6 @@ def _done_fault(place: Cursor) -> str | None:
     is_apart = merge(place.done) == list(place.done)
     is_inside = all(lowest < each.first and each.last < highest for each in place.done)
     return None if is_apart and is_inside else "its intervals overlap, or hold what is no id"
-
-
-def _is_size(text: str) -> bool:
-    return is_number(text) and 1 <= int(text) <= LARGEST_PAGE
 
 
 def _is_onward(place: str, begun: str, direction: Affix | None) -> bool:

@@ -7,7 +7,8 @@ Ids are counted as ranks, so that they ascend in either direction of a list: goi
 going `prepend` its negative.
 """
 
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from ..requests.endpoint import Pairs
@@ -51,6 +52,12 @@ def rank_of(text: str, direction: Affix) -> int | None:
     """Return the rank of an id in a direction; None where the id is no number."""
     number = number_of(text)
     return number if number is None or direction == "append" else -number
+
+
+def lies_in(intervals: Sequence[Interval], rank: int) -> bool:
+    """Return True where one of the ascending intervals holds the rank."""
+    index = bisect_right(intervals, rank, key=lambda interval: interval.first) - 1
+    return index >= 0 and rank <= intervals[index].last
 
 
 def first_rank(direction: Affix) -> int:

@@ -7,12 +7,10 @@ saw would be lost.
 """
 
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from itertools import pairwise, starmap
 from operator import ge, le, lt, neg
 from typing import Literal, TypeAlias, TypeVar
-
-from msgspec import Struct
 
 T = TypeVar("T")
 
@@ -48,7 +46,7 @@ def is_ahead(text: str, behind: str, direction: Affix) -> bool:
 def are_ascending(ids: Sequence[str]) -> bool:
     """Return True for numbers of one length that ascend: such texts compare as their numbers do.
 
-    Every page of every walk passes here: the checks are those that run over a whole page at once.
+    Every page of every walk passes here, so no check is a loop in Python: each is one call over the page.
     """
     if len(ids) < 2:
         return bool(ids) and is_number(ids[0])
@@ -57,7 +55,8 @@ def are_ascending(ids: Sequence[str]) -> bool:
         length <= _LONGEST
         and joined.isascii()
         and joined.encode().isdigit()
-        # With a separator after each, numbers of one length have them at equal distances.
+        # Texts of one length, joined by line ends, have these at equal distances: the slice is nothing else.
+        # The sum of the lengths alone is right for `["12", "3", "456"]`, too.
         and len(joined) == count * length
         and "\n".join(ids)[length :: length + 1] == "\n" * (count - 1)
         and sorted(ids) == ids
@@ -102,40 +101,23 @@ def runs_by_time(times: Sequence[int], previous: int | None, direction: Affix) -
     return all(starmap(ge if direction == "prepend" else le, pairwise(known)))
 
 
-class Split(Struct, frozen=True):
-    """A page's items in two: those whose id is a number of their own, and the others."""
+def parted(items: Sequence[object], ids: Sequence[str]) -> tuple[list[int], dict[int, int]]:
+    """The places of a page: those whose id is no number of its own, and number → place for the others.
 
-    others: list[int]
-    """Places in the page."""
-    numbered: dict[int, int]
-    """Number of the id → place in the page."""
-
-
-def split(items: Sequence[object], ids: Sequence[str]) -> Split:
-    """Split a page.
-
-    A record that has another one's id but differs from it is among the others: none is lost.
+    A record that has another one's id but differs from it is among the first: none is lost.
     """
     numbers = numbers_of(ids) or []
     numbered = dict(zip(numbers, range(len(ids)), strict=False))
-    if len(numbered) == len(ids):  # as mostly: all are plain numbers, and no two the same
-        return Split([], numbered)
+    if len(numbered) == len(ids):  # as usual: all are plain numbers, and no two the same
+        return [], numbered
     others: list[int] = []
     numbered = {}
     for place, text in enumerate(ids):
         number = int(text) if is_number(text) else None
-        if number is None:
+        first = None if number is None else numbered.setdefault(number, place)
+        if first is None or (first != place and (items[first] != items[place] or ids[first] != text)):
             others.append(place)
-        elif number not in numbered:
-            numbered[number] = place
-        elif items[numbered[number]] != items[place] or ids[numbered[number]] != text:
-            others.append(place)
-    return Split(others, numbered)
-
-
-def without_seen(ids: Sequence[str], places: Sequence[int], seen: Collection[str]) -> list[int]:
-    """Those of the places whose id was not seen, in their order. A record without any id was never seen."""
-    return [place for place in places if not ids[place] or ids[place] not in seen]
+    return others, numbered
 
 
 def last_id(ids: Sequence[str], before: str | None) -> str | None:

@@ -1,38 +1,12 @@
 """One step of a walk: which items of a page are new, in which order, and where the walk goes on.
 
 Pure: `step(cursor, page, …)` returns a `Step`, with all that the next step has to remember in its `memory`.
-What a reply claims (last page, total, size, order) is a hint. The rules, first match:
-
-| the page                     | where it leads                | the walk                                   |
-|------------------------------|-------------------------------|--------------------------------------------|
-| empty, asked for once more   | anywhere                      | `CursorError`, if it had items before      |
-| any                          | a position that is unreadable | `CursorError`                              |
-| short, said to be the last,  | anywhere                      | ends, but where it is `thorough`, or where |
-| and smaller than the largest |                               | "last" was wrong before in this walk       |
-| with `meta`                  | nowhere, which its dialect    | ends                                       |
-|                              | documents as the end          |                                            |
-| shows no direction           | a position that says none     | asks again in a direction                  |
-| empty                        | nowhere, or where it stands   | ends; asks again if pagination counts more |
-|                              |                               | or all of its `meta` is gone               |
-| the border's item, alone     | where the walk stands         | ends: the service includes the id          |
-| not empty                    | where the walk stands         | `CursorError`: it would ask for ever       |
-| any                          | back, or where it was before  | `CursorError`                              |
-| by id, not empty             | nowhere, or another direction | goes on from its own last id               |
-| of items with a position     | nowhere, or back              | goes on from its last item, until nothing  |
-|                              |                               | new comes                                  |
-| in the service's order       | nowhere, after a position     | asks again, then goes on from its last     |
-|                              |                               | item where that has what a position needs  |
-| any                          | further on                    | goes on                                    |
-
-By page numbers: a page that is not empty and brings something new leads to the next number. An empty one ends
-the list; where pagination counts more pages it is asked for once more, and then passed. One that brings
-nothing new ends it, unless pagination counts more (`CursorError`), or the list goes by id and was not asked
-by it.
-
-Short: fewer records than were asked for, and than the service's own `per_page`. A short page alone is no end.
+What a reply claims (last page, total, size, order) is a hint: `arrange` says which items are new, and
+`onward` where they lead.
 """
 
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct, structs
@@ -40,11 +14,10 @@ from msgspec import Struct, structs
 from ...models.meta import Position
 from ..replies.decode import Listing
 from .arrange import OrderedPage, arrange
-from .by_number import landmark_of
 from .cursor import Cursor
-from .onward import onward
+from .intervals import Interval, lies_in, rank_of
+from .onward import NO_PLACE, Onward, PageView, landmark_of, onward
 from .order import Affix, is_ahead, is_number, last_id
-from .page_view import NO_PLACE, Onward, PageView
 from .walk_state import Memory, Rules
 
 T = TypeVar("T")
@@ -119,8 +92,7 @@ def step(
     arranged = arrange(cursor, page, ids, rules, memory)
     if (ordinary := _ordinary_step(cursor, page, ids, arranged, rules, memory)) is not None:
         return ordinary
-    asked = dict(cursor.position)
-    is_repeated = "page" in asked and landmark_of(page, ids) in memory.visited
+    is_repeated = "page" in dict(cursor.position) and landmark_of(page, ids) in memory.visited
     if is_repeated:
         arranged = structs.replace(arranged, items=[], unordered_count=0)
     # An empty page shows no direction.
@@ -128,7 +100,7 @@ def step(
     start = cursor
     if cursor.direction != direction or cursor.by_id != arranged.by_id:
         start = structs.replace(cursor, direction=direction, by_id=arranged.by_id)
-    view = PageView(start, asked, page, ids, arranged, rules, memory, largest, is_repeated)
+    view = PageView(start, page, ids, arranged, rules, memory, largest, is_repeated)
     target = onward(view)
     if target.is_again:  # the same page comes once more: nothing of this one counts
         retry = cursor
@@ -150,10 +122,10 @@ def step(
 def _ordinary_step(
     cursor: Cursor, page: Listing[T], ids: list[str], ordered: OrderedPage[T], rules: Rules, memory: Memory
 ) -> Step[T] | None:
-    """The step of a page that only the table's last row fits; None for any other page.
+    """The step of a page that simply goes on by its position; None for any other page.
 
     Nearly all pages are so: of a list by id, with something new, in a direction that both sides know, whose
-    position is the last item's own id. To look at all other rows takes several times as long.
+    position is the last item's own id. The whole ladder takes several times as long.
     """
     items, direction = ordered.items, ordered.direction
     if not (items and ordered.by_id and ordered.is_stated) or ordered.unordered_count:
@@ -231,7 +203,7 @@ def _remembered(view: PageView, target: Onward) -> Memory:
     knows_ids = bool(view.ids) and (bool(items) or old.ids is not None)
     return Memory(
         ids=view.ids if knows_ids else old.ids,
-        visited=old.visited if target.landmark is None else old.visited.having(target.landmark),
+        visited=old.visited if target.landmark is None else old.visited | {target.landmark},
         has_meta=old.has_meta or has_meta,
         claimed_last=view.says_last,
         is_doubted=view.is_doubted,
@@ -239,3 +211,84 @@ def _remembered(view: PageView, target: Onward) -> Memory:
         last_record=(view.rules.identify(items[-1]), record_of(items[-1])) if items else old.last_record,
         empty_pages=0 if view.ids else old.empty_pages + 1,
     )
+
+
+# ── records that are dropped, although they differ from what was given ──
+
+
+def conflicts(
+    page: Listing[T], step: Step[T], memory: Memory, identify: Callable[[Any], str]
+) -> tuple[str, ...]:
+    """Return a line for each record of `page` that the step drops and that differs from what was given.
+
+    An id may come again: at a page's border, or where the service ignores a position. Its record is compared
+    with the others of its page and with the last one that was given before it: usually it is the same.
+    """
+    if len(step.items) == len(page.items) or step.next == step.start:  # the same page is asked for again
+        return ()
+    given = set(map(id, step.items))
+    records: dict[str, Any] = {identify(item): record_of(item) for item in step.items}
+    if memory.last_record is not None:
+        records.setdefault(*memory.last_record)
+    lines = []
+    for index, item in enumerate(page.items):
+        text = identify(item)
+        if id(item) in given or not text:
+            continue
+        first = records.get(text)
+        if first is not None and first != record_of(item):
+            lines.append(f"data[{index}]: another record of the id {text[:100]} came before, which is given")
+        elif first is None and _is_other_text(text, memory.ids or ()):
+            lines.append(f"data[{index}]: its id {text[:100]} is the number of another id, which is given")
+    return tuple(lines)
+
+
+def _is_other_text(text: str, ids: Sequence[str]) -> bool:
+    """Return True for the number of one of the ids, written in another way: `05` and `5`."""
+    if not is_number(text) or text in ids:
+        return False
+    return int(text) in {int(each) for each in ids if is_number(each)}
+
+
+# ── intervals that are done ──
+
+
+def without_done(step: Step[T], done: Sequence[Interval], identify: Callable[[T], str]) -> Step[T]:
+    """Return a step without the items that are done, which leads behind the intervals that it comes to.
+
+    A list that was read from many positions at once (`walk.split`) has such intervals: the walk reads what
+    lies between them. Where the list does not go by id, nothing can be told by its ids: that is an error.
+    """
+    direction = step.start.direction
+    if not step.start.by_id or direction is None:
+        error = "the cursor holds intervals of ids that are done, and the list does not go by id"
+        return structs.replace(step, items=[], unordered_count=0, next=None, error=error)
+    ranks = [rank_of(identify(item), direction) for item in step.items]
+    kept = [index for index, rank in enumerate(ranks) if rank is None or not lies_in(done, rank)]
+    goal, memory = step.next, step.memory
+    if goal is not None:
+        goal = structs.replace(goal, delivered=step.start.delivered + len(kept))
+        goal, memory = _passing(goal, memory, done, direction)
+    return structs.replace(
+        step,
+        items=[step.items[index] for index in kept],
+        unordered_count=bisect_left(kept, step.unordered_count),
+        next=goal,
+        memory=memory,
+    )
+
+
+def _passing(
+    goal: Cursor, memory: Memory, done: Sequence[Interval], direction: Affix
+) -> tuple[Cursor, Memory]:
+    """Return the cursor of the next page, behind the interval that it would come to, and its memory."""
+    last = None if goal.last is None else rank_of(goal.last, direction)
+    ahead = tuple(done) if last is None else tuple(each for each in done if each.last > last)
+    if last is None or not ahead or ahead[0].first > last + 1 or not ahead[0].position:
+        return structs.replace(goal, done=ahead), memory
+    interval, *rest = ahead
+    # What the page after the interval shows up to its end is not new, and no fault.
+    goal = structs.replace(
+        goal, position=interval.position, last=str(abs(interval.last)), inside=True, done=tuple(rest)
+    )
+    return goal, structs.replace(memory, ids=None)

@@ -1,12 +1,11 @@
 """The input of a step beside its page: the rules of its list, and the state that the steps before it left."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from .cursor import Cursor
-from .cycle import CycleGuard
 from .paging import Paging
 
 
@@ -34,7 +33,7 @@ class Memory(Struct, frozen=True):
 
     ids: Sequence[str] | None = None
     """Of the page before; None where none was seen."""
-    visited: CycleGuard = CycleGuard()
+    visited: frozenset[Hashable] = frozenset()
     """Positions that cannot be compared, and pages by number, that the walk has been at."""
     has_meta: bool = False
     """Whether a page had a position or pagination."""

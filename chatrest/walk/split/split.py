@@ -304,7 +304,7 @@ class SplitPosition(Struct, frozen=True):
         """Return the position right after the last item of a cursor, which has one with a rank."""
         rank = rank_of(cursor.last or "", direction)
         assert rank is not None
-        return cls(structs.replace(cursor, done=(), mac=b""), rank, cursor.done)
+        return cls(structs.replace(cursor, done=()), rank, cursor.done)
 
     @property
     def cursor(self) -> Cursor:

@@ -11,11 +11,10 @@ from chatrest.core.paging.order import (
     is_number,
     last_id,
     numbers_of,
+    parted,
     passed_count,
     runs_by_time,
     sorted_by,
-    split,
-    without_seen,
 )
 from tests.cases import loop_over
 from tests.walk.walking import few
@@ -92,17 +91,11 @@ def test_after_an_item_without_a_number_nothing_is_behind(last: str | None, dire
 def test_a_page_is_split_without_loss(ids: list[str], data: st.DataObject) -> None:
     """Only a record that is equal to another one of the same id, byte for byte, goes."""
     items = [(text, data.draw(st.sampled_from("xy"))) for text in ids]
-    parts = split(items, ids)
-    places = [*parts.others, *parts.numbered.values()]
+    others, numbered = parted(items, ids)
+    places = [*others, *numbered.values()]
     assert len(places) == len(set(places))
     assert {items[place] for place in places} == set(items)
-    assert all(int(ids[place]) == number for number, place in parts.numbered.items())
-
-
-def test_items_keep_the_services_order_without_those_that_were_seen() -> None:
-    assert without_seen(["a", "b", "c"], [0, 1, 2], ["c", "a"]) == [1]
-    assert without_seen(["a", "b", "c"], [2, 1], []) == [2, 1]
-    assert without_seen(["", ""], [0, 1], [""]) == [0, 1], "a record without an id was never seen"
+    assert all(int(ids[place]) == number for number, place in numbered.items())
 
 
 @pytest.mark.parametrize(

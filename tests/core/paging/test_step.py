@@ -1,327 +1,36 @@
-"""The rules of a step, line by line of their table."""
+"""A step of a walk: its items, its place inside the page, what it drops, and what it passes as done."""
 
-from itertools import pairwise
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
-from msgspec import UNSET, structs
+from hypothesis import assume, given, strategies as st
+from msgspec import UNSET
 
 from chatrest.core.paging import step as step_module
 from chatrest.core.paging.cursor import Cursor
-from chatrest.core.paging.paging import BY_ID, BY_PAGE, BY_THREAD, BY_UPDATED, UNPAGED
+from chatrest.core.paging.intervals import Interval, lies_in, merge, rank_of
+from chatrest.core.paging.order import Affix
+from chatrest.core.paging.paging import BY_ID, BY_PAGE, BY_UPDATED
 from chatrest.core.paging.step import Step, step
 from chatrest.core.paging.walk_state import Memory, Rules
 from chatrest.core.replies.decode import Listing
 from chatrest.errors import CursorError
 from chatrest.models.meta import Meta, Pagination, Position
-from tests.cases import loop_over
-from tests.walk.walking import Item, few, many, rules_for
-
-BY_IDS = rules_for(2)
-PAGED = rules_for(2, "perPage", BY_PAGE)
-THREAD = rules_for(2, "perPage", BY_THREAD)
-
-
-def page(*ids: Any, **meta: Any) -> Listing[Item]:
-    return Listing([Item(str(each)) for each in ids], Meta(**meta), b"{}")
-
-
-def at(**position: str) -> Cursor:
-    direction: Any = position.pop("affix", "append")
-    last = position.pop("last", None)
-    return Cursor("q", (("affix", direction), *position.items()), direction, last)
-
-
-def numbered(page: int | None = None, size: int = 2) -> Cursor:
-    position = () if page is None else (("page", str(page)), ("perPage", str(size)))
-    return Cursor("q", position, by_id=False)
-
-
-def taken(
-    cursor: Cursor, listing: Listing[Item], rules: Rules = BY_IDS, largest: int = 0, **memory: Any
-) -> Step[Item]:
-    return step(cursor, listing, rules, Memory(**memory), largest)
-
-
-def onward(
-    cursor: Cursor, listing: Listing[Item], rules: Rules = BY_IDS, largest: int = 0, **memory: Any
-) -> dict[str, str] | str | None:
-    """Return the position where the walk goes on; "error", or None at the end."""
-    result = taken(cursor, listing, rules, largest, **memory)
-    if result.error is not None:
-        assert result.next is None
-        return "error"
-    return None if result.next is None else dict(result.next.position)
-
-
-def position(id: Any = UNSET, affix: Any = "append", **more: Any) -> Position:
-    return Position(affix, id, **more)
-
-
-# ── the end ──
-
-NOWHERE = [None, 0, "0", "", UNSET]
-
-
-@pytest.mark.parametrize("none", NOWHERE)
-def test_an_empty_page_that_leads_nowhere_ends(none: Any) -> None:
-    assert onward(at(id="5"), page(cursor=position(none))) is None
-    assert onward(at(id="5"), page()) is None
-
-
-@pytest.mark.parametrize("none", NOWHERE)
-@pytest.mark.parametrize("ids", [(7,), (7, 8)])
-def test_a_page_that_leads_nowhere_is_gone_on_from_by_its_last_id(ids: tuple[int, ...], none: Any) -> None:
-    further = {"affix": "append", "id": str(ids[-1])}
-    assert onward(at(id="5"), page(*ids, cursor=position(none))) == further
-    assert onward(at(id="5"), page(*ids)) == further
-
-
-def test_a_position_on_the_page_itself_is_passed_by_the_last_id() -> None:
-    """A service that always sends a page's oldest id."""
-    assert onward(at(id="5"), page(6, 7, 8, cursor=position(6))) == {"affix": "append", "id": "8"}
-    going_down = position(8, "prepend")
-    further = {"affix": "prepend", "id": "6"}
-    assert onward(at(affix="prepend", id="9"), page(6, 7, 8, cursor=going_down)) == further
-
-
-def test_a_position_at_the_item_sent_last_is_followed_though_its_id_is_lower() -> None:
-    listing = Listing([Item("12", 7), Item("11", 8)], Meta(cursor=position(11, sent_at=8)), b"{}")
-    assert onward(at(id="5"), listing) == {"affix": "append", "id": "11", "sentAt": "8"}
-
-
-@pytest.mark.parametrize(
-    ("served", "direction"),
-    [(position(6, UNSET), "prepend"), (position(8, UNSET), "append"), (position(6), "append"),
-     (position(8, "prepend"), "prepend")],
-)  # fmt: skip
-def test_a_direction_that_the_first_page_leaves_open_is_asked_for(served: Position, direction: str) -> None:
-    result = taken(Cursor("q"), page(6, 7, 8, cursor=served))
-    assert result.items == []
-    assert result.next is not None
-    assert result.next.position == (("affix", direction),)
-
-
-def test_an_empty_first_page_that_is_asked_for_again_tells_no_direction() -> None:
-    result = taken(Cursor("q"), page(pagination=Pagination(900, 0, 2, 1, 2)))
-    assert result.next == Cursor("q")
-
-
-def test_an_empty_page_that_counts_more_pages_but_too_few_items_is_asked_for_again() -> None:
-    place = structs.replace(at(id="5"), delivered=5)
-    listing = page(pagination=Pagination(4, 0, 2, 1, 2))
-    assert onward(place, listing) == {"affix": "append", "id": "5"}
-    assert onward(place, listing, has_asked_again=True) is None
-
-
-def test_a_page_below_the_largest_that_leads_nowhere_ends() -> None:
-    assert onward(at(id="5"), page(7), largest=2) is None
-    more = Pagination(9, 1, 2, 1, 2)
-    assert onward(at(id="5"), page(7, pagination=more), largest=2) == {"affix": "append", "id": "7"}
-
-
-@loop_over("current", [1, 2, 3])
-@loop_over("largest", [0, 1, 2])
-@loop_over("ids", [(7,), (7, 8)])
-def test_a_short_page_that_says_it_is_the_last_ends_below_the_largest(
-    ids: tuple[int, ...], largest: int, current: int
-) -> None:
-    numbers = Pagination(0, len(ids), 2, current, 2)
-    listing = page(*ids, cursor=position(9), pagination=numbers)
-    ends = len(ids) < largest and current >= 2
-    assert (onward(at(id="5"), listing, largest=largest) is None) == ends
-    thorough = rules_for(2, thorough=True)
-    assert onward(at(id="5"), listing, thorough, largest) == {"affix": "append", "id": "9"}
-
-
-def test_a_last_page_that_was_not_the_last_makes_all_others_doubtful() -> None:
-    last = page(7, cursor=position(7), pagination=Pagination(0, 1, 2, 1, 1))
-    assert onward(at(id="5"), last, largest=2) is None
-    assert onward(at(id="5"), last, largest=2, claimed_last=True) == {"affix": "append", "id": "7"}
-    assert taken(at(id="5"), last, largest=2, claimed_last=True).memory.is_doubted
-    assert onward(at(id="5"), last, largest=2, is_doubted=True) == {"affix": "append", "id": "7"}
-
-
-def test_an_empty_page_where_the_walk_stands_ends() -> None:
-    assert onward(at(id="5"), page(cursor=position(5))) is None
-
-
-def test_an_empty_page_that_counts_more_pages_is_asked_for_again_once() -> None:
-    listing = page(cursor=position(5), pagination=Pagination(9, 0, 2, 1, 2))
-    again = taken(at(id="5"), listing)
-    assert again.next == at(id="5")
-    assert again.memory.has_asked_again
-    assert onward(at(id="5"), listing, has_asked_again=True) == "error"
-    given_all = structs.replace(at(id="5"), delivered=9)
-    assert onward(given_all, listing) is None, "all that it counts was given"
-
-
-def test_empty_pages_in_a_row_are_counted() -> None:
-    assert taken(at(id="5"), page(cursor=position(7)), empty_pages=3).memory.empty_pages == 4
-    assert taken(at(id="5"), page(6, cursor=position(7)), empty_pages=3).memory.empty_pages == 0
-
-
-def test_an_empty_page_whose_meta_is_gone_is_asked_for_again_once() -> None:
-    assert onward(at(id="5"), page(), has_meta=True) == {"affix": "append", "id": "5"}
-    assert onward(at(id="5"), page(), has_meta=True, has_asked_again=True) is None
-
-
-def test_the_borders_item_alone_on_a_short_page_ends() -> None:
-    assert onward(at(id="5", last="5"), page(5, cursor=position(5))) is None
-    assert onward(at(id="5", last="5"), page(5, 5, cursor=position(5))) == "error"
-    assert onward(structs.replace(at(id="5", last="5"), delivered=9), page(5), ids=["5"]) is None
-
-
-def test_a_list_that_is_documented_as_one_reply_ends_with_it() -> None:
-    rules = rules_for(2, "perPage", UNPAGED)
-    assert onward(Cursor("q", by_id=False), page("a", "b"), rules) is None
-    led = onward(Cursor("q", by_id=False), page("a", "b", cursor=position(7)), rules)
-    assert led == {"affix": "append", "id": "7"}
-
-
-# ── errors ──
-
-
-def test_a_position_that_cannot_be_read_is_an_error() -> None:
-    listing = Listing([Item("7")], Meta(), b"{}", position_fault="meta.next: no object")
-    result = taken(at(id="5"), listing, largest=9)
-    assert (result.error, result.next) == ("meta.next: no object", None)
-    assert [item.id for item in result.items] == ["7"]
-
-
-def test_one_position_that_can_be_read_is_enough() -> None:
-    meta = Meta(cursor=position(7))
-    listing = Listing([Item("7")], meta, b"{}", position_fault="meta.next: no object")
-    assert onward(at(id="5"), listing) == {"affix": "append", "id": "7"}
-
-
-def test_a_page_with_items_where_the_walk_stands_is_an_error() -> None:
-    result = taken(at(id="5"), page(6, 7, cursor=position(5)))
-    assert [item.id for item in result.items] == ["6", "7"]
-    assert result.error is not None
-    assert "does not move" in result.error
-
-
-@pytest.mark.parametrize(("affix", "back"), [("append", 4), ("prepend", 6)])
-@pytest.mark.parametrize("ids", [(), ("5",)])
-def test_a_cursor_that_goes_back_is_an_error(affix: str, back: int, ids: tuple[str, ...]) -> None:
-    assert onward(at(affix=affix, id="5", last="5"), page(*ids, cursor=position(back, affix))) == "error"
-
-
-def test_a_place_that_cannot_be_compared_is_remembered() -> None:
-    memory, errors = Memory(), []
-    for here, there in pairwise(["a", "b", "c", "a"]):
-        result = step(at(id=here), page(here * 2, cursor=position(there)), BY_IDS, memory)
-        memory = result.memory
-        errors.append(result.error)
-    assert errors[:2] == [None, None]
-    assert errors[2] is not None
-    assert "comes back" in errors[2]
-
-
-def test_a_page_with_nothing_new_and_nowhere_to_go_is_an_error() -> None:
-    cursor = structs.replace(at(id="5", last="5"), delivered=9)
-    assert onward(cursor, page(4, 5), ids=["4", "5"]) == "error"
-
-
-# ── where it goes on ──
-
-
-def test_a_position_for_the_other_direction_is_passed_over_for_the_last_item() -> None:
-    assert onward(at(id="5"), page(6, 7, cursor=position(6, "prepend"))) == {"affix": "append", "id": "7"}
-    assert onward(at(affix="prepend", id="5"), page(3, 4, cursor=position(4))) == {
-        "affix": "prepend",
-        "id": "3",
-    }
-    timed = page(6, 7, next=position("6", "prepend", sent_at=60))
-    assert onward(at(id="5"), timed) == {"affix": "append", "id": "7", "sentAt": "7"}
-
-
-def test_an_empty_page_with_a_position_for_the_other_direction_ends() -> None:
-    assert onward(at(id="5", last="5"), page(cursor=position(9, "prepend"))) is None
-    assert onward(at(), page(cursor=position(9, "prepend"))) is None
-
-
-def test_of_several_positions_the_one_for_the_walks_direction_is_taken() -> None:
-    listing = page(6, 7, next=position("7"), previous=position("6", "prepend"))
-    assert onward(at(id="5"), listing) == {"affix": "append", "id": "7"}
-    assert onward(at(affix="prepend", id="8"), listing) == {"affix": "prepend", "id": "6"}
-
-
-@pytest.mark.parametrize("affix", [UNSET, None, "sideways", 5])
-def test_a_position_without_a_direction_is_for_the_walks_own(affix: Any) -> None:
-    assert onward(at(affix="prepend", id="9"), page(7, 8, cursor=position(7, affix))) == {
-        "affix": "prepend",
-        "id": "7",
-    }
-
-
-def test_a_position_hands_back_all_that_it_holds() -> None:
-    listing = page(6, next=position("6", sent_at=60, updated_at="61"))
-    assert onward(at(id="5"), listing) == {"affix": "append", "id": "6", "sentAt": "60", "updatedAt": "61"}
-    assert onward(at(), page(6, cursor=position(updated_at=61))) == {"affix": "append", "updatedAt": "61"}
-    updated = Cursor("q", by_id=False)
-    assert onward(updated, page("a", cursor=position(updated_at=61)), rules_for(2, paging=BY_UPDATED)) == {
-        "affix": "append",
-        "updatedAt": "61",
-    }
-
-
-def test_page_numbers_go_on_by_one_whatever_the_service_counts() -> None:
-    numbers = Pagination(0, 2, 2, 3, 9)
-    for pagination in (numbers, Pagination(), None):
-        second = {"page": "2", "perPage": "2"}
-        assert onward(numbered(), page("a", "b", pagination=pagination), PAGED) == second
-    assert onward(numbered(7), page("a", "b", pagination=numbers), PAGED) == {"page": "8", "perPage": "2"}
-
-
-def test_page_numbers_keep_the_size_that_the_walk_began_with() -> None:
-    listing = page("d", "e", "f", pagination=Pagination(0, 3, 3, 2, 9))
-    assert onward(numbered(2, size=3), listing, PAGED) == {"page": "3", "perPage": "3"}
-
-
-@pytest.mark.parametrize(
-    ("ids", "numbers", "largest", "ends"),
-    [
-        (("a", "b"), Pagination(0, 2, 2, 3, 3), 9, False),  # full: a cap may have cut it off
-        (("a",), Pagination(0, 1, 2, 3, 3), 2, True),
-        (("a",), Pagination(0, 1, 2, 3, 3), 1, False),
-        (("a",), Pagination(0, 1, 2, 2, 3), 2, False),
-        (("a",), Pagination(0, 1, 2, None, None), 2, False),
-        (("a", "b"), Pagination(0, 2, 2, 1, 0), 9, False),
-        (("a", "b"), None, 9, False),
-        ((), Pagination(0, 0, 2, 2, 9), 0, False),  # an empty page in the midst is asked for again
-        ((), Pagination(0, 0, 2, 9, 9), 0, True),
-        ((), None, 0, True),
-    ],
+from tests.core.paging.stepping import BY_IDS, PAGED, THREAD, at, page, position, taken
+from tests.walk.walking import (
+    Item,
+    Service,
+    few,
+    first,
+    many,
+    rules_for,
+    run,
+    services,
+    sizes,
+    tokens_of,
+    walk_over,
 )
-def test_page_numbers_end_at_an_empty_page_or_at_a_short_last_one(
-    ids: tuple[str, ...], numbers: Pagination | None, largest: int, ends: bool
-) -> None:
-    assert (onward(numbered(), page(*ids, pagination=numbers), PAGED, largest) is None) == ends
-
-
-def test_an_empty_page_in_the_midst_is_asked_for_again_and_passed() -> None:
-    listing = page(pagination=Pagination(9, 0, 2, 2, 9))
-    assert onward(numbered(2), listing, PAGED) == {"page": "2", "perPage": "2"}
-    assert onward(numbered(2), listing, PAGED, has_asked_again=True) == {"page": "3", "perPage": "2"}
-
-
-def test_a_numbered_page_that_repeats_another_gives_nothing_and_ends() -> None:
-    first = taken(numbered(1), page("a", "b"), PAGED)
-    second = step(numbered(2), page("c", "d"), PAGED, first.memory)
-    third = step(numbered(3), page("a", "b"), PAGED, second.memory)
-    assert (third.items, third.next, third.error) == ([], None, None)
-
-
-def test_a_list_of_both_dialects_takes_what_is_there() -> None:
-    numbers = Pagination(0, 2, 2, 1, 9)
-    by_position = onward(at(), page(1, 2, next=position("2"), pagination=numbers), THREAD)
-    assert by_position == {"affix": "append", "id": "2"}
-    by_number = {"affix": "append", "page": "2", "perPage": "2"}
-    assert onward(at(), page(1, 2, pagination=numbers), THREAD) == by_number
-
 
 # ── the place in the page ──
 
@@ -426,3 +135,125 @@ def test_most_pages_are_ordinary(
 ) -> None:
     monkeypatch.setattr(step_module, "onward", None)  # all other rules
     assert taken(cursor, listing).next is not None
+
+
+# ── records that are dropped, although they differ from what was given ──
+
+
+def read(*pages: list[Item], paging: Any = BY_ID) -> tuple[list[Item], list[str]]:
+    """Return the items and the repairs of a walk over pages that come whatever is asked for."""
+    rest = list(pages)
+
+    async def fetch(position: Any) -> Listing[Item]:
+        items = rest.pop(0) if rest else []
+        last = int(items[-1].id) if items and items[-1].id.isdecimal() else None
+        meta = Meta(cursor=Position("append", last)) if last is not None and paging is BY_ID else Meta()
+        return Listing(items, meta, b"{}")
+
+    start = Cursor("q", (("affix", "append"),), "append") if paging is BY_ID else Cursor("q", by_id=False)
+    walk = walk_over(fetch, start, rules_for(3, paging=paging))
+
+    async def collect() -> list[Any]:
+        return [page async for page in walk.pages()]
+
+    served = run(collect())
+    return [item for page in served for item in page.items], [
+        line for page in served for line in page.repairs
+    ]
+
+
+def test_two_texts_of_one_number_on_two_pages() -> None:
+    items, repairs = read([Item("4"), Item("05")], [Item("5"), Item("6")])
+    assert [item.id for item in items] == ["4", "05", "6"]
+    assert repairs == ["data[0]: its id 5 is the number of another id, which is given"]
+
+
+def test_one_id_with_another_text_at_a_border() -> None:
+    items, repairs = read([Item("4"), Item("5", 1)], [Item("5", 2), Item("6")])
+    assert [(item.id, item.sent_at) for item in items] == [("4", 7), ("5", 1), ("6", 7)]
+    assert repairs == ["data[0]: another record of the id 5 came before, which is given"]
+
+
+def test_the_same_record_again_is_no_conflict() -> None:
+    items, repairs = read([Item("4"), Item("5")], [Item("5"), Item("6")])
+    assert [item.id for item in items] == ["4", "5", "6"]
+    assert repairs == []
+
+
+@pytest.mark.parametrize("ids", [("05", "5"), ("5", "5")])
+def test_on_one_page_both_are_given(ids: tuple[str, str]) -> None:
+    items, repairs = read([Item(ids[0], 1), Item(ids[1], 2), Item("6")])
+    assert sorted((item.id, item.sent_at) for item in items) == sorted([(ids[0], 1), (ids[1], 2), ("6", 7)])
+    assert repairs == []
+
+
+def test_a_list_in_the_services_order() -> None:
+    items, repairs = read([Item("a", 1), Item("a", 2), Item("b")], [Item("c")], paging=BY_PAGE)
+    assert [(item.id, item.sent_at) for item in items] == [("a", 1), ("b", 7), ("c", 7)]
+    assert repairs == ["data[1]: another record of the id a came before, which is given"]
+
+
+# ── intervals that are done ──
+
+directions = st.sampled_from(["append", "prepend"])
+
+
+def cursor(direction: Affix, *done: Interval, **more: Any) -> Cursor:
+    return Cursor("q", (("affix", direction),), direction, done=done, **more)
+
+
+@st.composite
+def intervals(draw: st.DrawFn, direction: Affix) -> tuple[Interval, ...]:
+    """Intervals of ids up to 60, apart, whose positions are known or not."""
+    ends = draw(st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), max_size=4))
+    named = draw(st.lists(st.booleans(), min_size=4, max_size=4))
+    made = []
+    for (low, high), is_named in zip(ends, named, strict=False):
+        ranks = sorted(rank_of(str(number), direction) or 0 for number in (low, high))
+        position = (("affix", direction), ("id", str(abs(ranks[1])))) if is_named else ()
+        made.append(Interval(*ranks, position))
+    return tuple(merge(made))
+
+
+def rest_of(service: Service, direction: Affix, done: tuple[Interval, ...]) -> list[str]:
+    return [text for text in service.expected(direction) if not lies_in(done, rank_of(text, direction) or 0)]
+
+
+@few
+@given(services(dialect="cursor", text=False), sizes, directions, st.data())
+def test_the_walk_gives_what_is_not_done_and_its_tokens_lead_to_the_rest(
+    service: Service, size: int, direction: Affix, data: st.DataObject
+) -> None:
+    done = data.draw(intervals(direction))
+    walk = service.walk(size).at(cursor(direction, *done))
+    pairs = run(tokens_of(walk))
+    expected = rest_of(service, direction, done)
+    assert [text for text, _ in pairs] == expected
+    assume(pairs)
+    count = data.draw(st.integers(1, len(pairs)))
+    again = replace(service, asked=[]).walk(size)
+    token = Cursor.parse(pairs[count - 1][1])
+    assert run(first(again.at(token), -1)) == expected[count:]
+
+
+def test_a_walk_goes_on_behind_an_interval_at_its_position() -> None:
+    service = Service(tuple(range(1, 101)))
+    done = Interval(4, 90, (("affix", "append"), ("id", "90")))
+    assert run(first(service.walk(3).at(cursor("append", done)), -1))[:4] == ["1", "2", "3", "91"]
+    assert len(service.asked) <= 6
+
+
+def test_what_was_delivered_is_counted_without_what_is_done() -> None:
+    service = Service(tuple(range(1, 21)))
+    walk = service.walk(4).at(cursor("append", Interval(3, 9), Interval(15, 16), delivered=9))
+    run(first(walk, -1))
+    assert walk.cursor.delivered == 20
+
+
+def test_a_list_that_goes_by_time_cannot_be_gone_on_with() -> None:
+    async def fetch(position: Any) -> Listing[Item]:
+        items = [Item(text, sent_at) for text, sent_at in (("5", 1), ("9", 2), ("7", 3), ("8", 4))]
+        return Listing(items, Meta(cursor=Position("append", 8)), b"{}")
+
+    with pytest.raises(CursorError, match="does not go by id"):
+        run(first(walk_over(fetch, Cursor("q")).at(cursor("append", Interval(3, 9))), -1))

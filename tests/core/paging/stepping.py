@@ -1,0 +1,66 @@
+"""Pages, places and steps in few words."""
+
+from typing import Any
+
+from msgspec import UNSET
+
+from chatrest.core.paging.cursor import Cursor
+from chatrest.core.paging.paging import BY_PAGE, BY_THREAD
+from chatrest.core.paging.step import Step, step
+from chatrest.core.paging.walk_state import Memory, Rules
+from chatrest.core.replies.decode import Listing
+from chatrest.models.meta import Meta, Position
+from tests.walk.walking import Item, rules_for
+
+BY_IDS = rules_for(2)
+PAGED = rules_for(2, "perPage", BY_PAGE)
+THREAD = rules_for(2, "perPage", BY_THREAD)
+
+
+def page(*ids: Any, top_level: Position | None = None, **meta: Any) -> Listing[Item]:
+    items = [each if isinstance(each, Item) else Item(str(each)) for each in ids]
+    return Listing(items, Meta(**meta), b"{}", cursor=top_level)
+
+
+def at(**position: str) -> Cursor:
+    """A place in a list by id."""
+    direction: Any = position.pop("affix", "append")
+    last = position.pop("last", None)
+    return Cursor("q", (("affix", direction), *position.items()), direction, last)
+
+
+def placed(**position: str) -> Cursor:
+    """A place in a list in the service's order, where `x` came before."""
+    last = position.pop("last", "x")
+    return Cursor("q", tuple(position.items()), "append", last, by_id=False)
+
+
+def position(id: Any = UNSET, affix: Any = "append", **more: Any) -> Position:
+    return Position(affix, id, **more)
+
+
+def taken(
+    cursor: Cursor, listing: Listing[Item], rules: Rules = BY_IDS, largest: int = 0, **memory: Any
+) -> Step[Item]:
+    return step(cursor, listing, rules, Memory(**memory), largest)
+
+
+def onward(
+    cursor: Cursor, listing: Listing[Item], rules: Rules = BY_IDS, largest: int = 0, **memory: Any
+) -> dict[str, str] | str | None:
+    """Return the position where the walk goes on, the error, or None at the end.
+
+    A position that is asked for once more has the member `again`.
+    """
+    result = taken(cursor, listing, rules, largest, **memory)
+    if result.error is not None:
+        assert result.next is None
+        return result.error
+    if result.next is None:
+        return None
+    is_again = result.memory.has_asked_again and not memory.get("has_asked_again")
+    return {"again": "yes"} | dict(result.next.position) if is_again else dict(result.next.position)
+
+
+def again(**position: str) -> dict[str, str]:
+    return {"again": "yes", **position}
