@@ -13,8 +13,8 @@ from .backlog import Backlog
 from .id_continuity import IdContinuity, is_same_time
 from .id_set import IdSet
 from .in_thread import in_thread
-from .jobs import Job, JobPiece
-from .list_end import KNOWN, PROBED, EndProbe, Newest, Place
+from .jobs import Job, JobPiece, Newest, Place
+from .list_end import KNOWN, PROBED, EndProbe
 from .message_ids import PageIds, ids_of, number
 from .page_partition import PageDivider, Window
 from .report import Progress

@@ -1,19 +1,75 @@
 """Jobs: what a worker has to know of a list beside the piece that it reads."""
 
-from typing import TYPE_CHECKING, Any, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 from msgspec import Struct
 
 from ..core.paging.intervals import LAST
+from ..core.replies.rows import Row
+from ..core.requests.endpoint import Pairs
 from ..parameters.messages import MessageQuery
 from ..resources.messages import Messages
-from ..walk.split.piece_queue import Piece
+from ..walk.split.piece_queue import ListPiece
 from ..walk.walk import Walk
 from .archive import Purpose
+from .id_continuity import message_words
+from .message_ids import PageIds, number
 from .ownership import Source
 
-if TYPE_CHECKING:  # which asks for the lists of jobs
-    from .list_end import Newest
+
+class Place(NamedTuple):
+    """The position of a message in a list that goes by time."""
+
+    sent_at: int
+    id: int
+
+    @classmethod
+    def of(cls, row: Row) -> "Place":
+        """Return the place of a row."""
+        return cls(row.sent_at, number(row.id) or 0)
+
+    @classmethod
+    def named_by(cls, position: Pairs) -> "Place | None":
+        """Return the place that a position names; None for one by an id alone."""
+        members = dict(position)
+        sent_at, last = number(members.get("sentAt", "")), number(members.get("id", ""))
+        return cls(sent_at, last) if sent_at and last else None
+
+    @property
+    def position(self) -> Pairs:
+        """The position behind it."""
+        return (("affix", "append"), ("id", str(self.id)), ("sentAt", str(self.sent_at)))
+
+    def __str__(self) -> str:
+        return message_words(self.id, self.sent_at)
+
+
+def latest(rows: list[Row]) -> Place:
+    """Return the place of the latest of some rows, one at least."""
+    return max(map(Place.of, rows))
+
+
+@final
+class Newest(Struct, frozen=True):
+    """The newest messages of a list."""
+
+    rows: list[Row]
+    ids: PageIds
+    is_timed: bool
+    """True where the service's positions tell times."""
+    is_by_id: bool
+    """False where the ids do not ascend with the times."""
+
+    @property
+    def place(self) -> Place:
+        """The place of the latest of them."""
+        return latest(self.rows)
+
+    @property
+    def noted(self) -> str:
+        """The highest id, its time, and the latest time: they show a later run whether ids begin again."""
+        newest = max(map(Place.of, self.rows), key=lambda place: place.id)
+        return f"{newest.id} {newest.sent_at} {self.place.sent_at}"
 
 
 @final
@@ -39,11 +95,11 @@ class Job(Struct, kw_only=True, eq=False):
     """True once the list has shown a message."""
     proven: int = 0
     """The frozen end for which an earlier run has proven the end of the list: nothing up to there is left."""
-    end: "Newest | None" = None
+    end: Newest | None = None
     """The newest messages of the list when its reading began, where they are its frozen end."""
     has_newest: bool = False
     """True where the app's newest message belongs to the list."""
-    first_look: "Newest | None" = None
+    first_look: Newest | None = None
     """The newest messages of the list when its reading began, where its frozen end is the app's."""
     is_end_sure: bool = False
     """True where the service was seen to show the newest messages where it is asked for them."""
@@ -58,4 +114,4 @@ class OtherSideError(Exception):
     """A pair's list shows nothing, and that of the other one of the two is to be read."""
 
 
-JobPiece: TypeAlias = Piece[Job]
+JobPiece: TypeAlias = ListPiece[Job]

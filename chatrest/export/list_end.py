@@ -11,9 +11,9 @@ and an id. There a message may come later with an earlier time than those before
 """
 
 from contextlib import aclosing
-from typing import Final, NamedTuple, final
+from typing import Final, final
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from ..core.replies.rows import Row
 from ..core.requests.endpoint import Pairs
@@ -21,9 +21,8 @@ from ..errors import BadRequestError
 from ..parameters.messages import MessageQuery
 from ..resources.messages import Messages
 from ..walk.source import Page
-from .id_continuity import message_words
-from .jobs import Job
-from .message_ids import PageIds, ids_of, number
+from .jobs import Job, Newest
+from .message_ids import ids_of, number
 from .page_partition import Window
 
 PROBED: Final = 10
@@ -33,64 +32,9 @@ KNOWN: Final = 3
 any page has, so that a reply of them alone is not cut off."""
 
 
-class Place(NamedTuple):
-    """The position of a message in a list that goes by time."""
-
-    sent_at: int
-    id: int
-
-    @classmethod
-    def of(cls, row: Row) -> "Place":
-        """Return the place of a row."""
-        return cls(row.sent_at, number(row.id) or 0)
-
-    @classmethod
-    def named_by(cls, position: Pairs) -> "Place | None":
-        """Return the place that a position names; None for one by an id alone."""
-        members = dict(position)
-        sent_at, last = number(members.get("sentAt", "")), number(members.get("id", ""))
-        return cls(sent_at, last) if sent_at and last else None
-
-    @property
-    def position(self) -> Pairs:
-        """The position behind it."""
-        return (("affix", "append"), ("id", str(self.id)), ("sentAt", str(self.sent_at)))
-
-    def __str__(self) -> str:
-        return message_words(self.id, self.sent_at)
-
-
-def latest(rows: list[Row]) -> Place:
-    """Return the place of the latest of some rows, one at least."""
-    return max(map(Place.of, rows))
-
-
 def by_id_alone(position: Pairs) -> Pairs:
     """Return a position without its time: what came later with an earlier time lies behind it, too."""
     return tuple(pair for pair in position if pair[0] != "sentAt")
-
-
-@final
-class Newest(Struct, frozen=True):
-    """The newest messages of a list."""
-
-    rows: list[Row]
-    ids: PageIds
-    is_timed: bool
-    """True where the service's positions tell times."""
-    is_by_id: bool
-    """False where the ids do not ascend with the times."""
-
-    @property
-    def place(self) -> Place:
-        """The place of the latest of them."""
-        return latest(self.rows)
-
-    @property
-    def noted(self) -> str:
-        """The highest id, its time, and the latest time: they show a later run whether ids begin again."""
-        newest = max(map(Place.of, self.rows), key=lambda place: place.id)
-        return f"{newest.id} {newest.sent_at} {self.place.sent_at}"
 
 
 @final

@@ -43,13 +43,8 @@ from .backlog import Backlog
 from .end_check import EndCheck, ShownIds
 from .file_names import MILLISECONDS, seconds
 from .id_continuity import IdContinuity
-from .jobs import Job, JobPiece, OtherSideError
-from .list_end import (
-    EndProbe,
-    Place,
-    by_id_alone,
-    latest,
-)
+from .jobs import Job, JobPiece, OtherSideError, Place, latest
+from .list_end import EndProbe, by_id_alone
 from .message_ids import PageIds, ids_of, number
 from .ownership import OwnershipRules
 from .page_partition import PageDivider, Window, last_id

@@ -33,7 +33,7 @@ from ..errors import ApiError, AuthenticationError, CursorError, ServerError
 from ..parameters.messages import MessageQuery
 from ..resources.messages import Messages
 from ..session import AsyncSession
-from ..walk.split.piece_queue import Piece
+from ..walk.split.piece_queue import ListPiece
 from ..walk.split.piece_reader import NotOrderedByIdError, PieceReader, PositionRefusedError
 from .id_set import IdSet
 from .jobs import Job
@@ -115,7 +115,7 @@ class News:
         """Read the app's own list behind an id; return True where it reaches the frozen end."""
         app_list = self._sources.add_app_list()
         job = Job(number=app_list.number, source=app_list.source, purpose="missing")
-        piece = Piece(of=None, after=after, until=self._until, is_guess=True, may_be_cut=False)
+        piece = ListPiece(of=None, after=after, until=self._until, is_guess=True, may_be_cut=False)
         messages = Messages(AsRows(self._session.sender))
         reader: PieceReader[Row] = PieceReader(job.source.list(messages, MessageQuery()))
         pages_left = len(self._eligible) // 2

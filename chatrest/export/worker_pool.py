@@ -27,7 +27,7 @@ from ..errors import (
 )
 from ..resources.messages import Messages
 from ..session import AsyncSession
-from ..walk.split.piece_queue import Piece, PieceQueue
+from ..walk.split.piece_queue import ListPiece, PieceQueue
 from ..walk.split.piece_reader import NotOrderedByIdError, PositionRefusedError
 from .archive import Archive, CommitStats, FetchedPage
 from .backlog import Backlog
@@ -131,7 +131,7 @@ class WorkerPool:
         self.sides.choose(job)
         if job.until != LAST:
             self.progress.ids += min(gap.until, job.until) - gap.after
-        return Piece(
+        return ListPiece(
             of=job,
             after=gap.after,
             until=LAST if gap.until >= job.until else gap.until,

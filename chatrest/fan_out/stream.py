@@ -30,7 +30,7 @@ from ..errors import FanOutError
 from ..telemetry import LOGGER
 from .group_windows import GroupWindows
 from .outcome_journal import OutcomeJournal, check_path, job_of
-from .worker_tasks import Entry, Input, Outcome, Results, Wakeup, WorkerTasks
+from .worker_tasks import ItemInput, Outcome, Results, Wakeup, WorkerTasks, WorkItem
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -113,9 +113,9 @@ class FanOut(Generic[T, R]):
         group: Callable[[T], Hashable] | None,
     ) -> None:
         self._options = options
-        self._input = Input(items, options.key)
+        self._input = ItemInput(items, options.key)
         entry_group = None if group is None else lambda entry: group(entry.item)
-        self._windows: GroupWindows[Entry[T]] = GroupWindows(options.concurrency, entry_group)
+        self._windows: GroupWindows[WorkItem[T]] = GroupWindows(options.concurrency, entry_group)
         self._results: Results[T] = Results(ordered=options.ordered)
         self._state = _State()
         self._tasks: WorkerTasks[T, R] | None = None
@@ -229,7 +229,7 @@ class FanOut(Generic[T, R]):
         if self._wakeups[0].is_awaited and (self._may_read or self._state.is_stopped):
             self._wakeups[0].set()
 
-    def _end(self, entry: Entry[T], fault: BaseException | None) -> None:
+    def _end(self, entry: WorkItem[T], fault: BaseException | None) -> None:
         """Note the end of a worker; `fault` is what ends the program, such as `KeyboardInterrupt`."""
         state = self._state
         self._windows.release(entry.group)

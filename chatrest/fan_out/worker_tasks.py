@@ -85,7 +85,7 @@ else:
     Outcome = OutcomeBase
 
 
-class Entry(Struct, Generic[T]):
+class WorkItem(Struct, Generic[T]):
     """An item on its way: its number in the input, its digest for the journal, its group."""
 
     number: int
@@ -96,7 +96,7 @@ class Entry(Struct, Generic[T]):
 
 
 @final
-class Input(Generic[T]):
+class ItemInput(Generic[T]):
     """The items of the caller, from an iterable of either kind, without those that the journal has."""
 
     def __init__(self, items: Iterable[T] | AsyncIterable[T], key: Callable[[T], Any] | None) -> None:
@@ -111,7 +111,7 @@ class Input(Generic[T]):
         self.skipped_failed: int = 0
         """The number of those whose outcome there is a failure."""
 
-    async def next(self, journal: OutcomeJournal | None) -> "Entry[T] | None":
+    async def next(self, journal: OutcomeJournal | None) -> "WorkItem[T] | None":
         """Return the next item; None after the last one."""
         while (item := await self._next()) is not _END:
             digest = b""
@@ -124,7 +124,7 @@ class Input(Generic[T]):
                         await asyncio.sleep(0)
                     continue
             self.begun += 1
-            return Entry(self.begun, item, digest)
+            return WorkItem(self.begun, item, digest)
         return None
 
     async def _next(self) -> T:
@@ -150,13 +150,13 @@ class Results(Generic[T]):
     """Items with an outcome that the consumer has not got yet, in the order in which it gets them."""
 
     def __init__(self, *, ordered: bool) -> None:
-        self._ready: deque[Entry[T]] = deque()
-        self._early: dict[int, Entry[T]] | None = {} if ordered else None
+        self._ready: deque[WorkItem[T]] = deque()
+        self._early: dict[int, WorkItem[T]] | None = {} if ordered else None
         self._next = 1
         self.count: int = 0
         """The number of items that were added and not taken."""
 
-    def add(self, entry: "Entry[T]") -> None:
+    def add(self, entry: "WorkItem[T]") -> None:
         """Add an item with its outcome."""
         self.count += 1
         if self._early is None:
@@ -167,7 +167,7 @@ class Results(Generic[T]):
             self._ready.append(following)
             self._next += 1
 
-    def take(self) -> "Entry[T] | None":
+    def take(self) -> "WorkItem[T] | None":
         """Return the next item for the consumer; None if it is not finished."""
         if not self._ready:
             return None
@@ -211,14 +211,14 @@ class WorkerTasks(Generic[T, R]):
         self,
         worker: Callable[[T], Awaitable[R]],
         clock: Callable[[], float],
-        ended: Callable[["Entry[T]", BaseException | None], None],
+        ended: Callable[["WorkItem[T]", BaseException | None], None],
     ) -> None:
         self._worker = worker
         self._clock = clock
         self._ended = ended
         self._context: Context = copy_context()
         self._loop = asyncio.get_running_loop()
-        self._running: dict[asyncio.Task[Outcome[T, R]], Entry[T]] = {}
+        self._running: dict[asyncio.Task[Outcome[T, R]], WorkItem[T]] = {}
         self._reader: asyncio.Task[None] | None = None
         self.is_cancelled: bool = False
 
@@ -226,7 +226,7 @@ class WorkerTasks(Generic[T, R]):
         """Begin to read the input."""
         self._reader = self._loop.create_task(reading)
 
-    def begin(self, entry: Entry[T]) -> None:
+    def begin(self, entry: WorkItem[T]) -> None:
         """Run the worker for an item, in a context of its own."""
         task = self._loop.create_task(self._attempt(entry.item), context=self._context.copy())
         self._running[task] = entry

@@ -1,18 +1,17 @@
 """Reading ahead: one task reads the next pages of a walk while its consumer works.
 
 The task runs the very steps that the walk itself would run, in the same order, from the state after the last
-page that it read; it moves nothing of the walk. The walk takes a page when its consumer wants it, and commits
-its cursor item by item, as always. Where the walk stands elsewhere than the next page that waits (at its
-start, after an error, after an end), the task is started anew from there.
+page that it read; it moves nothing of the walk. Where the walk stands elsewhere than the next page that waits
+(at its start, after an error, after an end), the task is started again from there.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar, final
 
 from ..core.paging.walk_state import WalkState
-from .source import FetchedPage
+from .source import PageReader, PendingPage
+from .tasks import end_tasks
 
 T = TypeVar("T")
 
@@ -25,12 +24,10 @@ class ReadAhead(Generic[T]):
     their bodies have fewer than `max_bytes` bytes. One page more may always be on its way.
     """
 
-    def __init__(
-        self, read: Callable[[WalkState], Awaitable[FetchedPage[T]]], pages: int, max_bytes: int
-    ) -> None:
-        self._read = read
+    def __init__(self, source: PageReader[T], pages: int, max_bytes: int) -> None:
+        self._source = source
         self._limits = (pages, max_bytes)
-        self._waiting: deque[FetchedPage[T]] = deque()
+        self._waiting: deque[PendingPage[T]] = deque()
         self._bytes = 0
         self._next: WalkState | None = None
         """The state that the next page which is handed over was read at; None before a start."""
@@ -40,12 +37,13 @@ class ReadAhead(Generic[T]):
         # One event for both sides: the task waits only where a page is there, the consumer where none is.
         self._changed = asyncio.Event()
 
-    def prepare(self, state: WalkState) -> None:
-        """Read the page at `state`, unless the task reads already: the walk stands in the page before it."""
-        if self._task is None:
-            self._start(state)
+    def start(self, state: WalkState) -> None:
+        """Begin to read at `state`: the next one of a walk that stands in the page before it."""
+        self._next = state
+        self._task = asyncio.create_task(self._run(state), name="chatrest: pages ahead")
+        self._task.add_done_callback(lambda _: self._changed.set())
 
-    async def take(self, state: WalkState) -> FetchedPage[T]:
+    async def read(self, state: WalkState) -> PendingPage[T]:
         """Return the page at `state`; waits until it has come.
 
         Raises the error of its call or step; those of later pages are raised when it is their turn. A cancel
@@ -53,7 +51,7 @@ class ReadAhead(Generic[T]):
         """
         if state is not self._next:
             await self.close()
-            self._start(state)
+            self.start(state)
         self._is_wanted = True
         try:
             while not self._waiting:
@@ -63,7 +61,7 @@ class ReadAhead(Generic[T]):
         finally:
             self._is_wanted = False
         page = self._waiting.popleft()
-        self._bytes -= len(page.listing.raw)
+        self._bytes -= len(page.reply.raw)
         self._next = page.after if page.leads_on else None
         self._changed.set()
         return page
@@ -74,33 +72,17 @@ class ReadAhead(Generic[T]):
         self._waiting.clear()
         self._bytes = 0
         self._changed.set()
-        if task is None:
-            return
-        task.cancel()
-        interrupt: asyncio.CancelledError | None = None
-        while not task.done():
-            try:
-                await asyncio.wait([task])
-            except asyncio.CancelledError as error:
-                interrupt = error
-        if not task.cancelled():
-            task.exception()  # an error of a page that nobody came to: asyncio would log it
-        if interrupt is not None:
-            raise interrupt
-
-    def _start(self, state: WalkState) -> None:
-        self._next = state
-        self._task = asyncio.create_task(self._run(state), name="chatrest: pages ahead")
-        self._task.add_done_callback(lambda _: self._changed.set())
+        if task is not None:
+            await end_tasks([task])
 
     async def _run(self, state: WalkState) -> None:
         while True:
             while self._is_full:
                 self._changed.clear()
                 await self._changed.wait()
-            page = await self._read(state)
+            page = await self._source.read(state)
             self._waiting.append(page)
-            self._bytes += len(page.listing.raw)
+            self._bytes += len(page.reply.raw)
             self._changed.set()
             if not page.leads_on:
                 return
@@ -114,7 +96,7 @@ class ReadAhead(Generic[T]):
         Else the request for the page after it would go out only when the consumer awaits something again.
         """
         pages, max_bytes = self._limits
-        wanted = len(self._waiting[0].listing.raw) if self._is_wanted and self._waiting else 0
+        wanted = len(self._waiting[0].reply.raw) if self._is_wanted and self._waiting else 0
         return len(self._waiting) - self._is_wanted >= pages or self._bytes - wanted >= max_bytes
 
     def _raise_failure(self) -> None:

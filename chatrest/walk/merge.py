@@ -10,12 +10,14 @@ A walk that fails is asked again when its item is asked for again: the others ke
 import asyncio
 import heapq
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+from functools import cmp_to_key
 from types import TracebackType
 from typing import Any, Generic, Protocol, Self, TypeVar, final
 
 from ..core.paging.cursor import Cursor
 from ..core.requests.arguments import check_unquoted
 from ..errors import CursorError, RequestInvalidError
+from .tasks import end_tasks
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -31,22 +33,8 @@ class Resumable(Protocol[T_co]):
     def __aiter__(self) -> AsyncIterator[T_co]: ...
 
 
-class _Descending:
-    """A key in the opposite order."""
-
-    __slots__ = ("key",)
-
-    def __init__(self, key: Any) -> None:
-        self.key = key
-
-    def __lt__(self, other: "_Descending") -> bool:
-        return bool(other.key < self.key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Descending) and bool(other.key == self.key)
-
-    def __hash__(self) -> int:
-        return hash(self.key)
+_descending: Callable[[Any], Any] = cmp_to_key(lambda one, other: -1 if other < one else int(one != other))
+"""A key in the opposite order."""
 
 
 class _Source(Generic[T]):
@@ -62,7 +50,7 @@ class _Source(Generic[T]):
         self.heads: list[T] = []
         """The head, or nothing."""
         self.last: tuple[Any, ...] = ()
-        """The key of the item before, or nothing."""
+        """The order of the item before, and its key; or nothing."""
         self.is_ended = False
 
     @property
@@ -178,44 +166,30 @@ class Merge(Generic[T]):
     def _checked(self, index: int, source: _Source[T]) -> Any:
         """Return the key of a head; `CursorError` if it does not come after the item before."""
         key = self._key(source.heads[0])
-        order = _Descending(key) if self._reverse else key
+        order: Any = _descending(key) if self._reverse else key
         if source.last and order < source.last[0]:
-            before = source.last[0].key if self._reverse else source.last[0]
+            hint = "" if self._reverse else "; a walk with descending keys needs reverse=True"
             raise CursorError(
                 f"merge: walks[{index}] ({source!r}) is not in the order of the key: {key!r} comes after "
-                f"{before!r}{'' if self._reverse else '; a walk with descending keys needs reverse=True'}"
+                f"{source.last[1]!r}{hint}"
             )
-        source.last = (order,)
+        source.last = (order, key)
         return order
 
 
 async def _fetch_all(sources: list[_Source[Any]]) -> None:
     """Ask for several items at once; when all have come or failed, raise the first walk's error."""
-    tasks = [asyncio.ensure_future(source.fetch()) for source in sources]
+    tasks = [asyncio.create_task(source.fetch()) for source in sources]
     try:
         await asyncio.wait(tasks)
     except asyncio.CancelledError:
-        for task in tasks:
-            task.cancel()
-        await _wait_for(tasks)
+        await end_tasks(tasks)
         raise
     for error in [task.exception() for task in tasks if not task.cancelled()]:
         if error is not None:
             raise error
     for task in tasks:  # cancelled by somebody else
         task.result()
-
-
-async def _wait_for(tasks: "list[asyncio.Task[None]]") -> None:
-    """Wait until all tasks have ended, whatever happens meanwhile; their errors are of no use any more."""
-    while waiting := [task for task in tasks if not task.done()]:
-        try:
-            await asyncio.wait(waiting)
-        except asyncio.CancelledError:
-            continue
-    for task in tasks:
-        if not task.cancelled():
-            task.exception()
 
 
 def merge(walks: Iterable[Resumable[T]], *, key: Callable[[T], Any], reverse: bool = False) -> Merge[T]:

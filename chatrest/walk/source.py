@@ -1,13 +1,13 @@
 """The pages of a list, one by one: the half of a walk that fetches, and knows nothing of who iterates.
 
-`WalkSource.read(state, rules)` asks for the page at a state and takes it; what it returns holds the state
-after the page. A walk reads the next page when its consumer wants it, or a task reads it ahead: both call it.
+`WalkSource.read(state)` asks for the page at a state and takes it; what it returns holds the state after the
+page. A walk reads its pages by this, or by another `PageReader` that calls it.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from operator import length_hint
-from typing import Any, Generic, TypeAlias, TypeVar, final
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, final
 
 from msgspec import Struct, structs
 
@@ -67,43 +67,51 @@ class TokenPage(Struct, Generic[T], frozen=True):
     """The token of the items that follow, as `str(walk.cursor)`; None at the list's end."""
 
 
-class FetchedPage(Generic[T]):
+class PageReader(Protocol[T]):
+    """What a walk has its pages from: the list itself, or what reads it ahead, split or followed."""
+
+    async def read(self, state: WalkState) -> "PendingPage[T]":
+        """Return the page at `state`; an error changes nothing, and the same page can be asked for again."""
+        ...
+
+
+class PendingPage(Generic[T]):
     """A page that was fetched and taken, whose items are handed over or wait for it."""
 
-    __slots__ = ("after", "items", "listing", "rest", "step")
+    __slots__ = ("_cursor_after", "after", "error", "is_end", "reply", "rest")
 
-    def __init__(self, listing: Listing[T], step: Step[T], rules: Rules, left: int | None) -> None:
-        items = step.items if left is None else step.items[:left]
-        self.listing = listing
-        self.step = step
-        self.items = items
+    def __init__(
+        self,
+        reply: Page[T],
+        after: WalkState,
+        cursor_after: Callable[[int], Cursor],
+        *,
+        is_end: bool = False,
+        error: str | None = None,
+    ) -> None:
+        self.reply = reply
         # The list's own iterator knows how much it has left: handing over an item costs no bookkeeping.
-        self.rest: Iterator[T] = iter(items)
-        cursor = step.cursor_after(len(items), rules.identify)
-        self.after = WalkState(cursor, step.memory, None if left is None else left - len(items))
+        self.rest: Iterator[T] = iter(reply.items)
+        self.after = after
         """The state once all of its items are handed over."""
+        self._cursor_after = cursor_after
+        self.is_end = is_end
+        """True for the last page of the list, where no limit has cut items from it."""
+        self.error = error
+        """The reason why the walk cannot go on after its items; None if it can."""
 
     @property
-    def delivered(self) -> int:
-        """The count of items that were handed over."""
-        return len(self.items) - length_hint(self.rest)
-
-    @property
-    def is_end(self) -> bool:
-        """True for the last page of the list as it was served."""
-        return self.step.next is None and self.step.error is None
-
-    @property
-    def is_whole_end(self) -> bool:
-        """True for the list's last page where no limit has cut items from it."""
-        return self.is_end and len(self.items) == len(self.step.items)
+    def cursor(self) -> Cursor:
+        """The position right after the last item that was handed over."""
+        return self._cursor_after(len(self.reply.items) - length_hint(self.rest))
 
     @property
     def leads_on(self) -> bool:
         """True where the walk wants another page after this one."""
-        return self.step.next is not None and self.after.left != 0
+        return not self.is_end and self.error is None and self.after.left != 0
 
 
+@final
 class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     """The list that a walk reads, with all that stays the same as it goes on."""
 
@@ -146,52 +154,67 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     def __repr__(self) -> str:
         return f"<WalkSource {self.name}>"
 
-    async def read(self, state: WalkState, rules: Rules) -> FetchedPage[T]:
+    async def read(self, state: WalkState) -> PendingPage[T]:
         """Return the page at `state`, fetched with one call.
 
         Raises `CursorError` for a page that the walk cannot honestly take, `ActingUserIgnoredError`, and the
         errors of the call; none of them changes anything.
         """
-        position, largest, size_name = state.cursor.position, self.largest, rules.size_name
-        other = self.other_size if _is_free(position, rules) else None
+        cursor, memory, rules = state.cursor, state.memory, self.rules
+        names = dict(cursor.position)
+        largest, size_name, other = self.largest, rules.size_name, self.other_size
+        # Page numbers count pages of one size; any other place in a list may have a page of any.
+        if rules.size_asked or "id" not in names or "page" in names or size_name in names:
+            other = None
         is_other = other is not None and other.is_used
         if other is not None and is_other:
             largest, size_name = other.largest, other.name
+        has_size = rules.size_asked or not size_name or size_name in names
+        position = cursor.position if has_size else (*cursor.position, (size_name, str(rules.size)))
         try:
-            listing = await self.fetch(_position(position, rules, size_name))
+            listing = await self.fetch(position)
         except RequestInvalidError:
             if _can_be_sent(position):
                 raise
             raise self.cursor_error("the service gave a position that no address can hold") from None
         if self.check is not None:
-            listing = self.check.checked(listing, is_start=state.cursor.last is None)
+            listing = self.check.checked(listing, is_start=cursor.last is None)
         try:
-            result = step(state.cursor, listing, rules, state.memory, largest.count)
+            result = step(cursor, listing, rules, memory, largest.count)
         except CursorError as error:
             raise self.cursor_error(str(error)) from None
-        if lines := conflicts(listing, result, state.memory, rules.identify):
-            listing = structs.replace(listing, repairs=(*listing.repairs, *lines))
-        if state.cursor.done:
-            result = without_done(result, state.cursor.done, rules.identify)
-        largest.note(len(listing.items))
+        repairs = (*listing.repairs, *conflicts(listing, result, memory, rules.identify))
+        if cursor.done:
+            result = without_done(result, cursor.done, rules.identify)
+        served = len(listing.items)
+        largest.note(served)
         if other is not None and other.is_used is is_other:
             pagination = listing.meta.pagination
             echoed = None if pagination is None else pagination.per_page
-            other.note(len(listing.items), echoed, rules.size, self.largest)
-        return FetchedPage(listing, result, rules, state.left)
+            other.note(served, echoed, rules.size, self.largest)
+        return self._fetched(listing, result, repairs, state.left)
+
+    def _fetched(
+        self, listing: Listing[T], result: Step[T], repairs: tuple[str, ...], left: int | None
+    ) -> PendingPage[T]:
+        items = result.items if left is None else result.items[:left]
+        cursor_after = partial(result.cursor_after, identify=self.rules.identify)
+        cursor = cursor_after(len(items))
+        return PendingPage(
+            Page(
+                items, listing.meta, listing.raw, cursor, repairs, result.unordered_count, len(listing.items)
+            ),
+            WalkState(cursor, result.memory, None if left is None else left - len(items)),
+            cursor_after,
+            is_end=result.next is None and result.error is None and len(items) == len(result.items),
+            error=result.error,
+        )
 
     def cursor_error(self, words: str) -> CursorError:
         """Return the error that says why the walk cannot go on, with the operation's name."""
         error = CursorError(f"{self.name}: {words}")
         error.operation = self.name
         return error
-
-
-def _position(position: Pairs, rules: Rules, size_name: str) -> Pairs:
-    """The query pairs that ask for a page, with its size where neither the query nor the position says it."""
-    if rules.size_asked or not size_name or (position and size_name in dict(position)):
-        return position
-    return (*position, (size_name, str(rules.size)))
 
 
 def _can_be_sent(position: Pairs) -> bool:
@@ -201,9 +224,3 @@ def _can_be_sent(position: Pairs) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _is_free(position: Pairs, rules: Rules) -> bool:
-    """Return True for a place in a list whose page may have any size: page numbers count pages of one."""
-    names = dict(position).keys()
-    return not rules.size_asked and "id" in names and names.isdisjoint(("page", rules.size_name))

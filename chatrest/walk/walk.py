@@ -2,35 +2,35 @@
 
 A walk is an object with a cursor, and its generators are disposable: the state moves only after a page has
 come, and only as items are handed over, so an error, a `break` or a cancel loses nothing. Nothing is held
-open across a `yield`: no response, no timeout, no task. What reads ahead owns a task, and is a context
-manager for this reason.
+open across a `yield`: no response, no timeout, no task.
+
+The pages come from a `PageReader`: the list itself (`source`), or one that reads it ahead (`ahead`), from
+many positions (`split`) or beyond its end (`follow`). What owns tasks is a context manager.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from functools import partial
 from operator import length_hint
 from typing import TYPE_CHECKING, Final, Generic, NoReturn, TypeVar, final
 
 from msgspec import structs
 
 from ..core.paging.cursor import Cursor
-from ..core.paging.walk_state import Rules, WalkState
+from ..core.paging.walk_state import WalkState
 from ..core.requests.arguments import check, check_count, check_unquoted
 from ..core.requests.timeouts import check_seconds
 from ..errors import RequestInvalidError
-from .polling import behind_last, follow_fault
 from .source import (
     Fetch as Fetch,
-    FetchedPage,
     Page as Page,
+    PageReader,
+    PendingPage,
     TokenPage as TokenPage,
     WalkSource as WalkSource,
 )
 
 if TYPE_CHECKING:
     from .ahead import ReadAhead
-    from .follow import Follower, Poller
     from .split.split import Split
 
 T = TypeVar("T")
@@ -57,13 +57,16 @@ class Walk(Generic[T]):
     """
 
     def __init__(
-        self, source: WalkSource[T], start: Cursor, left: int | None = None, rules: Rules | None = None
+        self,
+        source: WalkSource[T],
+        start: Cursor,
+        left: int | None = None,
+        reader: PageReader[T] | None = None,
     ) -> None:
         self._source = source
-        self._rules = source.rules if rules is None else rules
+        self._reader: PageReader[T] = source if reader is None else reader
         self._state = WalkState(start, left=left)
-        self._page: FetchedPage[T] | None = None
-        self._ahead: ReadAhead[T] | None = None
+        self._page: PendingPage[T] | None = None
         self._is_busy = False
 
     def __repr__(self) -> str:
@@ -91,9 +94,7 @@ class Walk(Generic[T]):
 
     @property
     def _unsigned_cursor(self) -> Cursor:
-        if self._page is None:
-            return self._state.cursor
-        return self._page.step.cursor_after(self._page.delivered, self._rules.identify)
+        return self._state.cursor if self._page is None else self._page.cursor
 
     def __aiter__(self) -> AsyncIterator[T]:
         """The items, one by one; stops only at the last page.
@@ -106,26 +107,23 @@ class Walk(Generic[T]):
         """The pages that hold something new, each with its bytes as served and the cursor after it."""
         return self._pages()
 
-    async def _items(self, poller: "Poller | None" = None) -> AsyncGenerator[T]:
-        self._begin()
+    async def _items(self, reader: PageReader[T] | None = None) -> AsyncGenerator[T]:
+        self._reopen()
         while True:
             if self._page is not None:
                 for item in self._page.rest:
                     yield item
-            if not (await self._advance() or await self._wait_for_more(poller)):
+            if not await self._advance(reader):
                 return
 
-    async def _pages(self, poller: "Poller | None" = None) -> AsyncGenerator[Page[T]]:
-        self._begin()
+    async def _pages(self, reader: PageReader[T] | None = None) -> AsyncGenerator[Page[T]]:
+        self._reopen()
         while True:
             if (page := self._page) is not None and (items := list(page.rest)):
-                listing = page.listing
-                unordered_count = max(0, page.step.unordered_count - (len(page.items) - len(items)))
-                yield Page(
-                    items, listing.meta, listing.raw, self.cursor, listing.repairs, unordered_count,
-                    len(listing.items),
-                )  # fmt: skip
-            if not (await self._advance() or await self._wait_for_more(poller)):
+                reply = page.reply
+                unordered_count = max(0, reply.unordered_count - (len(reply.items) - len(items)))
+                yield structs.replace(reply, items=items, cursor=self.cursor, unordered_count=unordered_count)
+            if not await self._advance(reader):
                 return
 
     async def page(self, count: int) -> TokenPage[T]:
@@ -147,7 +145,7 @@ class Walk(Generic[T]):
             self._is_busy = False
         left = None if left is None else left - len(items)
         last = part._page
-        is_end = len(items) < count or left == 0 or last is None or last.is_whole_end
+        is_end = len(items) < count or left == 0 or last is None or last.is_end
         self._state, self._page = WalkState(part._unsigned_cursor, left=left), None
         return TokenPage(items, None if is_end else str(self.cursor))
 
@@ -159,23 +157,23 @@ class Walk(Generic[T]):
         """
         if type(count) is not int or count < 0:
             raise RequestInvalidError(f"limit = {count!r}: allowed is a whole number, 0 or more")
-        rules, cursor, left = self._rules, self._unsigned_cursor, self._remaining
+        rules, cursor, left = self._source.rules, self._unsigned_cursor, self._remaining
         left = count if left is None else min(count, left)
         # In the midst of a page its size stays, and so it does by page numbers: the position is counted in
         # pages of that size.
         is_bound = rules.size_asked or cursor.inside or (cursor.position and "page" in dict(cursor.position))
         if not is_bound:
             rules = structs.replace(rules, size=max(1, min(rules.size, left)))
-        return Walk(self._source, cursor, left, rules)
+        return Walk(structs.replace(self._source, rules=rules), cursor, left)
 
     def thorough(self) -> "Walk[T]":
         """A walk from here that makes one extra request where a short page suggests the end."""
-        rules = structs.replace(self._rules, thorough=True)
-        return Walk(self._source, self._unsigned_cursor, self._remaining, rules)
+        rules = structs.replace(self._source.rules, thorough=True)
+        return Walk(structs.replace(self._source, rules=rules), self._unsigned_cursor, self._remaining)
 
     def at(self, cursor: Cursor) -> "Walk[T]":
         """A walk of the same list from another position."""
-        return Walk(self._source, cursor.unsigned, self._remaining, self._rules)
+        return Walk(self._source, cursor.unsigned, self._remaining)
 
     def ahead(self, pages: int = 2, max_bytes: int = AHEAD_BYTES) -> AbstractAsyncContextManager["Walk[T]"]:
         """Read the next pages while the consumer works: `async with walk.ahead() as items`.
@@ -195,17 +193,19 @@ class Walk(Generic[T]):
         from .ahead import ReadAhead  # the only part of a walk that needs asyncio
 
         pages, max_bytes = check_count("pages", pages), check_count("max_bytes", max_bytes)
-        return self._reading_ahead(ReadAhead(partial(self._source.read, rules=self._rules), pages, max_bytes))
+        return self._reading_ahead(ReadAhead(self._source, pages, max_bytes))
 
     @asynccontextmanager
     async def _reading_ahead(self, reader: "ReadAhead[T]") -> AsyncIterator["Walk[T]"]:
-        if self._ahead is not None:
+        if self._reader is not self._source:
             raise RuntimeError(f"{self!r} is being read ahead already: leave that block first")
-        self._ahead = reader
+        self._reader = reader
         try:
+            if self._page is not None and self._page.leads_on:
+                reader.start(self._page.after)
             yield self
         finally:
-            self._ahead = None
+            self._reader = self._source
             await reader.close()
 
     def split(self, parts: int = 16, ordered: bool = True, *, max_bytes: int = SPLIT_BYTES) -> "Split[T]":
@@ -222,17 +222,18 @@ class Walk(Generic[T]):
         bytes; records take about four times the bytes of their body. With a limit no more is asked for than
         it is expected to take.
 
-        A list that cannot be entered in its midst is read serially: one that goes by page numbers or by time
-        (where positions have a time beside the id, one request asks which of the two counts),
-        whose ids are no numbers, or whose service refuses an id that it has not named or leaves items out
-        behind it. `items.reason` says which, and the logger `chatrest` (a warning).
+        A list that goes by id and has a second page is read from many positions, from that page on. Any other
+        is read serially: one that goes by page numbers or by time (where positions have a time beside the id,
+        one request asks which of the two counts), whose ids are no numbers, or whose service refuses an id
+        that it has not named or leaves items out behind it. `items.reason` says which, and the logger
+        `chatrest` (a warning). Where a service answers at once, the walk itself needs less CPU.
 
         The block owns its tasks; they have ended when it is left, in any way. An error is raised after all
         items before it, with `ordered=False` after those that have come; another loop goes on from there.
         Raises `RequestInvalidError` for wrong arguments, and for a walk with a limit and `ordered=False`,
         where it would be left to chance which items are given.
         """
-        from .split.split import Split, SplitSource  # as above
+        from .split.split import Split, SplitReader  # as above
 
         parts, max_bytes = check_count("parts", parts), check_count("max_bytes", max_bytes)
         check_unquoted(isinstance(ordered, bool), "ordered", ordered, "True or False")
@@ -240,25 +241,11 @@ class Walk(Generic[T]):
             raise RequestInvalidError(
                 "ordered = False: allowed is True for a walk with a limit, whose first items are wanted"
             )
-        source = SplitSource(
-            source=self._source,
-            start=lambda cursor, left: Walk(self._source, cursor.unsigned, left, self._rules),
-            start_far=lambda cursor: Walk(self._source.without_beginning, cursor, 1, self._rules),
-            peek=Walk._peek,
-            parts=parts,
-            is_ordered=ordered,
-            max_bytes=max_bytes,
-            size_name=self._rules.size_name,
+        cursor, left = self._unsigned_cursor, self._remaining
+        reader: SplitReader[T] = SplitReader(
+            self._source, Walk(self._source, cursor), parts, ordered, max_bytes
         )
-        return Split(source, self._unsigned_cursor, self._remaining)
-
-    async def _peek(self) -> FetchedPage[T] | None:
-        """Fetch the next page that has something new, unless one waits; None at the end."""
-        self._reopen()
-        while (page := self._page) is None or not length_hint(page.rest):
-            if not await self._advance():
-                return None
-        return page
+        return Split(Walk(self._source, cursor, left, reader), reader)
 
     def follow(self, every: float = 10.0) -> "Follower[T]":
         """The items, and after the end those that are new, as they come: `async for item in walk.follow()`.
@@ -272,28 +259,14 @@ class Walk(Generic[T]):
         Raises `RequestInvalidError`, before anything is sent, for a list that has no end at which something
         new comes: one that goes by page numbers, in one reply, or not known to go `append`.
         """
-        from .follow import Follower, Poller  # as above
+        from .follow import follow_fault  # as above
 
         check(every is not None, "every", every, "a number of seconds above 0")
         seconds = check_seconds("every", every)
         assert seconds is not None
-        if (fault := follow_fault(self._unsigned_cursor, self._rules.paging)) is not None:
+        if (fault := follow_fault(self._unsigned_cursor, self._source.rules.paging)) is not None:
             raise RequestInvalidError(f"{self._source.name}: the list cannot be followed: {fault}")
-        poller = partial(Poller, seconds, self._source)
-        return Follower(lambda: self.cursor, self._items, self._pages, poller)
-
-    async def _wait_for_more(self, poller: "Poller | None") -> bool:
-        """Wait at the end until it is time to ask for what is new; False where nobody follows the walk."""
-        if poller is None or self._remaining == 0:
-            return False
-        self._is_busy = True
-        try:
-            await poller.wait(self._unsigned_cursor.delivered)
-        finally:
-            self._is_busy = False
-        self._reopen()
-        self._state = structs.replace(self._state, cursor=behind_last(self._state.cursor))
-        return True
+        return Follower(self, seconds)
 
     async def collect(self) -> list[T]:
         """All that is left, in one list: memory for everything. After an error the walk is where it was."""
@@ -301,7 +274,7 @@ class Walk(Generic[T]):
         before = WalkState(self._unsigned_cursor, left=self._remaining)
         items: list[T] = []
         try:
-            self._begin()
+            self._reopen()
             while True:
                 if self._page is not None:
                     items.extend(self._page.rest)
@@ -319,19 +292,19 @@ class Walk(Generic[T]):
             return self._state.left
         return page.after.left + length_hint(page.rest)
 
-    async def _advance(self) -> bool:
-        """Go on to the next page; False at the end."""
+    async def _advance(self, reader: PageReader[T] | None = None) -> bool:
+        """Go on to the next page, by the walk's own reader or another one; False at the end."""
         self._refuse_second_reader()
         page = self._page
         # Its bytes go only after those of the new page have come. Were they freed before, their memory would
         # go back to the operating system, and to get it again costs a tenth of a large page's time.
-        raw = None if page is None else page.listing.raw
+        raw = None if page is None else page.reply.raw
         if page is not None:
             if length_hint(page.rest):  # another loop over this walk went on, and left the page in its midst
                 return True
             if page.after.left == 0 or page.is_end:
                 return False
-            error = page.step.error
+            error = page.error
             self._state, self._page = page.after, None
             del page  # its records go before the new ones come
             if error is not None:  # taken up again, the walk asks for the same page once more
@@ -341,20 +314,11 @@ class Walk(Generic[T]):
         self._is_busy = True
         try:
             # Only a page that came and was taken moves the walk, and then all of its state at once.
-            if self._ahead is None:
-                self._page = await self._source.read(self._state, self._rules)
-            else:
-                self._page = await self._ahead.take(self._state)
+            self._page = await (reader or self._reader).read(self._state)
         finally:
             self._is_busy = False
         del raw
         return True
-
-    def _begin(self) -> None:
-        """Prepare for a consumer: what is new is asked for, and in the midst of a page the page after it."""
-        self._reopen()
-        if self._ahead is not None and self._page is not None and self._page.leads_on:
-            self._ahead.prepare(self._page.after)
 
     def _reopen(self) -> None:
         """Stand before the last page again where the walk has ended: what is new comes after its items."""
@@ -367,3 +331,34 @@ class Walk(Generic[T]):
     def _refuse_second_reader(self) -> None:
         if self._is_busy:
             raise RuntimeError(f"{self!r} is being read by another task: a walk has one reader at a time")
+
+
+@final
+class Follower(Generic[T]):
+    """A list that is followed: `async for item in walk.follow()` goes on until it is left.
+
+    Moves the walk: its cursor is right after every item, and after an error or a `break` the walk, or another
+    `follow` of it, goes on from there.
+    """
+
+    def __init__(self, walk: Walk[T], every: float) -> None:
+        self._walk = walk
+        self._every = every
+
+    @property
+    def cursor(self) -> Cursor:
+        """The walk's position: right after the last item that was handed over."""
+        return self._walk.cursor
+
+    def __aiter__(self) -> AsyncIterator[T]:
+        """The items, one by one, as they come."""
+        return self._walk._items(self._reader())
+
+    def pages(self) -> AsyncGenerator[Page[T]]:
+        """The pages that hold something new, as they come."""
+        return self._walk._pages(self._reader())
+
+    def _reader(self) -> PageReader[T]:
+        from .follow import FollowReader  # it needs asyncio
+
+        return FollowReader(self._walk._reader, self._every, self._walk._source.timing)

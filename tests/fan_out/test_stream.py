@@ -14,7 +14,6 @@ from benchmarks.virtual_time import run
 from chatrest import FanOutCounts, FanOutError, Outcome, RequestInvalidError
 from chatrest.emulator import Emulator
 from chatrest.session import AsyncSession
-from tests.cases import loop_over
 from tests.fanning import Log, numbers, read_into, session, tasks_left
 
 few = settings(max_examples=40, deadline=None, database=None)
@@ -341,7 +340,7 @@ def test_progress_has_the_counts_after_every_worker(caplog: pytest.LogCaptureFix
 # ── wrong use ──
 
 
-@loop_over(
+@pytest.mark.parametrize(
     ("wrong", "match"),
     [
         ({"items": 5}, r"items = 5: allowed is an iterable"),

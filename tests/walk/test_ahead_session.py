@@ -1,6 +1,5 @@
 """Reading ahead over a session: its views, listeners, rate limits and connections."""
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -9,10 +8,8 @@ from typing import Any
 import pytest
 
 from chatrest import (
-    App,
     AsyncSession,
     MessageQuery,
-    Pace,
     RequestInvalidError,
     RetryPolicy,
     ServerError,
@@ -49,8 +46,7 @@ async def ids(walk: Walk[Any], **bounds: int) -> list[int]:
 
 
 @pytest.mark.parametrize("affix", ["append", "prepend"])
-@pytest.mark.parametrize("pages", [1, 2, 9])
-async def test_every_kind_of_list_comes_as_without(emulator: Emulator, affix: Any, pages: int) -> None:
+async def test_every_kind_of_list_comes_as_without(emulator: Emulator, affix: Any) -> None:
     async with AsyncSession(emulator.app) as session:
         lists = [
             lambda: talk(session, affix=affix),
@@ -61,15 +57,8 @@ async def test_every_kind_of_list_comes_as_without(emulator: Emulator, affix: An
         ]
         for make in lists:
             expected = await make().collect()  # type: ignore[no-untyped-call]
-            async with make().ahead(pages) as items:  # type: ignore[no-untyped-call]
+            async with make().ahead(9) as items:  # type: ignore[no-untyped-call]
                 assert await items.collect() == expected
-
-
-async def test_many_walks_are_read_ahead_at_once(emulator: Emulator) -> None:
-    async with AsyncSession(emulator.app, concurrency=5, pace=Pace(rate=1e6, window=1)) as session:
-        bulk = session.with_options(priority="bulk")
-        results = await asyncio.gather(*(ids(talk(bulk), pages=3) for _ in range(30)))
-        assert results == [list(range(1, 61))] * 30
 
 
 async def test_transient_errors_are_retried_and_final_ones_come_in_their_turn(emulator: Emulator) -> None:
@@ -134,9 +123,3 @@ async def test_a_session_that_is_closed_within_the_block_is_an_error_of_the_walk
             await session.close()
             with pytest.raises(RequestInvalidError, match="the session was closed"):
                 await anext(iterator)
-
-
-async def test_a_view_of_another_app_reads_ahead_as_itself(emulator: Emulator) -> None:
-    async with AsyncSession(App("other", "k", base_url="http://127.0.0.1:9/v3")) as session:
-        view = session.for_app(emulator.app)
-        assert await ids(talk(view)) == list(range(1, 61))

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 from hypothesis import assume, given, strategies as st
+from msgspec import structs
 
-from chatrest import App, AsyncSession, MessageQuery
+from chatrest import MessageQuery
 from chatrest.core.paging.cursor import Cursor
 from chatrest.core.paging.paging import BY_ID, BY_NEXT, BY_PAGE, BY_THREAD, BY_UPDATED, ONE_REPLY, LargestPage
 from chatrest.core.replies.rows import AsRows
 from chatrest.errors import CursorError, RequestInvalidError, ServerError
 from chatrest.resources.messages import Messages
-from chatrest.walk.follow import Follower
-from chatrest.walk.walk import Walk, WalkSource
-from tests.faulty import KEY
+from chatrest.walk.follow import behind_last
+from chatrest.walk.walk import Follower, Walk, WalkSource
 from tests.stage import Stage, reply
 from tests.walk.test_walk_any_server import Server, servers
 from tests.walk.walking import Service, few, many, rules_for, run, services, sizes
@@ -294,9 +294,44 @@ def test_an_interval_is_a_number_of_seconds_above_0(every: Any) -> None:
         Clock(Service(), []).walk().follow(every)
 
 
-async def test_the_lists_of_a_session_say_why_they_cannot_be_followed() -> None:
-    async with AsyncSession(App("app-1", KEY, base_url="https://chat.invalid/v3")) as session:
-        assert session.messages.list_user("bob", query=MessageQuery(affix="append")).follow()
-        for walk in (session.users.list(), session.messages.list_user("bob")):
-            with pytest.raises(RequestInvalidError, match="cannot be followed"):
-                walk.follow()
+# ── the cursor that asks behind the last item ──
+
+IN_PAGE = Cursor("q", (("affix", "append"), ("id", "5")), "append", "9", inside=True, time=70, delivered=9)
+
+
+@pytest.mark.parametrize(
+    ("position", "expected"),
+    [
+        ((), (("affix", "append"), ("id", "9"))),
+        ((("affix", "append"),), (("affix", "append"), ("id", "9"))),
+        ((("affix", "append"), ("id", "5")), (("affix", "append"), ("id", "9"))),
+        (
+            (("affix", "append"), ("id", "5"), ("limit", "7")),
+            (("affix", "append"), ("id", "9"), ("limit", "7")),
+        ),
+        (
+            (("affix", "append"), ("sentAt", "50"), ("id", "5")),
+            (("affix", "append"), ("id", "9"), ("sentAt", "70")),
+        ),
+    ],
+)
+def test_a_place_within_a_page_moves_behind_its_last_item(
+    position: tuple[tuple[str, str], ...], expected: tuple[tuple[str, str], ...]
+) -> None:
+    moved = behind_last(structs.replace(IN_PAGE, position=position))
+    assert moved == structs.replace(IN_PAGE, position=expected, inside=False)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"last": None}, {"last": "m-9"}, {"by_id": False}, {"inside": False}, {"skip": 1},
+        {"direction": None}, {"position": (("page", "2"),)},
+        {"position": (("affix", "append"), ("updatedAt", "50"))},
+        {"position": (("sentAt", "50"), ("id", "5")), "time": None},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_any_other_place_stays(changes: dict[str, object]) -> None:
+    cursor = structs.replace(IN_PAGE, **changes)
+    assert behind_last(cursor) == cursor

@@ -14,7 +14,7 @@ from benchmarks.virtual_time import run
 from chatrest import Cursor, CursorError, RequestInvalidError
 from chatrest.core.replies.decode import Listing
 from tests.fanning import read_into, tasks_left
-from tests.walk.walking import Item, Service, Walk, rules_for, walk_over
+from tests.walk.walking import Item, Service, Walk, few, rules_for, walk_over
 
 ids = st.lists(st.integers(1, 40), unique=True, max_size=12).map(sorted)
 
@@ -40,6 +40,7 @@ async def merged(walks: list[Walk], **options: Any) -> list[str]:
         return [item.id async for item in items]
 
 
+@few
 @given(lists=st.lists(ids, max_size=5), reverse=st.booleans())
 def test_the_order_is_that_of_the_key_and_duplicates_are_kept(lists: list[list[int]], reverse: bool) -> None:
     affix = "prepend" if reverse else "append"
@@ -60,6 +61,7 @@ def test_equal_keys_come_in_the_order_of_the_walks(reverse: bool) -> None:
     run(main())
 
 
+@few
 @given(lists=st.lists(ids, min_size=1, max_size=4), stop=st.integers(0, 30), reverse=st.booleans())
 def test_it_goes_on_from_the_cursors_after_any_item(lists: list[list[int]], stop: int, reverse: bool) -> None:
     affix = "prepend" if reverse else "append"
@@ -95,6 +97,7 @@ def test_the_heads_are_asked_for_at_the_same_time() -> None:
     run(main())
 
 
+@few
 @given(faults=st.dictionaries(st.integers(0, 5), st.just(LookupError("lost")), max_size=3), data=st.data())
 def test_an_error_is_raised_where_the_item_is_due_and_nothing_is_lost(
     faults: dict[int, BaseException], data: st.DataObject
@@ -156,6 +159,7 @@ def test_an_error_of_the_key_loses_nothing() -> None:
     run(main())
 
 
+@few
 @given(after=st.floats(0, 9), twice=st.booleans())
 def test_cancellation_at_any_time_leaves_nothing_behind_and_loses_nothing(after: float, twice: bool) -> None:
     async def main() -> None:

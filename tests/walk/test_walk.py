@@ -12,7 +12,6 @@ from hypothesis import assume, example, given, strategies as st
 from chatrest.core.paging.cursor import Cursor
 from chatrest.core.replies.decode import Listing
 from chatrest.errors import CursorError, RequestInvalidError, ServerError
-from tests.cases import loop_over
 from tests.walk.walking import (
     Item,
     Service,
@@ -47,13 +46,6 @@ def test_every_message_comes_once_and_in_one_order(service: Service, size: int, 
 
 
 @few
-@given(services(inclusive=False), ways)
-def test_pages_of_one_record_are_a_walk_as_any(service: Service, affix: str | None) -> None:
-    way = prepared(service, affix)
-    assert sorted(all_of(service.walk(1, affix=affix))) == sorted(service.expected(way))
-
-
-@few
 @given(services(inclusive=True, dialect="cursor", foreign=False, pagination=False), ways)
 def test_a_page_that_holds_its_border_alone_is_no_silent_end(service: Service, affix: str | None) -> None:
     """With pages of one record, an inclusive service never gets further: a walk must say so."""
@@ -66,13 +58,6 @@ def test_a_page_that_holds_its_border_alone_is_no_silent_end(service: Service, a
         assert "does not move" in str(error)  # noqa: PT017
     else:
         assert ids == wanted
-
-
-@few
-@given(services(), sizes, ways)
-def test_a_thorough_walk_gives_the_same(service: Service, size: int, affix: str | None) -> None:
-    way = prepared(service, affix)
-    assert sorted(all_of(service.walk(size, affix=affix).thorough())) == sorted(service.expected(way))
 
 
 @few
@@ -111,21 +96,6 @@ def test_a_token_after_any_item_leads_to_exactly_the_rest(
     assert all_of(service.walk(size, token=str(service.walk(size, affix=affix).cursor), affix=affix)) == whole
     for count, (_, token) in enumerate(pairs, 1):
         assert all_of(service.walk(size, token=token)) == whole[count:], f"after {count} of {whole}"
-
-
-@few
-@given(services(), sizes, ways)
-def test_a_walk_resumed_at_every_item_in_turn_gives_the_same_whole(
-    service: Service, size: int, affix: str | None
-) -> None:
-    """As many processes as items: each delivers one and dies."""
-    prepared(service, affix)
-    whole = all_of(service.walk(size, affix=affix))
-    walk, ids = service.walk(size, affix=affix), []
-    for _ in range(len(whole) + 1):
-        ids += run(first(walk, 1))
-        walk = service.walk(size, token=str(walk.cursor))
-    assert ids == whole
 
 
 @few
@@ -295,18 +265,6 @@ def test_limit_gives_the_next_few_and_no_more(
     assert all_of(rest) == whole[taken + count :][:more]
 
 
-@loop_over("habits", [{}, {"text": True}, {"dialect": "pages"}, {"pagination": True}])
-@loop_over(("taken", "count"), [(1, 1), (3, 1), (3, 2), (3, 3), (4, 2), (5, 3)])
-def test_limit_goes_on_from_the_midst_of_a_page(habits: dict[str, Any], taken: int, count: int) -> None:
-    service = Service(tuple(range(1, 10)), **habits)
-    whole = all_of(service.walk(100))
-    walk = service.walk(100)
-    assert run(first(walk, taken)) == whole[:taken]
-    limited = walk.limit(count)
-    assert all_of(limited) == whole[taken : taken + count]
-    assert all_of(service.walk(100, token=str(limited.cursor))) == whole[taken + count :]
-
-
 @few
 @given(services(), st.integers(2, 6), ways, st.integers(2, 9), st.integers(0, 9), st.integers(2, 9))
 def test_a_limit_within_a_limit_counts_what_is_left_of_it(
@@ -369,3 +327,11 @@ def test_an_empty_limit_of_a_walk_that_stands_changes_nothing() -> None:
     assert all_of(walk.limit(0)) == []
     assert len(service.asked) == asked
     assert all_of(walk) == ["4", "5"]
+
+
+async def test_two_loops_in_turn_share_the_items() -> None:
+    walk = Service(tuple(range(1, 9))).walk()
+    first, second = aiter(walk), aiter(walk)
+    ids = [(await anext(iterator)).id for iterator in (first, second, second, second, first)]
+    assert ids == ["1", "2", "3", "4", "5"]
+    assert [item.id async for item in first] + [item.id async for item in second] == ["6", "7", "8"]

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import example, given, strategies as st
-from rich.pretty import pretty_repr
 
 from chatrest.core.paging.cursor import Cursor
 from chatrest.core.paging.paging import BY_PAGE
@@ -14,12 +12,10 @@ from chatrest.core.replies.decode import MESSAGE, Listing, Many
 from chatrest.errors import ChatRestError, CursorError
 from chatrest.models.meta import Meta, Pagination, Position
 from chatrest.walk.walk import Page, Walk
-from tests.cases import loop_over
 from tests.walk.walking import (
     Item,
     Service,
     all_of,
-    few,
     first,
     items_of,
     rules_for,
@@ -57,33 +53,6 @@ NOWHERE = [Meta(), Meta(cursor=Position()), mark(None), mark(0), mark("0"), mark
 
 
 @pytest.mark.parametrize("meta", NOWHERE)
-def test_an_empty_page_without_a_position_is_the_last(meta: Meta) -> None:
-    script = Script(((), meta))
-    assert all_of(script.walk()) == []
-    assert len(script.requests) == 1
-
-
-@pytest.mark.parametrize("meta", NOWHERE)
-def test_a_page_below_the_largest_that_has_no_position_is_the_last(meta: Meta) -> None:
-    script = Script(((1,), meta))
-    assert all_of(script.walk(largest=2)) == ["1"]
-    assert len(script.requests) == 1
-
-
-@loop_over("meta", NOWHERE)
-@loop_over("way", ["append", "prepend"])
-def test_a_page_that_may_be_full_and_has_no_position_is_gone_on_from_by_its_last_id(
-    meta: Meta, way: Any
-) -> None:
-    ids = (1, 2, 3, 4, 5) if way == "append" else (5, 4, 3, 2, 1)
-    script = Script(
-        (ids[:2], meta), (ids[2:4], mark(ids[3], way)), (ids[4:], mark(ids[4], way)), ((), Meta())
-    )
-    assert all_of(script.walk(2, way)) == [str(each) for each in ids]
-    assert script.requests[1]["id"] == str(ids[1])
-
-
-@pytest.mark.parametrize("meta", NOWHERE)
 def test_a_full_page_that_leads_nowhere_and_comes_again_is_an_error_after_its_items(meta: Meta) -> None:
     script = Script(((1, 2, 3), meta))
     ids: list[str] = []
@@ -98,33 +67,9 @@ def test_a_short_page_that_leads_nowhere_and_comes_again_is_all_there_is() -> No
     assert len(script.requests) == 3  # by its last id, and by page number
 
 
-def test_an_empty_page_whose_cursor_does_not_move_is_the_last() -> None:
-    script = Script(((1, 2, 3), mark(3)), ((), mark(3)))
-    assert all_of(script.walk()) == ["1", "2", "3"]
-    assert len(script.requests) == 2
-
-
 def test_an_empty_page_whose_cursor_moves_on_is_passed() -> None:
     script = Script(((1, 2, 3), mark(3)), ((), mark(9)), ((), mark(12)), ((13,), mark(13)), ((), mark(13)))
     assert all_of(script.walk()) == ["1", "2", "3", "13"]
-
-
-def test_a_short_page_alone_is_not_the_last() -> None:
-    script = Script(((1,), mark(1)), ((2, 3, 4), mark(4)), ((), mark(4)))
-    assert all_of(script.walk()) == ["1", "2", "3", "4"]
-
-
-def test_a_short_page_that_says_it_is_the_last_ends_the_walk() -> None:
-    script = Script(((1,), mark(1, pagination=Pagination(0, 1, 3, 1, 1))), ((2,), mark(2)))
-    assert all_of(script.walk(largest=2)) == ["1"]
-    assert len(script.requests) == 1
-
-
-@pytest.mark.parametrize("largest", [0, 1])
-def test_a_short_page_as_large_as_the_largest_is_not_believed_to_be_the_last(largest: int) -> None:
-    last = Pagination(0, 1, 3, 1, 1)
-    script = Script(((1,), mark(1, pagination=last)), ((2,), mark(2, pagination=last)), ((), mark(2)))
-    assert all_of(script.walk(largest=largest)) == ["1", "2"]
 
 
 def test_a_service_whose_last_page_was_not_the_last_is_not_believed_again() -> None:
@@ -132,38 +77,6 @@ def test_a_service_whose_last_page_was_not_the_last_is_not_believed_again() -> N
     pages = [((1, 2), last), ((3,), last), ((4, 5), last), ((), last)]
     script = Script(*((ids, mark(max(ids, default=5), pagination=numbers)) for ids, numbers in pages))
     assert all_of(script.walk(5)) == ["1", "2", "3", "4", "5"]
-
-
-def test_a_thorough_walk_asks_once_more_even_then() -> None:
-    script = Script(((1,), mark(1, pagination=Pagination(0, 1, 3, 1, 1))), ((2,), mark(2)), ((), mark(2)))
-    assert all_of(script.walk().thorough()) == ["1", "2"]
-
-
-@pytest.mark.parametrize(
-    "numbers",
-    [Pagination(0, 3, 3, 1, 1), Pagination(0, 1, 3, 1, 2), Pagination(0, 1, 3, None, 1), Pagination()],
-    ids=["full", "not the last", "no current page", "nothing said"],
-)
-def test_pagination_that_does_not_say_short_and_last_ends_nothing(numbers: Pagination) -> None:
-    ids = (1, 2, 3)[: numbers.count or 1]
-    script = Script((ids, mark(ids[-1], pagination=numbers)), ((7,), mark(7)), ((), mark(7)))
-    assert all_of(script.walk()) == [*map(str, ids), "7"]
-
-
-def test_a_page_as_full_as_the_service_lets_it_be_is_not_short() -> None:
-    """A service that caps the size it was asked for fills its pages with less."""
-    numbers = Pagination(0, 2, 2, 1, 1)
-    script = Script(((1, 2), mark(2, pagination=numbers)), ((3,), mark(3)), ((), mark(3)))
-    assert all_of(script.walk(1000)) == ["1", "2", "3"]
-
-
-@pytest.mark.parametrize("way", ["append", "prepend"])
-def test_an_empty_page_where_the_walk_stands_ends_it_though_its_mark_is_for_the_other_way(way: Any) -> None:
-    other = "prepend" if way == "append" else "append"
-    script = Script(
-        ((5,), mark(9 if way == "append" else 2, way)), ((), mark(9 if way == "append" else 2, other))
-    )
-    assert all_of(script.walk(1, way)) == ["5"]
 
 
 @pytest.mark.parametrize(
@@ -283,13 +196,13 @@ class Circle:
         return walk_over(self.fetch, start, rules_for(1))
 
 
-lengths = loop_over("length", [1, 2, 3, 7])
-kinds = loop_over("kind", ["number", "text", "time"])
+lengths = pytest.mark.parametrize("length", [1, 2, 3, 7])
+kinds = pytest.mark.parametrize("kind", ["number", "text", "time"])
 
 
 @lengths
 @kinds
-@loop_over("before", [0, 1, 4])
+@pytest.mark.parametrize("before", [0, 1, 4])
 def test_cursors_that_go_round_are_an_error_after_their_items(length: int, kind: str, before: int) -> None:
     circle = Circle(length, before, kind=kind)
     ids: list[str] = []
@@ -309,7 +222,7 @@ def test_cursors_that_go_round_over_empty_pages_are_an_error(length: int, kind: 
 
 @lengths
 @kinds
-@loop_over("empty", [False, True])
+@pytest.mark.parametrize("empty", [False, True])
 def test_a_resumed_walk_finds_the_circle_too(length: int, kind: str, empty: bool) -> None:
     circle = Circle(length, before=3, kind=kind, empty=empty)
     tokens: list[str] = []
@@ -368,16 +281,6 @@ def test_a_service_that_knows_one_page_number_alone_is_an_error() -> None:
     assert ids == ["a", "b"]
 
 
-@given(st.integers(0, 30), st.sampled_from([1, -1]))
-@few
-@example(0, 1)
-def test_a_mark_behind_the_walk_is_an_error(back: int, sign: int) -> None:
-    way = "append" if sign == 1 else "prepend"
-    script = Script(((50,), mark(50, way)), ((50 + sign,), mark(50 - sign * back, way)))
-    with pytest.raises(CursorError):
-        run(script.walk(1, way).collect())
-
-
 # ── what is shown ──
 
 
@@ -391,11 +294,6 @@ def test_a_walk_tells_where_it_stands() -> None:
 def test_a_page_shows_how_much_it_holds_and_not_what() -> None:
     page: Page[Item] = Page([Item("1")], Meta(), b'{"secret":"s3cr3t"}', Cursor("q"))
     assert repr(page) == str(page) == f"{page}" == "<Page of 1 items, 19 bytes>"
-
-
-def test_rich_shows_no_more_of_a_page() -> None:
-    page: Page[Item] = Page([], Meta(), b'{"secret":"s3cr3t"}', Cursor("q"))
-    assert "s3cr3t" not in pretty_repr(page)
 
 
 def test_a_pages_raw_bytes_and_repairs_are_those_of_its_reply() -> None:

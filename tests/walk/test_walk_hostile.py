@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from chatrest.core.paging.cursor import Cursor
-from chatrest.core.paging.paging import BY_ID, BY_NEXT, BY_PAGE, BY_UPDATED, LargestPage, Paging
+from chatrest.core.paging.paging import BY_NEXT, BY_PAGE, LargestPage
 from chatrest.core.replies.decode import Listing
 from chatrest.errors import CursorError
 from chatrest.models.meta import Meta, Pagination, Position
 from chatrest.walk.walk import Walk, WalkSource
-from tests.cases import loop_over
 from tests.walk.walking import Item, all_of, few, items_of, rules_for, run, tokens_of, walk_over
 
 # ── caps that nobody tells about ──
@@ -77,36 +76,7 @@ def test_small_lists_cost_next_to_no_request_more() -> None:
     assert requests <= 330
 
 
-@few
-@given(st.integers(0, 90), st.integers(1, 40), st.booleans())
-def test_page_numbers_go_on_where_the_service_says_nothing(count: int, cap: int, counts: bool) -> None:
-    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
-        page = int(dict(position).get("page", 1))
-        ids = range(1, count + 1)[(page - 1) * cap : page * cap]
-        pagination = Pagination(0, len(ids), 1000, 1, 1) if counts else None
-        return Listing([Item(f"user-{each}") for each in ids], Meta(pagination=pagination), b"{}")
-
-    walk = walk_over(fetch, Cursor("q", by_id=False), rules_for(1000, "perPage", BY_PAGE))
-    assert all_of(walk) == [f"user-{each}" for each in range(1, count + 1)]
-
-
 # ── what is ignored ──
-
-
-@pytest.mark.parametrize(
-    "meta", [Meta(), Meta(pagination=Pagination(3, 3, 3, 1, 1))], ids=["bare", "counted"]
-)
-@pytest.mark.parametrize("size", [3, 1000])
-def test_a_list_that_ignores_page_numbers_gives_its_records_once(meta: Meta, size: int) -> None:
-    requests = []
-
-    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
-        requests.append(dict(position))
-        return Listing([Item("a"), Item("b"), Item("c")], meta, b"{}")
-
-    walk = walk_over(fetch, Cursor("q", by_id=False), rules_for(size, "perPage", BY_PAGE))
-    assert all_of(walk) == ["a", "b", "c"]
-    assert len(requests) == 2
 
 
 def test_page_numbers_that_begin_anew_end_the_list() -> None:
@@ -117,33 +87,6 @@ def test_page_numbers_that_begin_anew_end_the_list() -> None:
 
     walk = walk_over(fetch, Cursor("q", by_id=False), rules_for(2, "perPage", BY_PAGE))
     assert all_of(walk) == list("abcdefg")
-
-
-def test_a_service_that_takes_page_numbers_for_messages_is_read_by_them() -> None:
-    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
-        page = int(dict(position).get("page", 1))
-        ids = range(1, 8)[(page - 1) * 3 : page * 3]
-        return Listing([Item(str(each)) for each in ids], Meta(), b"{}")
-
-    assert all_of(walk_over(fetch, Cursor("q"), rules_for(1000))) == [str(each) for each in range(1, 8)]
-
-
-@pytest.mark.parametrize(
-    "paging", [BY_PAGE, BY_UPDATED, BY_ID, BY_NEXT], ids=["page", "updated", "id", "next"]
-)
-def test_a_position_at_the_top_level_is_followed(paging: Paging) -> None:
-    """By page numbers only where they bring nothing new: the service ignores them."""
-    member = "id" if paging.order == "id" else "updatedAt"
-
-    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
-        place = int(dict(position).get(member, 0))
-        ids = range(place + 1, min(place + 3, 8))
-        edge = ids[-1] if ids else place
-        cursor = Position("append", edge) if member == "id" else Position("append", updated_at=edge)
-        return Listing([Item(str(each)) for each in ids], Meta(), b"{}", cursor=cursor)
-
-    start = Cursor("q", by_id=paging.order == "id")
-    assert all_of(walk_over(fetch, start, rules_for(2, paging.size, paging))) == list("1234567")
 
 
 def test_a_position_that_cannot_be_read_is_an_error_after_the_items() -> None:
@@ -176,7 +119,6 @@ class Forgetful:
     lost_at: int
     meta: Meta
     always: bool = False
-    empty: bool = False
     requests: int = 0
 
     async def fetch(self, position: tuple[tuple[str, str], ...]) -> Listing[Item]:
@@ -186,13 +128,13 @@ class Forgetful:
         ids = range(place + 1, min(place + 3, 12))
         items = [Item(str(each)) for each in ids]
         if place == self.lost_at and (self.always or self.requests == place // 2 + 1):
-            return Listing([] if self.empty else items, self.meta, b"{}")
+            return Listing(items, self.meta, b"{}")
         return Listing(items, Meta(cursor=Position("append", ids[-1] if ids else place)), b"{}")
 
 
-@loop_over("meta", LOST.values())
-@loop_over("always", [False, True])
-@loop_over("direction", ["append", None])
+@pytest.mark.parametrize("meta", LOST.values())
+@pytest.mark.parametrize("always", [False, True])
+@pytest.mark.parametrize("direction", ["append", None])
 def test_a_full_page_that_lost_its_position_is_gone_on_from_by_its_last_id(
     meta: Meta, always: bool, direction: Any
 ) -> None:
@@ -200,41 +142,6 @@ def test_a_full_page_that_lost_its_position_is_gone_on_from_by_its_last_id(
         service = Forgetful(lost_at, meta, always)
         start = Cursor("q", (("affix", direction),) if direction else (), direction)
         assert all_of(walk_over(service.fetch, start, rules_for(2))) == [str(each) for each in range(1, 12)]
-
-
-@pytest.mark.parametrize("lost_at", [0, 4])
-def test_an_empty_page_that_counts_more_pages_is_asked_for_again(lost_at: int) -> None:
-    service = Forgetful(lost_at, Meta(pagination=Pagination(11, 0, 2, 1, 2)), empty=True)
-    assert all_of(walk_over(service.fetch, Cursor("q", (), "append"), rules_for(2))) == [
-        str(each) for each in range(1, 12)
-    ]
-
-
-def test_an_empty_page_that_goes_on_to_count_more_pages_is_an_error() -> None:
-    service = Forgetful(4, Meta(pagination=Pagination(11, 0, 2, 1, 2)), always=True, empty=True)
-    ids: list[str] = []
-    with pytest.raises(CursorError, match="page 1 of 2"):
-        run(items_of(walk_over(service.fetch, Cursor("q", (), "append"), rules_for(2)), into=ids))
-    assert ids == ["1", "2", "3", "4"]
-
-
-def test_an_empty_page_whose_meta_is_gone_is_asked_for_again() -> None:
-    service = Forgetful(4, Meta(), empty=True)
-    assert len(all_of(walk_over(service.fetch, Cursor("q", (), "append"), rules_for(2)))) == 11
-
-
-def test_pagination_that_counts_the_whole_list_on_every_page_is_no_error_once_all_of_it_came() -> None:
-    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
-        place = int(dict(position).get("id", 0))
-        ids = range(place + 1, min(place + 3, 6))
-        cursor = Position("append", ids[-1] if ids else place)
-        return Listing(
-            [Item(str(each)) for each in ids],
-            Meta(pagination=Pagination(5, len(ids), 2, 1, 3), cursor=cursor),
-            b"{}",
-        )
-
-    assert all_of(walk_over(fetch, Cursor("q", (), "append"), rules_for(2))) == list("12345")
 
 
 # ── orders ──

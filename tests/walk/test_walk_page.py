@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chatrest import AsyncSession, CursorError, MessageQuery, RequestInvalidError, ServerError, TokenPage
+from chatrest import AsyncSession, MessageQuery, RequestInvalidError, ServerError
 from chatrest.emulator import Emulator
 from tests.walk.walking import Service, rules_for, run, walk_over
 
@@ -88,14 +88,3 @@ def test_after_an_error_the_walk_is_where_it_was() -> None:
 def test_a_wrong_count(count: Any) -> None:
     with pytest.raises(RequestInvalidError, match="count"):
         run(Service((1,)).walk(4).page(count))
-
-
-def test_the_page_is_a_value() -> None:
-    page: TokenPage[int] = TokenPage([1], None)
-    with pytest.raises(AttributeError):
-        page.next = "x"  # type: ignore[misc]
-
-
-def test_a_damaged_token_is_an_error_before_anything_is_sent() -> None:
-    with pytest.raises(CursorError):
-        Service((1,)).walk(4).cursor.parse("x")

@@ -22,9 +22,9 @@ from chatrest.walk.walk import Fetch, Walk, WalkSource
 
 T = TypeVar("T")
 few = settings(
-    max_examples=40, deadline=None, database=None, suppress_health_check=[HealthCheck.filter_too_much]
+    max_examples=25, deadline=None, database=None, suppress_health_check=[HealthCheck.filter_too_much]
 )
-many = settings(few, max_examples=60)
+many = settings(few, max_examples=40)
 
 
 @dataclass(frozen=True)

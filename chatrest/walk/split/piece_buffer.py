@@ -9,14 +9,14 @@ known. Where pages are given as they come, the ranks before its first item count
 from bisect import insort
 from collections import deque
 from collections.abc import Iterator
-from typing import Generic, TypeVar, final
+from typing import Any, Generic, TypeVar, final
 
 from msgspec import structs
 
 from ...core.paging.intervals import LAST, rank_of
 from ...core.paging.order import Affix
-from .piece_queue import Piece
-from .piece_reader import PiecePage
+from .piece_queue import ListPiece
+from .piece_reader import PiecePage, id_of
 
 T = TypeVar("T")
 
@@ -24,11 +24,13 @@ T = TypeVar("T")
 class NotSplittableError(Exception):
     """The list cannot be read from many positions, for the reason that is the message."""
 
-    def __init__(self, reason: str, *, suspect: tuple[int, int] | None = None) -> None:
+    def __init__(
+        self, reason: str, *, suspect: tuple[int, int] | None = None, is_named_refused: bool = False
+    ) -> None:
         super().__init__(reason)
         self.suspect = suspect
         """The first and the last rank of which items may have been left out."""
-        self.is_named_refused = False
+        self.is_named_refused = is_named_refused
         """True where the service refused a position that it had named itself."""
 
 
@@ -41,14 +43,14 @@ class PieceOutput(Generic[T]):
         "suspect_from",
     )  # fmt: skip
 
-    def __init__(self) -> None:
-        self.piece: Piece[PieceOutput[T]] = Piece(of=self, after=0)
+    def __init__(self, piece: ListPiece[Any], *, is_cut_known: bool) -> None:
+        self.piece = piece
         self.pages: deque[PiecePage[T]] = deque()
-        self.covered: int = 0
+        self.covered: int = piece.after
         """The rank up to which the piece was read."""
         self.expected: int | None = None
         """The rank that the piece before shows at the cut between the two; `LAST` for the end of the list."""
-        self.is_cut_known = True
+        self.is_cut_known = is_cut_known
         """False while it is not known that all pieces before show the same items at their cuts."""
         self.suspect_from: int = 0
         """The first rank that may have been left out, where that is not what this piece begins with."""
@@ -75,8 +77,8 @@ class PieceOutput(Generic[T]):
 class PieceBuffer(Generic[T]):
     """The outputs of all pieces that are not done, in the order of the list."""
 
-    def __init__(self, *, ordered: bool, max_pages: int, max_bytes: int) -> None:
-        self._is_ordered = ordered
+    def __init__(self, *, is_ordered: bool, max_pages: int, max_bytes: int) -> None:
+        self._is_ordered = is_ordered
         self._limits = (max_pages, max_bytes)
         self._outputs: list[PieceOutput[T]] = []
         self._waiting = 0
@@ -97,14 +99,12 @@ class PieceBuffer(Generic[T]):
         """The rank behind which the first piece that is not done goes on."""
         return self._outputs[0].covered if self._outputs else None
 
-    def add_piece(self, piece: Piece[PieceOutput[T]], *, is_cut_off: bool = False) -> None:
+    def add_piece(self, piece: ListPiece[Any], *, is_cut_off: bool) -> None:
         """Add a piece that is to be read, with an output of its own; `is_cut_off` from the one before."""
-        output: PieceOutput[T] = PieceOutput()
-        output.piece, output.covered, piece.of = piece, piece.after, output
-        output.is_cut_known = not is_cut_off
-        insort(self._outputs, output, key=lambda each: each.piece.after)
+        piece.of = PieceOutput(piece, is_cut_known=not is_cut_off)
+        insort(self._outputs, piece.of, key=lambda each: each.piece.after)
 
-    def may_read(self, piece: Piece[PieceOutput[T]]) -> bool:
+    def may_read(self, piece: ListPiece[PieceOutput[T]]) -> bool:
         """Return True where the next page of a piece may be asked for: there is room, or it is its turn."""
         max_pages, max_bytes = self._limits
         if self._waiting + self.requests < max_pages and self._bytes < max_bytes:
@@ -132,7 +132,7 @@ class PieceBuffer(Generic[T]):
         if page.is_end:
             upper.expected = LAST
         else:
-            last = rank_of(page.items[-1].id, direction) if page.items else None  # type: ignore[attr-defined]
+            last = rank_of(id_of(page.items[-1]), direction) if page.items else None
             upper.expected = last if last == output.piece.until else page.beyond
         upper.check_cut()
         # What a piece shows counts only if the cut below it holds, and so on down to the first piece.
@@ -159,13 +159,14 @@ class PieceBuffer(Generic[T]):
         """
         while self._outputs and not self._outputs[0].pages and self._outputs[0].is_finished:
             del self._outputs[0]
-        for output in self._outputs[:1] if self._is_ordered else self._outputs:
+        outputs = self._outputs[:1] if self._is_ordered else self._outputs
+        for output in outputs:
             if output.pages:
                 page = output.pages.popleft()
                 self._waiting -= 1
                 self._bytes -= _size(page)
                 return page
-        for output in self._outputs[:1] if self._is_ordered else self._outputs:
+        for output in outputs:
             if output.error is not None:
                 raise output.error
         return None

@@ -20,7 +20,7 @@ pieces show the same item at the cut (`PiecePage.first_rank`, `PiecePage.beyond`
 from bisect import bisect_right
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
+from typing import Any, Generic, Protocol, Self, TypeVar, final
 
 from msgspec import Struct, structs
 
@@ -30,10 +30,7 @@ from ...core.paging.order import Affix
 from ...core.requests.endpoint import Pairs
 from ...errors import ApiError, AuthenticationError, CursorError, RateLimitError, ServerError
 from ..source import Page
-from .piece_queue import Piece
-
-if TYPE_CHECKING:
-    from ..walk import Walk  # which splits itself by this reader
+from .piece_queue import ListPiece
 
 T = TypeVar("T")
 
@@ -51,6 +48,16 @@ class NotOrderedByIdError(Exception):
     """The list goes by time: its ids come in any order, and none of them is a position."""
 
 
+class PagedList(Protocol[T]):
+    """The part of a `Walk` that its pieces are read by."""
+
+    @property
+    def cursor(self) -> Cursor: ...
+    def at(self, cursor: Cursor) -> Self: ...
+    def thorough(self) -> Self: ...
+    def pages(self) -> AsyncGenerator[Page[T]]: ...
+
+
 @final
 class PiecePage(Struct, Generic[T], frozen=True):
     """The part of one reply that lies in a piece."""
@@ -63,7 +70,7 @@ class PiecePage(Struct, Generic[T], frozen=True):
     """The rank up to which it is covered once the items are safe."""
     position: Pairs
     """Where the list goes on after `covered`, as the service named it; empty where it did not."""
-    start: Cursor
+    start: Pairs
     """Where the page was asked for."""
     page: Page[T] | None
     """The reply, with its bytes; None at the end of the list."""
@@ -87,11 +94,11 @@ class PieceReader(Generic[T]):
     have no limit. Several pieces can be read at the same time.
     """
 
-    def __init__(self, walk: "Walk[T]", direction: Affix = "append") -> None:
+    def __init__(self, walk: PagedList[T], direction: Affix = "append") -> None:
         self._walk = walk
         self._direction: Affix = direction
 
-    async def pages(self, piece: Piece[Any]) -> AsyncGenerator[PiecePage[T]]:
+    async def pages(self, piece: ListPiece[Any]) -> AsyncGenerator[PiecePage[T]]:
         """Read a piece, page by page; the next page is asked for when it is wanted.
 
         `piece.until` may be moved down at any time, but not below what the last page covers. Close the
@@ -99,39 +106,36 @@ class PieceReader(Generic[T]):
         as above, and the errors of a walk.
         """
         start = self._entry(piece)
-        covered, position, is_first, is_open = piece.after, piece.position, True, piece.is_open
-        walk = self._walk.at(start)
+        walk, asked, is_open = self._walk.at(start), start.position, piece.is_open
+        part: PiecePage[T] = PiecePage([], piece.after, piece.after, piece.position, asked, None)
         while True:
             # A page may claim to be the last one only where the end of the list is the end of the piece.
             walk = walk if is_open else walk.thorough()
             async with aclosing(walk.pages()) as pages:
-                while (page := await self._next(pages, piece, is_first=is_first)) is not None:
-                    part = self._part(page, piece, start, covered, is_first=is_first)
-                    start, covered, position, is_first = page.cursor, part.covered, part.position, False
+                while (page := await self._next(pages, piece, is_first=part.page is None)) is not None:
+                    part = self._part(page, piece, asked, part.covered, is_first=part.page is None)
+                    asked = page.cursor.position
                     yield part
-                    if covered >= piece.until:
+                    if part.covered >= piece.until:
                         return
             if is_open is piece.is_open:
                 break
             is_open = False  # it was cut meanwhile: the page that seemed to be the last is asked for again
-        end = covered if piece.is_open else piece.until
-        yield PiecePage([], covered, end, position, start, None, is_end=True)
+        end = part.covered if piece.is_open else piece.until
+        yield PiecePage([], part.covered, end, part.position, asked, None, is_end=True)
 
-    def _entry(self, piece: Piece[Any]) -> Cursor:
+    def _entry(self, piece: ListPiece[Any]) -> Cursor:
         """Return the cursor at which a piece is entered."""
-        base = self._walk.cursor
-        last = piece.after
+        base, last = self._walk.cursor, piece.after
+        position = piece.position
         if piece.is_guess:
             last = piece.entry
             last -= last != 1  # no service knows an id 0
-            position: Pairs = (("affix", self._direction), ("id", str(abs(last))))
-        elif piece.position:
-            position = piece.position
-        else:  # the walk's own beginning
+            position = (("affix", self._direction), ("id", str(abs(last))))
+        elif not position:  # the walk's own beginning
             others = [pair for pair in base.position if pair[0] != "affix"]
-            return structs.replace(
-                base, position=(("affix", self._direction), *others), direction=self._direction
-            )
+            position = (("affix", self._direction), *others)
+            return structs.replace(base, position=position, direction=self._direction)
         return structs.replace(
             base,
             position=position,
@@ -144,7 +148,7 @@ class PieceReader(Generic[T]):
         )
 
     async def _next(
-        self, pages: AsyncGenerator[Page[T]], piece: Piece[Any], *, is_first: bool
+        self, pages: AsyncGenerator[Page[T]], piece: ListPiece[Any], *, is_first: bool
     ) -> Page[T] | None:
         """Return the next page of the walk; None at its end."""
         is_entry = is_first and (piece.is_guess or bool(piece.position))
@@ -161,14 +165,18 @@ class PieceReader(Generic[T]):
         return page
 
     def _part(
-        self, page: Page[T], piece: Piece[Any], start: Cursor, covered: int, *, is_first: bool
+        self, page: Page[T], piece: ListPiece[Any], asked: Pairs, covered: int, *, is_first: bool
     ) -> PiecePage[T]:
-        """Return what lies in a piece of a page that was asked for at `start`, behind the rank `covered`."""
+        """Return what lies in a piece of a page that was asked for at `asked`, behind the rank `covered`."""
         items, until = page.items, piece.until
         low, high = self._ranked(items, page.unordered_count)
         begin = bisect_right(items, covered, low, high, key=self._rank)
         end = bisect_right(items, until, begin, high, key=self._rank)
-        others = [item for item in (*items[:low], *items[high:]) if self._may_lie_in(item, covered, until)]
+        others = [
+            item
+            for item in (*items[:low], *items[high:])
+            if (rank := rank_of(id_of(item), self._direction)) is None or covered < rank <= until
+        ]
         beyond = self._rank(items[end]) if end < high else None
         last, position = until, page.cursor.position
         if beyond is None:  # behind the end of the piece the page's own position would leave items out
@@ -183,7 +191,7 @@ class PieceReader(Generic[T]):
             covered,
             last,
             position if beyond is None else (),
-            start,
+            asked,
             page,
             unranked_count=len(others),
             first_rank=self._rank(items[low]) if is_first and low < high else None,
@@ -193,21 +201,18 @@ class PieceReader(Generic[T]):
     def _ranked(self, items: list[T], unordered_count: int) -> tuple[int, int]:
         """Return the bounds of the items that are in the order of their ranks."""
         low, high = unordered_count, len(items)
-        while low < high and rank_of(self._id(items[low]), self._direction) is None:
+        while low < high and rank_of(id_of(items[low]), self._direction) is None:
             low += 1
-        while low < high and rank_of(self._id(items[high - 1]), self._direction) is None:
+        while low < high and rank_of(id_of(items[high - 1]), self._direction) is None:
             high -= 1
         return low, high
 
-    def _may_lie_in(self, item: T, covered: int, until: int) -> bool:
-        rank = rank_of(self._id(item), self._direction)
-        return rank is None or covered < rank <= until
-
     def _rank(self, item: T) -> int:
-        number = int(self._id(item))
+        number = int(id_of(item))
         return number if self._direction == "append" else -number
 
-    @staticmethod
-    def _id(item: Any) -> str:
-        text: str = item.id
-        return text
+
+def id_of(item: Any) -> str:
+    """The id of a message, a row, or whatever else has one."""
+    text: str = item.id
+    return text

@@ -2,28 +2,20 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
-
-import pytest
 
 from chatrest.core.paging.cursor import Cursor
 from chatrest.core.replies.decode import Listing
-from chatrest.walk.split import split as module
+from chatrest.errors import ChatRestError, NotFoundError, PermissionDeniedError, ServerError
+from chatrest.models.meta import Meta, Pagination, Position
 from chatrest.walk.split.split import Split
 from chatrest.walk.walk import Walk
-from tests.walk.walking import Item
+from tests.walk.walking import Item, Service
 
 Pairs = tuple[tuple[str, str], ...]
 Fetch = Callable[[Pairs], Awaitable[Listing[Item]]]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def always_parallel() -> Iterator[None]:
-    """Read in parallel at once: the fetches of these tests wait for nothing."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "SURE_WAIT", -2.0)
-        yield
 
 
 def in_any_order(fetch: Fetch, seed: int, most: int = 6) -> Fetch:
@@ -72,3 +64,43 @@ def plain(walk: Walk[Any], token: str | None = None) -> list[str]:
     """The ids of the walk, read one page after another, from a token on."""
     items = walk if token is None else walk.at(Cursor.parse(token))
     return [item.id for item in asyncio.run(items.collect())]
+
+
+@dataclass
+class Strange(Service):
+    """A list in which an id that it does not hold is taken in its own way."""
+
+    kind: str = "refuses"
+    after: int = 0
+    """How many made-up ids it takes as it should before."""
+    error: ChatRestError | None = None
+    """What it raises in the place of its own error."""
+
+    async def fetch(self, place: Pairs) -> Listing[Item]:
+        asked = dict(place)
+        is_made_up = "id" in asked and int(asked["id"]) not in self.ids
+        self.after -= is_made_up
+        if not is_made_up or self.after >= 0:
+            return await super().fetch(place)
+        self.asked.append(asked)
+        return self.answer(asked)
+
+    def answer(self, asked: dict[str, str]) -> Listing[Item]:
+        match self.kind:
+            case "refuses":
+                raise self.error or NotFoundError("no such message")
+            case "forbids":
+                raise PermissionDeniedError("no such message")
+            case "fails":
+                raise ServerError("oops")
+            case "is empty":
+                position = Position(asked["affix"], int(asked["id"]))  # type: ignore[arg-type]
+                return Listing([], Meta(Pagination(0, 0, 3, 1, 1), position), b"{}")
+            case "ignores":
+                return self.marked({name: value for name, value in asked.items() if name != "id"})
+            case "begins late":
+                step = 7 if asked["affix"] == "append" else -7
+                return self.marked(asked | {"id": str(max(1, int(asked["id"]) + step))})
+            case _:
+                step = -7 if asked["affix"] == "append" else 7
+                return self.marked(asked | {"id": str(max(1, int(asked["id"]) + step))})

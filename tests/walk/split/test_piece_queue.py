@@ -4,21 +4,19 @@ import asyncio
 import random
 
 import pytest
-from hypothesis import given, strategies as st
 
-from chatrest.core.paging.intervals import LAST, Gap
-from chatrest.walk.split.piece_queue import LEAST_PAGES, Piece, PieceQueue, cut, divide, piece_of
-from tests.cases import loop_over
+from chatrest.core.paging.intervals import LAST
+from chatrest.walk.split.piece_queue import ListPiece, PieceQueue, cut
 
 NAMED = (("affix", "append"), ("id", "9"))
 pytestmark = pytest.mark.usefixtures("tidy")
 
 
-def piece(after: int = 0, until: int = 100, **more: object) -> Piece[str]:
-    return Piece(of="a list", after=after, until=until, **more)  # type: ignore[arg-type]
+def piece(after: int = 0, until: int = 100, **more: object) -> ListPiece[str]:
+    return ListPiece(of="a list", after=after, until=until, **more)  # type: ignore[arg-type]
 
 
-def fields(part: Piece[str] | None) -> tuple[object, ...]:
+def fields(part: ListPiece[str] | None) -> tuple[object, ...]:
     assert part is not None
     return part.of, part.after, part.until, part.position, part.is_guess, part.may_be_cut
 
@@ -37,7 +35,7 @@ async def test_pieces_are_taken_in_their_order_and_then_nothing_is_left() -> Non
     assert len(queue) == 3
     assert queue.first is pieces[0]
     assert [await queue.take() for _ in pieces] == pieces
-    assert (len(queue), queue.first, queue.take_now()) == (0, None, None)
+    assert (len(queue), queue.first) == (0, None)
     for _ in pieces:
         queue.done()
     assert [await queue.take(), await queue.take()] == [None, None]
@@ -46,10 +44,10 @@ async def test_pieces_are_taken_in_their_order_and_then_nothing_is_left() -> Non
 async def test_with_a_key_the_least_comes_first_and_equal_ones_in_their_order() -> None:
     pieces = [piece(number) for number in (3, 1, 2, 1)]
     queue = PieceQueue(pieces, key=lambda each: each.after)
-    assert queue.take_now() is pieces[1]
+    assert await queue.take() is pieces[1]
     queue.give(lower := piece(0))
     assert queue.first is lower
-    assert [queue.take_now() for _ in range(4)] == [lower, pieces[3], pieces[2], pieces[0]]
+    assert [await queue.take() for _ in range(4)] == [lower, pieces[3], pieces[2], pieces[0]]
 
 
 async def test_without_any_piece_nobody_waits() -> None:
@@ -106,8 +104,8 @@ async def test_a_cancelled_reader_takes_no_piece_with_it(is_before: bool) -> Non
     assert not queue.is_wanting
 
 
-@loop_over("seed", range(15))
-async def test_readers_that_divide_and_yield_at_random_cover_every_rank_once(seed: int) -> None:
+@pytest.mark.parametrize("seed", range(5))
+async def test_readers_that_cut_and_yield_at_random_cover_every_rank_once(seed: int) -> None:
     dice, ranks = random.Random(seed), list[int]()
     pieces = [piece(number * 1000, number * 1000 + dice.randrange(1, 1000)) for number in range(4)]
     expected = [rank for each in pieces for rank in range(each.after + 1, each.until + 1)]
@@ -120,8 +118,8 @@ async def test_readers_that_divide_and_yield_at_random_cover_every_rank_once(see
                 last = min(covered + 7, part.until)
                 ranks.extend(range(covered + 1, last + 1))
                 covered = last
-                if queue.is_wanting and (upper := divide(part, covered, 7)) is not None:
-                    queue.give(upper)
+                if queue.is_wanting and part.until - covered > 56:
+                    queue.give(cut(part, covered + (part.until - covered) // 2))
                 if dice.random() < 0.3:
                     await asyncio.sleep(0)
             queue.done()
@@ -132,37 +130,7 @@ async def test_readers_that_divide_and_yield_at_random_cover_every_rank_once(see
     assert sorted(ranks) == expected
 
 
-# ── dividing ──
-
-
-@given(st.integers(-99, 99), st.integers(0, 500), st.integers(0, 500), st.floats(1, 100), st.integers(1, 9))
-def test_two_halves_are_what_was_left(
-    after: int, read: int, left: int, ranks_per_page: float, least: int
-) -> None:
-    covered = after + read
-    part = piece(after, covered + left, position=NAMED)
-    upper = divide(part, covered, ranks_per_page, least)
-    if upper is None:
-        assert left < max(2.0, least * ranks_per_page)
-        assert fields(part) == ("a list", after, covered + left, NAMED, False, True)
-        return
-    assert left >= least * ranks_per_page
-    assert covered < part.until == upper.after < upper.until == covered + left
-    assert abs((part.until - covered) - (upper.until - upper.after)) <= 1
-    assert fields(upper) == ("a list", part.until, covered + left, (), True, True)
-    assert fields(part) == ("a list", after, upper.after, NAMED, False, True)
-
-
-def test_a_small_rest_is_not_divided_by_default() -> None:
-    assert divide(piece(0, LEAST_PAGES * 10 - 1), 0, 10) is None
-    assert divide(piece(0, LEAST_PAGES * 10), 0, 10) is not None
-
-
-@pytest.mark.parametrize("part", [piece(0, 10**9, may_be_cut=False), piece(0, LAST)], ids=["whole", "open"])
-def test_a_piece_that_must_stay_whole_or_has_no_end_is_not_divided(part: Piece[str]) -> None:
-    until = part.until
-    assert divide(part, 5, 1) is None
-    assert part.until == until
+# ── cutting ──
 
 
 def test_a_piece_is_cut_at_a_rank() -> None:
@@ -172,10 +140,3 @@ def test_a_piece_is_cut_at_a_rank() -> None:
     assert fields(upper) == ("a list", 50, LAST, (), True, True)
     assert upper.is_open
     assert not part.is_open
-
-
-def test_a_gap_becomes_a_piece_that_is_entered_at_its_position_or_by_a_guess() -> None:
-    assert fields(piece_of(Gap(4, 9, NAMED), "a list")) == ("a list", 4, 9, NAMED, False, True)
-    assert fields(piece_of(Gap(4, 9), "a list")) == ("a list", 4, 9, (), True, True)
-    assert fields(piece_of(Gap(4, 9), "a list", is_first=True)) == ("a list", 4, 9, (), False, True)
-    assert fields(piece_of(Gap(0, 9), "a list")) == ("a list", 0, 9, (), False, True)

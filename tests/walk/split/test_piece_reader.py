@@ -1,6 +1,5 @@
 """Pieces of a list: together they are the list, wherever it is cut, and no position is believed blindly."""
 
-from collections.abc import Callable
 from contextlib import aclosing
 from typing import Any
 
@@ -8,10 +7,9 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from chatrest.core.paging.cursor import Cursor
-from chatrest.core.paging.intervals import LAST, Gap, first_rank, rank_of
+from chatrest.core.paging.intervals import LAST, first_rank, rank_of
 from chatrest.core.paging.order import Affix
 from chatrest.core.replies.decode import Listing
-from chatrest.core.replies.rows import Row
 from chatrest.errors import (
     AuthenticationError,
     ChatRestError,
@@ -20,9 +18,10 @@ from chatrest.errors import (
     RateLimitError,
     ServerError,
 )
-from chatrest.models.meta import Meta, Pagination, Position
-from chatrest.walk.split.piece_queue import Piece, piece_of
+from chatrest.models.meta import Meta, Position
+from chatrest.walk.split.piece_queue import ListPiece
 from chatrest.walk.split.piece_reader import NotOrderedByIdError, PiecePage, PieceReader, PositionRefusedError
+from tests.walk.split.splitting import Strange
 from tests.walk.walking import Item, Service, few, run, services, sizes, walk_over
 
 Pairs = tuple[tuple[str, str], ...]
@@ -37,12 +36,12 @@ def reader_of(service: Service, size: int, direction: Affix) -> PieceReader[Item
     return PieceReader(service.walk(size), direction)
 
 
-async def pages_of(reader: PieceReader[Any], piece: Piece[Any]) -> list[PiecePage[Any]]:
+async def pages_of(reader: PieceReader[Any], piece: ListPiece[Any]) -> list[PiecePage[Any]]:
     async with aclosing(reader.pages(piece)) as pages:
         return [page async for page in pages]
 
 
-def read(reader: PieceReader[Any], piece: Piece[Any]) -> list[PiecePage[Any]]:
+def read(reader: PieceReader[Any], piece: ListPiece[Any]) -> list[PiecePage[Any]]:
     return run(pages_of(reader, piece))
 
 
@@ -50,13 +49,13 @@ def ids(pages: list[PiecePage[Any]]) -> list[str]:
     return [item.id for page in pages for item in page.items]
 
 
-def pieces_at(cuts: list[int], direction: Affix) -> list[Piece[str]]:
+def pieces_at(cuts: list[int], direction: Affix) -> list[ListPiece[str]]:
     """The pieces of a whole list that is cut at these ids."""
     ranks = sorted({rank_of(str(cut), direction) or 0 for cut in cuts})
     ends = [*ranks, LAST]
     starts = [first_rank(direction), *ranks]
     return [
-        piece_of(Gap(after, until), "a list", is_first=after == starts[0])
+        ListPiece(of="a list", after=after, until=until, is_guess=after != starts[0])
         for after, until in zip(starts, ends, strict=True)
     ]
 
@@ -96,12 +95,14 @@ def test_a_piece_goes_on_from_what_any_page_covers(
     assume(len(expected) > 1)
     reader = reader_of(service, size, direction)
     end = rank_of(data.draw(st.sampled_from(expected)), direction) or 0
-    whole = read(reader, Piece(of="a list", after=first_rank(direction), until=end))
+    whole = read(reader, ListPiece(of="a list", after=first_rank(direction), until=end))
     assert ids(whole) == [text for text in expected if (rank_of(text, direction) or 0) <= end]
     count = data.draw(st.integers(1, len(whole)))
     last = whole[count - 1]
     if last.covered < end:
-        rest = piece_of(Gap(last.covered, end, last.position), "a list")
+        rest = ListPiece(
+            of="a list", after=last.covered, until=end, position=last.position, is_guess=not last.position
+        )
         assert ids(whole[:count]) + ids(read(reader, rest)) == ids(whole)
 
 
@@ -123,7 +124,7 @@ def test_both_sides_of_a_cut_show_the_same_item(
 
 def test_a_piece_that_is_cut_while_it_is_read_ends_there() -> None:
     service = Service(tuple(range(1, 31)))
-    piece = Piece(of="a list", after=0, until=30)
+    piece = ListPiece(of="a list", after=0, until=30)
 
     async def read_and_cut() -> list[str]:
         got: list[str] = []
@@ -139,7 +140,7 @@ def test_a_piece_that_is_cut_while_it_is_read_ends_there() -> None:
 
 def test_a_piece_that_ends_with_a_page_asks_for_no_more() -> None:
     service = Service(tuple(range(1, 31)))
-    pages = read(reader_of(service, 5, "append"), Piece(of="a list", after=0, until=10))
+    pages = read(reader_of(service, 5, "append"), ListPiece(of="a list", after=0, until=10))
     assert [page.covered for page in pages] == [5, 10]
     assert pages[-1].position == (("affix", "append"), ("id", "10"))
     assert len(service.asked) == 2
@@ -147,7 +148,7 @@ def test_a_piece_that_ends_with_a_page_asks_for_no_more() -> None:
 
 def test_a_page_that_passes_the_end_says_what_it_saw_there() -> None:
     service = Service(tuple(range(10, 310, 10)))
-    [page] = read(reader_of(service, 5, "append"), Piece(of="a list", after=0, until=35))
+    [page] = read(reader_of(service, 5, "append"), ListPiece(of="a list", after=0, until=35))
     assert (ids([page]), page.covered, page.position, page.beyond) == (["10", "20", "30"], 35, (), 40)
 
 
@@ -158,32 +159,19 @@ def test_a_page_that_claims_to_be_the_last_ends_no_piece_before_its_end() -> Non
 
     service = AlwaysLast(tuple(range(1, 31)), pagination=True)
     walk = walk_over(service.fetch, Cursor("q"), largest=9)
-    assert len(ids(read(PieceReader(walk), Piece(of="a list", after=4, until=20, is_guess=True)))) == 16
+    assert len(ids(read(PieceReader(walk), ListPiece(of="a list", after=4, until=20, is_guess=True)))) == 16
 
 
 def test_the_walk_itself_does_not_move() -> None:
     walk = Service(tuple(range(1, 31))).walk(4)
     before = str(walk.cursor)
-    read(PieceReader(walk), Piece(of="a list", after=4, until=20, is_guess=True))
+    read(PieceReader(walk), ListPiece(of="a list", after=4, until=20, is_guess=True))
     assert str(walk.cursor) == before
-
-
-def test_rows_are_read_like_messages() -> None:
-    async def fetch(position: Pairs) -> Listing[Row]:
-        after = int(dict(position).get("id", "0"))
-        rows = [Row(id=str(number)) for number in range(after + 1, min(after + 4, 21))]
-        return Listing(rows, Meta(cursor=Position("append", after + len(rows))), b"{}")
-
-    reader = PieceReader(walk_over(fetch, Cursor("q")))
-    pages = read(reader, Piece(of="a list", after=5, until=11, is_guess=True))
-    assert ids(pages) == ["6", "7", "8", "9", "10", "11"]
-    assert pages[0].page is not None
-    assert pages[0].page.raw == b"{}"
 
 
 def test_from_its_start_a_list_is_read_without_what_is_known() -> None:
     service = Service(tuple(range(1, 31)))
-    assert ids(read(reader_of(service, 4, "append"), Piece(of="a list", after=17, until=21))) == [
+    assert ids(read(reader_of(service, 4, "append"), ListPiece(of="a list", after=17, until=21))) == [
         "18", "19", "20", "21",
     ]  # fmt: skip
     assert "id" not in service.asked[0]
@@ -206,7 +194,7 @@ def test_items_without_a_rank_stay_and_cover_nothing(odd: str, direction: Affix)
     start, until = first_rank(direction), rank_of("4", direction) or 0
     [page] = read(
         PieceReader(walk_over(fetch, Cursor("q")), direction),
-        Piece(of="a list", after=start, until=until),
+        ListPiece(of="a list", after=start, until=until),
     )
     assert sorted(ids([page])) == sorted(
         [odd, *(str(n) for n in numbers if (n <= 4) is (numbers[0] == 1) or n == 4)]
@@ -217,57 +205,32 @@ def test_items_without_a_rank_stay_and_cover_nothing(odd: str, direction: Affix)
 # ── positions that a service does not take ──
 
 
-class Strange(Service):
-    """A list in which an id that it does not hold is no position."""
-
-    answer: Callable[["Strange", dict[str, str]], Listing[Item]]
-
-    async def fetch(self, place: Pairs) -> Listing[Item]:
-        asked = dict(place)
-        if "id" in asked and int(asked["id"]) not in self.ids:
-            self.asked.append(asked)
-            return self.answer(asked)
-        return await super().fetch(place)
-
-
-def refusing(error: ChatRestError) -> type[Strange]:
-    class Refuses(Strange):
-        def answer(self, asked: dict[str, str]) -> Listing[Item]:  # type: ignore[override]
-            raise error
-
-    return Refuses
-
-
-class Ignores(Strange):
-    def answer(self, asked: dict[str, str]) -> Listing[Item]:  # type: ignore[override]
-        return self.marked({name: value for name, value in asked.items() if name != "id"})
-
-
-class IsEmpty(Strange):
-    def answer(self, asked: dict[str, str]) -> Listing[Item]:  # type: ignore[override]
-        return Listing([], Meta(Pagination(0, 0, 3, 1, 1), Position("append", int(asked["id"]))), b"{}")
-
-
 EVEN = tuple(range(2, 100, 2))
 
 
-@pytest.mark.parametrize("kind", [refusing(NotFoundError("x")), Ignores, IsEmpty])
+@pytest.mark.parametrize("kind", ["refuses", "ignores", "is empty"])
 def test_a_guess_that_the_service_does_not_take_is_told_from_a_piece_without_items(
-    kind: type[Strange],
+    kind: str,
 ) -> None:
     with pytest.raises(PositionRefusedError) as caught:
-        read(reader_of(kind(EVEN), 4, "append"), Piece(of="a list", after=50, until=60, is_guess=True))
+        read(
+            reader_of(Strange(EVEN, kind=kind), 4, "append"),
+            ListPiece(of="a list", after=50, until=60, is_guess=True),
+        )
     assert caught.value.is_guess
     named = (("affix", "append"), ("id", "50"))
-    pages = read(reader_of(kind(EVEN), 4, "append"), Piece(of="a list", after=50, until=60, position=named))
+    pages = read(
+        reader_of(Strange(EVEN, kind=kind), 4, "append"),
+        ListPiece(of="a list", after=50, until=60, position=named),
+    )
     assert ids(pages) == ["52", "54", "56", "58", "60"]
 
 
 def test_a_position_that_the_service_had_named_may_be_refused_later() -> None:
-    service = refusing(NotFoundError("x"))(EVEN)
+    service = Strange(EVEN)
     named = (("affix", "append"), ("id", "51"))
     with pytest.raises(PositionRefusedError) as caught:
-        read(reader_of(service, 4, "append"), Piece(of="a list", after=51, until=60, position=named))
+        read(reader_of(service, 4, "append"), ListPiece(of="a list", after=51, until=60, position=named))
     assert not caught.value.is_guess
     assert isinstance(caught.value.__cause__, NotFoundError)
 
@@ -276,20 +239,20 @@ def test_a_position_that_the_service_had_named_may_be_refused_later() -> None:
 def test_an_error_that_says_nothing_of_the_position_is_the_error_of_the_piece(error: ChatRestError) -> None:
     with pytest.raises(type(error)):
         read(
-            reader_of(refusing(error)(EVEN), 4, "append"),
-            Piece(of="a list", after=50, until=60, is_guess=True),
+            reader_of(Strange(EVEN, error=error), 4, "append"),
+            ListPiece(of="a list", after=50, until=60, is_guess=True),
         )
 
 
 def test_an_error_after_the_first_page_is_no_refusal() -> None:
     service = Service(tuple(range(1, 31)), faults={1: CursorError("lost")})
     with pytest.raises(CursorError, match="lost"):
-        read(reader_of(service, 4, "append"), Piece(of="a list", after=5, until=20, is_guess=True))
+        read(reader_of(service, 4, "append"), ListPiece(of="a list", after=5, until=20, is_guess=True))
 
 
 def test_a_guess_that_shows_the_item_before_the_piece_alone_is_an_end() -> None:
     service = Service(tuple(range(1, 31)))
-    pages = read(reader_of(service, 4, "append"), Piece(of="a list", after=30, is_guess=True))
+    pages = read(reader_of(service, 4, "append"), ListPiece(of="a list", after=30, is_guess=True))
     assert (ids(pages), pages[0].first_rank, pages[-1].is_end) == ([], 30, True)
 
 
@@ -299,4 +262,4 @@ def test_a_list_that_goes_by_time_has_no_pieces() -> None:
         return Listing(items, Meta(cursor=Position("append", 8)), b"{}")
 
     with pytest.raises(NotOrderedByIdError):
-        read(PieceReader(walk_over(fetch, Cursor("q"))), Piece(of="a list", after=0, until=20))
+        read(PieceReader(walk_over(fetch, Cursor("q"))), ListPiece(of="a list", after=0, until=20))

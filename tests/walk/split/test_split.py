@@ -14,7 +14,6 @@ from chatrest.errors import RequestInvalidError, ServerError
 from chatrest.walk.walk import Walk
 from tests.walk.split.splitting import (
     Pairs,
-    always_parallel as always_parallel,
     ids,
     in_any_order,
     plain,
@@ -127,21 +126,6 @@ def test_a_token_after_any_item_leads_to_the_rest(
         pairs, items = asyncio.run(read_split(again, count, ordered=way))
         assert (ids(pairs) if way else sorted(ids(pairs), key=rest.index)) == rest
         assert items.cursor.delivered == len(expected)
-
-
-@few
-@given(lists, sizes, parts, directions, seeds, st.data())
-def test_every_token_of_a_split_as_pages_come_is_right(
-    service: Service, size: int, count: int, direction: str, seed: int, data: st.DataObject
-) -> None:
-    expected = plain(walk_of(service, size, seed, direction))
-    pairs, _ = asyncio.run(read_split(walk_of(service, size, seed, direction), count, ordered=False))
-    for number, (_, token) in enumerate(pairs, 1):
-        if len(pairs) > 12 and data.draw(st.booleans()):
-            continue
-        delivered = set(ids(pairs[:number]))
-        rest = plain(walk_of(service, size, seed, direction), token)
-        assert rest == [text for text in expected if text not in delivered]
 
 
 # ── leaving ──

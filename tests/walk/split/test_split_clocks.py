@@ -15,7 +15,6 @@ from chatrest.walk.walk import Walk
 from tests.small_service import START, SmallService, talk
 from tests.walk.split.splitting import (
     Pairs,
-    always_parallel as always_parallel,
     ids,
     in_any_order,
     plain,

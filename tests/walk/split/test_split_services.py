@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,12 +12,12 @@ from hypothesis import assume, given, settings, strategies as st
 from chatrest.core.paging.cursor import Cursor
 from chatrest.core.paging.intervals import Interval
 from chatrest.core.replies.decode import Listing
-from chatrest.errors import ChatRestError, CursorError, NotFoundError, PermissionDeniedError, ServerError
-from chatrest.models.meta import Meta, Pagination, Position
+from chatrest.errors import ChatRestError, CursorError
+from chatrest.models.meta import Meta, Position
 from chatrest.walk.walk import Walk
 from tests.walk.split.splitting import (
     Pairs,
-    always_parallel as always_parallel,
+    Strange,
     ids,
     in_any_order,
     plain,
@@ -29,44 +29,6 @@ from tests.walk.walking import Item, Service, few, many, rules_for, services, wa
 
 seeds = st.integers(0, 1000)
 parts = st.integers(2, 7)
-
-
-@dataclass
-class Strange(Service):
-    """A list in which an id that it does not hold is taken in its own way."""
-
-    kind: str = "refuses"
-    after: int = 0
-    """How many made-up ids it takes as it should before."""
-
-    async def fetch(self, place: Pairs) -> Listing[Item]:
-        asked = dict(place)
-        is_made_up = "id" in asked and int(asked["id"]) not in self.ids
-        self.after -= is_made_up
-        if not is_made_up or self.after >= 0:
-            return await super().fetch(place)
-        self.asked.append(asked)
-        return self.answer(asked)
-
-    def answer(self, asked: dict[str, str]) -> Listing[Item]:
-        match self.kind:
-            case "refuses":
-                raise NotFoundError("no such message")
-            case "forbids":
-                raise PermissionDeniedError("no such message")
-            case "fails":
-                raise ServerError("oops")
-            case "is empty":
-                position = Position(asked["affix"], int(asked["id"]))  # type: ignore[arg-type]
-                return Listing([], Meta(Pagination(0, 0, 3, 1, 1), position), b"{}")
-            case "ignores":
-                return self.marked({name: value for name, value in asked.items() if name != "id"})
-            case "begins late":
-                step = 7 if asked["affix"] == "append" else -7
-                return self.marked(asked | {"id": str(max(1, int(asked["id"]) + step))})
-            case _:
-                step = -7 if asked["affix"] == "append" else 7
-                return self.marked(asked | {"id": str(max(1, int(asked["id"]) + step))})
 
 
 KINDS = ["refuses", "forbids", "fails", "is empty", "ignores", "begins late", "begins early"]
