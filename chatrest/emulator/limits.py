@@ -19,7 +19,7 @@ from msgspec import Struct
 from ..core.requests.endpoint import RateClass
 from ..core.requests.timeouts import check_seconds
 from ..errors import RequestInvalidError
-from .service.refusals import Refusal
+from .service.refusals import ServiceRefusal as Refusal
 
 Kind: TypeAlias = Literal["fixed", "sliding", "bucket"]
 Spelling: TypeAlias = Literal["a", "b", "retry-after", "none"]

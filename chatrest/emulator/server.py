@@ -25,7 +25,7 @@ from .media import PATH as MEDIA_PATH
 from .middleware import LAST_REQUESTS, IncomingRequest as IncomingRequest, Middleware
 from .outbox import LAST_DELIVERIES, Delivery, Outbox
 from .service.context import Context, ListOrder, PageOrder
-from .service.service import Keys, Service
+from .service.dispatch import Keys, Service
 from .settings import (
     Dialects,
     Settings,

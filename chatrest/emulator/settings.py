@@ -11,7 +11,7 @@ from ..core.requests.hosts import check_key
 from ..errors import RequestInvalidError
 from .habits import HABITS, HabitsName
 from .service.context import DIALECTS, LIST_ORDERS, PAGE_ORDERS, Dialect, ListOrder, PageFormat, PageOrder
-from .service.service import Keys
+from .service.dispatch import Keys
 
 Dialects: TypeAlias = Literal["documented", "cursor", "next"]
 

@@ -25,8 +25,8 @@ from msgspec import Raw, Struct, structs
 
 from ...errors import RequestInvalidError
 from ..limits import SPELLINGS, TOO_MANY, Spelling, Verdict, limit_headers
-from ..service.refusals import Refusal
-from ..service.request import Request
+from ..service.context import ServiceRequest as Request
+from ..service.refusals import ServiceRefusal as Refusal
 from .triggers import ALWAYS, Target, When
 
 BodyKind: TypeAlias = Literal["json", "html", "text", "empty"]

@@ -69,11 +69,12 @@ def test_a_changed_scope_is_listed(den: Asker) -> None:
     assert (wrong.status, list(wrong.json["error"]["details"])) == (400, ["scope"])
 
 
+ADMIN = {"scope": "admin"}
 Requester = Callable[[Asker, str], Answer]
 CALLS: dict[str, Requester] = {
     "list": lambda ask, guid: ask(f"/v3/groups/{guid}/members"),
     "add": lambda ask, guid: ask.post(f"/v3/groups/{guid}/members", {"admins": ["ann"]}),
-    "change_scope": lambda ask, guid: ask(f"/v3/groups/{guid}/members/ann", method="PUT"),
+    "change_scope": lambda ask, guid: ask(f"/v3/groups/{guid}/members/ann", method="PUT", body=ADMIN),
     "kick": lambda ask, guid: ask(f"/v3/groups/{guid}/members/ann", method="DELETE"),
 }
 

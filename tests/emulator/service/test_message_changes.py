@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from chatrest.emulator.service.message_changes import PINS_PER_CONVERSATION, SAVES_PER_USER
+from chatrest.emulator.service.messages import PINS_PER_CONVERSATION, SAVES_PER_USER
 from tests.emulator.conftest import NOW, Asker
 
 PATH = "/v3/messages/1"

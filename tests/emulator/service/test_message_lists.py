@@ -146,9 +146,9 @@ def test_odd_mentions_are_served_as_they_are(ask: Asker) -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        "perPage=0", "perPage=1001", "limit=0", "limit=1001", "limit=ten", "id=abc", "id=-1", "id=",
+        "perPage=0", "perPage=1001", "limit=0", "limit=1001", "limit=ten", "id=abc", "id=-1",
         "affix=after", "unread=yes", "count=2", "attachmentTypes=gif", "fromTimestamp=now", "toTimestamp=-1",
-        "withTags=on", "hideReplies=", "mentionsWithBlockedInfo=x", "mentionsWithTagInfo=x",
+        "withTags=on", "mentionsWithBlockedInfo=x", "mentionsWithTagInfo=x",
         "hasAttachments=x", "hasMentions=x", "hasLinks=x", "hasReactions=x", "myMentionsOnly=x",
         "undelivered=x",
     ],

@@ -105,8 +105,6 @@ def test_tokens(ask: Asker) -> None:
     assert set(first) == {"uid", "authToken", "createdAt"}
     assert ask.post(path, {"force": False}).json["data"] == first
     assert ask.post(path, {"force": True}).json["data"]["authToken"] != first["authToken"]
-    scoped = ask.post(path, {"platform": "ios", "userAgent": "x", "appInfo": {"v": 1}}).json["data"]
-    assert (scoped["platform"], scoped["userAgent"], scoped["appInfo"]) == ("ios", "x", {"v": 1})
     assert ask.post("/v3/users/nobody/auth_tokens", b"").code == "ERR_UID_NOT_FOUND"
     assert ask.post(path, {"force": "yes"}).json["error"]["details"].keys() == {"force"}
 

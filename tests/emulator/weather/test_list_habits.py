@@ -7,7 +7,7 @@ import pytest
 from aiohttp import ClientSession
 
 from chatrest.emulator import Emulator
-from chatrest.emulator.service.request import Request
+from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.weather import (
     CappedPages,
     ExclusiveFrom,
