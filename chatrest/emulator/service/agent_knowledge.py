@@ -6,13 +6,13 @@ an agent may be given any id. The emulator reads no website: each of them leads 
 own, whose contents are made up, and all of them are read without a failure.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Final
 
 from msgspec.json import encode
 
 from ..store.documents import Document, DocumentSet
-from .agents import add_names, remove_names
+from .agents import change_names
 from .context import Context, Handler, ServiceCall
 from .documents import selected
 from .refusals import bad_request, refused
@@ -42,7 +42,6 @@ def new_source(context: Context, kind: str, name: str, status: str, **members: A
 
 
 def get_source(context: Context, kind: str, id: str) -> Document:
-    """Return a source; 404 where there is none of this kind."""
     document = sources(context).get(id)
     if document is None or document["type"] != kind:
         raise refused("ERR_KB_NOT_FOUND", id)
@@ -84,7 +83,6 @@ _UPLOAD: Final = ("uploadId", "fileName", "mimeType", "fileSize", "s3Key", "pres
 
 
 def list_knowledge(context: Context, call: ServiceCall) -> bytes:
-    """A page of all sources, the newest first."""
     documents = _in_window(sources(context).list(), call)
     return cursor_reply([selected(each, _RECORD) for each in documents], call.query, "uniqueId")
 
@@ -140,8 +138,6 @@ def update_text(context: Context, call: ServiceCall) -> Document:
 
 
 def delete(kind: str) -> Handler:
-    """Return the operation that removes a source, and the addresses that a website led to."""
-
     def handle(context: Context, call: ServiceCall) -> dict[str, str]:
         source_id = call.path["uniqueId"]
         get_source(context, kind, source_id)
@@ -153,7 +149,6 @@ def delete(kind: str) -> Handler:
 
 
 def poll_status(context: Context, call: ServiceCall) -> dict[str, str]:
-    """Return the status of the sources that are known, by id."""
     ids = call.body["uniqueId"]
     return {each["uniqueId"]: each["status"] for each in sources(context).list() if each["uniqueId"] in ids}
 
@@ -163,9 +158,8 @@ def sync_knowledge(context: Context, call: ServiceCall) -> None:
     change_source(context, source, status="inSync", lastSynced=context.now_ms)
 
 
-def _of_agent(change: Callable[[str, str], Handler]) -> Handler:
-    """Return the operation on an agent's list for the kind of source in the path."""
-    return lambda context, call: change(_LISTS[_source_type(call)], "uniqueIds")(context, call)
+def _of_agent(*check: Any) -> Handler:
+    return lambda context, call: change_names(_LISTS[_source_type(call)], "uniqueIds", *check)(context, call)
 
 
 # ── websites ──
@@ -227,7 +221,6 @@ def _urls(context: Context, call: ServiceCall) -> list[Document]:
 
 
 def list_urls(context: Context, call: ServiceCall) -> bytes:
-    """A page of the addresses, the newest first."""
     status, documents = call.query.get("status"), _in_window(_urls(context, call), call)
     return cursor_reply([each for each in documents if status in (None, each["status"])], call.query, "urlId")
 
@@ -261,7 +254,6 @@ def process_urls(context: Context, call: ServiceCall) -> Document:
 
 
 def poll_urls(context: Context, call: ServiceCall) -> dict[str, str]:
-    """Return the status of the addresses that are known, by id."""
     return {
         url["urlId"]: url["status"] for url in _urls(context, call) if url["urlId"] in call.body["uniqueId"]
     }
@@ -287,8 +279,8 @@ HANDLERS: Final[dict[str, Handler]] = {
     "agents.delete_text": then(delete("text"), succeeded("The text has been deleted.")),
     "agents.poll_knowledge_status": then(poll_status, succeeded()),
     "agents.sync_knowledge": then(sync_knowledge, root_acked()),
-    "agents.add_knowledge": then(_of_agent(add_names), root_acked()),
-    "agents.remove_knowledge": then(_of_agent(remove_names), root_acked()),
+    "agents.add_knowledge": then(_of_agent(lambda *_: None), root_acked()),
+    "agents.remove_knowledge": then(_of_agent(), root_acked()),
     "agents.scrape_website": then(scrape_website, succeeded("The website has been read.")),
     "agents.scrape_page": then(scrape_page, succeeded("The page has been read.")),
     "agents.delete_website": then(delete("website"), succeeded("The website has been deleted.")),

@@ -69,7 +69,6 @@ def search_agents(context: Context, call: ServiceCall) -> list[Document]:
 
 
 def delete_agent(context: Context, call: ServiceCall) -> None:
-    """Remove an agent, and which actions it may take."""
     agent = AGENTS.delete(context, call)
     context.store.documents.of(_TOOL_ACTIONS, agent["uid"]).clear()
 
@@ -92,8 +91,6 @@ Check: TypeAlias = Callable[[Context, Document, str], None]
 
 
 def existing(kind: str, key: str = "{name}") -> Check:
-    """Return the check that a document of this kind exists under a name; else 404."""
-
     def check(context: Context, agent: Document, name: str) -> None:
         if context.store.documents.of(kind).get(key.format(name=name, app=context.app["id"])) is None:
             raise refused("ERR_TOOL_NOT_FOUND", name)
@@ -121,32 +118,32 @@ def naming(operation: Handler, kinds: Mapping[str, str]) -> Handler:
     return checked
 
 
-def add_names(member: str, wire: str, check: Check = lambda *_: None) -> Handler:
-    """Return the operation that adds the names in a body's member `wire` to a list of an agent."""
+def change_names(member: str, wire: str, check: Check | None = None) -> Handler:
+    """Return the operation that adds the names in a body's `wire` to a list of an agent, or removes them.
 
-    def add(context: Context, call: ServiceCall) -> Document:
+    It adds where there is a check.
+    """
+
+    def change(context: Context, call: ServiceCall) -> Document:
         agent, names = AGENTS.get(context, call), call.body[wire]
-        for name in names:
-            check(context, agent, name)
-        return _put(context, agent, member, [*dict.fromkeys([*agent[member], *names])])
+        kept = [name for name in agent[member] if check or name not in names]
+        if check is not None:
+            for name in names:
+                check(context, agent, name)
+            kept = list(dict.fromkeys([*kept, *names]))
+        agent |= {member: kept, "updatedAt": context.now_ms}
+        context.store.documents.of(AGENTS.kind).put(agent, agent["uid"])
+        return agent
 
-    return add
-
-
-def remove_names(member: str, wire: str) -> Handler:
-    """Return the operation that takes the names in a body's member `wire` from a list of an agent."""
-
-    def remove(context: Context, call: ServiceCall) -> Document:
-        agent, names = AGENTS.get(context, call), call.body[wire]
-        return _put(context, agent, member, [name for name in agent[member] if name not in names])
-
-    return remove
+    return change
 
 
-def _put(context: Context, agent: Document, member: str, names: list[str]) -> Document:
-    agent = {**agent, member: names, "updatedAt": context.now_ms}
-    context.store.documents.of(AGENTS.kind).put(agent, agent["uid"])
-    return agent
+def handlers_of_names(name: str, member: str, wire: str, check: Check) -> dict[str, Handler]:
+    """Return the handlers of what an agent has: `member` is its list, `wire` that of a body."""
+    return {
+        f"agents.add_{name}": then(change_names(member, wire, check), succeeded()),
+        f"agents.remove_{name}": then(change_names(member, wire), succeeded()),
+    }
 
 
 # ── tools ──
@@ -208,20 +205,14 @@ _EXTERNAL_NAMES: Final = dict.fromkeys(("tools", "actions"), EXTERNAL_TOOLS.kind
 """The lists of an agent whose names are keys of documents."""
 
 
-def _tool_handlers(
-    name: str, tools: DocumentCollection, member: str, wire: str, check: Check
-) -> dict[str, Handler]:
-    """Return the handlers of one kind of tools; `member` is the list of an agent, `wire` that of a body."""
+def _tool_handlers(name: str, tools: DocumentCollection) -> dict[str, Handler]:
     return {
         **tools.handlers(f"agents.{name}", root, deleted=root_acked("It has been deleted.")),
         f"agents.list_{name}s": _PAGES.serve(tools.list),
-        f"agents.add_{name}s": then(add_names(member, wire, check), succeeded()),
-        f"agents.remove_{name}s": then(remove_names(member, wire), succeeded()),
     }
 
 
 def list_external_tools(context: Context, call: ServiceCall) -> list[Document]:
-    """Return the tools, or those of one type."""
     kind = call.query.get("type")
     return [each for each in EXTERNAL_TOOLS.list(context, call) if kind in (None, each["type"])]
 
@@ -260,7 +251,6 @@ def _integrations(call: ServiceCall, text: str) -> list[Document]:
 
 
 def list_tool_integrations(context: Context, call: ServiceCall) -> list[Document]:
-    """Return the catalogue; those that the agent has are authenticated."""
     names, text = AGENTS.get(context, call)["tools"], call.query.get("search", "")
     return [each | {"isAuthenticated": each["slug"] in names} for each in _integrations(call, text)]
 
@@ -280,7 +270,6 @@ def list_tool_actions(context: Context, call: ServiceCall) -> list[dict[str, str
 
 
 def change_tool_actions(context: Context, call: ServiceCall) -> None:
-    """Enable or disable actions, as the operation's name says."""
     uid, slug, names = AGENTS.get(context, call)["uid"], call.path["slug"], call.body["actions"]
     enabled = [name for name in _enabled(context, uid, slug) if name not in names]
     if call.endpoint.name == "agents.enable_tool_actions":
@@ -307,7 +296,6 @@ def _shown(documents: Iterable[Document], members: tuple[str, ...]) -> list[Docu
 
 
 def list_enabled_items(context: Context, call: ServiceCall) -> dict[str, list[Document]]:
-    """Return what an agent has, of the kinds that were asked for."""
     agent = AGENTS.get(context, call)
     items = {"tools": [_enabled_tool(context, agent["uid"], slug) for slug in agent["tools"]]}
     for kind, (tools, key, members) in _KINDS.items():
@@ -388,7 +376,6 @@ def list_all_variables(context: Context, call: ServiceCall) -> Any:
 
 
 _AGENT: Final = root_acked("The agent has been deleted.")
-_OF_ACTION: Final = existing(ACTIONS.kind, "{app}_{name}")
 _root_agent: Final = member("agent")
 
 HANDLERS: Final[dict[str, Handler]] = {
@@ -404,12 +391,16 @@ HANDLERS: Final[dict[str, Handler]] = {
     "agents.delete_external": then(EXTERNAL.delete, _AGENT),
     **EXTERNAL_TOOLS.handlers("agents.external_tool", root, deleted=lambda _: root({"deleted": True})),
     "agents.list_external_tools": then(list_external_tools, root),
-    **_tool_handlers("api_tool", TOOLS, "apiTools", "apiTools", existing(TOOLS.kind)),
-    **_tool_handlers("frontend_action", ACTIONS, "frontendActions", "frontendActions", _OF_ACTION),
-    **_tool_handlers("mcp_server", SERVERS, "mcpServers", "mcps", existing(SERVERS.kind)),
+    **_tool_handlers("api_tool", TOOLS),
+    **_tool_handlers("frontend_action", ACTIONS),
+    **_tool_handlers("mcp_server", SERVERS),
+    **handlers_of_names("tools", "tools", "tools", _not_added),
+    **handlers_of_names("api_tools", "apiTools", "apiTools", existing(TOOLS.kind)),
+    **handlers_of_names("mcp_servers", "mcpServers", "mcps", existing(SERVERS.kind)),
+    **handlers_of_names(
+        "frontend_actions", "frontendActions", "frontendActions", existing(ACTIONS.kind, "{app}_{name}")
+    ),
     "agents.list_tool_integrations": _PAGES.serve(list_tool_integrations),
-    "agents.add_tools": then(add_names("tools", "tools", _not_added), succeeded()),
-    "agents.remove_tools": then(remove_names("tools", "tools"), succeeded()),
     "agents.list_tool_actions": then(list_tool_actions, root),
     "agents.enable_tool_actions": then(change_tool_actions, root_acked()),
     "agents.disable_tool_actions": then(change_tool_actions, root_acked()),

@@ -41,7 +41,6 @@ def set_keys(store: Store, full_access: str, auth_only: str) -> None:
 
 
 def key_scope(store: Store, key: str) -> str:
-    """Return the scope of an API key; 401 for one that does not exist."""
     document = store.documents.of(KEYS.kind).get(key)
     if document is None:
         raise refused("AUTH_ERR_APIKEY_NOT_FOUND", "API key")
@@ -49,7 +48,6 @@ def key_scope(store: Store, key: str) -> str:
 
 
 def list_keys(context: Context, call: ServiceCall) -> list[Document]:
-    """Return the keys; `searchKey` is looked for in their names, without regard to case."""
     keys, scope = KEYS.list(context, call), call.query.get("scope")
     return [key for key in named(keys, call) if scope in (None, key["scope"])]
 
@@ -177,7 +175,6 @@ TRIGGERS: Final = {name: category for category, names in _CATEGORIES.items() for
 
 
 def _triggers(context: Context, call: ServiceCall) -> DocumentSet:
-    """Return the triggers of the path's webhook; 404 for no such webhook."""
     webhook = WEBHOOKS.get(context, call)
     return context.store.documents.of(TRIGGER_KIND, f"{_owner(context, call)}/{webhook['id']}")
 

@@ -96,7 +96,6 @@ def _kinds(rule: Any) -> set[Any]:
 
 
 def read_query(query: str, endpoint: Endpoint[Any]) -> Document:
-    """Return the parameters that were sent, by name."""
     if not query and endpoint.query is None:
         return {}
     rule, lists = _query_type(endpoint.query)
@@ -166,7 +165,6 @@ def read_body(body: bytes, content_type: str, endpoint: Endpoint[Any]) -> Docume
 
 
 def _content(file: Any) -> str:
-    """Return the text of an uploaded file."""
     content: bytes = file.source
     return content.decode(errors="replace")
 

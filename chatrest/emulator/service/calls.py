@@ -70,7 +70,6 @@ _COUNTED: Final = {"sentAt": "messagesSent", "readAt": "readReceipts", "delivere
 
 
 def get_usage(context: Context, call: ServiceCall) -> Document:
-    """Return the figures of a window of epoch milliseconds."""
     start, end = call.query["fromDate"], call.query["toDate"]
     senders = {
         message["sender"]
@@ -83,7 +82,6 @@ def get_usage(context: Context, call: ServiceCall) -> Document:
 
 
 def _minutes(context: Context, start: int, end: int) -> dict[str, int]:
-    """Return the minutes of calls that were initiated in a window, as whole numbers."""
     page = context.store.calls.page("initiated_at * 1000 BETWEEN ? AND ?", (start, end), 1, _MOST_CALLS)
     audio = video = recorded = 0.0
     for call in (decode(record, type=Document) for record in page.records):

@@ -31,18 +31,11 @@ from .users import user_record
 # ── the record of a conversation ──
 
 
-def conversation_record(
-    context: Context,
-    view: View,
-    *,
-    with_tags: bool = False,
-    with_party_tags: bool = False,
-    with_blocks: bool = False,
-) -> Document:
-    """Return the record; `with_party_tags` and `with_blocks` are about the other side."""
+def conversation_record(context: Context, view: View, query: Document) -> Document:
+    """Return the record, with the members that a query of the list asks for."""
     store, last = context.store, context.store.views.last(view)
-    party = _party_record(context, view, with_tags=with_party_tags)
-    if with_blocks and view.kind == "user":
+    party = _party_record(context, view, with_tags=query.get("withUserAndGroupTags", False))
+    if query.get("withBlockedInfo") and view.kind == "user":
         party |= {
             "blockedByMe": store.relations.has("blocked", view.uid, view.party),
             "hasBlockedMe": store.relations.has("blocked", view.party, view.uid),
@@ -57,7 +50,7 @@ def conversation_record(
     }
     if last is not None:
         record["lastMessage"] = parse_record(store.message(last[0]) or b"{}")
-    if with_tags and view.tags:
+    if query.get("withTags") and view.tags:
         record["tags"] = decode(view.tags)
     return record | pin_fields(context, view)
 
@@ -112,8 +105,6 @@ def _has_name(context: Context, view: View, text: str) -> bool:
 
 
 def _has_tags(kind: str) -> _Test:
-    """Return the test of the tags of the other side, a user or a group: one of them must match."""
-
     def test(context: Context, view: View, tags: tuple[str, ...]) -> bool:
         record = _party_record(context, view, with_tags=True)
         return view.kind == kind and not set(tags).isdisjoint(record.get("tags") or ())
@@ -150,17 +141,8 @@ def list_conversations(context: Context, call: ServiceCall) -> bytes:
     if query.get("unique") and not reader:
         first = {view.conversation: view for view in reversed(views)}
         views = [view for view in views if first[view.conversation] is view]
-    records = [
-        conversation_record(
-            context,
-            view,
-            with_tags=query.get("withTags", False),
-            with_party_tags=query.get("withUserAndGroupTags", False),
-            with_blocks=query.get("withBlockedInfo", False),
-        )
-        for view in number.of(views)
-    ]
-    return numbered_reply([encode(record) for record in records], len(views), number)
+    records = [encode(conversation_record(context, view, query)) for view in number.of(views)]
+    return numbered_reply(records, len(views), number)
 
 
 def _views(context: Context, reader: str | None) -> list[View]:
@@ -210,10 +192,9 @@ def _first(views: list[View], uid: str) -> View:
 
 
 def _record(context: Context, view: View) -> Document:
-    """Return the record of a conversation; 403 for one that is empty since it was reset."""
     if context.store.views.is_removed(view):
         raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", view.uid)
-    return conversation_record(context, view, with_tags=True)
+    return conversation_record(context, view, {"withTags": True})
 
 
 def get_conversation(context: Context, call: ServiceCall) -> Document:
@@ -227,7 +208,6 @@ def update_conversation(context: Context, call: ServiceCall) -> Document:
 
 
 def reset_conversation(context: Context, call: ServiceCall) -> Document:
-    """Empty the user's view of a conversation."""
     view, body = accessible_view(context, call), call.body
     if body.get("conversationWith") not in (None, view.party):
         raise bad_request({"conversationWith": ["The conversationWith must be the one of the path."]})
@@ -251,7 +231,6 @@ def get_by_id(context: Context, call: ServiceCall) -> Document:
 
 
 def delete_by_id(context: Context, call: ServiceCall) -> Document:
-    """Remove a conversation from the user's view."""
     _reset(context, _view_by_id(context, call))
     return ack(f"The conversation {call.path['conversationId']} has been deleted.")
 
@@ -275,8 +254,6 @@ _MARKS: Final[Mapping[str, tuple[_Column, ...]]] = {
 
 
 def _receipt(action: _Column) -> Handler:
-    """Return the handler that marks the messages of others up to one of them."""
-
     def handle(context: Context, call: ServiceCall) -> Document:
         view = accessible_view(context, call)
         number = _message_number(context, call, view) or context.store.last_id
@@ -290,7 +267,6 @@ def _receipt(action: _Column) -> Handler:
 
 
 def mark_unread(context: Context, call: ServiceCall) -> Document:
-    """Mark the messages of others as unread, from one of them on."""
     view, store = accessible_view(context, call), context.store
     number = _message_number(context, call, view) or store.views.last_of_others(view)
     versions = _records(context, store.views.read_since(view, number))
@@ -342,7 +318,6 @@ def pin_conversation(context: Context, call: ServiceCall) -> Document:
 
 
 def unpin_conversation(context: Context, call: ServiceCall) -> Document:
-    """Unpin a conversation of the acting user, if it is pinned."""
     view = _pinnable(context, call)
     if view.pinned_at is not None:
         context.store.views.set(view, pinned_at=None)
@@ -368,7 +343,6 @@ def list_pinned(context: Context, call: ServiceCall) -> list[Document]:
 
 
 def replace_pinned(context: Context, call: ServiceCall) -> list[Document]:
-    """Pin other conversations for everybody, in the place of all."""
     parties: list[tuple[Kind, str]] = [
         ("user", pin["uid"]) if "uid" in pin else ("group", pin["guid"])
         for pin in call.body["pinnedConversations"]

@@ -36,7 +36,6 @@ def as_sent(context: Context, document: Document) -> Document:
 
 
 def selected(document: Mapping[str, Any], names: Mapping[str, Any] | tuple[str, ...]) -> Document:
-    """Return the members of these names that a document has."""
     return {name: document[name] for name in names if name in document}
 
 

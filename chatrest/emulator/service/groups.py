@@ -54,7 +54,6 @@ def ban(context: Context, guid: str, uid: str) -> None:
 
 
 def tell_group(context: Context, call: ServiceCall, guid: str, action: str, uid: str) -> Document:
-    """Write the message that tells a group of an action on a user, and return its record."""
     return context.store.add_action(call.acting_user or APP, guid, action, uid, sent_at=context.now)
 
 
@@ -78,7 +77,6 @@ _FILTERS: Final = {
 
 
 def group_record(context: Context, guid: str) -> bytes:
-    """Return a group's record; 404 for no such group."""
     record = context.store.people.group(guid)
     if record is None:
         raise refused("ERR_GUID_NOT_FOUND", guid)
@@ -119,7 +117,6 @@ def _order(query: Mapping[str, Any]) -> str:
 
 
 def _group_view(context: Context, call: ServiceCall, record: bytes, *, with_tags: bool = True) -> Document:
-    """Return a group's record as the acting user sees it."""
     group: Document = decode(record)
     if not with_tags:
         group.pop("tags", None)
@@ -132,7 +129,6 @@ def _group_view(context: Context, call: ServiceCall, record: bytes, *, with_tags
 
 
 def get_group(context: Context, call: ServiceCall) -> Document:
-    """A group; to an acting user with the scope that this user has in it."""
     return _group_view(context, call, group_record(context, call.path["guid"]))
 
 
@@ -201,7 +197,6 @@ def delete_group(context: Context, call: ServiceCall) -> Document:
 
 
 def list_members(context: Context, call: ServiceCall) -> bytes:
-    """A page of members, in the order in which they joined; `scopes` is a comma list."""
     guid, query, number = call.path["guid"], call.query, page_number(call.query)
     group_record(context, guid)
     status, scopes = query.get("status"), query.get("scopes", ())
@@ -220,7 +215,6 @@ def add_members(context: Context, call: ServiceCall) -> Document:
 
 
 def _added(context: Context, call: ServiceCall, guid: str, scope: str | None, uid: str) -> Document:
-    """Add one user with a scope, or ban the user where that is None, and tell the group."""
     user_record(context, uid)
     admit(context, guid, uid, scope)
     return tell_group(context, call, guid, "banned" if scope is None else "added", uid)

@@ -133,7 +133,6 @@ def list_request(
 
 
 def _personal(query: Document, acting_user: str | None, uid: str | None) -> list[Condition]:
-    """Return what a query asks of the messages as seen by a user."""
     reader = acting_user or uid or ""
     terms = [
         Condition(_SEEN.replace("COLUMN", column), (reader, reader))
@@ -202,7 +201,6 @@ def _span_by_time(store: Store, name: str, request: ListRequest, affix: Affix) -
 
 
 def list_records(store: Store, ids: list[int], request: ListRequest, acting_user: str | None) -> list[bytes]:
-    """Return the records of these ids, in their order, with what the request wants to know beside them."""
     ascending = sorted(ids)
     records = store.records(ascending, with_tags=request.query.get("withTags", False))
     if request.query.get("mentionsWithBlockedInfo") or request.query.get("mentionsWithTagInfo"):
@@ -258,14 +256,13 @@ _NOT_RESET: Final = """m.id > coalesce(
 
 def list_user(context: Context, call: ServiceCall) -> bytes:
     """With an acting user the conversation of the two; without, all messages that the user takes part in."""
-    uid, reader, store = call.path["uid"], call.acting_user, context.store
+    uid, reader, page_format = call.path["uid"], call.acting_user, context.user_lists
     user_record(context, uid)
-    sizes, default = (("limit", "perPage"), 10) if reader else (("perPage", "limit"), 100)
-    request = visible(context, call, list_request(call.query, reader, uid, sizes, default))
-    name = conversation_list(conversation_id(uid, reader)) if reader else participant_list(uid)
-    if request.query.get("count"):
-        return count_reply(store, name, request, uid, context.user_lists)
-    return page_reply(store, name, request, reader, context.user_lists)
+    if reader:
+        name = conversation_list(conversation_id(uid, reader))
+        return _list(context, call, name, 10, uid=uid, page_format=page_format)
+    sizes = ("perPage", "limit")
+    return _list(context, call, participant_list(uid), 100, sizes, uid=uid, page_format=page_format)
 
 
 def list_group(context: Context, call: ServiceCall) -> bytes:
@@ -291,16 +288,24 @@ def list_thread(context: Context, call: ServiceCall) -> bytes:
     return _list(context, call, thread_list(str(int(parent))), 100)
 
 
-def _list(context: Context, call: ServiceCall, name: str, default_size: int) -> bytes:
-    reader = call.acting_user
-    request = list_request(call.query, reader, None, ("limit", "perPage"), default_size)
-    request = visible(context, call, request)
+def _list(
+    context: Context,
+    call: ServiceCall,
+    name: str,
+    default_size: int,
+    sizes: tuple[str, ...] = ("limit", "perPage"),
+    *,
+    uid: str | None = None,
+    page_format: PageFormat | None = None,
+) -> bytes:
+    store, reader, page_format = context.store, call.acting_user, page_format or context.other_lists
+    request = visible(context, call, list_request(call.query, reader, uid, sizes, default_size))
     if reader is not None and name == ALL:
-        guids = encode(context.store.members.guids(reader)).decode()
+        guids = encode(store.members.guids(reader)).decode()
         request = narrowed(request, _OWN, (reader, reader, guids))
-    if request.query.get("count"):
-        return count_reply(context.store, name, request, reader, context.other_lists)
-    return page_reply(context.store, name, request, reader, context.other_lists)
+    if call.query.get("count"):
+        return count_reply(store, name, request, uid or reader, page_format)
+    return page_reply(store, name, request, reader, page_format)
 
 
 def visible(context: Context, call: ServiceCall, request: ListRequest) -> ListRequest:
@@ -341,7 +346,6 @@ _PARTICIPATED: Final = """(m.sender = ? OR EXISTS (
 
 
 def list_threads(context: Context, call: ServiceCall) -> bytes:
-    """The threads of the app, or those of the conversations that the acting user has a part in."""
     reader = call.acting_user
     return _thread_page(context, call, *((_OWN_THREADS, (reader,) * 3) if reader else ("1", ())))
 
@@ -376,7 +380,6 @@ def _thread_page(context: Context, call: ServiceCall, condition: str, values: tu
 
 
 def _thread_record(context: Context, thread: Thread, reader: str | None, query: Document) -> bytes:
-    """The message of a thread, with what is known of its replies."""
     record: Document = parse_record(context.store.message(thread.id) or b"{}")
     last = parse_record(context.store.message(thread.last_reply) or b"{}")
     record |= {"replyCount": thread.reply_count, "lastReply": last}

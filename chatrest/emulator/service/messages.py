@@ -5,8 +5,8 @@ its lists, with `deletedAt`, unless the deletion is permanent. The action is sen
 sender, so that it stands in the same lists; `data.entities.by` is the one who acted.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from msgspec.json import encode
 
@@ -30,7 +30,6 @@ class StoredMessage(NamedTuple):
 
 
 def message_record(context: Context, id: str) -> bytes:
-    """Return a message's record with its tags; 404 for no such message."""
     number = message_number(id)
     record = None if number is None else context.store.message(number)
     if record is None:
@@ -74,7 +73,6 @@ def _moderates(context: Context, record: Document, uid: str) -> bool:
 
 
 def count_replies(store: Store, parent: str) -> None:
-    """Write the number of replies into a thread's message, if there is such a message."""
     number = message_number(parent)
     record = None if number is None else store.message(number)
     if number is not None and record is not None:
@@ -83,7 +81,6 @@ def count_replies(store: Store, parent: str) -> None:
 
 
 def message_reply(context: Context, message: StoredMessage, reader: str | None) -> bytes:
-    """Return the reply of one message, as its reader sees it."""
     [record] = with_personal(context.store, [message.number], [encode(message.record)], reader)
     return one(record)
 
@@ -120,27 +117,48 @@ def _add_personal(record: Document, saved_at: int | None, subscribed: bool, own:
 # ── edits and deletions ──
 
 
-def check_metadata(data: Document) -> None:
-    if not isinstance(data.get("metadata", {}), dict):
-        raise refused("ERR_INVALID_METADATA")
+_Rules: TypeAlias = Mapping[str, Callable[[Document], bool]]
+"""The codes of what may be wrong with the data of a message, in the order in which it is checked."""
 
 
-def check_text(data: Document) -> Document:
-    """Return the data of a text message; 400 where its text is no text, or empty."""
-    text = data.get("text", "")
-    if not isinstance(text, str):
-        raise refused("ERR_INVALID_MESSAGE_TEXT")
-    if not text.strip():
-        raise refused("ERR_EMPTY_MESSAGE_TEXT")
-    return data
+def _are_wrong(attachments: Any) -> bool:
+    return not isinstance(attachments, list) or not all(
+        isinstance(each, dict) and isinstance(each.get("url"), str) for each in attachments
+    )
+
+
+_RULES: Final[Mapping[str, _Rules]] = {
+    "any": {"ERR_INVALID_METADATA": lambda data: not isinstance(data.get("metadata", {}), dict)},
+    "text": {
+        "ERR_INVALID_MESSAGE_TEXT": lambda data: not isinstance(data.get("text", ""), str),
+        "ERR_EMPTY_MESSAGE_TEXT": lambda data: not data.get("text", "").strip(),
+    },
+    "media": {
+        "ERR_EMPTY_MESSAGE_FILE": lambda data: not data.get("attachments"),
+        "ERR_INVALID_MEDIA_MESSAGE": lambda data: _are_wrong(data["attachments"]),
+    },
+    "custom": {
+        "ERR_EMPTY_CUSTOM_DATA": lambda data: not data.get("customData"),
+        "ERR_INVALID_CUSTOM_DATA": lambda data: not isinstance(data["customData"], dict),
+    },
+    "interactive": {
+        "ERR_INVALID_MESSAGE_DATA": lambda data: not isinstance(data.get("interactiveData"), dict)
+    },
+}
+
+
+def check_data(data: Document, *kinds: str) -> None:
+    """Refuse the data of a message by the rules of these kinds."""
+    for kind in kinds:
+        for code, is_broken in _RULES[kind].items():
+            if is_broken(data):
+                raise refused(code)
 
 
 def update_message(context: Context, call: ServiceCall) -> Document:
     message, body = changeable_message(context, call), call.body
     if "data" in body:
-        check_metadata(body["data"])
-        if "text" in body["data"]:
-            check_text(body["data"])
+        check_data(body["data"], *(("any", "text") if "text" in body["data"] else ("any",)))
         message.record["data"] = _data(message) | body["data"]
     if "tags" in body:
         message.record["tags"] = body["tags"]
@@ -153,7 +171,6 @@ def _data(message: StoredMessage) -> Document:
 
 
 def delete_message(context: Context, call: ServiceCall) -> Document:
-    """Mark a message as deleted, or remove it."""
     message = changeable_message(context, call)
     action = _changed(context, call, message, "deleted")
     if call.body.get("permanent"):
@@ -163,7 +180,6 @@ def delete_message(context: Context, call: ServiceCall) -> Document:
 
 
 def _changed(context: Context, call: ServiceCall, message: StoredMessage, action: str) -> Document:
-    """Store the new version of a message, and return the action that tells of it."""
     store, actor = context.store, call.acting_user or APP
     at = max(context.now, store.last_sent_at)
     message.record.update({"updatedAt": at, f"{action}At": at, f"{action}By": actor})
@@ -211,7 +227,6 @@ def save_message(context: Context, call: ServiceCall) -> bytes:
 
 
 def unsave_message(context: Context, call: ServiceCall) -> bytes:
-    """Drop a message that the acting user has saved, if it is saved."""
     message, uid = readable_message(context, call), str(call.acting_user)
     context.store.marks.unsave(message.number, uid)
     return message_reply(context, message, uid)

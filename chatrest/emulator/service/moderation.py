@@ -60,7 +60,6 @@ class Match(NamedTuple):
 
 
 def matching_rule(context: Context, message: Mapping[str, Any]) -> Match | None:
-    """Return the first rule that meets a message; None where none does."""
     text = message.get("data", {}).get("text")
     if not isinstance(text, str):
         return None
@@ -81,7 +80,6 @@ def disapproved(data: Mapping[str, Any], match: Match) -> Document:
 
 
 def block(context: Context, message: Mapping[str, Any], match: Match) -> None:
-    """Put a message that a rule meets among the blocked ones."""
     held = {
         "ruleId": match.rule["id"],
         "ruleName": match.rule.get("name", ""),
@@ -141,7 +139,6 @@ _REVISIONS: Final = "moderation.revisions"
 
 
 def _revised(context: Context, rule: Document) -> Document:
-    """Give a rule a new revision, which is the active one, and keep the others."""
     revisions = context.store.documents.of(_REVISIONS, rule["id"])
     for old in revisions.list():
         revisions.put({**old, "active": False}, old["revisionId"])
@@ -159,7 +156,6 @@ REASONS: Final = DocumentCollection(kind="moderation.reasons", missing="ERR_REAS
 
 
 def list_revisions(context: Context, call: ServiceCall) -> list[Document]:
-    """Return the revisions of a rule, the newest first."""
     rule = RULES.get(context, call)
     return context.store.documents.of(_REVISIONS, rule["id"]).list()[::-1]
 
@@ -170,7 +166,6 @@ def delete_rule(context: Context, call: ServiceCall) -> None:
 
 
 def list_reasons(context: Context, call: ServiceCall) -> list[Document]:
-    """Return the reasons; their times are texts in a list."""
     times = ("createdAt", "updatedAt")
     return [reason | {name: str(reason[name]) for name in times} for reason in REASONS.list(context, call)]
 
@@ -220,7 +215,6 @@ _PAGES: Final = PositionedPages(member="id", parameter="id", beside=("sentAt",),
 
 
 def flag_message(context: Context, call: ServiceCall) -> None:
-    """Flag one of the app's messages as the acting user, for a reason that exists."""
     documents, message_id, uid = context.store.documents, call.path["id"], call.acting_user or ""
     message = decode(message_record(context, message_id), type=Document)
     reason = documents.of(REASONS.kind).get(call.body["id"])
@@ -295,14 +289,12 @@ def _check_party(context: Context, call: ServiceCall, kind: str, id: str, detail
 
 
 def update_message(context: Context, call: ServiceCall) -> Document:
-    """Replace the content of a message; its status is worked out anew."""
     old = MESSAGES.get(context, call)
     edited = {"editedAt": context.now, "editedBy": APP, "updatedAt": context.now}
     return _moderated(context, {**old, **call.body, **edited})
 
 
 def delete_message(context: Context, call: ServiceCall) -> None:
-    """Remove a message, also from the blocked ones."""
     message = MESSAGES.delete(context, call)
     context.store.documents.of(BLOCKED).delete(message["id"])
 

@@ -58,8 +58,6 @@ CUSTOM_PUSH: Final = SingleDocument(kind="notifications.custom_push", missing=_M
 
 
 def _push_providers(name: str, providers: DocumentCollection) -> dict[str, Handler]:
-    """Return the handlers of push providers, one of which may be the default one."""
-
     def set_default(context: Context, call: ServiceCall) -> None:
         chosen, documents = providers.get(context, call), providers.documents(context, call)
         for provider in documents.list():
@@ -83,12 +81,10 @@ def list_custom_push(context: Context, call: ServiceCall) -> list[Document]:
 
 
 def _then_list(operation: Handler) -> Handler:
-    """Return an operation that does the same, and gives the custom providers of push notifications."""
     return lambda context, call: (operation(context, call), _providers(list_custom_push(context, call)))[1]
 
 
 def _account(name: str, *hidden: str) -> dict[str, Handler]:
-    """Return the handlers of an account that is the only one of its channel."""
     account = SingleDocument(kind=f"notifications.{name}", missing=_MISSING, hidden=hidden)
     return {
         f"notifications.get_{name}_provider": account.get,
@@ -99,7 +95,6 @@ def _account(name: str, *hidden: str) -> dict[str, Handler]:
 
 
 def _without_replies(account: Document) -> Document:
-    """Leave out what a get of the account for e-mails does not show."""
     hidden = ("allowEmailReplies", "senderEmailForReplies", "repliesWebhook")
     return {name: value for name, value in account.items() if name not in hidden}
 
@@ -110,7 +105,6 @@ _SENDGRID: Final = _account("sendgrid", "isEnabled")
 
 
 def queried_user(context: Context, call: ServiceCall) -> str:
-    """Return the user in the query's `uid`; 404 for one that does not exist."""
     user_record(context, call.query["uid"])
     return str(call.query["uid"])
 
@@ -136,7 +130,6 @@ CONTACT: Final = SingleDocument(
 
 
 def _shown(kept: Document) -> Document:
-    """Return preferences as a get shows them."""
     preferences = {name: kept[f"{name}Preferences"] for name in ("group", "oneOnOne", "mute")}
     templates = {"usePrivacyTemplate": kept["usePrivacyTemplate"]}
     return {"preferences": preferences, "sound": {}, "templates": templates}

@@ -36,7 +36,6 @@ def _list(kind: Relation) -> Handler:
 
 
 def _owner(context: Context, call: ServiceCall) -> str:
-    """Return the group of the path, else the user; 404 where it does not exist."""
     if "guid" in call.path:
         group_record(context, call.path["guid"])
         return call.path["guid"]
@@ -53,7 +52,6 @@ def _each(member: str, act: Callable[[Context, str, str], str]) -> Handler:
 
 
 def add_friends(context: Context, call: ServiceCall) -> Document:
-    """Make users friends: an acknowledgement or an error for each of them."""
     uid = _owner(context, call)
     acks = outcomes(call.body["accepted"], partial(_befriend, context, uid))
     for friend, result in acks.items():

@@ -54,12 +54,10 @@ def ack(message: str | None = None, name: str = "message") -> Document:
 
 
 def acked(message: str | None = None) -> Envelope:
-    """Return the envelope that is an acknowledgement, whatever the operation gives."""
     return lambda _: ack(message)
 
 
 def root_acked(message: str | None = None) -> Envelope:
-    """Return the same at the root, without `data`."""
     return lambda _: encode(ack(message))
 
 
@@ -122,8 +120,6 @@ def numbered_reply(records: Sequence[bytes], total: int, number: PageNumber) -> 
 
 
 def numbered(operation: Callable[[Context, ServiceCall], Sequence[Any]], default_size: int = 100) -> Handler:
-    """Return the handler of a list of documents with `meta.pagination`."""
-
     def handle(context: Context, call: ServiceCall) -> bytes:
         number, documents = page_number(call.query, default_size), operation(context, call)
         return numbered_reply([*map(encode, number.of(documents))], len(documents), number)

@@ -86,8 +86,6 @@ def _values(permissions: DocumentSet) -> Document:
 def _permissions(
     kind: str, permissions_of: Callable[[Context, ServiceCall], DocumentSet]
 ) -> dict[str, Handler]:
-    """Return the three operations of roles, or of scopes."""
-
     def show(context: Context, call: ServiceCall) -> list[Document]:
         permissions = permissions_of(context, call).list()
         return [{name: each[name] for name in each if name != _VALUE} for each in permissions]

@@ -15,8 +15,7 @@ from .documents import selected
 from .groups import APP, group_record
 from .messages import (
     StoredMessage,
-    check_metadata,
-    check_text,
+    check_data,
     count_replies,
     message_record,
     readable_message,
@@ -27,59 +26,31 @@ from .users import user_record
 
 # ── the content of a message ──
 
-_MEDIA: Final = ("image", "file", "audio", "video")
-_INTERACTIVE: Final = ("card", "form", "customInteractive", "scheduler")
+_TYPES: Final = {
+    "message": ("text", "image", "file", "audio", "video"),
+    "interactive": ("card", "form", "customInteractive", "scheduler"),
+}
+"""The types of a category; the first one is the default. A custom message has any type."""
 
 
 def checked_data(body: Document, category: str, kind: str) -> Document:
-    """Return the data of a message; 400 where it is not right for its category and type."""
+    """Return the data of a message as it is shown; 400 where it is not right for its category and type."""
     data: Document = body["data"]
-    check_metadata(data)
-    if category == "custom":
-        return _custom(data)
-    if category == "interactive":
-        return _interactive(body, kind)
-    if kind == "text":
-        return check_text(data)
-    if kind in _MEDIA:
-        return _media(data)
-    raise refused("ERR_INVALID_MESSAGE_TYPE", f"text, {', '.join(_MEDIA)}")
-
-
-def _media(data: Document) -> Document:
-    attachments = data.get("attachments")
-    if not attachments:
-        raise refused("ERR_EMPTY_MESSAGE_FILE")
-    if not isinstance(attachments, list) or not all(
-        isinstance(item, dict) and isinstance(item.get("url"), str) for item in attachments
-    ):
-        raise refused("ERR_INVALID_MEDIA_MESSAGE")
-    # Sizes come as digits and are shown as numbers.
-    sized = [item | _size(item.get("size")) for item in attachments]
-    return data | {"attachments": sized, "url": attachments[0]["url"]}
-
-
-def _size(size: Any) -> dict[str, Any]:
-    return {"size": int(size)} if isinstance(size, str) and size.isascii() and size.isdigit() else {}
-
-
-def _custom(data: Document) -> Document:
-    if not data.get("customData"):
-        raise refused("ERR_EMPTY_CUSTOM_DATA")
-    if not isinstance(data["customData"], dict):
-        raise refused("ERR_INVALID_CUSTOM_DATA")
-    return data
-
-
-def _interactive(body: Document, kind: str) -> Document:
-    if kind not in _INTERACTIVE:
-        raise refused("ERR_INVALID_MESSAGE_TYPE", ", ".join(_INTERACTIVE))
-    if body["quotedMessageId"] is not None:
+    if kind not in _TYPES.get(category, (kind,)):
+        raise refused("ERR_INVALID_MESSAGE_TYPE", ", ".join(_TYPES[category]))
+    is_media = category == "message" and kind != "text"
+    check_data(data, "any", "media" if is_media else kind if category == "message" else category)
+    if category == "interactive" and body["quotedMessageId"] is not None:
         raise bad_request({"quotedMessageId": ["An interactive message quotes no other one."]})
-    if not isinstance(body["data"].get("interactiveData"), dict):
-        raise refused("ERR_INVALID_MESSAGE_DATA")
-    data: Document = body["data"]
-    return data
+    if not is_media:
+        return data
+    # Sizes come as digits and are shown as numbers.
+    sized = [item | _size(item.get("size")) for item in data["attachments"]]
+    return data | {"attachments": sized, "url": sized[0]["url"]}
+
+
+def _size(size: Any) -> Document:
+    return {"size": int(size)} if isinstance(size, str) and size.isascii() and size.isdigit() else {}
 
 
 # ── to its receivers ──
@@ -102,7 +73,6 @@ class _Draft(NamedTuple):
 
 
 def send_message(context: Context, call: ServiceCall) -> Document:
-    """Store a message with the next id, sent by the acting user, or by the app itself."""
     return _send(context, call.body, _draft(context, call, call.acting_user or APP))
 
 
@@ -145,9 +115,7 @@ def _draft(
     context: Context, call: ServiceCall, sender: str, categories: tuple[str, ...] = ("message", "custom")
 ) -> _Draft:
     body, category = call.body, call.body["category"]
-    kind = body["type"]
-    if kind is None:
-        kind = "card" if category == "interactive" else "text"
+    kind = _TYPES.get(category, ("text",))[0] if body["type"] is None else body["type"]
     if not kind:
         raise refused("ERR_EMPTY_MESSAGE_TYPE")
     if category not in categories:
@@ -204,7 +172,6 @@ def _store(context: Context, draft: _Draft, kind: str, receiver: str) -> Documen
 
 
 def _check_addressee(context: Context, kind: str, receiver: str, sender: str) -> None:
-    """Refuse a receiver that does not exist, or that the sender may not write to."""
     relations = context.store.relations
     if kind == "group":
         group_record(context, receiver)

@@ -28,7 +28,6 @@ _FILTERS: Final = {
 
 
 def user_record(context: Context, uid: str) -> bytes:
-    """Return a user's record; 404 for no such user, or one that is switched off."""
     record = context.store.people.user(uid)
     if record is None:
         raise refused("ERR_UID_NOT_FOUND", uid)
@@ -66,7 +65,6 @@ def create_user(context: Context, call: ServiceCall) -> Document:
 
 
 def tagged_user(context: Context, uid: str) -> Document:
-    """Return the record of a user, switched off or not, with its tags."""
     record: Document = decode(context.store.people.user(uid, with_deactivated=True) or b"{}")
     return record | {"tags": context.store.people.tags(uid)}
 
@@ -85,7 +83,6 @@ def get_user(context: Context, call: ServiceCall) -> Document:
 
 
 def update_user(context: Context, call: ServiceCall) -> Document:
-    """Change a user; the reply has `tags` and `updatedAt`."""
     uid = call.path["uid"]
     user_record(context, uid)
     updated = apply_changes(tagged_user(context, uid), call.body)
@@ -152,7 +149,6 @@ def _user(context: Context, call: ServiceCall) -> str:
 
 
 def get_token(context: Context, call: ServiceCall) -> Document:
-    """Return the token of the path; 404 for no such user or token, 403 for one of another user."""
     uid, key = _user(context, call), call.path["authToken"]
     token = context.store.auth_tokens.get(uid, key)
     if token is None:
