@@ -156,7 +156,7 @@ class RateLimit(Struct, frozen=True, kw_only=True):
         return (FixedWindow if self.kind == "fixed" else SlidingWindow)(limit, self.window)
 
 
-class Window(NamedTuple):
+class WindowCounts(NamedTuple):
     """The requests of one class in one window."""
 
     begin: float
@@ -193,9 +193,9 @@ class LimitCounter:
         self._limiters.clear()
 
     @property
-    def windows(self) -> list[Window]:
+    def windows(self) -> list[WindowCounts]:
         """The counts per window and class, the oldest first; the last 10,000 of them."""
-        return [Window(*key, *counts) for key, counts in self._counts.items()]
+        return [WindowCounts(*key, *counts) for key, counts in self._counts.items()]
 
     def allow(self, limit: RateLimit, rate_class: RateClass, now: float) -> Verdict:
         """Decide on a request at `now`, seconds on the emulator's clock, and count it."""

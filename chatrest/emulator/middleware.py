@@ -26,9 +26,17 @@ from .service.refusals import Refusal
 from .service.request import Request
 from .service.router import rate_class
 from .service.service import Service
-from .weather.connection import CloseIdle, HalfOpen, Line, LostReply, Reset, SilentResponse, deliver
+from .weather.connection import (
+    CloseIdle,
+    ConnectionFault,
+    HalfOpen,
+    LostReply,
+    Reset,
+    SilentResponse,
+    deliver,
+)
 from .weather.faults import JSON, Change, Outgoing, StatusFault
-from .weather.script import Strike, Weather
+from .weather.script import FaultSet, Weather
 
 LAST_REQUESTS: Final = 10_000
 _HIDDEN: Final = "[hidden]"
@@ -139,17 +147,17 @@ class Middleware:
         self._note(request, 0 if is_silent or reply is None else reply.status, strike.name)
         if isinstance(fault, HalfOpen):
             await self._weather.released()
-            reply = reply or self._reply(Strike(None, strike.beside), request)
+            reply = reply or self._reply(FaultSet(None, strike.beside), request)
         if strike.latency:
             await self._sleep(strike.latency)
         if isinstance(fault, CloseIdle) and fault.upon == "request":
             self._doom(http_request, fault)
-        elif isinstance(fault, Line) and not isinstance(fault, HalfOpen):
+        elif isinstance(fault, ConnectionFault) and not isinstance(fault, HalfOpen):
             return await deliver(fault, http_request, reply or _NOTHING, self._sleep)
         assert reply is not None
         return _response(reply)
 
-    def _reply(self, strike: Strike, request: Request) -> Outgoing | None:
+    def _reply(self, strike: FaultSet, request: Request) -> Outgoing | None:
         """The reply as the weather has it; None for none, and then nothing was processed."""
         fault = strike.fault
         if isinstance(fault, LostReply) and fault.is_withheld:

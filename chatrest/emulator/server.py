@@ -23,7 +23,7 @@ from .habits import CompatibleService, HabitsName
 from .limits import LimitCounter, RateLimit
 from .media import PATH as MEDIA_PATH
 from .middleware import LAST_REQUESTS, IncomingRequest as IncomingRequest, Middleware
-from .outbox import LAST_DELIVERIES, Delivery, Outbox
+from .outbox import LAST_DELIVERIES, Delivery, WebhookOutbox
 from .service.context import Context, ListOrder, PageOrder
 from .service.service import Keys, Service
 from .settings import (
@@ -38,8 +38,8 @@ from .settings import (
     checked_sizes,
     whole_number,
 )
+from .store import Store
 from .store.data import EPOCH, fill
-from .store.store import Store
 from .weather.faults import Fault
 from .weather.script import Weather
 
@@ -156,7 +156,7 @@ class Emulator:
         except BaseException:
             store.close()
             raise
-        outbox = Outbox(store, app, settings.sleep, self.deliveries)
+        outbox = WebhookOutbox(store, app, settings.sleep, self.deliveries)
         context = Context(store, app, *settings.formats, settings.clock)
         kind = CompatibleService if settings.habits == "compatible" else Service
         service = kind(context, settings.keys, outbox.publish, only_app=settings.only_app)
@@ -280,7 +280,7 @@ class _Running(Struct, frozen=True):
 
     store: Store
     middleware: Middleware
-    outbox: Outbox
+    outbox: WebhookOutbox
     runner: web.ServerRunner
     port: int
 

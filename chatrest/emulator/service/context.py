@@ -6,8 +6,8 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from msgspec import Struct
 
 from ...core.requests.endpoint import Endpoint
+from ..store import Store
 from ..store.documents import Document
-from ..store.store import Store
 from .arguments import Arguments
 from .bodies import read_document
 

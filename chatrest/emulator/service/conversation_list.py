@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from msgspec.json import decode, encode
 
-from ..store.conversation_views import View
+from ..store.conversation_views import ConversationView
 from ..store.directory import SYSTEM
 from ..store.message_index import parse_record
 from .arguments import Arguments
@@ -22,7 +22,7 @@ from .pages import numbered_reply, page_number
 
 def conversation_record(
     context: Context,
-    view: View,
+    view: ConversationView,
     *,
     with_tags: bool = False,
     with_party_tags: bool = False,
@@ -50,12 +50,12 @@ def conversation_record(
     return record | pin_fields(context, view)
 
 
-def updated_at(view: View, last: tuple[int, int] | None) -> int:
+def updated_at(view: ConversationView, last: tuple[int, int] | None) -> int:
     """Return when a conversation last moved: with its last message, or before it was reset."""
     return last[1] if last is not None else view.kept_at or view.created_at
 
 
-def party_record(context: Context, view: View, *, with_tags: bool = False) -> dict[str, Any]:
+def party_record(context: Context, view: ConversationView, *, with_tags: bool = False) -> dict[str, Any]:
     """Return the other side: a user's record, or a group's."""
     people = context.store.people
     if view.kind == "group":
@@ -67,7 +67,7 @@ def party_record(context: Context, view: View, *, with_tags: bool = False) -> di
     return decode(raw, type=dict[str, Any]) | {"conversationId": view.conversation}
 
 
-def pin_fields(context: Context, view: View) -> dict[str, Any]:
+def pin_fields(context: Context, view: ConversationView) -> dict[str, Any]:
     """Return `pinnedBy` and `pinnedAt`; the app's pin goes before the user's own."""
     for pin in context.store.views.app_pins.all():
         if (pin.kind, pin.party) == (view.kind, view.party):
@@ -82,7 +82,7 @@ _NO_PIN: Final = 2 * _OWN_PIN
 class Row(NamedTuple):
     """A view with what the list is ordered by."""
 
-    view: View
+    view: ConversationView
     updated_at: int
     place: int
     """The place of the app's pin, or what stands for an own one and for none."""
@@ -154,7 +154,7 @@ def _plain_tests(context: Context, query: Arguments) -> list[Test]:
     return tests
 
 
-def _pinner(context: Context, view: View) -> str | None:
+def _pinner(context: Context, view: ConversationView) -> str | None:
     pinned_by: Any = pin_fields(context, view).get("pinnedBy")
     return "system" if pinned_by == APP else None if pinned_by is None else "me"
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 from msgspec.json import encode
 
-from ..store.conversation_views import AppPin, Kind, View, view_of
+from ..store.conversation_views import AppPin, ConversationView, Kind, view_of
 from ..store.message_index import conversation_list, parse_record
 from .context import Call, Context, Handler
 from .conversation_list import conversation_record, list_conversations, pin_fields
@@ -25,7 +25,7 @@ from .refusals import bad_request, over_limit, refused
 from .users import user_record
 
 
-def own_view(context: Context, call: Call) -> View:
+def own_view(context: Context, call: Call) -> ConversationView:
     """Return the acting user's view of the conversation in the path, with a message or without."""
     kind: Kind = "group" if "guid" in call.path else "user"
     party = call.path["guid" if kind == "group" else "uid"]
@@ -40,7 +40,7 @@ def _check_party(context: Context, kind: Kind, party: str) -> None:
         user_record(context, party)
 
 
-def accessible_view(context: Context, call: Call) -> View:
+def accessible_view(context: Context, call: Call) -> ConversationView:
     """Return the acting user's view of the conversation in the path; 403 where it has no message."""
     view = own_view(context, call)
     if view.kind == "group" and context.store.members.member(view.party, view.uid) is None:
@@ -51,7 +51,7 @@ def accessible_view(context: Context, call: Call) -> View:
     return views[0]
 
 
-def _record_reply(context: Context, view: View) -> bytes:
+def _record_reply(context: Context, view: ConversationView) -> bytes:
     """Return the reply of one conversation; 403 for one that is empty since it was reset."""
     if context.store.views.is_removed(view):
         raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", view.uid)
@@ -82,7 +82,7 @@ def reset_conversation(context: Context, call: Call) -> bytes:
     return ack_reply(f"The conversation with {view.party} has been reset.")
 
 
-def _reset(context: Context, view: View, *, keeps_place: bool = False) -> None:
+def _reset(context: Context, view: ConversationView, *, keeps_place: bool = False) -> None:
     store, last = context.store, context.store.views.last(view)
     kept_at = (last[1] if last else view.created_at) if keeps_place else None
     store.views.set(view, reset_id=store.last_id, read_id=store.last_id, kept_at=kept_at, tags=None)
@@ -99,7 +99,7 @@ def delete_by_id(context: Context, call: Call) -> bytes:
     return ack_reply(f"The conversation {call.path['conversationId']} has been deleted.")
 
 
-def _view_by_id(context: Context, call: Call) -> View:
+def _view_by_id(context: Context, call: Call) -> ConversationView:
     conversation, uid, views = call.path["conversationId"], str(call.acting_user), context.store.views
     if not views.exists(conversation):
         raise refused("ERR_CONVERSATION_NOT_FOUND", conversation)
@@ -142,7 +142,7 @@ def mark_unread(context: Context, call: Call) -> bytes:
     return ack_reply(f"The conversation with {view.party} has been marked as unread.")
 
 
-def _message_number(context: Context, call: Call, view: View) -> int | None:
+def _message_number(context: Context, call: Call, view: ConversationView) -> int | None:
     """The message that the body names; 404 where the conversation has no such message."""
     number: int | None = call.read().get("messageId")
     if number is None:
@@ -152,7 +152,9 @@ def _message_number(context: Context, call: Call, view: View) -> int | None:
     return number
 
 
-def _stamp(context: Context, view: View, column: Literal["read", "delivered"], number: int) -> None:
+def _stamp(
+    context: Context, view: ConversationView, column: Literal["read", "delivered"], number: int
+) -> None:
     """Write the time into the messages of a conversation of two, for their sender to see."""
     if view.kind == "group":
         return
@@ -167,7 +169,7 @@ def _records(context: Context, ids: list[int]) -> dict[int, dict[str, Any]]:
     return {number: parse_record(context.store.message(number) or b"{}") for number in ids}
 
 
-def _receipt_reply(view: View, action: str) -> bytes:
+def _receipt_reply(view: ConversationView, action: str) -> bytes:
     name = "Message" if view.kind == "user" else "message"
     return ack_reply(f"The conversation with {view.party} has been marked as {action}.", name)
 
@@ -201,7 +203,7 @@ def unpin_conversation(context: Context, call: Call) -> bytes:
     return _pin_reply(context, views.stored(view))
 
 
-def _pinnable(context: Context, call: Call) -> View:
+def _pinnable(context: Context, call: Call) -> ConversationView:
     """The acting user's view of the conversation in the path; 403 where the app has pinned it."""
     view = own_view(context, call)
     if pin_fields(context, view).get("pinnedBy") == APP:
@@ -209,7 +211,7 @@ def _pinnable(context: Context, call: Call) -> View:
     return view
 
 
-def _pin_reply(context: Context, view: View) -> bytes:
+def _pin_reply(context: Context, view: ConversationView) -> bytes:
     record = {"conversationId": view.conversation, "conversationType": view.kind}
     return one_reply(encode(record | pin_fields(context, view)))
 

@@ -6,9 +6,9 @@ A key that was made is accepted from then on, as far as its scope goes.
 import hashlib
 from typing import Final
 
+from ..store import Store
 from ..store.data import EPOCH
 from ..store.documents import Document
-from ..store.store import Store
 from .context import Call, Context, Handler
 from .documents import DocumentCollection, apply_changes, serve, with_quota
 from .envelopes import ack_reply, data_reply

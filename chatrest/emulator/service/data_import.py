@@ -19,7 +19,7 @@ from ...parameters.data_import import (
     MessageImport,
     UserImport,
 )
-from ..store.directory import SYSTEM, Member
+from ..store.directory import SYSTEM, Membership
 from .context import Call, Context, Handler
 from .envelopes import data_reply
 from .groups import group_record
@@ -113,7 +113,7 @@ def _import_group(context: Context, record: GroupImport) -> dict[str, Any]:
         counted = {"membersCount": 0, "conversationId": f"group_{record.guid}"}
         store.people.add_group({"createdAt": context.now, **shown, **counted}, password)
         if owner != SYSTEM["uid"]:
-            store.members.add(record.guid, owner, Member("admin", context.now))
+            store.members.add(record.guid, owner, Membership("admin", context.now))
     return decode(group_record(context, record.guid), type=dict[str, Any])
 
 
@@ -141,7 +141,7 @@ def _import_member(context: Context, record: MemberImport) -> dict[str, Any]:
         members.ban(guid, uid, joined_at)
     else:
         members.remove(guid, uid)
-        members.add(guid, uid, Member(scope, joined_at))
+        members.add(guid, uid, Membership(scope, joined_at))
     return {"guid": guid, "uid": uid, "scope": scope, "joinedAt": joined_at}
 
 

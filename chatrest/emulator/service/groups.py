@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from msgspec.json import decode, encode
 
-from ..store.directory import SYSTEM, Member
+from ..store.directory import SYSTEM, Membership
 from ..store.message_lists import Condition
 from .arguments import Arguments, any_of, bounds, conditions, contains, equals, joined, search
 from .context import Call, Context, Handler
@@ -51,7 +51,7 @@ def admit(context: Context, guid: str, uid: str, scope: str | None) -> None:
         raise refused("ERR_ALREADY_JOINED", uid, guid)
     if store.relations.has("banned", guid, uid):
         raise refused("ERR_BANNED_GROUPMEMBER", uid, guid)
-    store.members.add(guid, uid, Member(scope, context.now))
+    store.members.add(guid, uid, Membership(scope, context.now))
 
 
 def ban(context: Context, guid: str, uid: str) -> None:
@@ -209,7 +209,7 @@ def update_group(context: Context, call: Call) -> bytes:
 def _make_admin(context: Context, guid: str, uid: str) -> None:
     members = context.store.members
     if members.member(guid, uid) is None:
-        members.add(guid, uid, Member("admin", context.now))
+        members.add(guid, uid, Membership("admin", context.now))
     else:
         members.change_scope(guid, uid, "admin")
 
@@ -276,7 +276,7 @@ def kick_member(context: Context, call: Call) -> bytes:
     return ack_reply(f"The user with UID {uid} has been kicked from the group {guid}.")
 
 
-def _member(context: Context, guid: str, uid: str) -> Member:
+def _member(context: Context, guid: str, uid: str) -> Membership:
     """A member of a group; 404 for no such group, no such user, or a user that is no member."""
     group_record(context, guid)
     user_record(context, uid)

@@ -5,9 +5,9 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.json import encode
 
+from ..store import Store
 from ..store.directory import SYSTEM
 from ..store.message_index import parse_record, thread_list
-from ..store.store import Store
 from .context import Call, Context
 from .envelopes import one_reply
 from .refusals import refused

@@ -35,8 +35,8 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.json import decode, encode
 
+from ..store import Store
 from ..store.message_lists import BEGIN, END, Condition, Span
-from ..store.store import Store
 from .arguments import Arguments, Filter, any_of, bounds, conditions, contains, equals, joined
 from .context import PageFormat
 from .envelopes import list_reply, pagination

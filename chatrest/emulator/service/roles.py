@@ -7,9 +7,9 @@ feature here, and a list shows those that are set.
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
+from ..store import Store
 from ..store.data import EPOCH
 from ..store.documents import Document, DocumentSet
-from ..store.store import Store
 from .context import Call, Context, Handler
 from .documents import DocumentCollection, serve, with_quota
 from .envelopes import ack_reply, data_reply, member_reply

@@ -19,6 +19,7 @@ from msgspec.json import encode
 
 from ...errors import RequestInvalidError
 from .directory import spliced
+from .documents import Tables
 from .message_index import (
     ALL,
     COLUMNS,
@@ -29,7 +30,6 @@ from .message_index import (
     participant_list,
     thread_list,
 )
-from .tables import Tables
 
 BEGIN: Final = 0
 END: Final = 2**63 - 1

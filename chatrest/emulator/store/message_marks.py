@@ -6,8 +6,8 @@ from typing import Final, NamedTuple, final
 
 from msgspec.json import encode
 
+from .documents import Tables
 from .message_index import thread_list
-from .tables import Tables
 
 _SAVED: Final = "SELECT id, saved_at FROM saves WHERE uid = ? AND id IN (SELECT value FROM json_each(?))"
 _SUBSCRIBED: Final = "SELECT id FROM subscriptions WHERE uid = ? AND id IN (SELECT value FROM json_each(?))"

@@ -4,7 +4,7 @@ from chatrest.emulator.weather import First, Latency, Status
 """
 
 from ..service.request import Request
-from .connection import CloseIdle, Cut, Drip, HalfOpen, Line, LostReply, Reset, WrongLength
+from .connection import CloseIdle, ConnectionFault, Cut, Drip, HalfOpen, LostReply, Reset, WrongLength
 from .faults import (
     BadGzip,
     Change,
@@ -43,6 +43,7 @@ __all__ = [
     "Chance",
     "Change",
     "CloseIdle",
+    "ConnectionFault",
     "CursorCycles",
     "CursorMovesBack",
     "CursorRepeats",
@@ -59,7 +60,6 @@ __all__ = [
     "IgnoredActingUser",
     "IgnoredParameter",
     "Latency",
-    "Line",
     "ListHabit",
     "LostPosition",
     "LostReply",

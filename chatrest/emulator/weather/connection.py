@@ -16,11 +16,11 @@ from aiohttp.abc import AbstractStreamWriter
 from .faults import Fault, Outgoing, at_least
 
 
-class Line(Fault, frozen=True, kw_only=True):
+class ConnectionFault(Fault, frozen=True, kw_only=True):
     """A fault that damages the service's answer on its way."""
 
 
-class LostReply(Line, frozen=True, kw_only=True):
+class LostReply(ConnectionFault, frozen=True, kw_only=True):
     """A request that gets no whole answer."""
 
     processed: bool = False
@@ -54,7 +54,7 @@ class HalfOpen(LostReply, frozen=True):
 
 
 @final
-class Cut(Line, frozen=True):
+class Cut(ConnectionFault, frozen=True):
     """The connection is closed once `after` bytes of the body are sent, and at least one is missing."""
 
     after: int = 0
@@ -67,14 +67,14 @@ class Cut(Line, frozen=True):
 
 
 @final
-class WrongLength(Line, frozen=True):
+class WrongLength(ConnectionFault, frozen=True):
     """Content-Length is `by` bytes more than is sent, or less; then the connection is closed."""
 
     by: int = 10
 
 
 @final
-class Drip(Line, frozen=True):
+class Drip(ConnectionFault, frozen=True):
     """The body in pieces of `size` bytes, with `pause` seconds between them."""
 
     size: int = 64
@@ -87,7 +87,7 @@ class Drip(Line, frozen=True):
 
 
 @final
-class CloseIdle(Line, frozen=True):
+class CloseIdle(ConnectionFault, frozen=True):
     """A keep-alive connection that is closed without notice after the reply to the request that is struck.
 
     `reply`: right after it. `request`: upon the next request of the same route on the same connection,
@@ -145,7 +145,10 @@ class Peer:
 
 
 async def deliver(
-    fault: Line, request: web.BaseRequest, reply: Outgoing, sleep: Callable[[float], Awaitable[None]]
+    fault: ConnectionFault,
+    request: web.BaseRequest,
+    reply: Outgoing,
+    sleep: Callable[[float], Awaitable[None]],
 ) -> SilentResponse:
     """Send `reply` damaged by `fault`; a client that has gone is no error."""
     try:
@@ -155,7 +158,7 @@ async def deliver(
 
 
 async def _deliver(
-    fault: Line, peer: Peer, reply: Outgoing, sleep: Callable[[float], Awaitable[None]]
+    fault: ConnectionFault, peer: Peer, reply: Outgoing, sleep: Callable[[float], Awaitable[None]]
 ) -> SilentResponse:
     body = reply.body
     match fault:

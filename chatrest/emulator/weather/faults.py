@@ -4,7 +4,7 @@ Four families:
 
 - `StatusFault`: answers something else in place of the service's own answer.
 - `Change`: changes the service's answer, or the request that it reads (also in `positions`, `list_habits`).
-- `Line`: damages the service's answer on its way (`connection`).
+- `ConnectionFault`: damages the service's answer on its way (`connection`).
 - Faults that accompany (`Latency`, `Skew`, `Gzip`, the habits of `list_habits`) strike beside all others.
 
 Your own: derive from `StatusFault` or `Change`, as frozen structs.

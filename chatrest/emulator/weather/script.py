@@ -28,7 +28,7 @@ from .positions import EmptyPage
 from .triggers import Chance, check_share
 
 
-class Strike(NamedTuple):
+class FaultSet(NamedTuple):
     """The faults that strike one request."""
 
     fault: Fault | None
@@ -55,7 +55,7 @@ class Strike(NamedTuple):
         return sum(fault.seconds for fault in self.beside if isinstance(fault, Latency))
 
 
-CALM: Final = Strike(None, ())
+CALM: Final = FaultSet(None, ())
 
 
 class _Entry:
@@ -117,7 +117,7 @@ class Weather:
         """Wait for the next `release`."""
         await self._released.wait()
 
-    def strike(self, request: Request, now: float) -> Strike:
+    def strike(self, request: Request, now: float) -> FaultSet:
         """Return the faults that strike `request` at `now`, seconds on the emulator's clock."""
         hit, beside = None, []
         for entry in self._script:
@@ -130,10 +130,10 @@ class Weather:
                     hit = entry
         self._remember(request, hit is not None)
         if hit is None:
-            return Strike(None, tuple(beside))
+            return FaultSet(None, tuple(beside))
         hit.strikes += 1
         self.struck[hit.fault.name] += 1
-        return Strike(hit.fault, tuple(beside), hit.strikes)
+        return FaultSet(hit.fault, tuple(beside), hit.strikes)
 
     def closes(self, fault: Fault, request: Request) -> bool:
         """Return True where `request` finds its connection closed by the `CloseIdle` `fault`."""
