@@ -25,7 +25,7 @@ from ..service.request import Request
 from .connection import CloseIdle, Cut, Drip, Reset, WrongLength
 from .faults import BadGzip, Fault, Gzip, Latency, Skew, Status, TooManyRequests
 from .positions import EmptyPage
-from .triggers import Chance, check_share
+from .triggers import Chance
 
 
 class FaultSet(NamedTuple):
@@ -185,7 +185,7 @@ def storm(seed: int = 0, intensity: float = 0.2) -> list[Fault]:
 
     Two equal requests under way at once share one streak.
     """
-    check_share("intensity", intensity)
+    Chance(intensity)  # raises for what is no share
     dice = Random(f"storm/{seed}")  # noqa: S311 - weather, and no keys
     kinds = [*_answers(dice), *_connection_faults(dice)]
     dice.shuffle(kinds)
