@@ -7,7 +7,6 @@ import zlib
 from collections.abc import AsyncIterator, Callable
 from typing import Any, NamedTuple
 
-import aiohttp
 import pytest
 
 from chatrest.emulator import Emulator
@@ -141,18 +140,11 @@ def noted(emulator: Emulator) -> list[tuple[int, str | None]]:
     return [(request.status, request.fault) for request in emulator.requests]
 
 
-async def test_fair_weather(emulator: Emulator, line: Line, faithful: bytes) -> None:
-    raw = await line.ask()
-    assert (raw.status, raw.body, raw.end) == (200, faithful, "open")
-    assert raw.headers["date"] == "sun, 17 mar 2030 17:46:40 gmt"
-    assert noted(emulator) == [(200, None)]
-
-
 @pytest.mark.parametrize(
-    ("body_kind", "kind"), [("json", "json"), ("html", "html"), ("text", "plain"), ("empty", "")]
+    ("status", "body_kind", "kind"),
+    [(408, "json", "json"), (417, "html", "html"), (500, "text", "plain"), (503, "empty", "")],
 )
-@pytest.mark.parametrize("status", [408, 417, 500, 503])
-async def test_statuses(emulator: Emulator, line: Line, body_kind: Any, kind: str, status: int) -> None:
+async def test_statuses(emulator: Emulator, line: Line, status: int, body_kind: Any, kind: str) -> None:
     emulator.weather.add(Status(status, body_kind, headers={"X-Why": "weather"}, when=First()))
     raw = await line.ask()
     assert (raw.status, raw.end, raw.headers["x-why"]) == (status, "open", "weather")
@@ -198,13 +190,6 @@ async def test_a_reply_may_be_lost_after_the_work_was_done(
     await line.ask(body=SENT)
     assert len(emulator.store.ids()) == 61
     assert emulator.requests[0].fault == fault.name
-
-
-@pytest.mark.parametrize("fault", [Status(502), Redirect("/elsewhere"), Reset()], ids=repr)
-async def test_or_before(emulator: Emulator, line: Line, fault: Fault) -> None:
-    emulator.weather.add(fault)
-    await line.ask(body=SENT)
-    assert len(emulator.store.ids()) == 60
 
 
 async def test_latency_waits_with_the_sleep_that_was_given(
@@ -349,15 +334,6 @@ async def test_skew(emulator: Emulator, line: Line, seconds: float) -> None:
     assert raw.headers["x-ratelimit-reset"] == str(int(NOW + seconds) + 5)
     assert raw.headers["date"] == plain.headers["date"]
     assert ("18:46:40" if seconds > 0 else "16:46:40") in raw.headers["date"]
-
-
-async def test_weather_is_given_at_the_start_too(sleeper: Sleeper) -> None:
-    async with (
-        Emulator(2, 0, weather=[Status(500)], sleep=sleeper) as emulator,
-        aiohttp.ClientSession() as http,
-        http.get(f"{emulator.base_url}/users") as response,
-    ):
-        assert response.status == 500
 
 
 # ── pages ──
