@@ -2,6 +2,8 @@
 
 import re
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from click.testing import CliRunner, Result
 import chatrest
 from chatrest.cli import demo as demo_module, demo_stages
 from chatrest.cli.root import root
+from chatrest.emulator import Emulator
 from tests.commands import ids_of
 
 pytestmark = pytest.mark.usefixtures("called")
@@ -24,6 +27,19 @@ def demo(out: Path, *args: str) -> Result:
     return result
 
 
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the emulator of the demo run in this process."""
+
+    @asynccontextmanager
+    async def run(**sizes: int) -> AsyncIterator[chatrest.App]:
+        async with Emulator(**sizes) as emulator:
+            yield emulator.app
+
+    monkeypatch.setattr(demo_module, "run_emulator", run)
+
+
+@pytest.mark.usefixtures("in_process")
 def test_the_demo_prints_its_results_and_a_second_run_replaces_the_files(tmp_path: Path) -> None:
     out = tmp_path / "chat-export"
     first = demo(out)
@@ -73,6 +89,7 @@ async def test_the_emulator_stops_at_the_end() -> None:
             await session.users.list().collect()
 
 
+@pytest.mark.usefixtures("in_process")
 def test_an_incomplete_export_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     export_everything = demo_stages.export_everything
 
