@@ -157,22 +157,6 @@ def test_a_slow_and_a_failing_handler_lose_nothing(kind: str) -> None:
     run(main())
 
 
-@pytest.mark.parametrize("kind", ["aiohttp", "asgi"])
-def test_wrong_credentials_handle_nothing(kind: str) -> None:
-    async def main() -> None:
-        handler = Handler()
-        async with (
-            served(application(kind, handler)) as url,
-            service(url, "message_sent", password="wrong") as (emulator, session),
-        ):
-            await send(session, "hello")
-            await emulator.drain()
-            assert [each.status for each in emulator.deliveries] == [401] * 3
-        assert handler.events == []
-
-    run(main())
-
-
 # ── the examples ──
 
 
