@@ -25,14 +25,6 @@ COMMANDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("args", [[], ["-h"], ["--help"]])
-def test_the_help_names_every_command_and_variable(args: list[str]) -> None:
-    result = CliRunner().invoke(root, args)
-    assert result.exit_code == 0
-    for word in [*COMMANDS, "CHATREST_APP_ID", "CHATREST_BASE_URL", "chatrest demo", "Exit status"]:
-        assert word in result.stdout
-
-
 def test_the_help_has_a_section_for_each_use_with_every_command_once() -> None:
     text = CliRunner().invoke(root, ["--help"]).stdout
     sections = re.findall(
@@ -148,25 +140,10 @@ def offered(*words: str) -> list[str]:
     return [line.removeprefix("plain,") for line in result.stdout.splitlines() if line]
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_text_for_a_shell_names_the_command(shell: str) -> None:
-    result = CliRunner().invoke(root, ["completion", shell])
-    assert result.exit_code == 0
-    assert f"_CHATREST_COMPLETE={shell}_complete" in result.stdout
-
-
 def test_bash_sets_no_space_between_a_key_and_its_value() -> None:
     lines = CliRunner().invoke(root, ["completion", "bash"]).stdout.splitlines()
     added = [index for index, line in enumerate(lines) if "COMPREPLY+=" in line]
     assert [lines[index + 1].strip() for index in added] == ["[[ $value == *= ]] && compopt -o nospace"]
-
-
-def test_another_shell_is_a_usage_error() -> None:
-    assert CliRunner().invoke(root, ["completion", "tcsh"]).exit_code == 2
-
-
-def test_commands_are_completed() -> None:
-    assert offered("us") == ["users"]
 
 
 @pytest.mark.parametrize("prefix", ["", "groups.", "messages.list_"])

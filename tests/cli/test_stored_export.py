@@ -80,14 +80,6 @@ def test_the_result_as_json_is_one_object_for_success_and_failure(out: Path) -> 
     assert len(result.stderr.splitlines()) == 1
 
 
-def test_quiet_prints_only_problems(out: Path) -> None:
-    for option in ("--quiet", "-q"):
-        result = run_verify(out, option)
-        assert (result.exit_code, result.output) == (0, "")
-    (out / MANIFEST).unlink()
-    assert len(error_lines(run_verify(out, "--quiet"))) == 2
-
-
 def test_a_note_is_printed_and_is_no_failure(out: Path) -> None:
     (out / JOURNAL).unlink()
     result = run_verify(out)
@@ -139,16 +131,6 @@ def test_an_export_of_version_1_is_wrong_usage(out: Path) -> None:
     manifest.version = 1
     (out / MANIFEST).write_bytes(encode(manifest))
     assert "into another folder" in error_line(run_verify(out), 2)
-
-
-def test_an_incomplete_export_is_a_failure(tmp_path: Path) -> None:
-    async def make() -> None:
-        async with served(20) as service:
-            await export(service.session, tmp_path, Plan(users=["ann", "nobody"]))
-
-    asyncio.run(make())
-    lines = error_lines(run_verify(tmp_path))
-    assert any("the export is not complete: user nobody" in line for line in lines)
 
 
 @pytest.mark.parametrize(
