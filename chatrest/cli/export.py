@@ -21,7 +21,7 @@ from . import streams
 from .environment import headers, proxy, session
 from .export_apps import APPS_AT_ONCE, Modes, apps_options, export_apps
 from .export_texts import FileTotals, estimate_lines, summary_lines
-from .filters import ListCommand, filter_options, query_of
+from .filters import NO_OPTION, ListCommand, filter_options, query_of
 from .options import AgeOption, TimeOption, local_copy
 from .process import invocation, run
 
@@ -36,13 +36,10 @@ FORMATS: Final = ("ndjson", "parquet", "sqlite")
 COMPRESS: Final = ("none", "gzip", "zstd")
 PARTITIONS: Final = ("none", "source", "month", "day")
 TABLES: Final = ("users", "groups", "members", "conversations")
-NOT_A_FILTER: Final = (
+NOT_A_FILTER: Final = NO_OPTION[MessageQuery] | {
     "affix", "id", "count", "limit", "per_page", "my_mentions_only", "mentions_with_blocked_info",
-    "from_timestamp", "to_timestamp", "hide_messages_from_blocked_users", "receiver_type", "hide_deleted",
-    "only_deleted", "sent_at", "sent_at_from", "sent_at_to", "updated_at_from", "updated_at_to",
-    "edited_at_from", "edited_at_to", "senders", "conversation_id", "hide_quoted_messages", "saved", "pinned",
-    "page",
-)  # fmt: skip
+    "from_timestamp", "to_timestamp",
+}  # fmt: skip
 WORKERS: Final = 32
 _MOST_WORKERS: Final = 90  # as many calls as a session runs at a time for bulk work
 _FAILURES_SHOWN: Final = 20

@@ -48,29 +48,11 @@ MEANINGS: Final[Mapping[type[Filter], Mapping[str, str]]] = {
         "to_timestamp": "Sent at this timestamp or earlier.",
         "with_tags": "With the tags of each message.",
         "tags": "With one of these tags.",
-        "hide_messages_from_blocked_users": "",
-        "receiver_type": "",
-        "hide_deleted": "",
-        "only_deleted": "",
-        "sent_at": "",
-        "sent_at_from": "",
-        "sent_at_to": "",
-        "updated_at_from": "",
-        "updated_at_to": "",
-        "edited_at_from": "",
-        "edited_at_to": "",
-        "senders": "",
-        "conversation_id": "",
-        "hide_quoted_messages": "",
-        "saved": "",
-        "pinned": "",
-        "page": "",
     },
     UserQuery: {
         "search_key": "Text that the name or uid begins with.",
         "search_in": "Fields in which to search.",
         "status": "Of this status.",
-        "count": "",
         "per_page": "Size of a page.",
         "page": "Start at this page.",
         "role": "Of this role.",
@@ -90,8 +72,20 @@ MEANINGS: Final[Mapping[type[Filter], Mapping[str, str]]] = {
         "page": "Start at this page.",
     },
 }
-"""The help text of each filter. A field with an empty text has no option: a count of users is not a list, and
-the messages of a user (`messages UID`) do not have the parameters of other lists.
+"""The help text of each filter."""
+NO_OPTION: Final[Mapping[type[Filter], frozenset[str]]] = {
+    MessageQuery: frozenset(
+        {
+            "hide_messages_from_blocked_users", "receiver_type", "hide_deleted", "only_deleted", "sent_at",
+            "sent_at_from", "sent_at_to", "updated_at_from", "updated_at_to", "edited_at_from",
+            "edited_at_to", "senders", "conversation_id", "hide_quoted_messages", "saved", "pinned", "page",
+        }
+    ),
+    UserQuery: frozenset({"count"}),
+    AppQuery: frozenset(),
+}  # fmt: skip
+"""The other fields: a count of users is not a list, and the messages of a user (`messages UID`) do not have
+the parameters of other lists.
 """
 
 
@@ -118,8 +112,8 @@ def filter_options(kind: type[Filter], *, without: Collection[str] = ()) -> Call
 
     def decorate(command: F) -> F:
         for field in reversed(_fields(kind)):
-            if field.name not in without and (meaning := MEANINGS[kind][field.name]):
-                command = _option(field, meaning)(command)
+            if field.name not in without and field.name not in NO_OPTION[kind]:
+                command = _option(field, MEANINGS[kind][field.name])(command)
         return command
 
     return decorate
