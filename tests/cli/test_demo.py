@@ -5,6 +5,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -91,14 +92,13 @@ async def test_the_emulator_stops_at_the_end() -> None:
 
 @pytest.mark.usefixtures("in_process")
 def test_an_incomplete_export_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    export_everything = demo_stages.export_everything
+    export_everything = demo_stages.Demo.export_everything
 
-    async def export_and_delete_a_file(session: object, folder: Path, *args: object) -> object:
-        stats = await export_everything(session, folder, *args)
-        (folder / "messages/source=user-user-01/messages.ndjson").unlink()
-        return stats
+    async def export_and_delete_a_file(demo: demo_stages.Demo, *args: Any) -> None:
+        await export_everything(demo, *args)
+        (demo.folder / "messages/source=user-user-01/messages.ndjson").unlink()
 
-    monkeypatch.setattr(demo_stages, "export_everything", export_and_delete_a_file)
+    monkeypatch.setattr(demo_stages.Demo, "export_everything", export_and_delete_a_file)
     result = demo(tmp_path / "out")
     assert result.exit_code == 1
     assert "the export is not complete: " in result.stderr
