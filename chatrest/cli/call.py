@@ -83,11 +83,9 @@ class OperationGroup(click.Group):
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all operations, in the table's order."""
         return list(operations())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of an operation; None where there is no such operation."""
         endpoint = operations().get(cmd_name)
         return None if endpoint is None else OperationCommand(endpoint)
 
@@ -127,7 +125,6 @@ class OperationCommand(click.Command):
         self._endpoint = endpoint
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """Return what has to be given, by its name."""
         return usage(self._endpoint)
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -139,7 +136,6 @@ class OperationCommand(click.Command):
         formatter.write("\n".join(lines) + "\n")
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write what the operation is, and its parameters."""
         describe(self._endpoint, formatter)
 
 
@@ -188,7 +184,6 @@ def _call(
 def _call_list(
     endpoint: Endpoint[Any], texts: tuple[str, ...], limit: int | None, cursor: str | None
 ) -> None:
-    """Print the records of a list, a line each, as its pages come."""
     from ..resources.listing import walk
 
     call = call_of(endpoint, texts, _text_of)
@@ -201,7 +196,6 @@ def _call_list(
 
 
 def _call_once(endpoint: Endpoint[Any], texts: tuple[str, ...]) -> None:
-    """Print the reply of a call as a line."""
     call = call_of(endpoint, texts, _text_of)
     streams.output()  # raises if it is closed, before anything is sent
     reply = run(_send(endpoint, call))
@@ -316,7 +310,6 @@ def summary(endpoint: Endpoint[Any]) -> str:
 
 
 def first_paragraph(described: Any) -> str:
-    """Return the first paragraph of a docstring as one line."""
     return " ".join((inspect.getdoc(described) or "").partition("\n\n")[0].split())
 
 
@@ -407,8 +400,6 @@ def _json_line(endpoint: Endpoint[Any], text: str) -> str:
 
 
 def search_command(operations: Mapping[str, Endpoint[Any]]) -> click.Command:
-    """Return the command that stands behind `call --list`."""
-
     def callback(words: tuple[str, ...], as_json: bool) -> None:
         list_operations(operations, words, as_json=as_json)
 

@@ -76,7 +76,6 @@ class EachOptions(Struct, frozen=True):
 
 
 def add_each_options(command: C) -> C:
-    """Add the options of `--each` to a command."""
     command.params += _OPTIONS
     return command
 
@@ -96,8 +95,6 @@ def each_options(
 
 
 class InputLine(NamedTuple):
-    """A line of the input."""
-
     number: int
     text: str
     occurrence: int
@@ -131,7 +128,6 @@ class _LineCalls:
         return call_of(self._endpoint, texts, self._read_file, self._parameters)
 
     def client(self) -> Client:
-        """Return the client for the operation's interface."""
         return client_of(self._endpoint)
 
     def name(self, client: Client) -> str:
@@ -217,7 +213,6 @@ async def _lines(name: str, occurrence: Callable[[str], int]) -> AsyncIterator[I
 
 
 def _occurrences() -> Callable[[str], int]:
-    """Return a function that counts how often it was called with a text."""
     counts: dict[bytes, int] = {}
 
     def occurrence(text: str) -> int:

@@ -61,7 +61,6 @@ def _is_management(error: ChatRestError) -> bool:
 
 
 def _address() -> tuple[str, ...]:
-    """Return the variables that the service's address is made of."""
     return ("CHATREST_BASE_URL",) if os.environ.get("CHATREST_BASE_URL") else _HOST
 
 

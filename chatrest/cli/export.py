@@ -223,7 +223,6 @@ def export(
 
 
 def _check_dask(apps: str | None, *, dry_run: bool) -> None:
-    """Raise `click.UsageError` if `--dask` is given with an option that it cannot be used with."""
     if apps is not None:
         raise click.UsageError("--dask reads one app: give it without --apps")
     if dry_run:

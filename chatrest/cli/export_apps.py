@@ -48,8 +48,6 @@ def apps_options(command: F) -> F:
 
 
 class Modes(NamedTuple):
-    """The options of the command that are about all apps together."""
-
     at_once: int
     dry_run: bool
     as_json: bool
@@ -101,8 +99,6 @@ async def _run(
 
 @asynccontextmanager
 async def _log(runs: "dict[str, AppRun]", count: int, *, is_shown: bool) -> AsyncIterator[None]:
-    """Write a line about all apps every ten seconds during the block."""
-
     async def write() -> None:
         while True:
             await asyncio.sleep(LOG_INTERVAL)
@@ -178,7 +174,6 @@ def _rows(report: "AppsReport", out: str, seconds: float) -> Iterator[tuple[str,
 
 
 def _totals(report: "AppsReport") -> tuple[int, int]:
-    """Return the numbers of messages in all exports, and of those that are new."""
     reports = [each.report for each in report.runs if each.report is not None]
     return sum(each.messages for each in reports), sum(each.written for each in reports)
 
@@ -211,7 +206,6 @@ def _app_members(app_run: "AppRun") -> dict[str, Any]:
 
 
 def _reasons(app_run: "AppRun") -> Iterator[str]:
-    """Yield what is wrong with an app that is not complete."""
     error = app_run.error
     if error is not None:
         name = app_run.export.key_env

@@ -97,7 +97,6 @@ class ListCommand(click.Command):
     """A command whose help has a section for options and one for filters."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write both sections."""
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         for title, shown in (("Options", False), ("Filters", True)):
             records = [

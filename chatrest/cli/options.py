@@ -51,7 +51,6 @@ def parse_time(name: str, text: str, *, per_second: int = 1, end: bool = False, 
 
 
 def _timestamp(text: str, per_second: int, *, end: bool, now: Now) -> int:
-    """Return the timestamp; raise ValueError with what is wrong."""
     moment = _relative_time(text, now)
     return timestamp_of(text if moment is None else moment, per_second, end=end, zone=UTC, forms=_FORMS)
 

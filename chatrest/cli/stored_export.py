@@ -130,7 +130,6 @@ def cat(out: str, since: int | None, until: int | None, sources: tuple[str, ...]
 
 
 def _printed(records: Iterator[bytes], out: str, *, raw: bool) -> Iterator[bytes]:
-    """Yield the records as lines, many at once."""
     while batch := _next_lines(records, out):
         data = b"".join(b"%b\n" % record for record in batch)
         yield data if raw else data.decode(errors="replace").encode()

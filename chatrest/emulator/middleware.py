@@ -109,7 +109,6 @@ class Middleware:
             self._busy.discard(task)
 
     def _serve_file(self, method: str, path: str) -> web.Response:
-        """Return a file of a generated message, which takes no key and meets no weather."""
         file = media_file(path) if method in ("GET", "HEAD") else None
         self._note(Request(method, path, "", {}), 404 if file is None else 200, None)
         if file is None:
@@ -117,7 +116,6 @@ class Middleware:
         return web.Response(body=file.body, content_type=file.content_type)
 
     def close(self) -> None:
-        """End the requests that are half-open or late."""
         for task in self._busy:
             task.cancel()
         self._weather.release()  # an event belongs to its loop; the next start may be on another
@@ -181,7 +179,6 @@ class Middleware:
         return structs.replace(reply, headers=headers)
 
     def _doom(self, http_request: web.BaseRequest, fault: CloseIdle) -> None:
-        """Close this connection at its next request."""
         self._doomed = {known: why for known, why in self._doomed.items() if not known.is_closing()}
         if http_request.transport is not None:
             self._doomed[http_request.transport] = fault

@@ -63,7 +63,6 @@ class WebhookOutbox:
         self._client: aiohttp.ClientSession | None = None
 
     def publish(self, event: Event) -> None:
-        """Begin to deliver an event to all webhooks that have its trigger."""
         for webhook in self._receivers(event.trigger):
             task = asyncio.get_running_loop().create_task(self._deliver(webhook, event))
             self._tasks.add(task)

@@ -257,8 +257,6 @@ class Emulator:
 
 
 class _Running(Struct, frozen=True):
-    """The resources between start and close."""
-
     store: Store
     middleware: Middleware
     outbox: WebhookOutbox

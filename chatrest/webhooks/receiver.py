@@ -54,8 +54,6 @@ class ReceiverOptions(TypedDict, total=False):
 
 
 class Answer(NamedTuple):
-    """The answer to a request."""
-
     status: int
     text: str = ""
     headers: tuple[tuple[str, str], ...] = ()
@@ -140,7 +138,6 @@ class Receiver:
         return answer
 
     async def _body(self, read: Read) -> bytes | None:
-        """Return the whole body; None if it is too large."""
         body = bytearray()
         while chunk := await read():
             body += chunk
@@ -240,5 +237,4 @@ class RecentEvents:
             del self._expiries[oldest]
 
     def has(self, key: bytes, now: float) -> bool:
-        """Return True if the event is remembered."""
         return self._expiries.get(key, now) > now

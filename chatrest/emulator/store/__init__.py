@@ -156,15 +156,12 @@ class Store(MessageVersions):
         self.people: Directory = Directory(self._db)
         """The users, and what members and messages need of groups."""
         self.groups: GroupList = GroupList(self._db)
-        """The groups: their list and their changes."""
         self.relations: Relations = Relations(self._db)
         """Users in relation to others: blocked, friends, banned."""
         self.documents: Documents = Documents(self._db)
         """Settings, and small collections of documents."""
         self.auth_tokens: LoginTokens = LoginTokens(self.documents)
-        """The login tokens of users."""
         self.members: Memberships = Memberships(self._db, self.people)
-        """The members of the groups."""
         self.reactions: Reactions = Reactions(self._db, self.forget_matches)
         self.marks: MessageMarks = MessageMarks(self._db, self.forget_matches)
         """Pins, saves, subscriptions and interactions."""

@@ -26,8 +26,6 @@ _SHOWN: Final = 5
 
 @final
 class CallHistory(Tables):
-    """The calls of one store."""
-
     def __init__(self, db: sqlite3.Connection) -> None:
         super().__init__(db)
         self._synced_id = 0
@@ -70,7 +68,6 @@ class CallHistory(Tables):
         self._synced_id = 0
 
     def _find_new(self) -> None:
-        """Bring the history up to date with the messages."""
         rows = self._db.execute(_MESSAGES, (self._synced_id,)).fetchall()
         if not rows:
             return

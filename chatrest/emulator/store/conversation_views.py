@@ -21,14 +21,11 @@ class AppPin(NamedTuple):
 
     kind: str
     party: str
-    """A uid or a guid."""
     pinned_at: int
 
 
 @final
 class AppPins(Tables):
-    """The app's pins."""
-
     def all(self) -> list[AppPin]:
         return [
             AppPin(*row)
@@ -96,7 +93,6 @@ class ConversationView(NamedTuple):
     kept_at: int | None = None
     """The time that a reset conversation keeps in the list."""
     tags: str | None = None
-    """A JSON array."""
     pinned_at: int | None = None
 
 
@@ -155,7 +151,6 @@ class ConversationViews(Tables):
         return int(self._value(_UNREAD, *_named(view, seen)))
 
     def last_of_others(self, view: ConversationView) -> int:
-        """Return the id of the last message of another user; 0 for none."""
         sql = f"SELECT coalesce(max(m.id), 0) {_OTHERS} AND m.category != 'action'"
         return int(self._value(sql, *_named(view, 0)))
 
@@ -164,7 +159,6 @@ class ConversationViews(Tables):
         return self._column(_IDS.replace("COLUMN", column), *_named(view, 0), id)
 
     def read_since(self, view: ConversationView, id: int) -> list[int]:
-        """Return the messages of others from `id` on that are marked as read."""
         return self._column(_READ_IDS, *_named(view, id - 1))
 
     def set(self, view: ConversationView, **values: int | str | None) -> None:
@@ -180,7 +174,6 @@ class ConversationViews(Tables):
         self._forget_matches()
 
     def stored(self, view: ConversationView) -> ConversationView:
-        """Return a view with what its user did with it so far."""
         sql = f"SELECT {', '.join(_STORED)} FROM views WHERE uid = ? AND conversation = ?"  # noqa: S608
         row = self._db.execute(sql, (view.uid, view.conversation)).fetchone()
         return view if row is None else view._replace(**dict(zip(_STORED, row, strict=True)))
@@ -198,7 +191,6 @@ class ConversationViews(Tables):
         self._users_with_resets.clear()
 
     def _find_new(self) -> None:
-        """Bring the table of conversations up to date."""
         last = self._value("SELECT coalesce(max(id), 0) FROM messages")
         if last > self._synced_id:
             self._change(_ADD_NEW, self._synced_id)

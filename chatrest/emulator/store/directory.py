@@ -180,7 +180,6 @@ class Membership(NamedTuple):
 
     scope: str
     joined_at: int
-    """Epoch seconds."""
 
 
 @final

@@ -97,7 +97,6 @@ class SilentResponse(web.StreamResponse):
 
     @property
     def keep_alive(self) -> bool | None:
-        """True where aiohttp waits for another request."""
         return self._stays_open
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
@@ -108,8 +107,6 @@ class SilentResponse(web.StreamResponse):
 
 
 class Peer:
-    """The client's end of the connection."""
-
     def __init__(self, request: web.BaseRequest) -> None:
         if request.transport is None:
             raise ConnectionResetError("the client has gone")
@@ -126,7 +123,6 @@ class Peer:
         await self._writer.drain()
 
     def reset(self) -> None:
-        """Close with RST instead of FIN."""
         linger = struct.pack("ii", 1, 0)
         self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         self._transport.abort()

@@ -210,12 +210,10 @@ class Skew(Fault):
 
 
 def query_of(request: Request) -> dict[str, str]:
-    """Return the query's names and values, the last value of each name."""
     return dict(parse_qsl(request.query, keep_blank_values=True, errors="replace"))
 
 
 def members_of(reply: Outgoing) -> dict[str, Raw] | None:
-    """Return the members of a reply, each as its JSON; None where it is no JSON object."""
     try:
         return msgspec.json.decode(reply.body, type=dict[str, Raw])
     except ValueError:
@@ -272,7 +270,6 @@ class GzipBomb(Change):
     size: Count = 1 << 30
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        """Return the bomb; a gigabyte takes about a megabyte and less than a second."""
         return structs.replace(reply, body=bomb(self.size)).with_headers(Content_Encoding="gzip")
 
 

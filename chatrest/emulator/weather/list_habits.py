@@ -84,7 +84,6 @@ class CappedPages(ListHabit):
         )
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        """Return the page with the size of the request, as the only page."""
         sizes = [int(value) for name, value in _pairs(request) if name in _SIZES and value.isdecimal()]
 
         def change(meta: dict[str, Any]) -> None:

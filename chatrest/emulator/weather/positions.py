@@ -23,7 +23,6 @@ class CursorFault(Change, kw_only=True):
     only_reads: ClassVar[bool] = True
 
     def fits(self, request: Request) -> bool:
-        """Return True for a request for a page from an id on."""
         return super().fits(request) and query_of(request).get("id", "").isdigit()
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:

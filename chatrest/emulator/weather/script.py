@@ -46,12 +46,10 @@ class FaultSet(NamedTuple):
 
     @property
     def skew(self) -> float:
-        """Seconds that the service's clock is ahead."""
         return sum(fault.seconds for fault in self.beside if isinstance(fault, Skew))
 
     @property
     def latency(self) -> float:
-        """Seconds that the reply is late."""
         return sum(fault.seconds for fault in self.beside if isinstance(fault, Latency))
 
 
@@ -59,8 +57,6 @@ CALM: Final = FaultSet(None, ())
 
 
 class _Entry:
-    """A fault in the script, and its counts."""
-
     def __init__(self, fault: Fault, dice: Random) -> None:
         self.fault = fault
         self.dice = dice
@@ -114,7 +110,6 @@ class Weather:
         self._released = asyncio.Event()
 
     async def released(self) -> None:
-        """Wait for the next `release`."""
         await self._released.wait()
 
     def strike(self, request: Request, now: float) -> FaultSet:

@@ -15,7 +15,6 @@ class Always(CheckedArguments):
     """Every request of the route."""
 
     def strikes(self, number: int, now: float, dice: Random) -> bool:
-        """Return True where request `number`, counted from 1, is struck at `now`."""
         return True
 
 
