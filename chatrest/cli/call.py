@@ -17,11 +17,11 @@ import click
 import msgspec
 from click.shell_completion import CompletionItem
 
+from .. import resources
 from ..core.replies.decode import ACK, Each, Many
 from ..core.replies.rows import AsRows
 from ..core.requests.endpoint import Call, Endpoint, Replay
 from ..errors import RequestInvalidError
-from ..resources import collection_class
 from ..secrets import shown
 from . import streams
 from .call_arguments import call_of
@@ -63,38 +63,30 @@ FIRST: Final = ("messages", "users", "groups", "members", "conversations")
 """The collections that are used most, which are printed before the others."""
 
 
-def operations() -> Mapping[str, Endpoint[Any]]:
-    """Return the table of operations; it is loaded when it is first needed."""
-    from ..resources import OPERATIONS
-
-    return OPERATIONS
-
-
 class OperationGroup(click.Group):
     """A group with a subcommand for every operation of the table."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; those after `--list` are of a command of their own, which is run at once."""
         if args[:1] == ["--list"]:
-            search = search_command(operations())
-            with search.make_context("--list", args[1:], parent=ctx) as inner:
-                search.invoke(inner)
+            with _SEARCH.make_context("--list", args[1:], parent=ctx) as inner:
+                _SEARCH.invoke(inner)
             ctx.exit()
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(operations())
+        return list(resources.OPERATIONS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        endpoint = operations().get(cmd_name)
+        endpoint = resources.OPERATIONS.get(cmd_name)
         return None if endpoint is None else OperationCommand(endpoint)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that `args` begin with; a usage error names the nearest operation."""
-        if args[0] not in operations():
-            hint = nearest(args[0], operations())
+        if args[0] not in resources.OPERATIONS:
+            hint = nearest(args[0], resources.OPERATIONS)
             raise click.UsageError(
                 f"No such operation {args[0]!r}{hint}; '{ctx.command_path} --list' shows all"
             )
@@ -304,7 +296,7 @@ def describe(endpoint: Endpoint[Any], formatter: click.HelpFormatter) -> None:
 def summary(endpoint: Endpoint[Any]) -> str:
     """Return the first sentence of the method's docstring, without the request and further clauses."""
     collection, _, name = endpoint.name.partition(".")
-    paragraph = first_paragraph(getattr(collection_class(collection), name))
+    paragraph = first_paragraph(getattr(resources.collection_class(collection), name))
     clause = _CLAUSE.split(_REQUEST.sub("", paragraph), maxsplit=1)[0].replace("`", "")
     return f"{clause[:1].upper()}{clause[1:]}."
 
@@ -399,16 +391,13 @@ def _json_line(endpoint: Endpoint[Any], text: str) -> str:
     return msgspec.json.encode(members).decode()
 
 
-def search_command(operations: Mapping[str, Endpoint[Any]]) -> click.Command:
-    def callback(words: tuple[str, ...], as_json: bool) -> None:
-        list_operations(operations, words, as_json=as_json)
-
-    return click.Command(
-        "--list",
-        callback=callback,
-        params=[
-            click.Argument(["words"], nargs=-1),
-            click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object per operation."),
-        ],
-        help="Print the operations that have all WORDS in their name, path or help; all without WORDS.",
-    )
+_SEARCH: Final = click.Command(
+    "--list",
+    callback=lambda words, as_json: list_operations(resources.OPERATIONS, words, as_json=as_json),
+    params=[
+        click.Argument(["words"], nargs=-1),
+        click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object per operation."),
+    ],
+    help="Print the operations that have all WORDS in their name, path or help; all without WORDS.",
+)
+"""The command that stands behind `call --list`."""

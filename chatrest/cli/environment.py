@@ -32,12 +32,7 @@ def session(telemetry: "Listener | tuple[()]" = ()) -> "AsyncSession":
     except RequestInvalidError as error:
         error.add_note(SEE_HELP)
         raise
-    return AsyncSession(app, telemetry=telemetry, headers=headers(), proxy=proxy())
-
-
-def headers() -> dict[str, str]:
-    """The headers that a deployment wants with every request: `CHATREST_HEADERS`, a `name: value` a line."""
-    return headers_from_env()
+    return AsyncSession(app, telemetry=telemetry, headers=headers_from_env(), proxy=proxy())
 
 
 def hint(error: BaseException) -> str:

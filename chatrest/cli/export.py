@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from msgspec import Raw, structs
 
+from ..core.environment import headers_from_env
 from ..errors import AuthenticationError, ChatRestError, ExportIncompleteError, RequestInvalidError
 from ..parameters.messages import MessageQuery
 from . import streams
-from .environment import headers, proxy, session
+from .environment import proxy, session
 from .export_apps import APPS_AT_ONCE, Modes, apps_options, export_apps
 from .export_texts import FileTotals, estimate_lines, summary_lines
 from .filters import NO_OPTION, ListCommand, filter_options, query_of
@@ -241,7 +242,9 @@ async def _export_by_cluster(
     from ..distributed.start import export_with
 
     async with connect(dask, quiet=True) as client:
-        return await export_with(client, chat, Credentials(chat.app, headers()), out, plan, **options)
+        return await export_with(
+            client, chat, Credentials(chat.app, headers_from_env()), out, plan, **options
+        )
 
 
 def _attachments(asked: bool, max_megabytes: int | None) -> "AttachmentOptions | bool":

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 import click
 from msgspec import structs
 
+from ..core.environment import headers_from_env
 from ..errors import AuthenticationError, ExportIncompleteError, RequestInvalidError
 from . import streams
-from .environment import headers, proxy
+from .environment import proxy
 from .export_texts import duration, plural
 from .process import invocation, run
 
@@ -90,7 +91,7 @@ async def _run(
             out,
             plan,
             at_once=modes.at_once,
-            headers=headers(),
+            headers=headers_from_env(),
             proxy=proxy(),
             watch=watch,
             **options,

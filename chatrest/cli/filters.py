@@ -10,7 +10,7 @@ from ..parameters.apps import AppQuery
 from ..parameters.checked import Filter
 from ..parameters.messages import MessageQuery
 from ..parameters.users import UserQuery
-from .call_parameters import time_unit
+from .call_parameters import alternatives, list_type, time_unit
 from .options import TimeOption
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -132,13 +132,14 @@ def _fields(kind: type[Filter]) -> tuple[inspect.Field, ...]:
 
 def _option(field: inspect.Field, meaning: str) -> Callable[[F], F]:
     name = _NAMES.get(field.name, field.name.replace("_", "-"))
-    rule = _plain(field.type)
+    several = list_type(field.type)
+    kinds = alternatives(field.type if several is None else getattr(several, "item_type", field.type))
+    rule = next(kind for kind in kinds if not isinstance(kind, inspect.NoneType))
     if isinstance(rule, inspect.BoolType):
         return click.option(
             f"{_PREFIX}{field.name}", f"--{name}/--no-{name}", cls=FilterOption, default=None, help=meaning
         )
-    several = isinstance(rule, inspect.VarTupleType)
-    kind, metavar = _type_of(_plain(rule.item_type) if isinstance(rule, inspect.VarTupleType) else rule)
+    kind, metavar = _type_of(rule)
     if per_second := time_unit(field.type):
         kind, metavar = TimeOption(per_second=per_second), "T"
     return click.option(
@@ -147,19 +148,9 @@ def _option(field: inspect.Field, meaning: str) -> Callable[[F], F]:
         cls=FilterOption,
         type=kind,
         metavar=metavar,
-        multiple=several,
-        help=f"{meaning} May be repeated." if several else meaning,
+        multiple=several is not None,
+        help=meaning if several is None else f"{meaning} May be repeated.",
     )
-
-
-def _plain(rule: inspect.Type) -> inspect.Type:
-    """Return `rule` without metadata and None; of a union that allows a list, the list."""
-    if isinstance(rule, inspect.Metadata):
-        return _plain(rule.type)
-    if isinstance(rule, inspect.UnionType):
-        choices = [_plain(part) for part in rule.types if not isinstance(part, inspect.NoneType)]
-        return next((part for part in choices if isinstance(part, inspect.VarTupleType)), choices[0])
-    return rule
 
 
 def _type_of(rule: inspect.Type) -> "tuple[click.ParamType[Any], str | None]":

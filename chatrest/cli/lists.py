@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import click
 import msgspec
@@ -35,6 +35,7 @@ cursor_option: Final = click.option(
 )
 _EVERY: Final = 10.0
 """Seconds between two requests for new messages, where --every is not given."""
+WalkOf: TypeAlias = Callable[[AsRows], Walk[Any]]
 _EARLY_ENDS: Final = (ChatRestError, OSError, KeyboardInterrupt, asyncio.CancelledError)
 
 
@@ -176,15 +177,8 @@ def users(limit: int | None, cursor: str | None, **given: Any) -> None:
       chatrest users --status available --role moderator
       chatrest users --search-key al --search-in name --limit 5
     """
-
-    async def work(printer: ListPrinter) -> None:
-        query = query_of(UserQuery, given)
-        async with session() as chat:
-            with _wrong_cursor():
-                walk = Users(AsRows(chat.sender)).list(query, cursor=cursor)
-            await printer.write(walk, limit)
-
-    ListPrinter("users").run(work)
+    query = query_of(UserQuery, given)
+    _print_list("users", session, lambda sender: Users(sender).list(query, cursor=cursor), limit)
 
 
 @click.command(cls=ListCommand, short_help="Print the applications of the account as JSON lines.")
@@ -200,15 +194,25 @@ def apps(limit: int | None, cursor: str | None, **given: Any) -> None:
     Example:
       chatrest apps | jq -r .id
     """
+    query = query_of(AppQuery, given)
+    walk_of: WalkOf = lambda sender: Apps(sender).list(query, cursor=cursor)  # noqa: E731
+    _print_list("apps", management, walk_of, limit, convert=_without_keys)
 
+
+def _print_list(
+    noun: str,
+    client: Callable[[], Any],
+    walk_of: WalkOf,
+    limit: int | None,
+    convert: Callable[[bytes], bytes] = bytes,
+) -> None:
     async def work(printer: ListPrinter) -> None:
-        query = query_of(AppQuery, given)
-        async with management() as account:
+        async with client() as opened:
             with _wrong_cursor():
-                walk = Apps(AsRows(account.sender)).list(query, cursor=cursor)
+                walk = walk_of(AsRows(opened.sender))
             await printer.write(walk, limit)
 
-    ListPrinter("apps", convert=_without_keys).run(work)
+    ListPrinter(noun, convert=convert).run(work)
 
 
 def _without_keys(record: bytes) -> bytes:

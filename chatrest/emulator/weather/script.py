@@ -182,7 +182,7 @@ def storm(seed: int = 0, intensity: float = 0.2) -> list[Fault]:
     """
     Chance(intensity)  # raises for what is no share
     dice = Random(f"storm/{seed}")  # noqa: S311 - weather, and no keys
-    kinds = [*_answers(dice), *_connection_faults(dice)]
+    kinds = _kinds(dice)
     dice.shuffle(kinds)
     share = 1 - (1 - intensity) ** (1 / len(kinds))
 
@@ -198,29 +198,17 @@ def storm(seed: int = 0, intensity: float = 0.2) -> list[Fault]:
     return [*beside, *faults]
 
 
-def _answers(dice: Random) -> list[tuple[type[Fault], dict[str, Any]]]:
+def _kinds(dice: Random) -> list[tuple[type[Fault], dict[str, Any]]]:
+    spellings = (("a", False), ("a", True), ("b", False), ("retry-after", True), ("none", False))
     limits = [
-        {"headers": headers, "as_date": as_date, "wait": dice.randrange(3)}
-        for headers, as_date in (
-            ("a", False),
-            ("a", True),
-            ("b", False),
-            ("retry-after", True),
-            ("none", False),
-        )
+        (TooManyRequests, {"headers": headers, "as_date": as_date, "wait": dice.randrange(3)})
+        for headers, as_date in spellings
     ]
-    statuses = [
-        {"status": status, "body_kind": dice.choice(("json", "html", "text", "empty")), "method": "GET"}
-        for status in (408, 500, 502, 503, 504)
-    ]
-    return [
-        *((TooManyRequests, options) for options in limits),
-        *((Status, options) for options in statuses),
-    ]
-
-
-def _connection_faults(dice: Random) -> list[tuple[type[Fault], dict[str, Any]]]:
-    kinds: list[tuple[type[Fault], dict[str, Any]]] = [
+    reads: list[tuple[type[Fault], dict[str, Any]]] = [
+        *(
+            (Status, {"status": status, "body_kind": dice.choice(("json", "html", "text", "empty"))})
+            for status in (408, 500, 502, 503, 504)
+        ),
         (Reset, {}),
         (Reset, {"after": dice.randrange(2000)}),
         (Cut, {"after": dice.randrange(2000)}),
@@ -231,4 +219,4 @@ def _connection_faults(dice: Random) -> list[tuple[type[Fault], dict[str, Any]]]
         (EmptyPage, {"lossless": True}),
         (Drip, {"size": dice.randrange(500, 5000), "pause": 0.0}),
     ]
-    return [(kind, options | {"method": "GET"}) for kind, options in kinds]
+    return [*limits, *((kind, options | {"method": "GET"}) for kind, options in reads)]
