@@ -8,7 +8,7 @@ Rules:
 - One event runs one handler at a time, however often it is delivered, and none once it has been handled.
 - No delivery has an id, and records repeat: a message is edited twice, a user is blocked again. So the whole
   body identifies an event, and only for the time in which the service repeats a delivery.
-- Credentials are checked before anything of the body is read.
+- BasicCredentials are checked before anything of the body is read.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from msgspec import Meta, ValidationError, convert
 
 from ..errors import ReplyUnreadableError, RequestInvalidError
 from ..secrets import description
-from .credentials import Credentials, Headers, header_fields
+from .credentials import BasicCredentials, Headers, header_fields
 from .event import Event
 from .parsing import parse
 
@@ -184,7 +184,7 @@ async def _ended(tasks: Any, deadline: float) -> bool:
     return bool(done)
 
 
-def _credentials(username: str | None, password: str | None) -> Credentials | None:
+def _credentials(username: str | None, password: str | None) -> BasicCredentials | None:
     if username is None and password is None:
         LOGGER.warning(
             "the receiver of webhooks checks no credentials: anybody who can reach it can send events"
@@ -193,7 +193,7 @@ def _credentials(username: str | None, password: str | None) -> Credentials | No
     if username is None or password is None:
         missing = "username" if username is None else "password"
         raise RequestInvalidError(f"{missing} = None: allowed are a username and a password, or neither")
-    return Credentials(username, password)
+    return BasicCredentials(username, password)
 
 
 def _check(on_event: object, options: ReceiverOptions) -> None:
