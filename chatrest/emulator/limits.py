@@ -19,7 +19,7 @@ from msgspec import Meta
 from ..core.requests.endpoint import RateClass
 from ..errors import RequestInvalidError
 from .checked import CheckedArguments, Count
-from .service.refusals import Refusal
+from .service.refusals import ServiceRefusal as Refusal
 
 Kind: TypeAlias = Literal["fixed", "sliding", "bucket"]
 Spelling: TypeAlias = Literal["a", "b", "retry-after", "none"]

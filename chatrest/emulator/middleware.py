@@ -22,10 +22,10 @@ from msgspec import Struct, structs
 from .habits import CompatibleService
 from .limits import TOO_MANY, LimitCounter, limit_headers
 from .media import PATH as MEDIA_PATH, media_file
-from .service.refusals import Refusal
-from .service.request import Request
+from .service.context import ServiceRequest as Request
+from .service.dispatch import Service
+from .service.refusals import ServiceRefusal as Refusal
 from .service.router import rate_class
-from .service.service import Service
 from .weather.connection import (
     CloseIdle,
     ConnectionFault,

@@ -25,7 +25,7 @@ from .media import PATH as MEDIA_PATH
 from .middleware import LAST_REQUESTS, IncomingRequest as IncomingRequest, Middleware
 from .outbox import LAST_DELIVERIES, Delivery, WebhookOutbox
 from .service.context import Context, ListOrder, PageOrder
-from .service.service import Service
+from .service.dispatch import Service
 from .settings import Dialects, EmulatorSettings, Sizes
 from .store import Store
 from .store.data import EPOCH, fill

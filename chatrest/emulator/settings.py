@@ -11,7 +11,7 @@ from ..errors import RequestInvalidError
 from .checked import CheckedArguments
 from .habits import HabitsName
 from .service.context import Dialect, ListOrder, PageFormat, PageOrder
-from .service.service import Keys
+from .service.dispatch import Keys
 
 Dialects: TypeAlias = Literal["documented", "cursor", "next"]
 

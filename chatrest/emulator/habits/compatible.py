@@ -13,13 +13,11 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from msgspec.json import decode, encode
 
-from ..service.context import Context
+from ..service.context import Context, ServiceReply as Reply, ServiceRequest as Request
+from ..service.dispatch import HANDLERS, Keys, Service
 from ..service.events import Event
-from ..service.handlers import HANDLERS
-from ..service.refusals import Refusal, refused
-from ..service.request import Reply, Request
+from ..service.refusals import ServiceRefusal as Refusal, refused
 from ..service.router import ROUTER, Route
-from ..service.service import Keys, Service
 from .message_lists import LISTS
 from .records import (
     ABSENT_IS_EMPTY,

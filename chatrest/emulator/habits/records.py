@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from msgspec.json import decode
 
 from ..service.context import Context
-from ..service.message_access import APP
+from ..service.groups import APP
 
 APP_NAME: Final = "system"
 """The uid of the app itself as a sender."""
@@ -43,7 +43,7 @@ SIZES: Final = ("limit", "per_page")
 """The query parameters that give the size of a page."""
 IGNORED: Final = frozenset({"perPage", "count"})
 """The query parameters that no list heeds."""
-IGNORED_BY_MESSAGES: Final = frozenset({"toTimestamp", "types", "hideReplies", "searchKey"})
+IGNORED_BY_MESSAGES: Final = frozenset({"toTimestamp", "types", "hideReplies", "searchKey", "page"})
 RENAMED: Final = {"cursorId": "id", "cursorValue": "id", "cursorAffix": "affix"}
 """The query parameters of reaction lists, and the documented ones."""
 

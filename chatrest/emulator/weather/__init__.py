@@ -3,7 +3,7 @@
 from chatrest.emulator.weather import First, Latency, Status
 """
 
-from ..service.request import Request
+from ..service.context import ServiceRequest as Request
 from .connection import CloseIdle, ConnectionFault, Cut, Drip, HalfOpen, LostReply, Reset, WrongLength
 from .faults import (
     BadGzip,

@@ -27,8 +27,8 @@ from msgspec import Meta, Raw, Struct, structs
 from ...errors import RequestInvalidError
 from ..checked import CheckedArguments, Count, Seconds
 from ..limits import TOO_MANY, Spelling, Verdict, limit_headers
-from ..service.refusals import Refusal
-from ..service.request import Request
+from ..service.context import ServiceRequest as Request
+from ..service.refusals import ServiceRefusal as Refusal
 from .triggers import ALWAYS, When, target_of
 
 BodyKind: TypeAlias = Literal["json", "html", "text", "empty"]

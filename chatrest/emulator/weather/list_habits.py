@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Raw, structs
 
 from ..checked import Count
-from ..service.request import Request
+from ..service.context import ServiceRequest as Request
 from .faults import Change, Outgoing, members_of, with_members
 
 POSITIONS: Final = ("cursor", "next")

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET, Meta, Raw
 
 from ..checked import Count
-from ..service.request import Request
+from ..service.context import ServiceRequest as Request
 from .faults import Change, Outgoing, query_of, with_members
 from .list_habits import POSITIONS, list_members, meta_of, raw_json, with_meta
 

@@ -21,7 +21,7 @@ from random import Random
 from typing import Any, Final, NamedTuple, final
 
 from ...errors import RequestInvalidError
-from ..service.request import Request
+from ..service.context import ServiceRequest as Request
 from .connection import CloseIdle, Cut, Drip, Reset, WrongLength
 from .faults import BadGzip, Fault, Gzip, Latency, Skew, Status, TooManyRequests
 from .positions import EmptyPage

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chatrest.emulator.service.request import Request
+from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.weather import (
     Always,
     Between,
