@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ...core.requests.endpoint import Endpoint
 from ..store import Store
@@ -11,9 +11,6 @@ from ..store.documents import Document
 Dialect: TypeAlias = Literal["cursor", "next"]
 PageOrder: TypeAlias = Literal["ascending", "descending"]
 ListOrder: TypeAlias = Literal["id", "time"]
-DIALECTS: Final = ("documented", "cursor", "next")
-PAGE_ORDERS: Final = ("ascending", "descending")
-LIST_ORDERS: Final = ("id", "time")
 
 
 class ServiceRequest(NamedTuple):

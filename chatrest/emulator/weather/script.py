@@ -53,9 +53,6 @@ class FaultSet(NamedTuple):
         return sum(fault.seconds for fault in self.beside if isinstance(fault, Latency))
 
 
-CALM: Final = FaultSet(None, ())
-
-
 class _Entry:
     def __init__(self, fault: Fault, dice: Random) -> None:
         self.fault = fault
