@@ -25,7 +25,7 @@ from ..errors import RequestInvalidError
 from ..secrets import shown
 from . import streams
 from .call_arguments import call_of
-from .call_each import add_each_options, call_each, each_options
+from .call_each import call_each, checked_options, each_options
 from .call_parameters import (
     Parameter,
     Parameters,
@@ -36,7 +36,7 @@ from .call_parameters import (
     takes_file,
     takes_text,
 )
-from .lists import ListPrinter, cursor_option, limit_option
+from .lists import ListPrinter, list_options
 from .process import run
 from .replies import check_success, client_of, line_of, send
 
@@ -112,8 +112,8 @@ class OperationCommand(click.Command):
             short_help=f"{endpoint.method} {endpoint.path}",
         )
         if is_list:
-            cursor_option(limit_option(self))
-        add_each_options(self)
+            list_options(self)
+        each_options(self)
         self._endpoint = endpoint
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
@@ -159,7 +159,7 @@ def _call(
     cursor: str | None = None,
 ) -> None:
     """Call an operation, once or for each line of a file, and print the replies."""
-    options = each_options(each, jobs, journal, retry_failed)
+    options = checked_options(each, jobs, journal, retry_failed)
     try:
         if options is not None:
             if cursor is not None:

@@ -14,7 +14,7 @@ import click
 
 from .. import __version__
 from ..core.requests.hosts import App
-from .options import number_option
+from .options import option_table, shown_default
 from .process import invocation, run
 
 if TYPE_CHECKING:
@@ -31,17 +31,14 @@ _NEXT: Final = (
 
 
 @click.command(short_help="Show what chatrest does in a few seconds; needs no account.")
-@number_option("--users", 50, least=2, most=1000, help_text="Number of users.")
-@number_option("--messages", 100_000, most=1_000_000, help_text="Number of messages.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("chat-export"),
-    show_default=True,
-    metavar="DIRECTORY",
-    help="Folder for the exported files.",
-)
-@number_option("--seed", 0, help_text="The same seed and sizes generate the same messages.")
+@option_table(
+    ("--users", click.IntRange(2, 1000), "N", "Number of users.", shown_default(50)),
+    ("--messages", click.IntRange(0, 1_000_000), "N", "Number of messages.", shown_default(100_000)),
+    ("--out", click.Path(path_type=Path), "DIRECTORY", "Folder for the exported files.",
+     shown_default(Path("chat-export"))),
+    ("--seed", click.IntRange(0), "N", "The same seed and sizes generate the same messages.",
+     shown_default(0)),
+)  # fmt: skip
 def demo(users: int, messages: int, out: Path, seed: int) -> None:
     """Show what chatrest does in a few seconds; needs no account, and writes to one folder only.
 

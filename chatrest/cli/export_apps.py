@@ -7,9 +7,9 @@ seconds. The exit status is the largest of those that single exports would have.
 import asyncio
 import shlex
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 from msgspec import structs
@@ -26,26 +26,12 @@ if TYPE_CHECKING:
     from ..export.app_file import AppExport
     from ..export.apps import AppRun, AppsReport
 
-F = TypeVar("F", bound=Callable[..., Any])
 
 LOG_INTERVAL: Final = 10.0
 """Seconds between two lines about all apps."""
 _MOST_FAILURES: Final = 5
 """Failed sources of an app that are printed."""
 APPS_AT_ONCE: Final = 4  # a copy of the constant of `export.apps`, whose import would slow the help text down
-
-
-def apps_options(command: F) -> F:
-    """Add the options of an export of many apps to a command."""
-    at_once = click.option(
-        "--apps-at-once", type=click.IntRange(min=1), metavar="N",
-        help=f"Number of apps that are exported at the same time; needs --apps.  [default: {APPS_AT_ONCE}]",
-    )  # fmt: skip
-    file = click.option(
-        "--apps", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
-        help="Export each app of a TOML file into OUT/<app id>; see the README.",
-    )  # fmt: skip
-    return file(at_once(command))
 
 
 class Modes(NamedTuple):

@@ -23,16 +23,15 @@ from ..walk.walk import Page, Walk
 from . import streams
 from .environment import management, session
 from .filters import ListCommand, filter_options, query_of
+from .options import option_table, shown_default
 from .process import run, until_reader_leaves
 
-limit_option: Final = click.option(
-    "--limit", type=click.IntRange(min=0), metavar="N", help="Print no more than N.  [default: all]"
-)
-cursor_option: Final = click.option(
-    "--cursor",
-    metavar="TOKEN",
-    help="Continue where an earlier run stopped, with the token that it printed. Use the same filters.",
-)
+list_options: Final = option_table(
+    ("--limit", click.IntRange(min=0), "N", "Print no more than N.  [default: all]"),
+    ("--cursor", None, "TOKEN",
+     "Continue where an earlier run stopped, with the token that it printed. Use the same filters."),
+)  # fmt: skip
+"""The options of every list."""
 _EVERY: Final = 10.0
 """Seconds between two requests for new messages, where --every is not given."""
 WalkOf: TypeAlias = Callable[[AsRows], Walk[Any]]
@@ -96,26 +95,15 @@ class ListPrinter:
 @click.command(cls=ListCommand, short_help="Print the messages of a user as JSON lines.")
 @click.argument("uid")
 @click.option("--on-behalf-of", metavar="UID", help="Print the messages between this user and UID.")
-@limit_option
-@cursor_option
-@click.option(
-    "--follow", is_flag=True, help="Print from old to new, then wait for new messages, until interrupted."
-)
-@click.option(
-    "--every",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="With --follow: ask for new messages at least so often, and up to 8 times as often while some "
-    "come.  [default: 10]",
-)
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    default=1,
-    show_default=True,
-    help="Read the list from N positions at once. The order of the lines stays the same.",
-)
+@list_options
+@option_table(
+    ("--follow", bool, None, "Print from old to new, then wait for new messages, until interrupted."),
+    ("--every", click.FloatRange(min=0, min_open=True), "SECONDS",
+     ("With --follow: ask for new messages at least so often, and up to 8 times as often while some "
+      "come.  [default: 10]")),
+    ("--jobs", click.IntRange(min=1), "N",
+     "Read the list from N positions at once. The order of the lines stays the same.", shown_default(1)),
+)  # fmt: skip
 @filter_options(MessageQuery)
 def messages(
     uid: str,
@@ -165,8 +153,7 @@ def messages(
 
 
 @click.command(cls=ListCommand, short_help="Print the users of the app as JSON lines.")
-@limit_option
-@cursor_option
+@list_options
 @filter_options(UserQuery)
 def users(limit: int | None, cursor: str | None, **given: Any) -> None:
     """Print the users of the app, one JSON line each, exactly as the service sends them.
@@ -182,8 +169,7 @@ def users(limit: int | None, cursor: str | None, **given: Any) -> None:
 
 
 @click.command(cls=ListCommand, short_help="Print the applications of the account as JSON lines.")
-@limit_option
-@cursor_option
+@list_options
 @filter_options(AppQuery)
 def apps(limit: int | None, cursor: str | None, **given: Any) -> None:
     """Print the applications of the account, one JSON line each, with their keys hidden.
