@@ -26,7 +26,6 @@ from chatrest.emulator.weather import (
     First,
     GzipBomb,
     HalfOpen,
-    Redirect,
     Reset,
     Status,
     storm,
@@ -88,15 +87,6 @@ async def test_faults_that_never_end_are_raised(fault: Fault, kind: type[Excepti
             await chat.messages.list().collect()
         is_repeated = not isinstance(fault, GzipBomb)  # what is too large stays so
         assert (len(emulator.requests) > 1) is is_repeated
-
-
-async def test_a_redirect_does_not_lead_the_key_away() -> None:
-    async with Emulator(2, 0) as other:
-        emulator, time = served(Redirect(f"{other.base_url}/messages"))
-        async with emulator, session(emulator, time) as chat:
-            with pytest.raises(Exception, match="redirect"):
-                await chat.messages.list().collect()
-            assert not other.requests
 
 
 @pytest.mark.parametrize("fault", [CursorRepeats(), CursorMovesBack(3), CursorCycles((90, 80, 70))], ids=repr)

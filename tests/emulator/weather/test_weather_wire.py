@@ -220,12 +220,6 @@ async def test_cut(emulator: Emulator, line: Line, faithful: bytes) -> None:
     )
 
 
-async def test_cut_leaves_at_least_one_byte_out(emulator: Emulator, line: Line, faithful: bytes) -> None:
-    emulator.weather.add(Cut(10**9))
-    raw = await line.ask()
-    assert (raw.body, raw.end) == (faithful[:-1], "closed")
-
-
 @pytest.mark.parametrize("after", [0, 100])
 async def test_chunks_cut(emulator: Emulator, line: Line, faithful: bytes, after: int) -> None:
     emulator.weather.add(Cut(after, chunked=True))
@@ -366,13 +360,6 @@ async def test_a_cursor_that_is_another(emulator: Emulator, line: Line, affix: s
     assert int((await page(line, "", LIST))["meta"]["cursor"]["id"]) == 8
 
 
-async def test_pages_without_a_cursor_stay_as_they_are(emulator: Emulator, line: Line) -> None:
-    fair = await page(line, "?id=1", "/v3/users")
-    emulator.weather.add(CursorRepeats(when=First()), EmptyPage(lossless=True))
-    assert await page(line, "?id=1", "/v3/users") == fair == await page(line, "?id=1", "/v3/users")
-    assert (await page(line, "", "/v3/messages/1"))["data"]["id"] == "1"
-
-
 async def test_an_empty_page_moves_on(emulator: Emulator, line: Line) -> None:
     fair = await page(line, "&affix=append")
     emulator.weather.add(EmptyPage())
@@ -396,13 +383,6 @@ async def test_an_empty_page_that_loses_nothing(emulator: Emulator, line: Line, 
     assert position == ("1999" if affix == "append" else "3001")
     again = await page(line, f"&affix={affix}&id={position}", path)
     assert again["data"] == fair["data"] != []
-
-
-async def test_an_empty_page_needs_room_between_ids(emulator: Emulator, line: Line) -> None:
-    query, path = "&affix=append&id=7", "/v3/messages?limit=2"
-    fair = await page(line, query, path)
-    emulator.weather.add(EmptyPage(lossless=True))
-    assert await page(line, query, path) == fair
 
 
 # ── records ──
