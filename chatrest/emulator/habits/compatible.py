@@ -58,7 +58,6 @@ class CompatibleService:
         self._context, self._key = context, keys.full_access
 
     def answer(self, request: Request) -> Reply:
-        """Return the reply; a refusal is a reply too."""
         route = ROUTER.route(request.method, request.path)
         name = route.endpoint.name if route else ""
         try:
@@ -83,7 +82,6 @@ class CompatibleService:
         return owner
 
     def _rewritten(self, request: Request, route: Route, reader: str | None) -> Request:
-        """Return the request as the documented service reads it."""
         endpoint, headers = route.endpoint, dict(request.headers)
         headers.pop("onbehalfof", None)
         is_conversation = endpoint.name.startswith("conversations.")
@@ -142,7 +140,6 @@ def _error(refusal: Refusal) -> Reply:
 
 
 def _shaped(name: str, about: About, request: Request, body: bytes) -> bytes:
-    """The reply as the compatible server writes it."""
     reply: dict[str, Any] = decode(body)
     shape, data = SHAPES.get(name, as_it_is), reply.get("data")
     if not isinstance(data, list):

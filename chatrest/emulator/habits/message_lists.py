@@ -68,7 +68,6 @@ _Terms = list[tuple[str, tuple[int, ...]]]
 
 
 def _page(context: Context, call: Call, name: str, terms: _Terms | None = None) -> bytes:
-    """Return one page of a list; it costs a scan of the list."""
     store, query, reader = context.store, call.query, call.acting_user
     place, is_later = _place(call)
     rest = {name: value for name, value in query.items() if name not in _PLACE}

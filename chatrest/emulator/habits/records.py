@@ -22,7 +22,6 @@ COLLECTIONS: Final = frozenset(
         "users",
     }
 )  # fmt: skip
-"""The collections that are served."""
 MESSAGE_LISTS: Final = frozenset(
     {
         "messages.list", "messages.list_user", "messages.list_group", "messages.list_thread",
@@ -50,8 +49,6 @@ RENAMED: Final = {"cursorId": "id", "cursorValue": "id", "cursorAffix": "affix"}
 
 
 class OtherError(NamedTuple):
-    """The error that stands for a documented one."""
-
     status: int
     code: str
 
@@ -73,7 +70,6 @@ class About(NamedTuple):
 
     context: Context
     path: Mapping[str, str]
-    """The values of the path's parameters, by name."""
     reader: str | None
     """The login token's user; None where there is no token."""
 
@@ -82,7 +78,6 @@ Shape: TypeAlias = Callable[[About, Any], Any]
 
 
 def conversation_name(uid: str, other: str) -> str:
-    """Return the identifier of the conversation of two users."""
     return "_".join(("user", *sorted((_sender(uid), _sender(other)))))
 
 
@@ -173,7 +168,6 @@ def conversation(about: About, record: Record) -> Record:
 
 
 def reaction(about: About, record: Record) -> Record:
-    """Return a reaction, with a number for its id."""
     return record | {"id": _number(record["id"]), "messageId": _number(record["messageId"])}
 
 

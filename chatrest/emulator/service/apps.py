@@ -8,9 +8,9 @@ made is accepted from then on, as far as its scope goes. Legacy webhooks are tho
 from collections.abc import Iterable
 from typing import Any, Final
 
+from ..store import Store
 from ..store.data import EPOCH
 from ..store.documents import Document, DocumentSet
-from ..store.store import Store
 from .context import Context, Handler, ServiceCall
 from .documents import DocumentCollection, digest
 from .refusals import ServiceRefusal, outcomes, refused

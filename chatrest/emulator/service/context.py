@@ -2,18 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ...core.requests.endpoint import Endpoint
+from ..store import Store
 from ..store.documents import Document
-from ..store.store import Store
 
 Dialect: TypeAlias = Literal["cursor", "next"]
 PageOrder: TypeAlias = Literal["ascending", "descending"]
 ListOrder: TypeAlias = Literal["id", "time"]
-DIALECTS: Final = ("documented", "cursor", "next")
-PAGE_ORDERS: Final = ("ascending", "descending")
-LIST_ORDERS: Final = ("id", "time")
 
 
 class ServiceRequest(NamedTuple):

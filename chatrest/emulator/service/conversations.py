@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from msgspec.json import decode, encode
 
-from ..store.conversation_views import AppPin, Kind, View, view_of
+from ..store.conversation_views import AppPin, ConversationView, Kind, view_of
 from ..store.directory import SYSTEM
 from ..store.documents import Document
 from ..store.message_index import conversation_list, parse_record
@@ -31,7 +31,7 @@ from .users import user_record
 # ── the record of a conversation ──
 
 
-def conversation_record(context: Context, view: View, query: Document) -> Document:
+def conversation_record(context: Context, view: ConversationView, query: Document) -> Document:
     """Return the record, with the members that a query of the list asks for."""
     store, last = context.store, context.store.views.last(view)
     party = _party_record(context, view, with_tags=query.get("withUserAndGroupTags", False))
@@ -55,12 +55,12 @@ def conversation_record(context: Context, view: View, query: Document) -> Docume
     return record | pin_fields(context, view)
 
 
-def _updated_at(view: View, last: tuple[int, int] | None) -> int:
+def _updated_at(view: ConversationView, last: tuple[int, int] | None) -> int:
     """Return when a conversation last moved: with its last message, or before it was reset."""
     return last[1] if last is not None else view.kept_at or view.created_at
 
 
-def _party_record(context: Context, view: View, *, with_tags: bool = False) -> Document:
+def _party_record(context: Context, view: ConversationView, *, with_tags: bool = False) -> Document:
     """Return the other side: a user's record, or a group's."""
     people = context.store.people
     if view.kind == "group":
@@ -72,7 +72,7 @@ def _party_record(context: Context, view: View, *, with_tags: bool = False) -> D
     return decode(raw, type=Document) | {"conversationId": view.conversation}
 
 
-def pin_fields(context: Context, view: View) -> Document:
+def pin_fields(context: Context, view: ConversationView) -> Document:
     """Return `pinnedBy` and `pinnedAt`; the app's pin goes before the user's own."""
     for pin in context.store.views.app_pins.all():
         if (pin.kind, pin.party) == (view.kind, view.party):
@@ -90,29 +90,29 @@ _NO_PIN: Final = 2 * _OWN_PIN
 class _ListedView(NamedTuple):
     """A view with what the list is ordered by."""
 
-    view: View
+    view: ConversationView
     updated_at: int
     place: int
     """The place of the app's pin, or what stands for an own one and for none."""
 
 
-_Test: TypeAlias = Callable[[Context, View, Any], bool]
+_Test: TypeAlias = Callable[[Context, ConversationView, Any], bool]
 """Says if a view is in the list, by the value of a query parameter."""
 
 
-def _has_name(context: Context, view: View, text: str) -> bool:
+def _has_name(context: Context, view: ConversationView, text: str) -> bool:
     return text.casefold() in str(_party_record(context, view).get("name")).casefold()
 
 
 def _has_tags(kind: str) -> _Test:
-    def test(context: Context, view: View, tags: tuple[str, ...]) -> bool:
+    def test(context: Context, view: ConversationView, tags: tuple[str, ...]) -> bool:
         record = _party_record(context, view, with_tags=True)
         return view.kind == kind and not set(tags).isdisjoint(record.get("tags") or ())
 
     return test
 
 
-def _is_pinned_by(context: Context, view: View, names: tuple[str, ...]) -> bool:
+def _is_pinned_by(context: Context, view: ConversationView, names: tuple[str, ...]) -> bool:
     pinned_by = pin_fields(context, view).get("pinnedBy")
     return pinned_by is not None and ("system" if pinned_by == APP else "me") in names
 
@@ -145,7 +145,7 @@ def list_conversations(context: Context, call: ServiceCall) -> bytes:
     return numbered_reply(records, len(views), number)
 
 
-def _views(context: Context, reader: str | None) -> list[View]:
+def _views(context: Context, reader: str | None) -> list[ConversationView]:
     """The conversations that a user sees, or those of all users, in the order of the list."""
     views = context.store.views
     pins = {(pin.kind, pin.party): place for place, pin in enumerate(views.app_pins.all())}
@@ -162,7 +162,7 @@ def _views(context: Context, reader: str | None) -> list[View]:
 # ── one conversation ──
 
 
-def own_view(context: Context, call: ServiceCall) -> View:
+def own_view(context: Context, call: ServiceCall) -> ConversationView:
     """Return the acting user's view of the conversation in the path, with a message or without."""
     kind: Kind = "group" if "guid" in call.path else "user"
     party = call.path["guid" if kind == "group" else "uid"]
@@ -177,7 +177,7 @@ def _check_party(context: Context, kind: Kind, party: str) -> None:
         user_record(context, party)
 
 
-def accessible_view(context: Context, call: ServiceCall) -> View:
+def accessible_view(context: Context, call: ServiceCall) -> ConversationView:
     """Return the acting user's view of the conversation in the path; 403 where it has no message."""
     uid, views = str(call.acting_user), context.store.views
     if "conversationId" in call.path:  # of the operations that are deprecated
@@ -256,7 +256,7 @@ def mark_unread(context: Context, call: ServiceCall) -> Document:
     return ack(f"The conversation with {view.party} has been marked as unread.")
 
 
-def _message_number(context: Context, call: ServiceCall, view: View) -> int | None:
+def _message_number(context: Context, call: ServiceCall, view: ConversationView) -> int | None:
     """The message that the body names; 404 where the conversation has no such message."""
     number: int | None = call.body.get("messageId")
     if number is not None and not context.store.contains(conversation_list(view.conversation), number):
@@ -264,7 +264,7 @@ def _message_number(context: Context, call: ServiceCall, view: View) -> int | No
     return number
 
 
-def _stamp(context: Context, view: View, column: _Column, number: int) -> None:
+def _stamp(context: Context, view: ConversationView, column: _Column, number: int) -> None:
     """Write the time into the messages of a conversation of two, for their sender to see."""
     if view.kind == "group":
         return
@@ -303,7 +303,7 @@ def unpin_conversation(context: Context, call: ServiceCall) -> Document:
     return _pinned(context, view)
 
 
-def _pinnable(context: Context, call: ServiceCall) -> View:
+def _pinnable(context: Context, call: ServiceCall) -> ConversationView:
     """The acting user's view of the conversation in the path; 403 where the app has pinned it."""
     view = own_view(context, call)
     if pin_fields(context, view).get("pinnedBy") == APP:
@@ -311,7 +311,7 @@ def _pinnable(context: Context, call: ServiceCall) -> View:
     return view
 
 
-def _pinned(context: Context, view: View) -> Document:
+def _pinned(context: Context, view: ConversationView) -> Document:
     record = {"conversationId": view.conversation, "conversationType": view.kind}
     return record | pin_fields(context, context.store.views.stored(view))
 

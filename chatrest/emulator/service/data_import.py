@@ -12,7 +12,7 @@ from msgspec.json import decode
 
 from ...parameters.checked import Body
 from ...parameters.data_import import MOST_ENTRIES, GroupImport, MemberImport, MessageImport, UserImport
-from ..store.directory import Member
+from ..store.directory import Membership
 from ..store.documents import Document
 from .context import Context, Handler, ServiceCall
 from .documents import selected
@@ -82,7 +82,7 @@ def _import_group(context: Context, record: Document) -> Document:
     else:
         add_group(context, {"createdAt": context.now, **record}, password)
         if owner != APP:
-            store.members.add(guid, owner, Member("admin", context.now))
+            store.members.add(guid, owner, Membership("admin", context.now))
     stored: Document = decode(group_record(context, guid))
     return stored
 
@@ -106,7 +106,7 @@ def _import_member(context: Context, record: Document) -> Document:
         members.ban(guid, uid, joined_at)
     else:
         members.remove(guid, uid)
-        members.add(guid, uid, Member(scope, joined_at))
+        members.add(guid, uid, Membership(scope, joined_at))
     return {"guid": guid, "uid": uid, "scope": scope, "joinedAt": joined_at}
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from msgspec.json import decode, encode
 
-from ..store.directory import SYSTEM, Member
+from ..store.directory import SYSTEM, Membership
 from ..store.documents import Document
 from ..store.message_lists import Condition
 from .arguments import bounds, conditions, contains, joined, search
@@ -44,7 +44,7 @@ def admit(context: Context, guid: str, uid: str, scope: str | None) -> None:
         raise refused("ERR_ALREADY_JOINED", uid, guid)
     if store.relations.has("banned", guid, uid):
         raise refused("ERR_BANNED_GROUPMEMBER", uid, guid)
-    store.members.add(guid, uid, Member(scope, context.now))
+    store.members.add(guid, uid, Membership(scope, context.now))
 
 
 def ban(context: Context, guid: str, uid: str) -> None:
@@ -177,7 +177,7 @@ def update_group(context: Context, call: ServiceCall) -> Document:
     check_password(updated["type"], password)
     context.store.groups.replace(guid, updated, password if updated["type"] == "password" else None)
     if "owner" in changes and members.member(guid, owner) is None:
-        members.add(guid, owner, Member("admin", context.now))
+        members.add(guid, owner, Membership("admin", context.now))
     elif "owner" in changes:
         members.change_scope(guid, owner, "admin")
     return get_group(context, call)
@@ -236,7 +236,7 @@ def kick_member(context: Context, call: ServiceCall) -> Document:
     return ack(f"The user with UID {uid} has been kicked from the group {guid}.")
 
 
-def _member(context: Context, guid: str, uid: str) -> Member:
+def _member(context: Context, guid: str, uid: str) -> Membership:
     """A member of a group; 404 for no such group, no such user, or a user that is no member."""
     group_record(context, guid)
     user_record(context, uid)

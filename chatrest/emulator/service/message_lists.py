@@ -39,6 +39,7 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct, structs
 from msgspec.json import decode, encode
 
+from ..store import Store
 from ..store.documents import Document
 from ..store.message_index import (
     ALL,
@@ -51,7 +52,6 @@ from ..store.message_index import (
 )
 from ..store.message_lists import BEGIN, END, Condition, Span
 from ..store.message_marks import Thread
-from ..store.store import Store
 from .arguments import bounds, conditions, contains, joined
 from .context import Context, Handler, PageFormat, ServiceCall
 from .groups import group_record

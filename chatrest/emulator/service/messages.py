@@ -10,10 +10,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from msgspec.json import encode
 
+from ..store import Store
 from ..store.documents import Document
 from ..store.message_index import parse_record, thread_list
 from ..store.message_marks import ReactionRow
-from ..store.store import Store
 from .context import Context, Handler, ServiceCall
 from .groups import APP
 from .refusals import refused

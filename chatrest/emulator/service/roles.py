@@ -8,9 +8,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
+from ..store import Store
 from ..store.data import EPOCH
 from ..store.documents import Document, DocumentSet
-from ..store.store import Store
 from .context import Context, Handler, ServiceCall
 from .documents import DocumentCollection, apply_changes
 from .groups import group_record
