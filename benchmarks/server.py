@@ -28,9 +28,13 @@ import msgspec
 from chatrest.core.requests.hosts import App
 from chatrest.emulator import RateLimit
 from chatrest.emulator.limits import TOO_MANY
-from chatrest.emulator.service.context import Context, PageFormat
-from chatrest.emulator.service.request import Reply, Request
-from chatrest.emulator.service.service import Keys, Service
+from chatrest.emulator.service.context import (
+    Context,
+    PageFormat,
+    ServiceReply as Reply,
+    ServiceRequest as Request,
+)
+from chatrest.emulator.service.dispatch import Keys, Service
 
 from . import pages
 

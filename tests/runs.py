@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-from chatrest.emulator.service.request import Request
+from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.store import Store
 from chatrest.emulator.weather.faults import Change, Outgoing
 from tests.exporting import GROUPS, START

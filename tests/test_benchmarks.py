@@ -43,7 +43,7 @@ from benchmarks.virtual_time import run
 from chatrest import App, AsyncSession
 from chatrest.core.replies.decode import many
 from chatrest.emulator import RateLimit
-from chatrest.emulator.service.request import Request
+from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.models.messages import CallMessage, Message
 
 MESSAGES = 250

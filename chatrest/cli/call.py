@@ -17,15 +17,15 @@ import click
 import msgspec
 from click.shell_completion import CompletionItem
 
+from .. import resources
 from ..core.replies.decode import ACK, Each, Many
 from ..core.replies.rows import AsRows
 from ..core.requests.endpoint import Call, Endpoint, Replay
 from ..errors import RequestInvalidError
-from ..resources import collection_class
 from ..secrets import shown
 from . import streams
 from .call_arguments import call_of
-from .call_each import add_each_options, call_each, each_options
+from .call_each import call_each, checked_options, each_options
 from .call_parameters import (
     Parameter,
     Parameters,
@@ -36,7 +36,7 @@ from .call_parameters import (
     takes_file,
     takes_text,
 )
-from .lists import ListPrinter, cursor_option, limit_option
+from .lists import ListPrinter, list_options
 from .process import run
 from .replies import check_success, client_of, line_of, send
 
@@ -63,40 +63,30 @@ FIRST: Final = ("messages", "users", "groups", "members", "conversations")
 """The collections that are used most, which are printed before the others."""
 
 
-def operations() -> Mapping[str, Endpoint[Any]]:
-    """Return the table of operations; it is loaded when it is first needed."""
-    from ..resources import OPERATIONS
-
-    return OPERATIONS
-
-
 class OperationGroup(click.Group):
     """A group with a subcommand for every operation of the table."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; those after `--list` are of a command of their own, which is run at once."""
         if args[:1] == ["--list"]:
-            search = search_command(operations())
-            with search.make_context("--list", args[1:], parent=ctx) as inner:
-                search.invoke(inner)
+            with _SEARCH.make_context("--list", args[1:], parent=ctx) as inner:
+                _SEARCH.invoke(inner)
             ctx.exit()
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all operations, in the table's order."""
-        return list(operations())
+        return list(resources.OPERATIONS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of an operation; None where there is no such operation."""
-        endpoint = operations().get(cmd_name)
+        endpoint = resources.OPERATIONS.get(cmd_name)
         return None if endpoint is None else OperationCommand(endpoint)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that `args` begin with; a usage error names the nearest operation."""
-        if args[0] not in operations():
-            hint = nearest(args[0], operations())
+        if args[0] not in resources.OPERATIONS:
+            hint = nearest(args[0], resources.OPERATIONS)
             raise click.UsageError(
                 f"No such operation {args[0]!r}{hint}; '{ctx.command_path} --list' shows all"
             )
@@ -122,12 +112,11 @@ class OperationCommand(click.Command):
             short_help=f"{endpoint.method} {endpoint.path}",
         )
         if is_list:
-            cursor_option(limit_option(self))
-        add_each_options(self)
+            list_options(self)
+        each_options(self)
         self._endpoint = endpoint
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """Return what has to be given, by its name."""
         return usage(self._endpoint)
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -139,7 +128,6 @@ class OperationCommand(click.Command):
         formatter.write("\n".join(lines) + "\n")
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write what the operation is, and its parameters."""
         describe(self._endpoint, formatter)
 
 
@@ -171,7 +159,7 @@ def _call(
     cursor: str | None = None,
 ) -> None:
     """Call an operation, once or for each line of a file, and print the replies."""
-    options = each_options(each, jobs, journal, retry_failed)
+    options = checked_options(each, jobs, journal, retry_failed)
     try:
         if options is not None:
             if cursor is not None:
@@ -188,7 +176,6 @@ def _call(
 def _call_list(
     endpoint: Endpoint[Any], texts: tuple[str, ...], limit: int | None, cursor: str | None
 ) -> None:
-    """Print the records of a list, a line each, as its pages come."""
     from ..resources.listing import walk
 
     call = call_of(endpoint, texts, _text_of)
@@ -201,7 +188,6 @@ def _call_list(
 
 
 def _call_once(endpoint: Endpoint[Any], texts: tuple[str, ...]) -> None:
-    """Print the reply of a call as a line."""
     call = call_of(endpoint, texts, _text_of)
     streams.output()  # raises if it is closed, before anything is sent
     reply = run(_send(endpoint, call))
@@ -310,13 +296,12 @@ def describe(endpoint: Endpoint[Any], formatter: click.HelpFormatter) -> None:
 def summary(endpoint: Endpoint[Any]) -> str:
     """Return the first sentence of the method's docstring, without the request and further clauses."""
     collection, _, name = endpoint.name.partition(".")
-    paragraph = first_paragraph(getattr(collection_class(collection), name))
+    paragraph = first_paragraph(getattr(resources.collection_class(collection), name))
     clause = _CLAUSE.split(_REQUEST.sub("", paragraph), maxsplit=1)[0].replace("`", "")
     return f"{clause[:1].upper()}{clause[1:]}."
 
 
 def first_paragraph(described: Any) -> str:
-    """Return the first paragraph of a docstring as one line."""
     return " ".join((inspect.getdoc(described) or "").partition("\n\n")[0].split())
 
 
@@ -406,18 +391,13 @@ def _json_line(endpoint: Endpoint[Any], text: str) -> str:
     return msgspec.json.encode(members).decode()
 
 
-def search_command(operations: Mapping[str, Endpoint[Any]]) -> click.Command:
-    """Return the command that stands behind `call --list`."""
-
-    def callback(words: tuple[str, ...], as_json: bool) -> None:
-        list_operations(operations, words, as_json=as_json)
-
-    return click.Command(
-        "--list",
-        callback=callback,
-        params=[
-            click.Argument(["words"], nargs=-1),
-            click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object per operation."),
-        ],
-        help="Print the operations that have all WORDS in their name, path or help; all without WORDS.",
-    )
+_SEARCH: Final = click.Command(
+    "--list",
+    callback=lambda words, as_json: list_operations(resources.OPERATIONS, words, as_json=as_json),
+    params=[
+        click.Argument(["words"], nargs=-1),
+        click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object per operation."),
+    ],
+    help="Print the operations that have all WORDS in their name, path or help; all without WORDS.",
+)
+"""The command that stands behind `call --list`."""

@@ -28,6 +28,7 @@ from ..errors import ChatRestError, OutcomeUnknownError
 from . import streams
 from .call_arguments import ReadFile, call_of, texts_of
 from .call_parameters import Parameters
+from .options import option_table
 from .process import run
 from .replies import check_success, client_of, line_of, send
 
@@ -41,24 +42,15 @@ Client: TypeAlias = "AsyncSession | AsyncManagement"
 C = TypeVar("C", bound=click.Command)
 
 DEFAULT_JOBS: Final = 10
-_OPTIONS: Final = (
-    click.Option(
-        ["--each"], metavar="FILE",
-        help="Call the operation for each line of FILE (- for standard input): a JSON object of parameters, "
-        "or the value of the path's one parameter. Prints the outcomes as JSON lines, in the same order.",
-    ),
-    click.Option(
-        ["--jobs"], type=click.IntRange(min=1), metavar="N",
-        help=f"With --each: make N calls at once.  [default: {DEFAULT_JOBS}]",
-    ),
-    click.Option(
-        ["--journal"], metavar="PATH",
-        help="With --each: note in the file PATH which lines are done; a run that was stopped goes on there.",
-    ),
-    click.Option(
-        ["--retry-failed"], is_flag=True,
-        help="With --journal: call again for the lines that failed before.",
-    ),
+each_options: Final = option_table(
+    ("--each", None, "FILE",
+     ("Call the operation for each line of FILE (- for standard input): a JSON object of parameters, "
+      "or the value of the path's one parameter. Prints the outcomes as JSON lines, in the same order.")),
+    ("--jobs", click.IntRange(min=1), "N",
+     f"With --each: make N calls at once.  [default: {DEFAULT_JOBS}]"),
+    ("--journal", None, "PATH",
+     "With --each: note in the file PATH which lines are done; a run that was stopped goes on there."),
+    ("--retry-failed", bool, None, "With --journal: call again for the lines that failed before."),
 )  # fmt: skip
 
 
@@ -75,13 +67,7 @@ class EachOptions(Struct, frozen=True):
     retry_failed: bool
 
 
-def add_each_options(command: C) -> C:
-    """Add the options of `--each` to a command."""
-    command.params += _OPTIONS
-    return command
-
-
-def each_options(
+def checked_options(
     each: str | None, jobs: int | None, journal: str | None, retry_failed: bool
 ) -> EachOptions | None:
     """Return the options, None without `--each`; a usage error names one that needs another."""
@@ -96,8 +82,6 @@ def each_options(
 
 
 class InputLine(NamedTuple):
-    """A line of the input."""
-
     number: int
     text: str
     occurrence: int
@@ -131,7 +115,6 @@ class _LineCalls:
         return call_of(self._endpoint, texts, self._read_file, self._parameters)
 
     def client(self) -> Client:
-        """Return the client for the operation's interface."""
         return client_of(self._endpoint)
 
     def name(self, client: Client) -> str:
@@ -217,7 +200,6 @@ async def _lines(name: str, occurrence: Callable[[str], int]) -> AsyncIterator[I
 
 
 def _occurrences() -> Callable[[str], int]:
-    """Return a function that counts how often it was called with a text."""
     counts: dict[bytes, int] = {}
 
     def occurrence(text: str) -> int:

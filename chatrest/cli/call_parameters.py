@@ -69,7 +69,6 @@ class Parameter(Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        """Words for what is allowed."""
         return description(self.rule)
 
 
@@ -85,7 +84,6 @@ class Parameters:
         """All of them: path, filter and body, then the whole body and the acting user."""
 
     def get(self, name: str) -> Parameter | None:
-        """Return the parameter of this name; None where there is none."""
         return self._by_name.get(name)
 
     def of(self, place: Place) -> list[Parameter]:
@@ -222,7 +220,6 @@ def takes_text(rule: inspect.Type) -> bool:
 
 
 def takes_file(rule: inspect.Type) -> bool:
-    """Return True if a value of the field is a file to upload."""
     return any(isinstance(kind, inspect.CustomType) and kind.cls is File for kind in alternatives(rule))
 
 
@@ -263,7 +260,6 @@ def read_json(name: str, text: str) -> Any:
 
 
 def shortened(text: str) -> str:
-    """Return the begin of a text, for an error text."""
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 

@@ -8,20 +8,17 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from .. import __version__
 from ..core.requests.hosts import App
-from ..errors import ChatRestError
-from .options import number_option
+from .options import option_table, shown_default
 from .process import invocation, run
 
 if TYPE_CHECKING:
-    from ..export import VerifyResult
-    from ..session import AsyncSession
-    from .demo_stages import ConversationStats, DemoDisplay, ExportStats
+    from .demo_stages import Demo
 
 _STOP_TIMEOUT: Final = 5.0
 """Seconds that the emulator has for stopping before it is killed."""
@@ -34,17 +31,14 @@ _NEXT: Final = (
 
 
 @click.command(short_help="Show what chatrest does in a few seconds; needs no account.")
-@number_option("--users", 50, least=2, most=1000, help_text="Number of users.")
-@number_option("--messages", 100_000, most=1_000_000, help_text="Number of messages.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("chat-export"),
-    show_default=True,
-    metavar="DIRECTORY",
-    help="Folder for the exported files.",
-)
-@number_option("--seed", 0, help_text="The same seed and sizes generate the same messages.")
+@option_table(
+    ("--users", click.IntRange(2, 1000), "N", "Number of users.", shown_default(50)),
+    ("--messages", click.IntRange(0, 1_000_000), "N", "Number of messages.", shown_default(100_000)),
+    ("--out", click.Path(path_type=Path), "DIRECTORY", "Folder for the exported files.",
+     shown_default(Path("chat-export"))),
+    ("--seed", click.IntRange(0), "N", "The same seed and sizes generate the same messages.",
+     shown_default(0)),
+)  # fmt: skip
 def demo(users: int, messages: int, out: Path, seed: int) -> None:
     """Show what chatrest does in a few seconds; needs no account, and writes to one folder only.
 
@@ -57,91 +51,34 @@ def demo(users: int, messages: int, out: Path, seed: int) -> None:
       chatrest demo
       chatrest demo --users 10 --messages 5000 --out elsewhere
     """
-    from .demo_stages import DemoDisplay, claim  # rich and aiohttp take as long to load as all the rest
+    from .demo_stages import Demo, claim  # rich and aiohttp take as long to load as all the rest
 
     claim(out)
-    run(_Demo(DemoDisplay(), out).run(users=users, messages=messages, seed=seed))
+    run(_run(Demo(out), users=users, messages=messages, seed=seed))
 
 
-@final
-class _Demo:
-    """One run of the demo: its display and its folder."""
+async def _run(stages: "Demo", *, users: int, messages: int, seed: int) -> None:
+    began = time.perf_counter()
+    display = stages.display
+    display.head(f"chatrest {__version__}: {messages:,} messages among {users:,} users")
+    # These import aiohttp and more, which a help text does not need.
+    from ..core.pace.pacer import Pace
+    from ..session import AsyncSession
 
-    def __init__(self, display: "DemoDisplay", folder: Path) -> None:
-        self._display = display
-        self._folder = folder
-
-    async def run(self, *, users: int, messages: int, seed: int) -> None:
-        """Run all stages in order."""
-        began = time.perf_counter()
-        self._display.head(f"chatrest {__version__}: {messages:,} messages among {users:,} users")
-        # These import aiohttp and more, which a help text does not need.
-        from ..core.pace.pacer import Pace
-        from ..session import AsyncSession
-
-        async with AsyncExitStack() as stack:
-            with self._display.bar(f"generating {messages:,} messages in another process"):
-                app = await stack.enter_async_context(run_emulator(users=users, messages=messages, seed=seed))
-            self._display.done("emulator", f"{app.base_url}, ready in {time.perf_counter() - began:.1f} s")
-            # The emulator has no rate limit, so nothing is gained by a slow start.
-            session = await stack.enter_async_context(AsyncSession(app, pace=Pace(rate=60_000)))
-            await self._read(session, messages)
-        self._check(messages)
-        self._end(time.perf_counter() - began)
-
-    async def _read(self, session: "AsyncSession", messages: int) -> None:
-        from .demo_stages import clear, export_everything, read_conversation
-
-        self._print_conversation(await read_conversation(session))
-        clear(self._folder)
-        with self._display.bar("all users", messages) as tick:
-            stats = await export_everything(session, self._folder, messages // 2, tick)
-        self._print_export(stats)
-
-    def _print_conversation(self, stats: "ConversationStats") -> None:
-        total = sum(stats.kinds.values())
-        kinds = ", ".join(f"{count:,} {kind}" for kind, count in stats.kinds.most_common())
-        self._display.done(
-            "a conversation",
-            f"{' and '.join(stats.users)}: {total:,} messages as typed objects in {stats.seconds:.2f} s",
-            kinds or "these users have no messages to each other",
-        )
-
-    def _print_export(self, stats: "ExportStats") -> None:
-        if stats.interrupted is not None:
-            self._display.done(
-                "interrupted", f"on purpose, with {stats.interrupted:,} messages on disk; then continued"
-            )
-        self._display.done(
-            "all users",
-            f"{stats.report.messages:,} messages of {stats.report.sources:,} users, "
-            f"{stats.received / 1e6:,.1f} MB, {stats.requests:,} requests in {stats.seconds:.2f} s",
-            f"{stats.report.messages / stats.seconds:,.0f} messages/s",
-        )
-
-    def _check(self, messages: int) -> None:
-        from ..export import verify
-
-        with self._display.bar("verifying"):
-            result = verify(self._folder)
-        if not result.ok or result.messages != messages:
-            problems = [problem.text for problem in result.problems] or [f"{result.messages:,} messages"]
-            raise ChatRestError(f"the export is not complete: {problems[0]}")
-        self._display.head("verified")
-        self._display.done("nothing missing", f"{messages:,} messages, as many as the service has")
-        self._display.done(
-            "no duplicates", "each message is stored once, though most are in two users' lists"
-        )
-        self._display.done("no damage", _hash_summary(result))
-
-    def _end(self, seconds: float) -> None:
-        self._display.head(f"finished in {seconds:.1f} s; the files are in {self._folder}/. Try next:")
-        for line, why in _NEXT:
-            self._display.command(line.format(out=self._folder, chatrest=invocation()), why)
-
-
-def _hash_summary(result: "VerifyResult") -> str:
-    return f"{result.files:,} files, {result.bytes / 1e6:,.1f} MB, every hash is correct"
+    async with AsyncExitStack() as stack:
+        with display.bar(f"generating {messages:,} messages in another process"):
+            app = await stack.enter_async_context(run_emulator(users=users, messages=messages, seed=seed))
+        display.done("emulator", f"{app.base_url}, ready in {time.perf_counter() - began:.1f} s")
+        # The emulator has no rate limit, so nothing is gained by a slow start.
+        session = await stack.enter_async_context(AsyncSession(app, pace=Pace(rate=60_000)))
+        await stages.read_conversation(session)
+        await stages.export_everything(session, messages)
+    stages.check(messages)
+    display.head(
+        f"finished in {time.perf_counter() - began:.1f} s; the files are in {stages.folder}/. Try next:"
+    )
+    for line, why in _NEXT:
+        display.command(line.format(out=stages.folder, chatrest=invocation()), why)
 
 
 # ── the emulator: in another process, so that client and service share neither a core nor a clock ──

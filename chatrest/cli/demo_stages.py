@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, final
+from typing import TYPE_CHECKING, Final, TypeAlias, final
 
 from rich.console import Console
 from rich.progress import (
@@ -25,8 +25,8 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from ..errors import RequestInvalidError
-from ..export import Plan, Progress, Report, export, journal, manifest, run_log
+from ..errors import ChatRestError, RequestInvalidError
+from ..export import Plan, Progress, Report, export, journal, manifest, run_log, verify
 from ..export.file_names import SPOOL, path_inside
 from ..parameters.messages import MessageQuery
 
@@ -41,56 +41,71 @@ _POLL_INTERVAL: Final = 0.01
 _TITLE_WIDTH: Final = 17
 
 
-class ConversationStats(NamedTuple):
-    """The users of a conversation, its messages by category, and the seconds it took to read."""
+@final
+class Demo:
+    """The stages of one run, each of which prints what it did."""
 
-    users: tuple[str, str]
-    kinds: Counter[str]
-    seconds: float
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.display = DemoDisplay()
 
+    async def read_conversation(self, session: "AsyncSession") -> None:
+        """Read all messages between the first two users, oldest first, as typed objects."""
+        began = time.perf_counter()
+        users = [user.uid async for user in session.users.list().limit(2)]
+        query = MessageQuery(affix="append")
+        walk = session.messages.list_user(users[0], on_behalf_of=users[1], query=query)
+        kinds = Counter([message.category async for message in walk])
+        seconds = time.perf_counter() - began
+        self.display.done(
+            "a conversation",
+            f"{' and '.join(users)}: {kinds.total():,} messages as typed objects in {seconds:.2f} s",
+            ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
+            or "these users have no messages to each other",
+        )
 
-class ExportStats(NamedTuple):
-    """Both runs of the export together."""
+    async def export_everything(self, session: "AsyncSession", messages: int) -> None:
+        """Export all messages of all users, in two runs.
 
-    interrupted: int | None
-    """Messages on disk when the first run was interrupted; None if it finished before that."""
-    report: Report
-    seconds: float
-    requests: int
-    received: int
-    """Bytes of all pages."""
+        The first run is interrupted once half of the `messages` are written; the second continues it.
+        """
+        clear(self.folder)
+        began, sent = time.perf_counter(), _sent(session)
+        first, second = Progress(), Progress()
+        with self.display.bar("all users", messages) as tick:
+            work = asyncio.ensure_future(export(session, self.folder, Plan(), progress=first))
+            await _follow(work, first, tick, until=messages // 2)
+            if is_interrupted := not work.done():
+                work.cancel()
+                with suppress(asyncio.CancelledError):
+                    await work
+            work = asyncio.ensure_future(export(session, self.folder, progress=second))
+            await _follow(work, second, tick)
+        report, seconds = await work, time.perf_counter() - began
+        if is_interrupted:
+            text = f"on purpose, with {first.written:,} messages on disk; then continued"
+            self.display.done("interrupted", text)
+        self.display.done(
+            "all users",
+            f"{report.messages:,} messages of {report.sources:,} users, "
+            f"{(first.received + second.received) / 1e6:,.1f} MB, "
+            f"{_sent(session) - sent:,} requests in {seconds:.2f} s",
+            f"{report.messages / seconds:,.0f} messages/s",
+        )
 
-
-async def read_conversation(session: "AsyncSession") -> ConversationStats:
-    """Read all messages between the first two users, oldest first, as typed objects."""
-    began = time.perf_counter()
-    users = [user.uid async for user in session.users.list().limit(2)]
-    walk = session.messages.list_user(users[0], on_behalf_of=users[1], query=MessageQuery(affix="append"))
-    kinds = Counter([message.category async for message in walk])
-    return ConversationStats((users[0], users[1]), kinds, time.perf_counter() - began)
-
-
-async def export_everything(session: "AsyncSession", folder: Path, half: int, tick: Tick) -> ExportStats:
-    """Export all messages of all users to `folder`, in two runs.
-
-    The first run is interrupted once `half` messages are written; the second continues it. `tick` takes how
-    many more messages are written.
-    """
-    began, sent = time.perf_counter(), _sent(session)
-    first, second = Progress(), Progress()
-    interrupted = None
-    first_run = asyncio.ensure_future(export(session, folder, Plan(), progress=first))
-    await _follow(first_run, first, tick, until=half)
-    if not first_run.done():
-        first_run.cancel()
-        with suppress(asyncio.CancelledError):
-            await first_run
-        interrupted = first.written
-    second_run = asyncio.ensure_future(export(session, folder, progress=second))
-    await _follow(second_run, second, tick)
-    received = first.received + second.received
-    seconds = time.perf_counter() - began
-    return ExportStats(interrupted, await second_run, seconds, _sent(session) - sent, received)
+    def check(self, messages: int) -> None:
+        """Verify that the export has so many messages; raise `ChatRestError` if it has not."""
+        with self.display.bar("verifying"):
+            result = verify(self.folder)
+        if not result.ok or result.messages != messages:
+            problems = [problem.text for problem in result.problems] or [f"{result.messages:,} messages"]
+            raise ChatRestError(f"the export is not complete: {problems[0]}")
+        size = f"{result.files:,} files, {result.bytes / 1e6:,.1f} MB"
+        self.display.head("verified")
+        self.display.done("nothing missing", f"{messages:,} messages, as many as the service has")
+        once = "each message is stored once, though most are in two users' lists"
+        self.display.done("no duplicates", once)
+        self.display.done("no damage", f"{size}, every hash is correct")
 
 
 async def _follow(work: Awaitable[Report], progress: Progress, tick: Tick, until: int | None = None) -> None:

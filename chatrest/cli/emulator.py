@@ -13,52 +13,30 @@ from typing import Any, Final
 import click
 
 from . import streams
-from .options import number_option
+from .options import option_table, shown_default
 
 HABITS: Final = ("documented", "compatible")
 """Those of `chatrest.emulator.habits`, which is imported only when the command runs."""
 
 
 @click.command(short_help="Run an emulator of the service, with generated data.")
-@click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Where to listen; 0.0.0.0 for all addresses."
-)
-@number_option("--port", 0, most=65_535, help_text="TCP port; 0 for any free one.")
-@click.option("--app-id", help="The one app that it serves; by default it serves any.")
-@number_option("--users", 50, help_text="Number of users.")
-@number_option("--messages", 1000, help_text="Number of messages.")
-@number_option("--seed", 0, help_text="The same seed and sizes generate the same data.")
-@click.option(
-    "--database",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Keep all data in FILE; if FILE has data, serve it and generate none.",
-)
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="A rate limit: 429 after N requests in a minute. Without it there is none.",
-)
-@click.option(
-    "--weather",
-    type=click.FloatRange(0, 1, max_open=True),
-    default=0.0,
-    metavar="SHARE",
-    help="Mixed faults that strike this share of the requests, such as 0.2.",
-)
-@click.option(
-    "--habits",
-    type=click.Choice(HABITS),
-    default=HABITS[0],
-    show_default=True,
-    help="Whose: those of the documents, or of an independent server of the same wire.",
-)
-@click.option(
-    "--until-eof",
-    is_flag=True,
-    help="Also stop when standard input ends; for programs that start the emulator.",
-)
+@option_table(
+    ("--host", None, None, "Where to listen; 0.0.0.0 for all addresses.", shown_default("127.0.0.1")),
+    ("--port", click.IntRange(0, 65_535), "N", "TCP port; 0 for any free one.", shown_default(0)),
+    ("--app-id", None, None, "The one app that it serves; by default it serves any."),
+    ("--users", click.IntRange(0), "N", "Number of users.", shown_default(50)),
+    ("--messages", click.IntRange(0), "N", "Number of messages.", shown_default(1000)),
+    ("--seed", click.IntRange(0), "N", "The same seed and sizes generate the same data.", shown_default(0)),
+    ("--database", click.Path(dir_okay=False, path_type=Path), "FILE",
+     "Keep all data in FILE; if FILE has data, serve it and generate none."),
+    ("--limit", click.IntRange(min=1), "N",
+     "A rate limit: 429 after N requests in a minute. Without it there is none."),
+    ("--weather", click.FloatRange(0, 1, max_open=True), "SHARE",
+     "Mixed faults that strike this share of the requests, such as 0.2.", {"default": 0.0}),
+    ("--habits", HABITS, None, "Whose: those of the documents, or of an independent server of the same wire.",
+     shown_default(HABITS[0])),
+    ("--until-eof", bool, None, "Also stop when standard input ends; for programs that start the emulator."),
+)  # fmt: skip
 def emulator(until_eof: bool, **options: Any) -> None:
     """Run an emulator of the service on this machine until Ctrl-C or SIGTERM (exit status 0).
 

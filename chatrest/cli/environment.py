@@ -32,12 +32,7 @@ def session(telemetry: "Listener | tuple[()]" = ()) -> "AsyncSession":
     except RequestInvalidError as error:
         error.add_note(SEE_HELP)
         raise
-    return AsyncSession(app, telemetry=telemetry, headers=headers(), proxy=proxy())
-
-
-def headers() -> dict[str, str]:
-    """The headers that a deployment wants with every request: `CHATREST_HEADERS`, a `name: value` a line."""
-    return headers_from_env()
+    return AsyncSession(app, telemetry=telemetry, headers=headers_from_env(), proxy=proxy())
 
 
 def hint(error: BaseException) -> str:
@@ -61,7 +56,6 @@ def _is_management(error: ChatRestError) -> bool:
 
 
 def _address() -> tuple[str, ...]:
-    """Return the variables that the service's address is made of."""
     return ("CHATREST_BASE_URL",) if os.environ.get("CHATREST_BASE_URL") else _HOST
 
 

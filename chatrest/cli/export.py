@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from msgspec import Raw, structs
 
+from ..core.environment import headers_from_env
 from ..errors import AuthenticationError, ChatRestError, ExportIncompleteError, RequestInvalidError
 from ..parameters.messages import MessageQuery
 from . import streams
-from .environment import headers, proxy, session
-from .export_apps import APPS_AT_ONCE, Modes, apps_options, export_apps
+from .environment import proxy, session
+from .export_apps import APPS_AT_ONCE, Modes, export_apps
 from .export_texts import FileTotals, estimate_lines, summary_lines
-from .filters import ListCommand, filter_options, query_of
-from .options import AgeOption, TimeOption, local_copy
+from .filters import NO_OPTION, ListCommand, filter_options, query_of
+from .options import AgeOption, TimeOption, local_copy, option_table, shown_default
 from .process import invocation, run
 
 if TYPE_CHECKING:
@@ -36,13 +37,10 @@ FORMATS: Final = ("ndjson", "parquet", "sqlite")
 COMPRESS: Final = ("none", "gzip", "zstd")
 PARTITIONS: Final = ("none", "source", "month", "day")
 TABLES: Final = ("users", "groups", "members", "conversations")
-NOT_A_FILTER: Final = (
+NOT_A_FILTER: Final = NO_OPTION[MessageQuery] | {
     "affix", "id", "count", "limit", "per_page", "my_mentions_only", "mentions_with_blocked_info",
-    "from_timestamp", "to_timestamp", "hide_messages_from_blocked_users", "receiver_type", "hide_deleted",
-    "only_deleted", "sent_at", "sent_at_from", "sent_at_to", "updated_at_from", "updated_at_to",
-    "edited_at_from", "edited_at_to", "senders", "conversation_id", "hide_quoted_messages", "saved", "pinned",
-    "page",
-)  # fmt: skip
+    "from_timestamp", "to_timestamp",
+}  # fmt: skip
 WORKERS: Final = 32
 _MOST_WORKERS: Final = 90  # as many calls as a session runs at a time for bulk work
 _FAILURES_SHOWN: Final = 20
@@ -59,73 +57,45 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
 
 @click.command(cls=ListCommand, short_help="Export messages to files; continues after an interruption.")
 @click.argument("out")
-@click.option(
-    "--journal", type=click.Path(path_type=Path), metavar="DIR",
-    help="The local folder of an export in an object store.  [default: one of yours, named by the address]",
+@option_table(
+    ("--journal", click.Path(path_type=Path), "DIR",
+     "The local folder of an export in an object store.  [default: one of yours, named by the address]"),
+    ("--all-users", bool, None, "The messages of every user.  [default if no source is named]"),
+    ("--user users", None, "UID", "The messages of UID. May be repeated.", {"multiple": True}),
+    ("--pair pairs", None, "UID UID", "The messages between two users. May be repeated.",
+     {"nargs": 2, "multiple": True}),
+    ("--group groups", None, "GUID", "A group's messages. May be repeated.", {"multiple": True}),
+    ("--everything", bool, None, "The app's own list of all messages, instead of other sources."),
+    ("--since", TimeOption(), "T",
+     ("Sent at T or later: 2026-11-01, 2026-11-01T12:00+02:00, a timestamp, yesterday, or 7d (ago). "
+      "Without a zone it is UTC. Later runs keep the moment of the first one: give it only once.")),
+    ("--until", TimeOption(end=True), "T",
+     "Sent at T or earlier. A date, also today or yesterday, means the END of that day (UTC)."),
+    ("--format format_", FORMATS, None, "Format of the files.  [default: ndjson]"),
+    ("--compress", COMPRESS, None, "Compression.  [default: none; zstd for parquet]"),
+    ("--partition", PARTITIONS, None,
+     "Files for all, or per source, month or day (UTC).  [default: source; parquet month, sqlite none]"),
+    ("--with tables", None, "TABLES",
+     "Also tables: any of users,groups,members,conversations. Later runs write them anew.",
+     {"callback": _tables}),
+    ("--attachments", bool, None, "Also the files that messages link to. Later runs go on with it."),
+    ("--max-attachment", click.IntRange(min=1), "MB",
+     "The largest attachment that is fetched; needs --attachments.  [default: 100]"),
+    ("--recheck", AgeOption(), "AGO",
+     "Also read the last 12h, 7d or 2w again, to find edited and deleted messages."),
+    ("--workers", click.IntRange(1, _MOST_WORKERS), "N",
+     "Number of sources that are read at the same time.", shown_default(WORKERS)),
+    ("--dask", None, "ADDRESS",
+     ("Read with the workers of a Dask cluster: tcp://HOST:PORT, tls://HOST:PORT, or local:N. "
+      "OUT is a folder that all of them see, or in an object store.")),
+    ("--dry-run", bool, None, "Write nothing; estimate messages, requests and time, as ranges if need be."),
+    ("--json as_json", bool, None, "Print the summary or the estimate as one JSON object."),
+    ("--quiet -q", bool, None, "No progress on standard error."),
+    ("--apps", click.Path(exists=True, dir_okay=False), "FILE",
+     "Export each app of a TOML file into OUT/<app id>; see the README."),
+    ("--apps-at-once", click.IntRange(min=1), "N",
+     f"Number of apps that are exported at the same time; needs --apps.  [default: {APPS_AT_ONCE}]"),
 )  # fmt: skip
-@click.option(
-    "--all-users", is_flag=True, help="The messages of every user.  [default if no source is named]"
-)
-@click.option("--user", "users", metavar="UID", multiple=True, help="The messages of UID. May be repeated.")
-@click.option(
-    "--pair", "pairs", metavar="UID UID", nargs=2, multiple=True,
-    help="The messages between two users. May be repeated.",
-)  # fmt: skip
-@click.option("--group", "groups", metavar="GUID", multiple=True, help="A group's messages. May be repeated.")
-@click.option(
-    "--everything", is_flag=True, help="The app's own list of all messages, instead of other sources."
-)
-@click.option(
-    "--since", type=TimeOption(), metavar="T",
-    help="Sent at T or later: 2026-11-01, 2026-11-01T12:00+02:00, a timestamp, yesterday, or 7d (ago). "
-    "Without a zone it is UTC. Later runs keep the moment of the first one: give it only once.",
-)  # fmt: skip
-@click.option(
-    "--until", type=TimeOption(end=True), metavar="T",
-    help="Sent at T or earlier. A date, also today or yesterday, means the END of that day (UTC).",
-)  # fmt: skip
-@click.option(
-    "--format", "format_", type=click.Choice(FORMATS), help="Format of the files.  [default: ndjson]"
-)
-@click.option(
-    "--compress", type=click.Choice(COMPRESS), help="Compression.  [default: none; zstd for parquet]"
-)
-@click.option(
-    "--partition", type=click.Choice(PARTITIONS),
-    help="Files for all, or per source, month or day (UTC).  [default: source; parquet month, sqlite none]",
-)  # fmt: skip
-@click.option(
-    "--with", "tables", callback=_tables, metavar="TABLES",
-    help="Also tables: any of users,groups,members,conversations. Later runs write them anew.",
-)  # fmt: skip
-@click.option(
-    "--attachments", is_flag=True, help="Also the files that messages link to. Later runs go on with it."
-)
-@click.option(
-    "--max-attachment", type=click.IntRange(min=1), metavar="MB",
-    help="The largest attachment that is fetched; needs --attachments.  [default: 100]",
-)  # fmt: skip
-@click.option(
-    "--recheck", type=AgeOption(), metavar="AGO",
-    help="Also read the last 12h, 7d or 2w again, to find edited and deleted messages.",
-)  # fmt: skip
-@click.option(
-    "--workers", type=click.IntRange(1, _MOST_WORKERS), metavar="N", default=WORKERS, show_default=True,
-    help="Number of sources that are read at the same time.",
-)  # fmt: skip
-@click.option(
-    "--dask", metavar="ADDRESS",
-    help="Read with the workers of a Dask cluster: tcp://HOST:PORT, tls://HOST:PORT, or local:N. "
-    "OUT is a folder that all of them see, or in an object store.",
-)  # fmt: skip
-@click.option(
-    "--dry-run",
-    is_flag=True,
-    help="Write nothing; estimate messages, requests and time, as ranges if need be.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the summary or the estimate as one JSON object.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress on standard error.")
-@apps_options
 @filter_options(MessageQuery, without=NOT_A_FILTER)
 def export(
     out: str,
@@ -189,7 +159,12 @@ def export(
     """
     root, plan = local_copy(out, journal), _plan_of(given)
     files = _attachments(attachments, max_attachment)
-    options: dict[str, Any] = {"tables": tables, "attachments": files, "recheck": recheck, "workers": workers}
+    options: dict[str, Any] = {
+        "tables": tables,
+        "attachments": files,
+        "recheck": recheck,
+        "workers": workers,
+    }
     if dask is not None:
         _check_dask(apps, dry_run=dry_run)
     if apps is not None:
@@ -226,7 +201,6 @@ def export(
 
 
 def _check_dask(apps: str | None, *, dry_run: bool) -> None:
-    """Raise `click.UsageError` if `--dask` is given with an option that it cannot be used with."""
     if apps is not None:
         raise click.UsageError("--dask reads one app: give it without --apps")
     if dry_run:
@@ -245,7 +219,9 @@ async def _export_by_cluster(
     from ..distributed.start import export_with
 
     async with connect(dask, quiet=True) as client:
-        return await export_with(client, chat, Credentials(chat.app, headers()), out, plan, **options)
+        return await export_with(
+            client, chat, Credentials(chat.app, headers_from_env()), out, plan, **options
+        )
 
 
 def _attachments(asked: bool, max_megabytes: int | None) -> "AttachmentOptions | bool":

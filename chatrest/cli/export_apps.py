@@ -7,16 +7,17 @@ seconds. The exit status is the largest of those that single exports would have.
 import asyncio
 import shlex
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 from msgspec import structs
 
+from ..core.environment import headers_from_env
 from ..errors import AuthenticationError, ExportIncompleteError, RequestInvalidError
 from . import streams
-from .environment import headers, proxy
+from .environment import proxy
 from .export_texts import duration, plural
 from .process import invocation, run
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from ..export.app_file import AppExport
     from ..export.apps import AppRun, AppsReport
 
-F = TypeVar("F", bound=Callable[..., Any])
 
 LOG_INTERVAL: Final = 10.0
 """Seconds between two lines about all apps."""
@@ -34,22 +34,7 @@ _MOST_FAILURES: Final = 5
 APPS_AT_ONCE: Final = 4  # a copy of the constant of `export.apps`, whose import would slow the help text down
 
 
-def apps_options(command: F) -> F:
-    """Add the options of an export of many apps to a command."""
-    at_once = click.option(
-        "--apps-at-once", type=click.IntRange(min=1), metavar="N",
-        help=f"Number of apps that are exported at the same time; needs --apps.  [default: {APPS_AT_ONCE}]",
-    )  # fmt: skip
-    file = click.option(
-        "--apps", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
-        help="Export each app of a TOML file into OUT/<app id>; see the README.",
-    )  # fmt: skip
-    return file(at_once(command))
-
-
 class Modes(NamedTuple):
-    """The options of the command that are about all apps together."""
-
     at_once: int
     dry_run: bool
     as_json: bool
@@ -92,7 +77,7 @@ async def _run(
             out,
             plan,
             at_once=modes.at_once,
-            headers=headers(),
+            headers=headers_from_env(),
             proxy=proxy(),
             watch=watch,
             **options,
@@ -101,8 +86,6 @@ async def _run(
 
 @asynccontextmanager
 async def _log(runs: "dict[str, AppRun]", count: int, *, is_shown: bool) -> AsyncIterator[None]:
-    """Write a line about all apps every ten seconds during the block."""
-
     async def write() -> None:
         while True:
             await asyncio.sleep(LOG_INTERVAL)
@@ -178,7 +161,6 @@ def _rows(report: "AppsReport", out: str, seconds: float) -> Iterator[tuple[str,
 
 
 def _totals(report: "AppsReport") -> tuple[int, int]:
-    """Return the numbers of messages in all exports, and of those that are new."""
     reports = [each.report for each in report.runs if each.report is not None]
     return sum(each.messages for each in reports), sum(each.written for each in reports)
 
@@ -211,7 +193,6 @@ def _app_members(app_run: "AppRun") -> dict[str, Any]:
 
 
 def _reasons(app_run: "AppRun") -> Iterator[str]:
-    """Yield what is wrong with an app that is not complete."""
     error = app_run.error
     if error is not None:
         name = app_run.export.key_env

@@ -63,7 +63,6 @@ class Snapshot(Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """The phase in words."""
         return f"{self.phase} ({self.progress.detail})" if self.progress.detail else self.phase
 
 
@@ -165,7 +164,6 @@ class Monitor:
 
 
 def progress_line(snapshot: Snapshot) -> str:
-    """The progress as one plain line."""
     progress = snapshot.progress
     if not progress.received:
         return f"{snapshot.title}: {snapshot.waits or duration(snapshot.elapsed)}"

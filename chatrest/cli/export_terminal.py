@@ -39,7 +39,6 @@ class TerminalDisplay:
         self._live.stop()
 
     def show(self, snapshot: Snapshot) -> None:
-        """Replace the lines by those of `snapshot`."""
         rows = max(1, min(ROWS, self._console.height - _OTHER_LINES))
         self._live.update(rendered(snapshot, self._out, rows), refresh=True)
 

@@ -10,7 +10,7 @@ from ..parameters.apps import AppQuery
 from ..parameters.checked import Filter
 from ..parameters.messages import MessageQuery
 from ..parameters.users import UserQuery
-from .call_parameters import time_unit
+from .call_parameters import alternatives, list_type, time_unit
 from .options import TimeOption
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -48,29 +48,11 @@ MEANINGS: Final[Mapping[type[Filter], Mapping[str, str]]] = {
         "to_timestamp": "Sent at this timestamp or earlier.",
         "with_tags": "With the tags of each message.",
         "tags": "With one of these tags.",
-        "hide_messages_from_blocked_users": "",
-        "receiver_type": "",
-        "hide_deleted": "",
-        "only_deleted": "",
-        "sent_at": "",
-        "sent_at_from": "",
-        "sent_at_to": "",
-        "updated_at_from": "",
-        "updated_at_to": "",
-        "edited_at_from": "",
-        "edited_at_to": "",
-        "senders": "",
-        "conversation_id": "",
-        "hide_quoted_messages": "",
-        "saved": "",
-        "pinned": "",
-        "page": "",
     },
     UserQuery: {
         "search_key": "Text that the name or uid begins with.",
         "search_in": "Fields in which to search.",
         "status": "Of this status.",
-        "count": "",
         "per_page": "Size of a page.",
         "page": "Start at this page.",
         "role": "Of this role.",
@@ -90,8 +72,20 @@ MEANINGS: Final[Mapping[type[Filter], Mapping[str, str]]] = {
         "page": "Start at this page.",
     },
 }
-"""The help text of each filter. A field with an empty text has no option: a count of users is not a list, and
-the messages of a user (`messages UID`) do not have the parameters of other lists.
+"""The help text of each filter."""
+NO_OPTION: Final[Mapping[type[Filter], frozenset[str]]] = {
+    MessageQuery: frozenset(
+        {
+            "hide_messages_from_blocked_users", "receiver_type", "hide_deleted", "only_deleted", "sent_at",
+            "sent_at_from", "sent_at_to", "updated_at_from", "updated_at_to", "edited_at_from",
+            "edited_at_to", "senders", "conversation_id", "hide_quoted_messages", "saved", "pinned", "page",
+        }
+    ),
+    UserQuery: frozenset({"count"}),
+    AppQuery: frozenset(),
+}  # fmt: skip
+"""The other fields: a count of users is not a list, and the messages of a user (`messages UID`) do not have
+the parameters of other lists.
 """
 
 
@@ -103,7 +97,6 @@ class ListCommand(click.Command):
     """A command whose help has a section for options and one for filters."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write both sections."""
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         for title, shown in (("Options", False), ("Filters", True)):
             records = [
@@ -118,8 +111,8 @@ def filter_options(kind: type[Filter], *, without: Collection[str] = ()) -> Call
 
     def decorate(command: F) -> F:
         for field in reversed(_fields(kind)):
-            if field.name not in without and (meaning := MEANINGS[kind][field.name]):
-                command = _option(field, meaning)(command)
+            if field.name not in without and field.name not in NO_OPTION[kind]:
+                command = _option(field, MEANINGS[kind][field.name])(command)
         return command
 
     return decorate
@@ -139,13 +132,14 @@ def _fields(kind: type[Filter]) -> tuple[inspect.Field, ...]:
 
 def _option(field: inspect.Field, meaning: str) -> Callable[[F], F]:
     name = _NAMES.get(field.name, field.name.replace("_", "-"))
-    rule = _plain(field.type)
+    several = list_type(field.type)
+    kinds = alternatives(field.type if several is None else getattr(several, "item_type", field.type))
+    rule = next(kind for kind in kinds if not isinstance(kind, inspect.NoneType))
     if isinstance(rule, inspect.BoolType):
         return click.option(
             f"{_PREFIX}{field.name}", f"--{name}/--no-{name}", cls=FilterOption, default=None, help=meaning
         )
-    several = isinstance(rule, inspect.VarTupleType)
-    kind, metavar = _type_of(_plain(rule.item_type) if isinstance(rule, inspect.VarTupleType) else rule)
+    kind, metavar = _type_of(rule)
     if per_second := time_unit(field.type):
         kind, metavar = TimeOption(per_second=per_second), "T"
     return click.option(
@@ -154,19 +148,9 @@ def _option(field: inspect.Field, meaning: str) -> Callable[[F], F]:
         cls=FilterOption,
         type=kind,
         metavar=metavar,
-        multiple=several,
-        help=f"{meaning} May be repeated." if several else meaning,
+        multiple=several is not None,
+        help=meaning if several is None else f"{meaning} May be repeated.",
     )
-
-
-def _plain(rule: inspect.Type) -> inspect.Type:
-    """Return `rule` without metadata and None; of a union that allows a list, the list."""
-    if isinstance(rule, inspect.Metadata):
-        return _plain(rule.type)
-    if isinstance(rule, inspect.UnionType):
-        choices = [_plain(part) for part in rule.types if not isinstance(part, inspect.NoneType)]
-        return next((part for part in choices if isinstance(part, inspect.VarTupleType)), choices[0])
-    return rule
 
 
 def _type_of(rule: inspect.Type) -> "tuple[click.ParamType[Any], str | None]":

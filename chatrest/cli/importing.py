@@ -12,6 +12,7 @@ from ..errors import ChatRestError, RequestInvalidError
 from . import streams
 from .environment import session
 from .export_texts import plural
+from .options import option_table
 from .process import invocation, run
 
 if TYPE_CHECKING:
@@ -27,17 +28,15 @@ KINDS: Final = ("users", "groups", "members", "messages")
     "import", short_help="Import users, groups, members and messages; continues after an interruption."
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
-@click.option(
-    "--kind", type=click.Choice(KINDS), help="The records of all files.  [default: detected per file]"
-)
-@click.option(
-    "--journal", type=click.Path(path_type=Path),
-    help="What is imported already.  [default: the first FILE's name with .import-journal]",
+@option_table(
+    ("--kind", KINDS, None, "The records of all files.  [default: detected per file]"),
+    ("--journal", click.Path(path_type=Path), None,
+     "What is imported already.  [default: the first FILE's name with .import-journal]"),
+    ("--incomplete", bool, None, "Also import an export that is not complete."),
+    ("--dry-run", bool, None, "Send nothing; check every line, without network."),
+    ("--json as_json", bool, None, "Print the result as one JSON object."),
+    ("--quiet -q", bool, None, "No progress on standard error."),
 )  # fmt: skip
-@click.option("--incomplete", is_flag=True, help="Also import an export that is not complete.")
-@click.option("--dry-run", is_flag=True, help="Send nothing; check every line, without network.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress on standard error.")
 def import_(
     files: tuple[Path, ...],
     kind: "Kind | None",

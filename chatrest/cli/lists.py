@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import click
 import msgspec
@@ -23,18 +23,18 @@ from ..walk.walk import Page, Walk
 from . import streams
 from .environment import management, session
 from .filters import ListCommand, filter_options, query_of
+from .options import option_table, shown_default
 from .process import run, until_reader_leaves
 
-limit_option: Final = click.option(
-    "--limit", type=click.IntRange(min=0), metavar="N", help="Print no more than N.  [default: all]"
-)
-cursor_option: Final = click.option(
-    "--cursor",
-    metavar="TOKEN",
-    help="Continue where an earlier run stopped, with the token that it printed. Use the same filters.",
-)
+list_options: Final = option_table(
+    ("--limit", click.IntRange(min=0), "N", "Print no more than N.  [default: all]"),
+    ("--cursor", None, "TOKEN",
+     "Continue where an earlier run stopped, with the token that it printed. Use the same filters."),
+)  # fmt: skip
+"""The options of every list."""
 _EVERY: Final = 10.0
 """Seconds between two requests for new messages, where --every is not given."""
+WalkOf: TypeAlias = Callable[[AsRows], Walk[Any]]
 _EARLY_ENDS: Final = (ChatRestError, OSError, KeyboardInterrupt, asyncio.CancelledError)
 
 
@@ -95,26 +95,15 @@ class ListPrinter:
 @click.command(cls=ListCommand, short_help="Print the messages of a user as JSON lines.")
 @click.argument("uid")
 @click.option("--on-behalf-of", metavar="UID", help="Print the messages between this user and UID.")
-@limit_option
-@cursor_option
-@click.option(
-    "--follow", is_flag=True, help="Print from old to new, then wait for new messages, until interrupted."
-)
-@click.option(
-    "--every",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="With --follow: ask for new messages at least so often, and up to 8 times as often while some "
-    "come.  [default: 10]",
-)
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    default=1,
-    show_default=True,
-    help="Read the list from N positions at once. The order of the lines stays the same.",
-)
+@list_options
+@option_table(
+    ("--follow", bool, None, "Print from old to new, then wait for new messages, until interrupted."),
+    ("--every", click.FloatRange(min=0, min_open=True), "SECONDS",
+     ("With --follow: ask for new messages at least so often, and up to 8 times as often while some "
+      "come.  [default: 10]")),
+    ("--jobs", click.IntRange(min=1), "N",
+     "Read the list from N positions at once. The order of the lines stays the same.", shown_default(1)),
+)  # fmt: skip
 @filter_options(MessageQuery)
 def messages(
     uid: str,
@@ -164,8 +153,7 @@ def messages(
 
 
 @click.command(cls=ListCommand, short_help="Print the users of the app as JSON lines.")
-@limit_option
-@cursor_option
+@list_options
 @filter_options(UserQuery)
 def users(limit: int | None, cursor: str | None, **given: Any) -> None:
     """Print the users of the app, one JSON line each, exactly as the service sends them.
@@ -176,20 +164,12 @@ def users(limit: int | None, cursor: str | None, **given: Any) -> None:
       chatrest users --status available --role moderator
       chatrest users --search-key al --search-in name --limit 5
     """
-
-    async def work(printer: ListPrinter) -> None:
-        query = query_of(UserQuery, given)
-        async with session() as chat:
-            with _wrong_cursor():
-                walk = Users(AsRows(chat.sender)).list(query, cursor=cursor)
-            await printer.write(walk, limit)
-
-    ListPrinter("users").run(work)
+    query = query_of(UserQuery, given)
+    _print_list("users", session, lambda sender: Users(sender).list(query, cursor=cursor), limit)
 
 
 @click.command(cls=ListCommand, short_help="Print the applications of the account as JSON lines.")
-@limit_option
-@cursor_option
+@list_options
 @filter_options(AppQuery)
 def apps(limit: int | None, cursor: str | None, **given: Any) -> None:
     """Print the applications of the account, one JSON line each, with their keys hidden.
@@ -200,15 +180,25 @@ def apps(limit: int | None, cursor: str | None, **given: Any) -> None:
     Example:
       chatrest apps | jq -r .id
     """
+    query = query_of(AppQuery, given)
+    walk_of: WalkOf = lambda sender: Apps(sender).list(query, cursor=cursor)  # noqa: E731
+    _print_list("apps", management, walk_of, limit, convert=_without_keys)
 
+
+def _print_list(
+    noun: str,
+    client: Callable[[], Any],
+    walk_of: WalkOf,
+    limit: int | None,
+    convert: Callable[[bytes], bytes] = bytes,
+) -> None:
     async def work(printer: ListPrinter) -> None:
-        query = query_of(AppQuery, given)
-        async with management() as account:
+        async with client() as opened:
             with _wrong_cursor():
-                walk = Apps(AsRows(account.sender)).list(query, cursor=cursor)
+                walk = walk_of(AsRows(opened.sender))
             await printer.write(walk, limit)
 
-    ListPrinter("apps", convert=_without_keys).run(work)
+    ListPrinter(noun, convert=convert).run(work)
 
 
 def _without_keys(record: bytes) -> bytes:

@@ -51,7 +51,6 @@ def parse_time(name: str, text: str, *, per_second: int = 1, end: bool = False, 
 
 
 def _timestamp(text: str, per_second: int, *, end: bool, now: Now) -> int:
-    """Return the timestamp; raise ValueError with what is wrong."""
     moment = _relative_time(text, now)
     return timestamp_of(text if moment is None else moment, per_second, end=end, zone=UTC, forms=_FORMS)
 
@@ -118,18 +117,30 @@ class AgeOption(_ParamType):
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def number_option(
-    name: str, default: int, *, help_text: str, least: int = 0, most: int | None = None
-) -> Callable[[F], F]:
-    """Return a decorator that adds an option for a whole number from `least` to `most`."""
-    return click.option(
-        name,
-        type=click.IntRange(least, most),
-        default=default,
-        show_default=True,
-        metavar="N",
-        help=help_text,
-    )
+def shown_default(value: object) -> dict[str, Any]:
+    """Return what a row has for a default that the help shows."""
+    return {"default": value, "show_default": True}
+
+
+def option_table(*rows: tuple[Any, ...]) -> Callable[[F], F]:
+    """Return a decorator that adds a command's options from a table, in its order.
+
+    A row has the names (`--user users`: the option, and the parameter), the type, the name of its value in
+    the help, the help, and perhaps further arguments of `click.option`. The type is `bool` for a flag, a
+    tuple of texts for a choice, None for a text, or one of click.
+    """
+
+    def decorate(command: F) -> F:
+        # A decorated function collects its options from the last to the first.
+        in_order = rows if isinstance(command, click.Command) else reversed(rows)
+        for names, kind, metavar, help_text, *more in in_order:
+            value = click.Choice(kind) if isinstance(kind, tuple) else kind
+            typed: dict[str, Any] = {"is_flag": True} if kind is bool else {"type": value, "metavar": metavar}
+            typed |= more[0] if more else {}
+            command = click.option(*names.split(), help=help_text, **typed)(command)
+        return command
+
+    return decorate
 
 
 def local_copy(out: str, journal: Path | None) -> Path | None:

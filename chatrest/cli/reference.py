@@ -36,7 +36,6 @@ _MODULE: Final = re.compile(r"\b(?:[a-z_]+\.)+(?=[A-Z])")
 
 
 def reference() -> str:
-    """Return the reference as Markdown."""
     lines = [_INTRODUCTION.format(count=len(OPERATIONS)), *_contents(), ""]
     for name in COLLECTIONS:
         lines += _section(name)

@@ -23,7 +23,6 @@ _LINE_BREAKS: Final = bytes.maketrans(b"\r\n", b"  ")
 
 
 def client_of(endpoint: Endpoint[Any]) -> "AsyncSession | AsyncManagement":
-    """Return the client for an operation's interface, from the environment."""
     return management() if endpoint.interface == "management" else session()
 
 
@@ -86,7 +85,6 @@ def check_success(endpoint: Endpoint[Any], reply: Any) -> None:
 
 
 def line_of(reply: Any) -> bytes:
-    """Return a reply as JSON without line breaks."""
     if isinstance(reply, bytes):
         return reply.translate(_LINE_BREAKS)
     return write_value(_outcomes(reply) if isinstance(reply, Outcomes) else reply)

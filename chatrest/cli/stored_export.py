@@ -13,7 +13,7 @@ from msgspec import structs
 from ..errors import ChatRestError
 from . import streams
 from .export_texts import plural
-from .options import TimeOption, local_copy
+from .options import TimeOption, local_copy, option_table
 from .process import invocation
 
 if TYPE_CHECKING:
@@ -27,8 +27,10 @@ _LINES: Final = 1_000
 
 @click.command(short_help="Check that an export is complete and undamaged.")
 @click.argument("out")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-@click.option("--quiet", "-q", is_flag=True, help="Print nothing if the export is complete and undamaged.")
+@option_table(
+    ("--json as_json", bool, None, "Print the result as one JSON object."),
+    ("--quiet -q", bool, None, "Print nothing if the export is complete and undamaged."),
+)
 def verify(out: str, as_json: bool, quiet: bool) -> None:
     """Check the export in OUT, a folder or the address of an object store.
 
@@ -94,17 +96,13 @@ def _summary(result: "VerifyResult") -> Iterator[str]:
 
 @click.command(short_help="Print the messages of an export as JSON lines.")
 @click.argument("out")
-@click.option(
-    "--since", type=TimeOption(), metavar="T", help="Sent at T or later: a date, a time, yesterday, 7d …"
-)
-@click.option(
-    "--until", type=TimeOption(end=True), metavar="T", help="Sent at T or earlier; a date is its whole day."
-)
-@click.option(
-    "--source", "sources", metavar="NAME", multiple=True,
-    help="Stored for this source, such as 'user alice' or 'group team'. May be repeated.",
+@option_table(
+    ("--since", TimeOption(), "T", "Sent at T or later: a date, a time, yesterday, 7d …"),
+    ("--until", TimeOption(end=True), "T", "Sent at T or earlier; a date is its whole day."),
+    ("--source sources", None, "NAME",
+     "Stored for this source, such as 'user alice' or 'group team'. May be repeated.", {"multiple": True}),
+    ("--raw", bool, None, "The exact bytes, also of records that are not valid UTF-8."),
 )  # fmt: skip
-@click.option("--raw", is_flag=True, help="The exact bytes, also of records that are not valid UTF-8.")
 def cat(out: str, since: int | None, until: int | None, sources: tuple[str, ...], raw: bool) -> None:
     """Print the messages of the export in OUT, one JSON line each, as the service sent them.
 
@@ -130,7 +128,6 @@ def cat(out: str, since: int | None, until: int | None, sources: tuple[str, ...]
 
 
 def _printed(records: Iterator[bytes], out: str, *, raw: bool) -> Iterator[bytes]:
-    """Yield the records as lines, many at once."""
     while batch := _next_lines(records, out):
         data = b"".join(b"%b\n" % record for record in batch)
         yield data if raw else data.decode(errors="replace").encode()
@@ -149,11 +146,11 @@ def _next_lines(records: Iterator[bytes], out: str) -> list[bytes]:
 
 @click.command(short_help="Merge the small files of an export.")
 @click.argument("out")
-@click.option(
-    "--journal", type=click.Path(path_type=Path), metavar="DIR",
-    help="The local folder of an export in an object store, as for `export`.",
+@option_table(
+    ("--journal", click.Path(path_type=Path), "DIR",
+     "The local folder of an export in an object store, as for `export`."),
+    ("--quiet -q", bool, None, "Print nothing."),
 )  # fmt: skip
-@click.option("--quiet", "-q", is_flag=True, help="Print nothing.")
 def compact(out: str, journal: Path | None, quiet: bool) -> None:
     """Merge the small files that daily runs leave in OUT, a folder or an object store, into larger ones.
 

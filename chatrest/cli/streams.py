@@ -70,12 +70,10 @@ def write_reply(line: bytes, completed: str) -> None:
 
 
 def write_lines(lines: Iterable[str]) -> None:
-    """Write texts as lines."""
     write("".join(f"{line}\n" for line in lines).encode(errors="backslashreplace"))
 
 
 def write_json(members: Mapping[str, Any]) -> None:
-    """Write one JSON object as a line."""
     write(msgspec.json.encode(members) + b"\n")
 
 
@@ -126,7 +124,6 @@ def warn(text: str) -> None:
 
 
 def without_keys(text: str) -> str:
-    """Return `text` with the keys of the environment hidden."""
     for name in _SECRETS:
         secret = os.environ.get(name, "")
         if len(secret) >= _SHORTEST_SECRET:

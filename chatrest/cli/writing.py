@@ -9,20 +9,18 @@ from ..parameters.messages import NewMessage
 from ..resources.messages import SEND
 from . import replies, streams
 from .environment import session
+from .options import option_table, shown_default
 from .process import run
 
 
 @click.command(short_help="Send a text message.")
 @click.argument("receiver")
 @click.argument("text")
-@click.option("--on-behalf-of", metavar="UID", help="The sender.  [default: the app itself]")
-@click.option(
-    "--receiver-type",
-    type=click.Choice(["user", "group"]),
-    default="user",
-    show_default=True,
-    help="RECEIVER is the uid of a user or the guid of a group.",
-)
+@option_table(
+    ("--on-behalf-of", None, "UID", "The sender.  [default: the app itself]"),
+    ("--receiver-type", ("user", "group"), None, "RECEIVER is the uid of a user or the guid of a group.",
+     shown_default("user")),
+)  # fmt: skip
 def send(receiver: str, text: str, on_behalf_of: str | None, receiver_type: Literal["user", "group"]) -> None:
     """Send TEXT to RECEIVER, and print the stored message as a JSON line.
 
@@ -48,8 +46,10 @@ async def _send(message: NewMessage, on_behalf_of: str | None) -> Any:
 
 @click.command(short_help="Create a login token for a user, and print it.")
 @click.argument("uid")
-@click.option("--force", is_flag=True, help="Request a new token even if the user has one.")
-@click.option("--json", "as_json", is_flag=True, help="Print the whole record of the token as a JSON line.")
+@option_table(
+    ("--force", bool, None, "Request a new token even if the user has one."),
+    ("--json as_json", bool, None, "Print the whole record of the token as a JSON line."),
+)
 def token(uid: str, force: bool, as_json: bool) -> None:
     """Create a login token for the user UID, and print it. The token is a credential of that user.
 

@@ -12,7 +12,7 @@ Bad weather, and lists that disagree with the documents, are scripted with the f
 from .limits import RateLimit
 from .outbox import Delivery
 from .server import Emulator, IncomingRequest
-from .store.store import Store
+from .store import Store
 from .weather import Fault, Weather, storm
 
 __all__ = ["Delivery", "Emulator", "Fault", "IncomingRequest", "RateLimit", "Store", "Weather", "storm"]

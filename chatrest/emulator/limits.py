@@ -12,19 +12,18 @@ A refused request does not count against the limit. A clock that goes back is tr
 from collections import deque
 from collections.abc import Mapping
 from math import ceil
-from typing import Final, Literal, NamedTuple, Protocol, TypeAlias, final
+from typing import Annotated, Final, Literal, NamedTuple, Protocol, TypeAlias, final
 
-from msgspec import Struct
+from msgspec import Meta
 
 from ..core.requests.endpoint import RateClass
-from ..core.requests.timeouts import check_seconds
 from ..errors import RequestInvalidError
-from .service.refusals import Refusal
+from .checked import CheckedArguments, Count
+from .service.refusals import ServiceRefusal as Refusal
 
 Kind: TypeAlias = Literal["fixed", "sliding", "bucket"]
 Spelling: TypeAlias = Literal["a", "b", "retry-after", "none"]
 
-SPELLINGS: Final = ("a", "b", "retry-after", "none")
 TOO_MANY: Final = Refusal(429, "ERR_TOO_MANY_REQUESTS", "Too many requests: the rate limit is reached.").body
 _LAST_WINDOWS: Final = 10_000
 
@@ -113,40 +112,34 @@ class Bucket:
 
 
 @final
-class RateLimit(Struct, frozen=True, kw_only=True):
+class RateLimit(CheckedArguments, kw_only=True):
     """A limit that the emulator enforces: `Emulator(limit=RateLimit(per_window=500))`, a 429 beyond it.
 
     Each class of operations (`core`, `standard`, `import`) has a count of its own, as the service has.
     """
 
     kind: Kind = "fixed"
-    per_window: int = 500
+    per_window: Count = 500
     """Requests a window and class; 500 a minute is the service's free plan."""
-    window: float = 60.0
+    window: Annotated[float, Meta(gt=0, le=1e9, description="a number of seconds above 0")] = 60.0
     """Seconds."""
-    burst: int | None = None
+    burst: Count | None = None
     """How many at once, for `bucket` alone; None for `per_window`."""
     headers: Spelling = "a"
     """`a`: X-RateLimit-Limit, -Remaining, -Reset and Retry-After on a 429. `b`: X-Rate-Limit and
     X-Rate-Limit-Remaining on every reply, Retry-After and X-Rate-Limit-Reset on a 429. `retry-after`:
     that alone, on a 429. `none`: a 429 without any time."""
-    core: int | None = None
+    core: Count | None = None
     """Requests a window of creating and deleting users and creating groups; None for `per_window`."""
-    standard: int | None = None
+    standard: Count | None = None
     """Requests a window of all else; None for `per_window`."""
-    imports: int | None = None
+    imports: Count | None = None
     """Requests a window of data import; None for `per_window`."""
 
     def __post_init__(self) -> None:
-        _check("kind", self.kind, self.kind in ("fixed", "sliding", "bucket"), "fixed, sliding, bucket")
-        _check("headers", self.headers, self.headers in SPELLINGS, ", ".join(SPELLINGS))
-        _check("per_window", self.per_window, _is_count(self.per_window), "a whole number from 1")
-        for name in ("burst", "core", "standard", "imports"):
-            value = getattr(self, name)
-            _check(name, value, value is None or _is_count(value), "a whole number from 1, or None")
-        if check_seconds("limit.window", self.window) is None:
-            raise RequestInvalidError("limit.window = None: allowed is a number of seconds above 0")
-        _check("burst", self.burst, self.burst is None or self.kind == "bucket", "None, but for a bucket")
+        super().__post_init__()
+        if self.burst is not None and self.kind != "bucket":
+            raise RequestInvalidError(f"RateLimit.burst = {self.burst}: allowed is None, but for a bucket")
 
     def limiter(self, rate_class: RateClass = "standard") -> Limiter:
         own = {"core": self.core, "standard": self.standard, "import": self.imports}[rate_class]
@@ -156,7 +149,7 @@ class RateLimit(Struct, frozen=True, kw_only=True):
         return (FixedWindow if self.kind == "fixed" else SlidingWindow)(limit, self.window)
 
 
-class Window(NamedTuple):
+class WindowCounts(NamedTuple):
     """The requests of one class in one window."""
 
     begin: float
@@ -193,9 +186,9 @@ class LimitCounter:
         self._limiters.clear()
 
     @property
-    def windows(self) -> list[Window]:
+    def windows(self) -> list[WindowCounts]:
         """The counts per window and class, the oldest first; the last 10,000 of them."""
-        return [Window(*key, *counts) for key, counts in self._counts.items()]
+        return [WindowCounts(*key, *counts) for key, counts in self._counts.items()]
 
     def allow(self, limit: RateLimit, rate_class: RateClass, now: float) -> Verdict:
         """Decide on a request at `now`, seconds on the emulator's clock, and count it."""
@@ -227,12 +220,3 @@ def limit_headers(
     if spelling == "b":
         return {"X-Rate-Limit": limit, "X-Rate-Limit-Remaining": left, "X-Rate-Limit-Reset": reset} | after
     return after if spelling == "retry-after" else {}
-
-
-def _is_count(value: object) -> bool:
-    return type(value) is int and value > 0
-
-
-def _check(name: str, value: object, fits: bool, allowed: str) -> None:
-    if not fits:
-        raise RequestInvalidError(f"limit.{name} = {value!r}: allowed is {allowed}")

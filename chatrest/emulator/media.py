@@ -53,8 +53,6 @@ _TYPES: Final = {extension: content_type for _, content_type, extension in MEDIA
 
 
 class MediaFile(NamedTuple):
-    """A file."""
-
     content_type: str
     body: bytes
 
@@ -123,7 +121,6 @@ def _pdf(name: bytes) -> bytes:
 
 
 def _csv(name: bytes) -> bytes:
-    """A table of one row."""
     return b"name,value\n%b,1\n" % name
 
 

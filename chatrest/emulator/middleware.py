@@ -22,13 +22,21 @@ from msgspec import Struct, structs
 from .habits import CompatibleService
 from .limits import TOO_MANY, LimitCounter, limit_headers
 from .media import PATH as MEDIA_PATH, media_file
-from .service.refusals import Refusal
-from .service.request import Request
+from .service.context import ServiceRequest as Request
+from .service.dispatch import Service
+from .service.refusals import ServiceRefusal as Refusal
 from .service.router import rate_class
-from .service.service import Service
-from .weather.connection import CloseIdle, HalfOpen, Line, LostReply, Reset, SilentResponse, deliver
+from .weather.connection import (
+    CloseIdle,
+    ConnectionFault,
+    HalfOpen,
+    LostReply,
+    Reset,
+    SilentResponse,
+    deliver,
+)
 from .weather.faults import JSON, Change, Outgoing, StatusFault
-from .weather.script import Strike, Weather
+from .weather.script import FaultSet, Weather
 
 LAST_REQUESTS: Final = 10_000
 _HIDDEN: Final = "[hidden]"
@@ -101,7 +109,6 @@ class Middleware:
             self._busy.discard(task)
 
     def _serve_file(self, method: str, path: str) -> web.Response:
-        """Return a file of a generated message, which takes no key and meets no weather."""
         file = media_file(path) if method in ("GET", "HEAD") else None
         self._note(Request(method, path, "", {}), 404 if file is None else 200, None)
         if file is None:
@@ -109,7 +116,6 @@ class Middleware:
         return web.Response(body=file.body, content_type=file.content_type)
 
     def close(self) -> None:
-        """End the requests that are half-open or late."""
         for task in self._busy:
             task.cancel()
         self._weather.release()  # an event belongs to its loop; the next start may be on another
@@ -139,17 +145,17 @@ class Middleware:
         self._note(request, 0 if is_silent or reply is None else reply.status, strike.name)
         if isinstance(fault, HalfOpen):
             await self._weather.released()
-            reply = reply or self._reply(Strike(None, strike.beside), request)
+            reply = reply or self._reply(FaultSet(None, strike.beside), request)
         if strike.latency:
             await self._sleep(strike.latency)
         if isinstance(fault, CloseIdle) and fault.upon == "request":
             self._doom(http_request, fault)
-        elif isinstance(fault, Line) and not isinstance(fault, HalfOpen):
+        elif isinstance(fault, ConnectionFault) and not isinstance(fault, HalfOpen):
             return await deliver(fault, http_request, reply or _NOTHING, self._sleep)
         assert reply is not None
         return _response(reply)
 
-    def _reply(self, strike: Strike, request: Request) -> Outgoing | None:
+    def _reply(self, strike: FaultSet, request: Request) -> Outgoing | None:
         """The reply as the weather has it; None for none, and then nothing was processed."""
         fault = strike.fault
         if isinstance(fault, LostReply) and fault.is_withheld:
@@ -173,7 +179,6 @@ class Middleware:
         return structs.replace(reply, headers=headers)
 
     def _doom(self, http_request: web.BaseRequest, fault: CloseIdle) -> None:
-        """Close this connection at its next request."""
         self._doomed = {known: why for known, why in self._doomed.items() if not known.is_closing()}
         if http_request.transport is not None:
             self._doomed[http_request.transport] = fault

@@ -19,8 +19,8 @@ from msgspec.json import encode
 from ..core.requests.hosts import is_loopback
 from .service.apps import TRIGGER_KIND as TRIGGERS, WEBHOOKS, owner_of_webhooks
 from .service.events import Event
+from .store import Store
 from .store.documents import Document
-from .store.store import Store
 
 LAST_DELIVERIES: Final = 10_000
 _PAUSES: Final = (10.0, 30.0)
@@ -46,7 +46,7 @@ class Delivery(NamedTuple):
 
 
 @final
-class Outbox:
+class WebhookOutbox:
     """The deliveries of one emulator: `publish` starts them, `drain` waits for their end."""
 
     def __init__(
@@ -63,7 +63,6 @@ class Outbox:
         self._client: aiohttp.ClientSession | None = None
 
     def publish(self, event: Event) -> None:
-        """Begin to deliver an event to all webhooks that have its trigger."""
         for webhook in self._receivers(event.trigger):
             task = asyncio.get_running_loop().create_task(self._deliver(webhook, event))
             self._tasks.add(task)

@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from os import PathLike
-from typing import Any, Final, Self, final
+from typing import Any, Self, final
 
 import msgspec
 from aiohttp import web
@@ -23,33 +23,14 @@ from .habits import CompatibleService, HabitsName
 from .limits import LimitCounter, RateLimit
 from .media import PATH as MEDIA_PATH
 from .middleware import LAST_REQUESTS, IncomingRequest as IncomingRequest, Middleware
-from .outbox import LAST_DELIVERIES, Delivery, Outbox
+from .outbox import LAST_DELIVERIES, Delivery, WebhookOutbox
 from .service.context import Context, ListOrder, PageOrder
-from .service.service import Keys, Service
-from .settings import (
-    Dialects,
-    Settings,
-    checked_clocks,
-    checked_formats,
-    checked_habits,
-    checked_host,
-    checked_keys,
-    checked_path,
-    checked_sizes,
-    whole_number,
-)
+from .service.dispatch import Service
+from .settings import Dialects, EmulatorSettings, Sizes
+from .store import Store
 from .store.data import EPOCH, fill
-from .store.store import Store
 from .weather.faults import Fault
 from .weather.script import Weather
-
-_APP_ID: Final = "emulated"
-_KEYS: Final = Keys(
-    "emulated-full-access-key",
-    "emulated-auth-only-key",
-    "emulated-management-key",
-    "emulated-management-secret",
-)
 
 
 @final
@@ -95,10 +76,10 @@ class Emulator:
         host: str = "127.0.0.1",
         port: int = 0,
         app_id: str | None = None,
-        api_key: str = _KEYS.full_access,
-        auth_only_key: str = _KEYS.auth_only,
-        management_key: str = _KEYS.management,
-        management_secret: str = _KEYS.secret,
+        api_key: str = "emulated-full-access-key",
+        auth_only_key: str = "emulated-auth-only-key",
+        management_key: str = "emulated-management-key",
+        management_secret: str = "emulated-management-secret",  # noqa: S107
         weather: Iterable[Fault] = (),
         limit: RateLimit | None = None,
         clock: Callable[[], float] = time.time,
@@ -109,24 +90,24 @@ class Emulator:
         habits: HabitsName = "documented",
         clocks: Sequence[int] = (),
     ) -> None:
-        self._sizes = checked_sizes(users, messages, seed, groups)
-        self._settings = Settings(
-            host=checked_host(host),
-            port=whole_number("port", port, 65_535),
-            database=checked_path(database),
-            app_id=App(_APP_ID if app_id is None else app_id, api_key).app_id,
+        self._sizes = Sizes(users, messages, seed, groups)
+        self._settings = EmulatorSettings(
+            host=host,
+            port=port,
+            database=database,
             only_app=app_id,
-            keys=checked_keys(api_key, auth_only_key, management_key, management_secret),
-            habits=checked_habits(habits),
-            clocks=checked_clocks(clocks),
-            formats=checked_formats(dialect, page_order, list_order),
+            api_key=api_key,
+            auth_only_key=auth_only_key,
+            management_key=management_key,
+            management_secret=management_secret,
+            habits=habits,
+            clocks=tuple(clocks) if isinstance(clocks, list) else clocks,  # type: ignore[arg-type]
+            dialect=dialect,
+            page_order=page_order,
+            list_order=list_order,
             clock=clock,
             sleep=sleep,
         )
-        if not callable(clock):
-            raise RequestInvalidError(f"clock = {clock!r}: allowed is a function that gives epoch seconds")
-        if not callable(sleep):
-            raise RequestInvalidError(f"sleep = {sleep!r}: allowed is a coroutine function of seconds")
         self._running: _Running | None = None
         self.requests: deque[IncomingRequest] = deque(maxlen=LAST_REQUESTS)
         """The last `LAST_REQUESTS` requests, the oldest first."""
@@ -156,7 +137,7 @@ class Emulator:
         except BaseException:
             store.close()
             raise
-        outbox = Outbox(store, app, settings.sleep, self.deliveries)
+        outbox = WebhookOutbox(store, app, settings.sleep, self.deliveries)
         context = Context(store, app, *settings.formats, settings.clock)
         kind = CompatibleService if settings.habits == "compatible" else Service
         service = kind(context, settings.keys, outbox.publish, only_app=settings.only_app)
@@ -196,12 +177,12 @@ class Emulator:
     @property
     def app(self) -> App:
         """The app with the key of scope `fullAccess`, for a session."""
-        return App(self._settings.app_id, self._settings.keys.full_access, base_url=self.base_url)
+        return App(self._settings.app_id, self._settings.api_key, base_url=self.base_url)
 
     @property
     def auth_only_app(self) -> App:
         """The same app with the key of scope `authOnly`: only users and auth tokens can be created."""
-        return App(self._settings.app_id, self._settings.keys.auth_only, base_url=self.base_url)
+        return App(self._settings.app_id, self._settings.auth_only_key, base_url=self.base_url)
 
     @property
     def limit(self) -> RateLimit | None:
@@ -229,12 +210,12 @@ class Emulator:
     @property
     def management_key(self) -> str:
         """The management interface's key, for the header `key`."""
-        return self._settings.keys.management
+        return self._settings.management_key
 
     @property
     def management_secret(self) -> str:
         """The management interface's secret, for the header `secret`."""
-        return self._settings.keys.secret
+        return self._settings.management_secret
 
     @property
     def port(self) -> int:
@@ -276,11 +257,9 @@ class Emulator:
 
 
 class _Running(Struct, frozen=True):
-    """The resources between start and close."""
-
     store: Store
     middleware: Middleware
-    outbox: Outbox
+    outbox: WebhookOutbox
     runner: web.ServerRunner
     port: int
 

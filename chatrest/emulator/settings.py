@@ -1,119 +1,101 @@
 """The arguments of an emulator, checked: errors name the argument that is wrong, and what is allowed."""
 
-import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from os import PathLike
-from typing import Final, Literal, TypeAlias
+from typing import Annotated, ClassVar, Final, Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Meta
 
-from ..core.requests.hosts import check_key
+from ..core.requests.hosts import App, check_key
 from ..errors import RequestInvalidError
-from .habits import HABITS, HabitsName
-from .service.context import DIALECTS, LIST_ORDERS, PAGE_ORDERS, Dialect, ListOrder, PageFormat, PageOrder
-from .service.service import Keys
+from .checked import CheckedArguments
+from .habits import HabitsName
+from .service.context import Dialect, ListOrder, PageFormat, PageOrder
+from .service.dispatch import Keys
 
 Dialects: TypeAlias = Literal["documented", "cursor", "next"]
 
+_FUNCTIONS: Final = {
+    "clock": "a function that gives epoch seconds",
+    "sleep": "a coroutine function of seconds",
+}
 _DOCUMENTED: Final[tuple[Dialect, Dialect]] = ("cursor", "next")
 
 
-class Sizes(Struct, frozen=True):
+def _up_to(most: int) -> Meta:
+    return Meta(ge=0, le=most, description=f"a whole number from 0 to {most}")
+
+
+class Sizes(CheckedArguments):
     """Sizes and seed of the generated data."""
 
-    users: int
-    messages: int
-    seed: int
-    groups: int
+    subject: ClassVar[str | None] = ""
+
+    users: Annotated[int, _up_to(10**6)]
+    messages: Annotated[int, _up_to(10**8)]
+    seed: Annotated[int, _up_to(2**63 - 1)]
+    groups: Annotated[int, _up_to(10**5)]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.messages and self.users < 2:
+            raise RequestInvalidError(
+                f"users = {self.users}: messages need 2 users at least; give messages=0 for none"
+            )
 
 
-class Settings(Struct, frozen=True):
-    """The other arguments of an emulator, checked."""
+class EmulatorSettings(CheckedArguments, kw_only=True):
+    """The other arguments of an emulator."""
 
-    host: str
-    port: int
+    subject: ClassVar[str | None] = ""
+
+    host: Annotated[
+        str, Meta(pattern=r"\A[0-9A-Za-z.:-]+\Z", description="a name or an address, such as 0.0.0.0")
+    ]
+    port: Annotated[int, _up_to(65_535)]
     database: str | PathLike[str] | None
-    app_id: str
     only_app: str | None
     """The only app that is served; None for every one."""
-    keys: Keys
+    api_key: str
+    auth_only_key: str
+    management_key: str
+    management_secret: str
     habits: HabitsName
-    clocks: tuple[int, ...]
-    formats: tuple[PageFormat, PageFormat]
-    """Of GET /users/{uid}/messages, and of the other message lists."""
+    clocks: Annotated[
+        tuple[Annotated[int, Meta(ge=-(10**9), le=10**9)], ...],
+        Meta(description="a list of whole numbers of seconds"),
+    ]
+    dialect: Dialects
+    page_order: PageOrder
+    list_order: ListOrder
     clock: Callable[[], float]
     sleep: Callable[[float], Awaitable[None]]
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        App(self.app_id, self.api_key)
+        for name in ("api_key", "auth_only_key", "management_key", "management_secret"):
+            check_key(name, getattr(self, name))
+        if self.api_key == self.auth_only_key:
+            raise RequestInvalidError("auth_only_key: allowed is any key but api_key")
+        database: object = self.database
+        if database == "" or not isinstance(database, str | PathLike | None):
+            raise RequestInvalidError(f"database = {database!r}: allowed is the path of a file, or None")
+        for name, words in _FUNCTIONS.items():
+            if not callable(function := getattr(self, name)):
+                raise RequestInvalidError(f"{name} = {function!r}: allowed is {words}")
 
-def checked_sizes(users: int, messages: int, seed: int, groups: int) -> Sizes:
-    """Return the sizes; messages need two users."""
-    sizes = Sizes(
-        users=whole_number("users", users, 10**6),
-        messages=whole_number("messages", messages, 10**8),
-        seed=whole_number("seed", seed, 2**63),
-        groups=whole_number("groups", groups, 10**5),
-    )
-    if messages and users < 2:
-        raise RequestInvalidError(
-            f"users = {users}: messages need 2 users at least; give messages=0 for none"
-        )
-    return sizes
+    @property
+    def app_id(self) -> str:
+        return "emulated" if self.only_app is None else self.only_app
 
+    @property
+    def keys(self) -> Keys:
+        return Keys(self.api_key, self.auth_only_key, self.management_key, self.management_secret)
 
-def checked_keys(api_key: str, auth_only_key: str, management_key: str, management_secret: str) -> Keys:
-    """Return the keys, which must be able to stand in a header."""
-    names = ("api_key", "auth_only_key", "management_key", "management_secret")
-    keys = (api_key, auth_only_key, management_key, management_secret)
-    checked = Keys(*(check_key(name, key) for name, key in zip(names, keys, strict=True)))
-    if api_key == auth_only_key:
-        raise RequestInvalidError("auth_only_key: allowed is any key but api_key")
-    return checked
-
-
-def checked_formats(
-    dialect: Dialects, page_order: PageOrder, list_order: ListOrder
-) -> tuple[PageFormat, PageFormat]:
-    """Return the formats of GET /users/{uid}/messages, and of the other message lists."""
-    _check_choice("dialect", dialect, DIALECTS)
-    _check_choice("page_order", page_order, PAGE_ORDERS)
-    _check_choice("list_order", list_order, LIST_ORDERS)
-    users, others = _DOCUMENTED if dialect == "documented" else (dialect, dialect)
-    return PageFormat(users, page_order, list_order), PageFormat(others, page_order, list_order)
-
-
-def checked_host(host: object) -> str:
-    if isinstance(host, str) and re.fullmatch(r"[0-9A-Za-z.:-]+", host):
-        return host
-    raise RequestInvalidError(f"host = {host!r}: allowed is a name or an address, such as 0.0.0.0")
-
-
-def checked_habits(habits: HabitsName) -> HabitsName:
-    _check_choice("habits", habits, HABITS)
-    return habits
-
-
-def checked_clocks(clocks: Sequence[int]) -> tuple[int, ...]:
-    """Return how many seconds each clock is ahead."""
-    if not isinstance(clocks, tuple | list) or not all(
-        type(each) is int and abs(each) <= 10**9 for each in clocks
-    ):
-        raise RequestInvalidError(f"clocks = {clocks!r}: allowed are whole numbers of seconds")
-    return tuple(clocks)
-
-
-def whole_number(name: str, value: object, most: int) -> int:
-    """Return `value` if it is a whole number from 0 to `most`."""
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
-        raise RequestInvalidError(f"{name} = {value!r}: allowed is a whole number from 0 to {most}")
-    return value
-
-
-def _check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise RequestInvalidError(f"{name} = {value!r}: allowed are {', '.join(allowed)}")
-
-
-def checked_path(database: object) -> str | PathLike[str] | None:
-    if database is None or isinstance(database, PathLike) or (isinstance(database, str) and database):
-        return database
-    raise RequestInvalidError(f"database = {database!r}: allowed is the path of a file, or None")
+    @property
+    def formats(self) -> tuple[PageFormat, PageFormat]:
+        """The formats of GET /users/{uid}/messages, and of the other message lists."""
+        users, others = _DOCUMENTED if self.dialect == "documented" else (self.dialect, self.dialect)
+        orders = self.page_order, self.list_order
+        return PageFormat(users, *orders), PageFormat(others, *orders)

@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS outbox (muid TEXT PRIMARY KEY, sender TEXT NOT NULL, 
 """
 
 
-class Entry(NamedTuple):
+class OutboxEntry(NamedTuple):
     """A message that is not settled yet."""
 
     muid: str
@@ -71,14 +71,14 @@ class Outbox:
                 "INSERT INTO outbox(muid, sender, receiver, text) VALUES (?, ?, ?, ?)", values
             )
 
-    def pending(self) -> list[Entry]:
+    def pending(self) -> list[OutboxEntry]:
         """Return the messages without an id, oldest first."""
         rows = self._database.execute(
             "SELECT muid, sender, receiver, text, sent_at FROM outbox WHERE id IS NULL ORDER BY rowid"
         )
-        return [Entry(*row) for row in rows]
+        return [OutboxEntry(*row) for row in rows]
 
-    def note_attempt(self, entry: Entry, now: float) -> Entry:
+    def note_attempt(self, entry: OutboxEntry, now: float) -> OutboxEntry:
         """Store that a message is about to be sent."""
         with self._database:
             self._database.execute(
@@ -86,7 +86,7 @@ class Outbox:
             )
         return entry._replace(sent_at=now if entry.sent_at is None else entry.sent_at)
 
-    def note_id(self, entry: Entry, message_id: str) -> None:
+    def note_id(self, entry: OutboxEntry, message_id: str) -> None:
         """Store the id of a message: it is settled."""
         with self._database:
             self._database.execute("UPDATE outbox SET id = ? WHERE muid = ?", (message_id, entry.muid))
@@ -103,7 +103,9 @@ async def deliver(session: AsyncSession, outbox: Outbox, clock: Callable[[], flo
     return failures
 
 
-async def _settle(session: AsyncSession, outbox: Outbox, entry: Entry, clock: Callable[[], float]) -> str:
+async def _settle(
+    session: AsyncSession, outbox: Outbox, entry: OutboxEntry, clock: Callable[[], float]
+) -> str:
     """Return the id of a message, which is sent at most as often as it is found missing."""
     message = NewMessage.text(entry.receiver, entry.text, muid=entry.muid)
     for attempt in range(1, ATTEMPTS + 1):
@@ -118,7 +120,7 @@ async def _settle(session: AsyncSession, outbox: Outbox, entry: Entry, clock: Ca
     raise AssertionError
 
 
-async def _find(session: AsyncSession, entry: Entry) -> str | None:
+async def _find(session: AsyncSession, entry: OutboxEntry) -> str | None:
     message = await session.messages.find_sent(
         entry.muid, receiver=entry.receiver, since=entry.sent_at, pauses=PAUSES
     )

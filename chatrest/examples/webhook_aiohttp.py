@@ -12,6 +12,10 @@ The webhook itself is made once, with the same username and password:
 
 The service waits two seconds for an answer. So the handler only stores the event, and what takes longer is
 done by whoever reads the file. Events come in any order, and rarely twice.
+
+In an ASGI server, `asgi_app` takes the same arguments as `aiohttp_handler`:
+
+    app.mount("/webhook", asgi_app(EventStore("events.sqlite").add, username="hook", password="…"))
 """
 
 import asyncio

@@ -36,24 +36,8 @@ from .event import (
 from .parsing import parse
 
 __all__ = [
-    "CallEvent",
-    "CallSessionEvent",
-    "CampaignEvent",
-    "ConversationEvent",
-    "Event",
-    "GroupEvent",
-    "MessageEvent",
-    "ModerationEvent",
-    "NotificationEvent",
-    "ReactionEvent",
-    "ReceiptEvent",
-    "RecordingEvent",
-    "TranscriptionEvent",
-    "UnknownEvent",
-    "UserBlockEvent",
-    "UserConnectionEvent",
-    "aiohttp_handler",
-    "asgi_app",
-    "authorized",
-    "parse",
-]
+    "CallEvent", "CallSessionEvent", "CampaignEvent", "ConversationEvent", "Event", "GroupEvent",
+    "MessageEvent", "ModerationEvent", "NotificationEvent", "ReactionEvent", "ReceiptEvent", "RecordingEvent",
+    "TranscriptionEvent", "UnknownEvent", "UserBlockEvent", "UserConnectionEvent", "aiohttp_handler",
+    "asgi_app", "authorized", "parse",
+]  # fmt: skip

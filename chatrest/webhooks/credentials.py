@@ -21,11 +21,11 @@ def authorized(headers: Headers, username: str, password: str) -> bool:
     False for no or several `Authorization` headers, and for one that cannot be read. Raises
     `RequestInvalidError` for a `username` or `password` that Basic credentials cannot express.
     """
-    return Credentials(username, password).match(headers)
+    return BasicCredentials(username, password).match(headers)
 
 
 @final
-class Credentials:
+class BasicCredentials:
     """The digests of a username and a password; the texts themselves are not kept."""
 
     def __init__(self, username: str, password: str) -> None:

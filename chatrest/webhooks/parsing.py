@@ -87,7 +87,6 @@ def _event(raw: bytes) -> Event:
 
 
 def _envelope(raw: bytes) -> Parts:
-    """Return the members of the envelope, each as its bytes."""
     body = raw.removeprefix(_BOM).strip(b" \t\r\n")
     if not body:
         raise ReplyUnreadableError("the body is empty")
@@ -147,7 +146,6 @@ def _data_type(trigger: str) -> type[Record]:
 
 
 def _message_data(trigger: str, raw: bytes, parts: Parts) -> MessageData:
-    """Return the message of `data`, or the one that `data` is in a legacy envelope."""
     if "message" not in parts and not _MESSAGE_MEMBERS.isdisjoint(parts):
         parts = {"message": raw}
     record = parts.get("message", b"")
@@ -170,7 +168,6 @@ def _with_id(record: bytes, id: bytes) -> bytes:
 
 
 def _struct(kind: type[Record], parts: Parts) -> Any:
-    """Return a payload of the members of `data`."""
     values: dict[str, Any] = {}
     for field in structs.fields(kind):
         path = f"data.{field.encode_name}"
@@ -182,7 +179,6 @@ def _struct(kind: type[Record], parts: Parts) -> Any:
 
 
 def _typed(path: str, kind: Any, raw: bytes) -> Any:
-    """Return a member of `data` as its type, from its bytes."""
     kinds = get_args(kind)
     if raw == b"null":
         if NoneType in kinds:

@@ -4,7 +4,7 @@ Only the member without which the event makes no sense is required. Everything e
 absent, as in the records of lists.
 """
 
-from typing import Any, ClassVar, TypeAlias, final
+from typing import Any, ClassVar, final
 
 from msgspec import UNSET, UnsetType, field
 
@@ -263,11 +263,3 @@ class NotificationData(Record):
     subject: Maybe[str] = UNSET
     sms_content: Maybe[str] = UNSET
     notification_details: Maybe[Json] = UNSET
-
-
-Payload: TypeAlias = (
-    MessageData | Receipt | LegacyReceipt | ReactionData | ConversationData | UserBlock | UserConnection
-    | GroupData | CallMessageData | CallSession | RecordingData | TranscriptionData | ModerationData
-    | NotificationData
-)  # fmt: skip
-"""Any typed `data`."""

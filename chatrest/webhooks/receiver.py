@@ -6,19 +6,22 @@ Rules:
 - A delivery is acknowledged only after its handler has returned. A handler that takes longer goes on while
   the answer is 503: the repetition finds it finished, or waits for it.
 - One event runs one handler at a time, however often it is delivered, and none once it has been handled.
-- Credentials are checked before anything of the body is read.
+- No delivery has an id, and records repeat: a message is edited twice, a user is blocked again. So the whole
+  body identifies an event, and only for the time in which the service repeats a delivery.
+- BasicCredentials are checked before anything of the body is read.
 """
 
 import asyncio
 import logging
-import math
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, NamedTuple, TypeAlias, TypedDict, final, get_type_hints
+from hashlib import sha256
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias, TypedDict, final, get_type_hints
+
+from msgspec import Meta, ValidationError, convert
 
 from ..errors import ReplyUnreadableError, RequestInvalidError
 from ..secrets import description
-from .credentials import Credentials, Headers, header_fields
-from .deduplication import REPETITIONS_END_AFTER, RecentEvents, event_key
+from .credentials import BasicCredentials, Headers, header_fields
 from .event import Event
 from .parsing import parse
 
@@ -38,21 +41,19 @@ class ReceiverOptions(TypedDict, total=False):
     username: str | None
     """With `password`, the Basic credentials that a delivery must have; None for no check."""
     password: str | None
-    answer_within: float
+    answer_within: Annotated[float, Meta(gt=0, le=60, description="a number of seconds above 0, at most 60")]
     """Seconds until the answer, 1.5: less than the 2 s after which the service hangs up."""
-    max_body_bytes: int
+    max_body_bytes: Annotated[int, Meta(gt=0, description="a whole number above 0")]
     """The size of the largest body that is read, 1 MiB."""
-    concurrency: int
+    concurrency: Annotated[int, Meta(gt=0, description="a whole number above 0")]
     """The number of handlers that run at the same time, 100."""
-    remember: int
+    remember: Annotated[int, Meta(ge=0, description="a whole number from 0")]
     """The number of handled events that are remembered, 10,000."""
-    remember_for: float
+    remember_for: Annotated[float, Meta(ge=0, description="a number of seconds from 0")]
     """Seconds that a handled event is remembered, 60; 0 for not at all."""
 
 
 class Answer(NamedTuple):
-    """The answer to a request."""
-
     status: int
     text: str = ""
     headers: tuple[tuple[str, str], ...] = ()
@@ -82,9 +83,8 @@ class Receiver:
         self._answer_within = options.get("answer_within", 1.5)
         self._max_body_bytes = options.get("max_body_bytes", 1 << 20)
         self._concurrency = options.get("concurrency", 100)
-        self._recent = RecentEvents(
-            options.get("remember", 10_000), options.get("remember_for", REPETITIONS_END_AFTER)
-        )
+        # Two repetitions, 10 s and 30 s after failures of at most 2 s each, and some more.
+        self._recent = RecentEvents(options.get("remember", 10_000), options.get("remember_for", 60.0))
         self._running: dict[bytes, asyncio.Task[bool]] = {}
 
     async def answer(self, method: str, headers: Headers, read: Read) -> Answer:
@@ -125,7 +125,7 @@ class Receiver:
             return _ONLY_POST
         if self._credentials is not None and not self._credentials.match(headers):
             return self._refused(_UNAUTHORIZED)
-        fields = _by_name(headers)
+        fields = dict(header_fields(headers))
         if fields.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
             return self._refused(_ENCODED)
         size = fields.get("content-length", "")
@@ -138,7 +138,6 @@ class Receiver:
         return answer
 
     async def _body(self, read: Read) -> bytes | None:
-        """Return the whole body; None if it is too large."""
         body = bytearray()
         while chunk := await read():
             body += chunk
@@ -147,7 +146,7 @@ class Receiver:
         return bytes(body)
 
     async def _handled(self, event: Event, deadline: float) -> Answer:
-        key = event_key(event.raw)
+        key = sha256(event.raw).digest()
         while key not in self._running and len(self._running) >= self._concurrency:
             if not await _ended(self._running.values(), deadline):
                 return self._refused(_BUSY)
@@ -185,12 +184,7 @@ async def _ended(tasks: Any, deadline: float) -> bool:
     return bool(done)
 
 
-def _by_name(headers: Headers) -> dict[str, str]:
-    """Return headers by lower-case name, of several with one name the last."""
-    return dict(header_fields(headers))
-
-
-def _credentials(username: str | None, password: str | None) -> Credentials | None:
+def _credentials(username: str | None, password: str | None) -> BasicCredentials | None:
     if username is None and password is None:
         LOGGER.warning(
             "the receiver of webhooks checks no credentials: anybody who can reach it can send events"
@@ -199,25 +193,7 @@ def _credentials(username: str | None, password: str | None) -> Credentials | No
     if username is None or password is None:
         missing = "username" if username is None else "password"
         raise RequestInvalidError(f"{missing} = None: allowed are a username and a password, or neither")
-    return Credentials(username, password)
-
-
-class _Range(NamedTuple):
-    """The numbers that an option may be."""
-
-    words: str
-    is_whole: bool = True
-    may_be_0: bool = False
-    most: float = math.inf
-
-
-_NUMBERS: Final = {
-    "answer_within": _Range("a number of seconds above 0, at most 60", is_whole=False, most=60.0),
-    "remember_for": _Range("a number of seconds from 0", is_whole=False, may_be_0=True),
-    "max_body_bytes": _Range("a whole number above 0"),
-    "concurrency": _Range("a whole number above 0"),
-    "remember": _Range("a whole number from 0", may_be_0=True),
-}
+    return BasicCredentials(username, password)
 
 
 def _check(on_event: object, options: ReceiverOptions) -> None:
@@ -226,15 +202,39 @@ def _check(on_event: object, options: ReceiverOptions) -> None:
         raise RequestInvalidError(
             f"on_event = {description(on_event)}: allowed is a coroutine function of an event"
         )
+    rules = get_type_hints(ReceiverOptions, include_extras=True)
     for name, value in options.items():
-        if name not in get_type_hints(ReceiverOptions):
-            raise RequestInvalidError(f"{name}: allowed are {', '.join(get_type_hints(ReceiverOptions))}")
-        if name in _NUMBERS:
-            _check_number(name, value, _NUMBERS[name])
+        if name not in rules:
+            raise RequestInvalidError(f"{name}: allowed are {', '.join(rules)}")
+        for meta in getattr(rules[name], "__metadata__", ()):
+            try:
+                convert(value, rules[name])
+            except ValidationError:
+                raise RequestInvalidError(
+                    f"{name} = {description(value)}: allowed is {meta.description}"
+                ) from None
 
 
-def _check_number(name: str, value: Any, allowed: _Range) -> None:
-    kinds = (int,) if allowed.is_whole else (int, float)
-    fits = isinstance(value, kinds) and not isinstance(value, bool)
-    if not fits or not (0 < value <= allowed.most or (value == 0 and allowed.may_be_0)):  # NaN is neither
-        raise RequestInvalidError(f"{name} = {description(value)}: allowed is {allowed.words}")
+@final
+class RecentEvents:
+    """The keys of the events that were handled in the last `seconds`, at most the last `most` of them."""
+
+    def __init__(self, most: int, seconds: float) -> None:
+        self._most, self._seconds = most, seconds
+        self._expiries: dict[bytes, float] = {}
+
+    def __len__(self) -> int:
+        return len(self._expiries)
+
+    def add(self, key: bytes, now: float) -> None:
+        """Remember an event that was handled at `now`, seconds of a clock that never goes back."""
+        self._expiries.pop(key, None)
+        self._expiries[key] = now + self._seconds
+        while self._expiries:  # the oldest comes first, so this costs little
+            oldest = next(iter(self._expiries))
+            if len(self._expiries) <= self._most and self._expiries[oldest] > now:
+                return
+            del self._expiries[oldest]
+
+    def has(self, key: bytes, now: float) -> bool:
+        return self._expiries.get(key, now) > now

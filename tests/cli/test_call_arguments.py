@@ -89,13 +89,6 @@ def test_the_path_wins_and_the_others_are_reached_by_their_place() -> None:
     assert (made.path, made.query, made.body) == ("/things/a/k", Query(uid="q"), Content(uid="b"))
 
 
-def test_a_name_of_the_filter_and_the_body_needs_its_place() -> None:
-    with pytest.raises(RequestInvalidError, match=r"'mode' \(did you mean 'query.mode' or 'body.mode'\?\)"):
-        call(*REQUIRED, "mode=x")
-    made = call(*REQUIRED, "query.mode=x", "body.mode=y")
-    assert (made.query.mode, made.body.mode) == ("x", "y")
-
-
 @loop_over("key", ["sentAt[from]", "sent_at_from", "query.sentAt[from]"])
 @loop_over(
     ("text", "seconds"),
@@ -203,12 +196,6 @@ def test_without_a_body_nothing_is_sent() -> None:
     assert call(endpoint=PLAIN).body is None
 
 
-@pytest.mark.parametrize("name", ["messages.list", "users.list"])
-def test_a_get_takes_no_body(name: str) -> None:
-    with pytest.raises(RequestInvalidError, match="no parameter 'body'"):
-        call("body={}", endpoint=OPERATIONS[name])
-
-
 def test_all_wrong_and_missing_names_are_in_one_error() -> None:
     with pytest.raises(RequestInvalidError) as caught:
         call("api_kye=k", "colour=red", "bob", "ISOPEN=1")
@@ -225,12 +212,6 @@ def test_an_operation_without_parameters_says_so() -> None:
     endpoint: Endpoint[Any] = Endpoint("things.count", "GET", "/things", JSON)
     with pytest.raises(RequestInvalidError, match="no parameter 'a'; it has no parameters"):
         call("a=b", endpoint=endpoint)
-
-
-def test_a_long_value_is_not_repeated_in_full() -> None:
-    with pytest.raises(RequestInvalidError) as caught:
-        body("value=[" + "x" * 500)
-    assert len(str(caught.value)) < 200
 
 
 @loop_over("name", OPERATIONS)

@@ -1,7 +1,9 @@
 """`call NAME --each FILE`: an operation for each line, outcomes in the order of the lines, and going on."""
 
 import json
+import os
 import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ from click.testing import Result
 
 from chatrest import RequestInvalidError
 from chatrest.cli.call_arguments import texts_of
+from chatrest.cli.call_each import input_lines
 from chatrest.cli.call_parameters import Parameters
 from chatrest.resources import OPERATIONS
 from tests.commands import MakeProxy, Run, Start
@@ -77,31 +80,30 @@ def test_a_reply_that_reports_a_failure_has_its_value_too(command: Run, file: Pa
     assert row["value"]["nobody"]["success"] is False
 
 
-def test_standard_input_is_read_as_it_comes(process: Start) -> None:
-    running = process("call", "users.get", "--each", "-", "--jobs", "1")
+def test_input_is_read_as_it_comes_and_an_interrupt_ends_the_command_though_it_has_not_ended(
+    process: Start, tmp_path: Path
+) -> None:
+    journal = str(tmp_path / "journal")
+    running = process("call", "users.get", "--each", "-", "--jobs", "1", "--journal", journal)
     assert running.stdin is not None
     assert running.stdout is not None
     for uid in UIDS[:3]:
         running.stdin.write(f"{uid}\n".encode())
         running.stdin.flush()
         assert json.loads(running.stdout.readline())["value"]["uid"] == uid
-    running.stdin.write(b"user-04")
-    out, err = running.communicate(timeout=20)
-    assert json.loads(out)["value"]["uid"] == "user-04"
-    assert (running.returncode, err) == (0, b"")
-
-
-def test_an_interrupted_command_ends_though_its_input_does_not(process: Start, tmp_path: Path) -> None:
-    running = process("call", "users.get", "--each", "-", "--journal", str(tmp_path / "journal"))
-    assert running.stdin is not None
-    assert running.stdout is not None
-    running.stdin.write(b"user-01\n")
-    running.stdin.flush()
-    assert running.stdout.readline()
     running.send_signal(signal.SIGINT)
     assert running.wait(20) == 130
     assert running.stderr is not None
     assert running.stderr.read() == b"chatrest: interrupted; run the same command again to go on\n"
+
+
+async def test_the_last_line_of_a_pipe_needs_no_line_break(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(b"first\nlast",))
+    writer.start()
+    assert [line async for line in input_lines(str(pipe))] == [b"first", b"last"]
+    writer.join()
 
 
 # ── the journal ──

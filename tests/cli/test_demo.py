@@ -2,7 +2,10 @@
 
 import re
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -10,6 +13,7 @@ from click.testing import CliRunner, Result
 import chatrest
 from chatrest.cli import demo as demo_module, demo_stages
 from chatrest.cli.root import root
+from chatrest.emulator import Emulator
 from tests.commands import ids_of
 
 pytestmark = pytest.mark.usefixtures("called")
@@ -24,6 +28,19 @@ def demo(out: Path, *args: str) -> Result:
     return result
 
 
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the emulator of the demo run in this process."""
+
+    @asynccontextmanager
+    async def run(**sizes: int) -> AsyncIterator[chatrest.App]:
+        async with Emulator(**sizes) as emulator:
+            yield emulator.app
+
+    monkeypatch.setattr(demo_module, "run_emulator", run)
+
+
+@pytest.mark.usefixtures("in_process")
 def test_the_demo_prints_its_results_and_a_second_run_replaces_the_files(tmp_path: Path) -> None:
     out = tmp_path / "chat-export"
     first = demo(out)
@@ -73,15 +90,15 @@ async def test_the_emulator_stops_at_the_end() -> None:
             await session.users.list().collect()
 
 
+@pytest.mark.usefixtures("in_process")
 def test_an_incomplete_export_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    export_everything = demo_stages.export_everything
+    export_everything = demo_stages.Demo.export_everything
 
-    async def export_and_delete_a_file(session: object, folder: Path, *args: object) -> object:
-        stats = await export_everything(session, folder, *args)
-        (folder / "messages/source=user-user-01/messages.ndjson").unlink()
-        return stats
+    async def export_and_delete_a_file(demo: demo_stages.Demo, *args: Any) -> None:
+        await export_everything(demo, *args)
+        (demo.folder / "messages/source=user-user-01/messages.ndjson").unlink()
 
-    monkeypatch.setattr(demo_stages, "export_everything", export_and_delete_a_file)
+    monkeypatch.setattr(demo_stages.Demo, "export_everything", export_and_delete_a_file)
     result = demo(tmp_path / "out")
     assert result.exit_code == 1
     assert "the export is not complete: " in result.stderr

@@ -8,29 +8,6 @@ from chatrest import AsyncSession, RequestInvalidError
 from chatrest.cli import demo_stages
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, export
-from tests.commands import ids_of
-
-
-async def test_a_conversation_is_read_completely() -> None:
-    async with Emulator(users=2, messages=300, groups=0) as emulator, AsyncSession(emulator.app) as session:
-        stats = await demo_stages.read_conversation(session)
-    assert stats.users == ("user-01", "user-02")
-    assert sum(stats.kinds.values()) == 300
-    assert {"message", "call"} <= set(stats.kinds)
-
-
-@pytest.mark.parametrize("half", [1, 10**9])
-async def test_the_export_is_complete_with_and_without_an_interruption(tmp_path: Path, half: int) -> None:
-    ticks: list[int] = []
-    async with Emulator(users=6, messages=400) as emulator, AsyncSession(emulator.app) as session:
-        stats = await demo_stages.export_everything(session, tmp_path, half, ticks.append)
-        stored = emulator.store.ids()
-    assert ids_of(tmp_path) == stored
-    assert stats.report.complete
-    assert stats.interrupted is None or 0 < stats.interrupted <= 400
-    assert sum(ticks) <= 400
-    assert stats.requests > 0
-    assert stats.received > 0
 
 
 async def test_a_demo_replaces_only_the_files_of_the_earlier_demo(tmp_path: Path) -> None:

@@ -6,12 +6,15 @@ import signal
 import subprocess
 import sys
 from contextlib import closing
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
+from chatrest.emulator import Store, storm
 from tests.commands import PATIENCE, Run, Start, finish
 
 from .conftest import EmulatorThread, error_line, rows
@@ -34,16 +37,15 @@ def status_of(env: dict[str, str]) -> int:
             return reply.status
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_emulator_prints_variables_for_the_command_and_runs_until_a_signal_stops_it(
-    process: Start, command: Run, number: signal.Signals
+    process: Start, command: Run
 ) -> None:
     started = process("emulator", "--users", "3", "--messages", "20")
     env = read_environment(started)
     assert len(rows(command("users", **env))) == 3
     assert len(rows(command("apps", **env))) == 1
     assert env["CHATREST_EMULATOR_PID"] == str(started.pid)
-    started.send_signal(number)
+    started.send_signal(signal.SIGINT)
     status, _, error = finish(started)
     assert status == 0
     assert error.startswith(f"chatrest: emulator at {env['CHATREST_BASE_URL']} with 3 users and 20 messages")
@@ -62,19 +64,19 @@ def test_the_emulator_takes_an_app_a_limit_and_habits(process: Start, command: R
     assert finish(started)[0] == 0
 
 
-def test_the_emulator_has_bad_weather_where_it_is_asked_for(process: Start) -> None:
-    started = process("emulator", "--users", "3", "--messages", "20", "--weather", "0.6")
-    env = read_environment(started)
-    assert sum(_is_struck(env) for _ in range(20)) >= 5
-    started.send_signal(signal.SIGTERM)
-    assert finish(started)[0] == 0
+def test_the_emulator_has_bad_weather_where_it_is_asked_for(
+    command: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: dict[str, Any] = {}
 
+    def emulator(**options: Any) -> None:
+        given.update(options)
+        raise KeyboardInterrupt
 
-def _is_struck(env: dict[str, str]) -> bool:
-    try:
-        return status_of(env) != 200
-    except (OSError, HTTPException):
-        return True
+    monkeypatch.setattr("chatrest.emulator.Emulator", emulator)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    assert command("emulator", "--weather", "0.6", "--seed", "5").exit_code == 0
+    assert given["weather"] == storm(5, 0.6)
 
 
 def test_eval_of_an_emulator_in_the_background(tmp_path: Path) -> None:
@@ -89,30 +91,26 @@ def test_eval_of_an_emulator_in_the_background(tmp_path: Path) -> None:
     assert len(done.stdout.splitlines()) == 2
 
 
-@pytest.mark.parametrize("source", [Path(__file__), Path(os.devnull)])
-def test_until_eof_with_a_file_as_input_is_one_error_line(source: Path) -> None:
-    with source.open("rb") as file:
-        done = subprocess.run(
-            [sys.executable, "-m", "chatrest", "emulator", "--messages", "2", "--until-eof"],
-            stdin=file,
-            capture_output=True,
-            timeout=PATIENCE,
-        )
-    assert done.returncode == 2
-    assert done.stdout == b""
-    assert len(done.stderr.splitlines()) == 1
+def test_until_eof_with_a_file_as_input_is_one_error_line(
+    command: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for source in (Path(__file__), Path(os.devnull)):
+        with source.open() as file:
+            monkeypatch.setattr("chatrest.cli.emulator.sys", SimpleNamespace(stdin=file))
+            assert error_line(command("emulator", "--until-eof"), 2).startswith("--until-eof needs a pipe")
 
 
 def test_the_emulator_stops_at_the_end_of_its_input_and_keeps_a_database(
     process: Start, command: Run, tmp_path: Path
 ) -> None:
-    args = ("emulator", "--users", "3", "--messages", "20", "--until-eof", "--database", str(tmp_path / "x"))
-    started = process(*args)
+    sizes = ("--users", "3", "--messages", "20")
+    started = process("emulator", *sizes, "--until-eof", "--database", str(tmp_path / "x"))
     env = read_environment(started)
     assert status_of(env) == 200
     assert command("send", "user-01", "one more", **env).exit_code == 0
     assert finish(started)[0] == 0  # communicate closes its input
-    assert "with 3 users and 21 messages" in finish(process(*args))[2]
+    with Store(tmp_path / "x") as store:
+        assert len(store.ids()) == 21
 
 
 def test_a_used_port_and_a_damaged_database_are_one_error_line(

@@ -6,11 +6,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from chatrest.cli.export import TABLES
 from chatrest.cli.export_texts import FileTotals, attachments_line, estimate_lines, summary_lines
-from chatrest.cli.root import root
 from chatrest.export import AttachmentCounts, Failure, Plan, Progress, Report
 from chatrest.export.dataset.tables import TABLES as OF_THE_PACKAGE
 from tests.commands import Run, all_ids, ids_of, summary_of
@@ -40,22 +38,6 @@ def test_all_users_is_the_default_and_a_second_run_has_nothing_to_do(
     assert "messages/s" not in summary_of(again)["time"]
 
 
-def test_the_next_run_adds_new_messages_without_repeating_the_plan(tmp_path: Path) -> None:
-    out = str(tmp_path / "out")
-    with EmulatorThread(users=3, messages=40) as emulator:
-
-        def run(*args: str) -> dict[str, str]:
-            result = CliRunner().invoke(root, args, env=emulator.env)
-            assert (result.exit_code, result.stderr) == (0, "")
-            return summary_of(result) if args[0] == "export" else {}
-
-        assert run("export", out, "--everything", "--quiet")["messages"] == "40, 40 of them new"
-        run("send", "user-01", "one more", "--on-behalf-of", "user-02")
-        assert run("export", out, "--quiet")["messages"] == "41, 1 of them new"
-        assert run("export", out, "--quiet", "--everything")["messages"] == "41, 0 of them new"
-    assert ids_of(Path(out)) == list(range(1, 42))
-
-
 def test_the_summary_names_the_sources_that_are_no_longer_asked_for(command: Run, out: Path) -> None:
     named = [word for each in range(1, 8) for word in ("--user", f"user-{each:02}")]
     assert "kept" not in summary_of(command("export", str(out), *named, "--quiet"))
@@ -67,46 +49,12 @@ def test_the_summary_names_the_sources_that_are_no_longer_asked_for(command: Run
     )
 
 
-def test_filters_and_times_reach_the_service(
-    service: EmulatorThread, command: Run, out: Path, tmp_path: Path
-) -> None:
-    result = command("export", str(out), "--user", "user-01", "--categories", "call", "--quiet")
-    assert result.exit_code == 0
-    lines = [json.loads(line) for path in out.rglob("*.ndjson") for line in path.read_bytes().splitlines()]
-    assert {line["category"] for line in lines} == {"call"}
-    half = sorted(line["sentAt"] for line in lines)[len(lines) // 2]
-    early = tmp_path / "early"
-    command(
-        "export", str(early), "--user", "user-01", "--categories", "call", "--until", str(half), "--quiet"
-    )
-    assert 0 < len(ids_of(early)) < len(lines)
-
-
 def test_another_plan_is_an_error_that_names_the_difference(command: Run, out: Path) -> None:
     assert command("export", str(out), "--user", "user-01", "--quiet").exit_code == 0
     for options in ([], ["--dry-run"]):
         line = error_line(command("export", str(out), "--compress", "gzip", *options), 2)
         assert "was exported with compress=none, and this plan has compress=gzip" in line
     assert command("export", str(out), "--user", "user-01", "--quiet").exit_code == 0
-
-
-def test_a_folder_with_other_files_is_not_changed(command: Run, tmp_path: Path) -> None:
-    (tmp_path / "mine.txt").write_text("")
-    assert "is not touched" in error_line(command("export", str(tmp_path)), 2)
-    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
-
-
-def test_the_summary_of_a_recheck_counts_changed_and_deleted_messages(
-    service: EmulatorThread, command: Run, out: Path
-) -> None:
-    assert command("export", str(out), "--user", "user-01", "--quiet").exit_code == 0
-    result = command("export", str(out), "--recheck", "520w", "--quiet")
-    assert result.exit_code == 0
-    assert "changed" not in summary_of(result)
-    report = Report(complete=True, changed=3, deleted=1)
-    lines = list(summary_lines(report, Progress(), "out", FileTotals("ndjson", 1, 10**7), 1.0))
-    assert any(line.startswith("changed   3;") for line in lines)
-    assert any(line.startswith("deleted   1 that") for line in lines)
 
 
 def test_the_names_are_those_of_the_package() -> None:
@@ -141,6 +89,10 @@ def test_the_summary_names_what_is_not_there() -> None:
     counts = AttachmentCounts(stored=1200, fetched=3, bytes=2_500_000, gone=2, failed=1)
     expected = "1,200, 3 of them new (2.5 MB), 2 no longer on their server, 1 failed"
     assert attachments_line(counts) == expected
+    report = Report(complete=True, changed=3, deleted=1, missing=2)
+    lines = list(summary_lines(report, Progress(), "out", FileTotals("ndjson", 1, 10**7), 1.0))
+    for begin in ("missing   2 from", "changed   3;", "deleted   1 that"):
+        assert any(line.startswith(begin) for line in lines)
 
 
 def test_a_dry_run_writes_nothing(command: Run, out: Path) -> None:
@@ -157,15 +109,6 @@ def test_a_dry_run_writes_nothing(command: Run, out: Path) -> None:
     assert totals["messages"] == "none to read"
     stored = len(ids_of(out))
     assert summary["new"] == f"{stored:,}"
-
-
-def test_a_dry_run_over_an_existing_export(command: Run, out: Path) -> None:
-    assert command("export", str(out), "--quiet").exit_code == 0
-    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
-    result = command("export", str(out), "--dry-run", "--recheck", "2w")
-    assert summary_of(result)["sources"] == "6, of which 6 are up to date"
-    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
-    assert "none to read" in summary_of(command("export", str(out), "--dry-run"))["messages"]
 
 
 def test_a_dry_run_as_json_states_the_certainty_of_its_numbers(command: Run, out: Path) -> None:
@@ -185,14 +128,6 @@ def test_a_dry_run_whose_only_source_is_refused_is_a_failure(command: Run, out: 
     assert summary_of(result)["refused"].startswith("group nowhere: ")
     assert result.exit_code == 1
     assert "1 of 1 sampled sources are refused" in result.stderr
-
-
-def test_an_export_as_json_is_one_object(command: Run, out: Path) -> None:
-    result = command("export", str(out), "--json", "--quiet", "--user", "user-01")
-    assert (result.exit_code, result.stderr) == (0, "")
-    members = json.loads(result.stdout)
-    assert (members["complete"], members["format"], members["failed"]) == (True, "ndjson", [])
-    assert members["messages"] == members["written"] > 0
 
 
 def test_an_estimate_prints_a_range_where_it_does_not_know() -> None:

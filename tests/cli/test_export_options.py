@@ -1,17 +1,14 @@
 """The options of `export`: the plan that they make, and invalid values."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
-from click.testing import CliRunner
 
-from chatrest import MessageQuery, RequestInvalidError
+from chatrest import MessageQuery
 from chatrest.cli import export as command_module
-from chatrest.cli.export import FORMATS, NOT_A_FILTER, WORKERS, export
+from chatrest.cli.export import NOT_A_FILTER, WORKERS, export
 from chatrest.cli.filters import FilterOption
-from chatrest.cli.root import root
 from chatrest.export import Plan, plan as plans, worker_pool
 from tests.cases import loop_over
 from tests.commands import Run
@@ -26,10 +23,6 @@ def planned(*args: str) -> Plan | None:
     given = export.make_context("export", ["out", *args], help_option_names=["-h", "--help"]).params
     own = ("out", "recheck", "workers", "dry_run", "quiet")
     return command_module._plan_of({name: value for name, value in given.items() if name not in own})
-
-
-def parsed(*args: str) -> dict[str, Any]:
-    return export.make_context("export", ["out", *args], help_option_names=["-h", "--help"]).params
 
 
 def test_the_choices_are_those_of_a_plan() -> None:
@@ -76,14 +69,6 @@ def test_every_filter_that_a_plan_takes_is_an_option() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"),
-    [("90s", 90), ("30m", 1800), ("12h", 43_200), ("7d", 604_800), ("2w", 1_209_600)],
-)
-def test_an_age_is_a_number_with_a_unit(text: str, seconds: int) -> None:
-    assert parsed("--recheck", text)["recheck"] == seconds
-
-
-@pytest.mark.parametrize(
     ("args", "text"),
     [
         (["--journal", "x"], "--journal is for an export in an object store"),
@@ -116,30 +101,3 @@ def test_an_invalid_value_is_one_error_line_with_status_2_and_creates_nothing(
 ) -> None:
     assert text in error_line(command("export", *([str(out)] if args else []), *args), 2)
     assert not out.exists()
-
-
-@pytest.mark.parametrize("options", [[], ["--dry-run"]])
-def test_an_unknown_address_is_refused_before_anything_is_sent(command: Run, options: list[str]) -> None:
-    line = error_line(command("export", "hdfs://bucket/chat", "--user", "a", *options), 2)
-    assert "address: the scheme 'hdfs' is unknown; allowed is s3://bucket/prefix, gs://" in line
-    assert not Path("hdfs:").exists()
-
-
-def test_the_help_has_all_sections() -> None:
-    text = CliRunner().invoke(root, ["export", "--help"]).stdout
-    text = " ".join(text.split())
-    for part in (
-        "Examples:",
-        "journal.sqlite",
-        "manifest.json",
-        "Exit status: 0",
-        "END of that day",
-        "Filters:",
-    ):
-        assert part in text
-
-
-def test_the_error_for_an_invalid_plan_says_what_is_allowed() -> None:
-    with pytest.raises(RequestInvalidError, match="allowed is it alone"):
-        planned("--everything", "--user", "a")
-    assert FORMATS[0] == "ndjson"

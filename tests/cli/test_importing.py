@@ -84,14 +84,6 @@ def test_a_dry_run_needs_no_service(users: Path, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["users.ndjson"]
 
 
-def test_success_has_no_error_line(command: Run, tmp_path: Path) -> None:
-    path = tmp_path / "good.ndjson"
-    path.write_text(json.dumps(GOOD))
-    result = command(path, "--journal", tmp_path / "journal")
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert (tmp_path / "journal").exists()
-
-
 @pytest.mark.usefixtures("called")
 def test_a_failure_says_how_to_continue(users: Path, tmp_path: Path, fresh: EmulatorThread) -> None:
     arguments = ["import", str(users), "--journal", str(tmp_path / "j 1")]

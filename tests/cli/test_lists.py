@@ -32,11 +32,7 @@ def test_messages_are_printed_as_served_one_line_each(service: EmulatorThread, c
     assert len(served) > 50
 
 
-def test_without_an_affix_the_newest_come_first(service: EmulatorThread, command: Run) -> None:
-    assert [row["id"] for row in rows(command(*TALK))] == talk_ids(service)[::-1]
-
-
-@pytest.mark.parametrize(("limit", "count"), [("0", 0), ("1", 1), ("7", 7)])
+@pytest.mark.parametrize(("limit", "count"), [("0", 0), ("7", 7)])
 def test_limit_is_the_total_number_of_messages(command: Run, limit: str, count: int) -> None:
     assert len(rows(command(*TALK, "--limit", limit))) == count
 
@@ -52,17 +48,6 @@ def test_limit_and_page_limit_are_independent(
     assert all("limit=2" in path for path in paths)
 
 
-def test_filters_apply_to_the_list(command: Run) -> None:
-    records = rows(command(*TALK, "--categories", "call", "--categories", "custom"))
-    assert {row["category"] for row in records} == {"call", "custom"}
-    assert {row["sender"] for row in rows(command(*TALK, "--sender", "user-02"))} == {"user-02"}
-
-
-def test_counts_are_printed_as_served(service: EmulatorThread, command: Run) -> None:
-    [row] = rows(command(*TALK, "--count"))
-    assert row == {"entityType": "user", "entityId": "user-01", "count": len(talk_ids(service))}
-
-
 def test_a_failed_walk_says_how_to_continue_without_a_gap(
     service: EmulatorThread, command: Run, proxy: MakeProxy
 ) -> None:
@@ -76,11 +61,6 @@ def test_a_failed_walk_says_how_to_continue_without_a_gap(
     assert len(first.stdout.splitlines()) == 20
     ids = [json.loads(line)["id"] for line in first.stdout.splitlines()] + [row["id"] for row in rest]
     assert ids == talk_ids(service)[::-1]
-
-
-def test_a_walk_that_fails_at_once_names_no_cursor(command: Run, proxy: MakeProxy) -> None:
-    with proxy(lambda *_: (403, FAILED)) as url:
-        assert "--cursor" not in error_line(command(*TALK, CHATREST_BASE_URL=url))
 
 
 def test_odd_records_are_printed_as_they_are(fresh: EmulatorThread) -> None:
@@ -139,24 +119,6 @@ def test_a_wrong_argument_is_one_error_line(
     assert result.stdout == ""
 
 
-def test_a_cursor_of_another_query_is_an_error_before_any_request(command: Run, proxy: MakeProxy) -> None:
-    with proxy(lambda number, _: (403, FAILED) if number == 2 else None) as url:
-        error = error_line(command(*TALK, "--page-limit", "10", CHATREST_BASE_URL=url))
-    [token] = re.findall(r"--cursor (\S+)$", error)
-    paths: list[str] = []
-    with proxy(lambda _, path: paths.append(path)) as url:
-        other = command("messages", "user-03", "--cursor", token, CHATREST_BASE_URL=url)
-    assert "another query" in error_line(other, 2)
-    assert paths == []
-
-
-@pytest.mark.parametrize("key", ["wrong-key", "x"])
-def test_a_wrong_key_is_never_printed(command: Run, key: str) -> None:
-    error = error_line(command("users", CHATREST_API_KEY=key))
-    assert "401" in error
-    assert "wrong-key" not in error
-
-
 def test_keys_and_control_characters_of_a_reply_are_removed(command: Run, proxy: MakeProxy) -> None:
     message = f"bad \x1b[2J\nkey {SECRETS[0]}".encode().replace(b"\x1b", b"\\u001b").replace(b"\n", b"\\n")
     with proxy(lambda *_: (401, b'{"error": {"message": "%b"}}' % message)) as url:
@@ -171,36 +133,12 @@ def test_users_are_printed_as_served(service: EmulatorThread, command: Run) -> N
     assert result.stdout_bytes == b"".join(record + b"\n" for record in served)
 
 
-def test_users_by_filter_and_limit(command: Run) -> None:
-    assert [row["uid"] for row in rows(command("users", "--search-key", "user-03"))] == ["user-03"]
-    assert [row["uid"] for row in rows(command("users", "--limit", "2", "--per-page", "1"))] == [
-        "user-01",
-        "user-02",
-    ]
-
-
 def test_apps_are_listed_without_their_keys(command: Run, proxy: MakeProxy) -> None:
     assert [row["id"] for row in rows(command("apps"))] == ["emulated"]
     body = b'{"data":[{"id":"a1","name":"A","apiKeys":[{"apiKey":"deep-secret"}],"accessKey":"deep-secret"}]}'
     with proxy(lambda *_: (200, body)) as url:
         [row] = rows(command("apps", CHATREST_MANAGEMENT_URL=url))
     assert row == {"id": "a1", "name": "A", "apiKeys": "[hidden]", "accessKey": "[hidden]"}
-
-
-def test_apps_need_the_management_variables(command: Run) -> None:
-    error = error_line(command("apps", CHATREST_MANAGEMENT_URL=None, CHATREST_MANAGEMENT_SECRET=""), 2)
-    assert "lacks CHATREST_MANAGEMENT_URL, CHATREST_MANAGEMENT_SECRET" in error
-    assert "401" in error_line(command("apps", CHATREST_MANAGEMENT_SECRET="wrong"))
-
-
-@pytest.mark.parametrize(
-    "args",
-    [("users",), TALK, ("apps",), ("send", "user-05", "hi"), ("messages", SECRETS[0]), (SECRETS[1],)],
-)
-def test_no_output_contains_a_secret(command: Run, args: tuple[str, ...]) -> None:
-    output = command(*args).output
-    assert output
-    assert not any(secret in output for secret in SECRETS)
 
 
 FOLLOW = ("messages", "bob", "--on-behalf-of", "alice", "--follow")
@@ -262,25 +200,17 @@ def test_what_cannot_be_followed_is_a_wrong_usage(
     assert paths == []
 
 
-@pytest.mark.parametrize(
-    ("number", "status", "word"),
-    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended by a signal")],
-)
-def test_a_signal_ends_it_and_the_token_goes_on(
-    process: Start, talk: EmulatorThread, number: signal.Signals, status: int, word: str
-) -> None:
+def test_a_signal_ends_it_and_the_token_goes_on(process: Start, command: Run, talk: EmulatorThread) -> None:
     started = process(*FOLLOW, **talk.env)
     assert texts(read_lines(started, 3)) == ["1", "2", "3"]
-    started.send_signal(number)
+    started.send_signal(signal.SIGTERM)
     out, error = started.communicate(timeout=PATIENCE)
-    assert (started.returncode, out) == (status, b"")
-    [token] = re.findall(rb"^chatrest: (.*)$", error)
-    assert token.decode().startswith(f"{word}; continue with the same command and --cursor ")
+    assert (started.returncode, out) == (143, b"")
+    [token] = re.findall(
+        rb"^chatrest: ended by a signal; continue with the same command and --cursor (\S+)$", error.strip()
+    )
     add(talk, 4)
-    again = process(*FOLLOW, "--cursor", token.decode().split()[-1], "--limit", "1", **talk.env)
-    out, error = again.communicate(timeout=PATIENCE)
-    assert (again.returncode, error) == (0, b"")
-    assert texts([json.loads(line) for line in out.splitlines()]) == ["4"]
+    assert texts(rows(command(*FOLLOW, "--cursor", token.decode(), "--limit", "1", **talk.env))) == ["4"]
 
 
 def test_a_reader_that_leaves_ends_it_while_it_waits(process: Start, talk: EmulatorThread) -> None:
@@ -297,8 +227,7 @@ def test_a_reader_that_leaves_ends_it_while_it_waits(process: Start, talk: Emula
 SPLIT = ("messages", "user-02", "--on-behalf-of", "user-01", "--page-limit", "5")
 
 
-@pytest.mark.parametrize("affix", ["append", "prepend"])
-@pytest.mark.parametrize("limit", [(), ("--limit", "17")])
+@pytest.mark.parametrize(("affix", "limit"), [("append", ()), ("prepend", ("--limit", "17"))])
 def test_the_lines_are_the_same(command: Run, affix: str, limit: tuple[str, ...]) -> None:
     plain = command(*SPLIT, "--affix", affix, *limit)
     assert plain.stdout_bytes
@@ -328,6 +257,6 @@ def test_jobs_and_follow_do_not_go_together(command: Run) -> None:
     assert "--jobs cannot be used with --follow" in result.stderr
 
 
-@pytest.mark.parametrize("jobs", ["0", "-1", "many"])
+@pytest.mark.parametrize("jobs", ["0", "many"])
 def test_jobs_are_a_number_from_1(command: Run, jobs: str) -> None:
     assert "--jobs" in error_line(command(*SPLIT, "--jobs", jobs), status=2)

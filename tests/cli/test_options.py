@@ -14,7 +14,7 @@ from chatrest.errors import RequestInvalidError
 from chatrest.export import manifest
 from tests.commands import Run
 
-from .conftest import EmulatorThread, Proxy, error_line, rows
+from .conftest import error_line, rows
 
 NOW = datetime(2026, 3, 1, 15, 30, 20, 500_000, UTC).timestamp()
 DAY = 86_400
@@ -51,31 +51,6 @@ def test_what_is_no_time_is_refused(text: str) -> None:
         TimeOption(now=lambda: NOW).convert(text, None, None)
     with pytest.raises(RequestInvalidError, match=rf"^t = {words}"):
         parse_time("t", text, now=lambda: NOW)
-
-
-@pytest.mark.parametrize(
-    "args",
-    [
-        ["messages", "user-01", "--from-timestamp", "7d"],
-        ["call", "messages.list_user", "uid=user-01", "from_timestamp=7d"],
-    ],
-    ids=["filter", "call"],
-)
-def test_filters_and_parameters_take_relative_times(
-    service: EmulatorThread, command: Run, monkeypatch: pytest.MonkeyPatch, args: list[str]
-) -> None:
-    paths: list[str] = []
-
-    def answer(_: int, path: str) -> tuple[int, bytes]:
-        paths.append(path)
-        return 200, b'{"data": []}'
-
-    with Proxy(service.emulator.port, answer) as url:
-        before = int(time.time())
-        assert command(*args, CHATREST_BASE_URL=url).exit_code == 0
-    sent = int(paths[0].partition("fromTimestamp=")[2].partition("&")[0])
-    # A window is asked for from one second earlier, and filtered here.
-    assert before - 7 * DAY - 1 <= sent <= int(time.time()) - 7 * DAY
 
 
 def test_an_export_keeps_the_moment(command: Run, out: Path) -> None:

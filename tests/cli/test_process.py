@@ -4,18 +4,16 @@ import json
 import os
 import re
 import signal
-import socket
-import struct
 import subprocess
 import sys
 from pathlib import Path
-from threading import Event, enumerate as enumerate_threads
-from urllib.parse import urlsplit
+from threading import Event
 
 import pytest
 
 from chatrest.cli.process import invocation
-from tests.commands import PATIENCE, MakeProxy, Start, finish
+from chatrest.cli.root import root
+from tests.commands import PATIENCE, Run, Start, finish
 
 from .conftest import EmulatorThread
 
@@ -36,93 +34,54 @@ def test_a_closed_pipe_is_no_failure(process: Start, service: EmulatorThread) ->
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("args", [TALK, ("token", "user-01"), ("--help",), ("emulator",)])
-def test_a_full_disk_is_one_error_line(service: EmulatorThread, args: tuple[str, ...]) -> None:
-    with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "chatrest", *args],
-            env={**os.environ, **service.env},
-            stdout=full,
-            stderr=subprocess.PIPE,
-            timeout=PATIENCE,
-        )
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith(b"chatrest: No space left on device")
-    assert b"Traceback" not in done.stderr
-
-
-def test_a_client_that_leaves_a_proxy_puts_nothing_into_the_output_of_a_later_test(
-    proxy: MakeProxy, capsys: pytest.CaptureFixture[str]
-) -> None:
-    release, requested = Event(), Event()
-
-    def answer(number: int, _: str) -> tuple[int, bytes]:
-        requested.set()
-        release.wait()
-        return 200, b"{}"
-
-    with proxy(answer) as url:
-        before = set(enumerate_threads())
-        with socket.create_connection(("127.0.0.1", urlsplit(url).port or 0)) as client:
-            client.sendall(b"GET /users HTTP/1.1\r\nHost: test\r\n\r\n")
-            assert requested.wait(PATIENCE)
-            client.setsockopt(
-                socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
-            )  # ends with a reset
-        [thread] = set(enumerate_threads()) - before
-        release.set()
-        thread.join(PATIENCE)
-    assert not thread.is_alive()
-    assert capsys.readouterr().err == ""
-
-
-@pytest.mark.parametrize(
-    ("number", "status", "word"),
-    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended by a signal")],
-)
-def test_the_error_of_an_interrupted_walk_says_how_to_continue(
-    process: Start,
+def test_a_full_disk_is_one_error_line(
     service: EmulatorThread,
-    stuck: tuple[str, Event],
-    number: signal.Signals,
-    status: int,
-    word: str,
+    args: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, value in service.env.items():
+        monkeypatch.setenv(name, value)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    with Path("/dev/full").open("w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        with pytest.raises(SystemExit) as end:
+            root.main(args)
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+    assert end.value.code == 1
+    assert capsys.readouterr().err.splitlines()[-1].startswith("chatrest: No space left on device")
+
+
+def test_the_error_of_an_interrupted_walk_says_how_to_continue(
+    process: Start, command: Run, service: EmulatorThread, stuck: tuple[str, Event]
 ) -> None:
     url, requested = stuck
     started = process(*TALK, CHATREST_BASE_URL=url)
     assert requested.wait(PATIENCE)
-    started.send_signal(number)
+    started.send_signal(signal.SIGINT)
     returned, out, error = finish(started)
-    assert returned == status
-    [token] = re.findall(rf"^chatrest: {word}; continue with the same command and --cursor (\S+)\n$", error)
-    status, rest, error = finish(process(*TALK, "--cursor", token))
-    assert (status, error) == (0, "")
-    ids = [int(json.loads(line)["id"]) for line in (out + rest).splitlines()]
+    assert returned == 130
+    [token] = re.findall(
+        r"^chatrest: interrupted; continue with the same command and --cursor (\S+)\n$", error
+    )
+    rest = command(*TALK, "--cursor", token)
+    assert (rest.exit_code, rest.stderr) == (0, "")
+    ids = [int(json.loads(line)["id"]) for line in (out + rest.stdout_bytes).splitlines()]
     stored = service.ask(lambda emulator: emulator.store.ids(conversation="user-01_user_user-02"))
     assert len(out.splitlines()) == 20
     assert ids == stored[::-1]
-
-
-def test_output_is_utf8_in_any_locale(process: Start) -> None:
-    plain = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
-    status, out, error = finish(process("send", "user-03", "☃", "--on-behalf-of", "user-04", **plain))
-    assert (status, error) == (0, "")
-    assert "☃" in out.decode()
-    assert finish(process("messages", "☃", **plain))[2].count("☃") == 1
 
 
 # ── terminals ──
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudoterminal")
-@pytest.mark.parametrize("args", [TALK, ("demo", "--users", "3", "--messages", "9", "--out", "out")])
-def test_progress_goes_to_the_terminal_and_the_output_is_plain(
-    service: EmulatorThread, tmp_path: Path, args: tuple[str, ...]
-) -> None:
+def test_progress_goes_to_the_terminal_and_the_output_is_plain(service: EmulatorThread) -> None:
     terminal, end = os.openpty()
     done = subprocess.run(
-        [sys.executable, "-m", "chatrest", *args],
-        env={**os.environ, **service.env, "TERM": "xterm", "PYTHONPATH": str(Path.cwd())},
-        cwd=tmp_path,
+        [sys.executable, "-m", "chatrest", *TALK],
+        env={**os.environ, **service.env, "TERM": "xterm"},
         stdout=subprocess.PIPE,
         stderr=end,
         timeout=PATIENCE,

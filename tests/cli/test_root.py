@@ -25,14 +25,6 @@ COMMANDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("args", [[], ["-h"], ["--help"]])
-def test_the_help_names_every_command_and_variable(args: list[str]) -> None:
-    result = CliRunner().invoke(root, args)
-    assert result.exit_code == 0
-    for word in [*COMMANDS, "CHATREST_APP_ID", "CHATREST_BASE_URL", "chatrest demo", "Exit status"]:
-        assert word in result.stdout
-
-
 def test_the_help_has_a_section_for_each_use_with_every_command_once() -> None:
     text = CliRunner().invoke(root, ["--help"]).stdout
     sections = re.findall(
@@ -54,22 +46,16 @@ def test_the_help_of_a_command_has_examples_and_all_options(name: str) -> None:
             assert option in words
 
 
-def test_no_command_imports_the_client_of_object_stores() -> None:
+def test_help_imports_neither_aiohttp_nor_rich_and_no_command_the_client_of_object_stores() -> None:
     code = (
-        "import importlib, pkgutil, sys, chatrest.cli, chatrest.export, chatrest.importing\n"
+        "import importlib, pkgutil, sys; from chatrest.cli.root import root\n"
+        "for args in ['messages'], ['verify'], ['export'], ['call', 'messages.send'], ['demo']:\n"
+        "    try: root.main([*args, '--help'])\n"
+        "    except SystemExit: assert not {'aiohttp', 'rich'} & {*sys.modules}, args\n"
+        "import chatrest.export, chatrest.importing\n"
         "for module in pkgutil.walk_packages(chatrest.cli.__path__, 'chatrest.cli.'):\n"
         "    importlib.import_module(module.name)\n"
         "assert not {'obstore', 'chatrest.cloud.store'} & {*sys.modules}"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_help_imports_neither_aiohttp_nor_rich() -> None:
-    code = (
-        "import sys; from chatrest.cli.root import root\n"
-        "for args in ['messages'], ['verify'], ['export'], ['call', 'messages.send'], ['demo']:\n"
-        "    try: root.main([*args, '--help'])\n"
-        "    except SystemExit: assert not {'aiohttp', 'rich'} & {*sys.modules}, args"
     )
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
 
@@ -154,25 +140,10 @@ def offered(*words: str) -> list[str]:
     return [line.removeprefix("plain,") for line in result.stdout.splitlines() if line]
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_text_for_a_shell_names_the_command(shell: str) -> None:
-    result = CliRunner().invoke(root, ["completion", shell])
-    assert result.exit_code == 0
-    assert f"_CHATREST_COMPLETE={shell}_complete" in result.stdout
-
-
 def test_bash_sets_no_space_between_a_key_and_its_value() -> None:
     lines = CliRunner().invoke(root, ["completion", "bash"]).stdout.splitlines()
     added = [index for index, line in enumerate(lines) if "COMPREPLY+=" in line]
     assert [lines[index + 1].strip() for index in added] == ["[[ $value == *= ]] && compopt -o nospace"]
-
-
-def test_another_shell_is_a_usage_error() -> None:
-    assert CliRunner().invoke(root, ["completion", "tcsh"]).exit_code == 2
-
-
-def test_commands_are_completed() -> None:
-    assert offered("us") == ["users"]
 
 
 @pytest.mark.parametrize("prefix", ["", "groups.", "messages.list_"])

@@ -13,7 +13,7 @@ from chatrest.errors import RequestInvalidError
 from chatrest.telemetry import LOGGER
 from tests.commands import MakeProxy, Run
 
-from .conftest import SECRETS, error_line, rows
+from .conftest import SECRETS, error_line
 
 
 class AsciiStream(io.TextIOWrapper):
@@ -146,7 +146,3 @@ def test_what_was_repeated_and_every_request_are_shown(
     assert ("waiting between attempts" in result.stderr) == ("debug" in levels)
     for secret in SECRETS:
         assert secret not in result.stderr
-
-
-def test_a_command_without_the_option_writes_no_line(command: Run) -> None:
-    assert rows(command("users", "--limit", "1"))

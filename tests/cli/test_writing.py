@@ -19,16 +19,6 @@ def test_send_prints_the_message_as_it_was_stored(service: EmulatorThread, comma
     )
 
 
-def test_send_to_a_group_and_from_the_app_itself(command: Run) -> None:
-    [row] = rows(command("send", "group-01", "hello", "--receiver-type", "group"))
-    assert (row["conversationId"], row["sender"]) == ("group_group-01", "app_system")
-
-
-def test_a_text_can_begin_with_a_dash(command: Run) -> None:
-    [row] = rows(command("send", "user-02", "--", "-5 °C"))
-    assert row["data"]["text"] == "-5 °C"
-
-
 def test_unknown_members_of_a_message_are_printed(command: Run, proxy: MakeProxy) -> None:
     with proxy(lambda *_: (200, b'{"data": {"id": "1", "novel": "\\ud800", "data": {}}}')) as url:
         assert b'"novel": "\\ud800"' in command("send", "b", "x", CHATREST_BASE_URL=url).stdout_bytes
@@ -97,16 +87,6 @@ def test_an_acting_user_that_the_service_ignored_is_one_warning(
     assert (result.exit_code, result.stdout_bytes) == (0, SENT[9:-1] + b"\n")
     [warning] = result.stderr.splitlines()
     assert warning.startswith("chatrest: warning: messages.send: the service ignored the acting user")
-
-
-def test_a_warning_is_shown_once_for_many_calls(command: Run, proxy: MakeProxy, tmp_path: Path) -> None:
-    lines = tmp_path / "lines.jsonl"
-    lines.write_text('{"receiver": "bob"}\n{"receiver": "bob"}\n')
-    with proxy(lambda *_: (200, SENT)) as url:
-        args = ["type=text", 'data={"text": "x"}', "on_behalf_of=alice", "--each", str(lines)]
-        result = command("call", "messages.send", *args, CHATREST_BASE_URL=url)
-    assert [line["ok"] for line in map(json.loads, result.stdout.splitlines())] == [True, True]
-    assert len(result.stderr.splitlines()) == 1
 
 
 def test_a_line_of_unknown_outcome_has_its_muid(command: Run, proxy: MakeProxy, tmp_path: Path) -> None:

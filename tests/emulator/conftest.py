@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from chatrest.emulator.service.context import Context, PageFormat
-from chatrest.emulator.service.request import Request
-from chatrest.emulator.service.service import Keys, Service
+from chatrest.emulator.service.context import Context, PageFormat, ServiceRequest as Request
+from chatrest.emulator.service.dispatch import Keys, Service
 from chatrest.emulator.store import Store
 from chatrest.emulator.store.data import fill
 

@@ -1,7 +1,6 @@
 """Deliveries of events to a receiver on loopback: what arrives, repetitions, and what is never sent."""
 
 import json
-from base64 import b64encode
 from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 
@@ -68,16 +67,6 @@ async def test_an_event_arrives_as_documented(stage: Stage) -> None:
     message = event.pop("data")["message"]
     assert event == {"trigger": "message_sent", "appId": "emulated", "region": "us", "webhook": "w1"}
     assert (message["sender"], message["data"]["text"]) == ("user-01", "hello")
-
-
-async def test_credentials_go_with_it_where_they_are_wanted(stage: Stage) -> None:
-    async with Faulty(reply()) as receiver:
-        await stage.hook(receiver.url, use_basic_auth=True, username="u", password="pä:ss")
-        await stage.send()
-        await stage.management.webhooks.update("emulated", "w1", WebhookChanges(use_basic_auth=False))
-        await stage.send()
-    expected = f"Basic {b64encode('u:pä:ss'.encode()).decode()}"
-    assert [request.header("Authorization") for request in receiver.requests] == [expected, None]
 
 
 @pytest.mark.parametrize(

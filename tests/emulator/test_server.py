@@ -1,16 +1,11 @@
 """The emulator over HTTP on a real socket."""
 
-import asyncio
 import io
-import json
 import socket
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
-from urllib.request import Request, urlopen
 
 import pytest
 from aiohttp import ClientSession
@@ -21,7 +16,6 @@ from chatrest.core.requests.hosts import App
 from chatrest.emulator import Emulator
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
-from tests.emulator.service.test_message_lists import MINE
 
 AWKWARD = ("a/b", "ü nï/../x?", "..", "👩‍👩‍👧‍👦", "%2F", "'; DROP TABLE users", "A", "a" * 500)
 
@@ -61,21 +55,6 @@ async def test_records_are_served_as_they_are_stored(emulator: Emulator, http: C
     )
 
 
-async def test_every_filter_goes_over_the_wire(emulator: Emulator, http: ClientSession) -> None:
-    url = f"{emulator.base_url}/users/user-01/messages"
-    whole = [record["id"] for record in (await get(http, f"{url}?perPage=1000"))["data"]]
-    for query in [
-        *MINE,
-        "withTags=1",
-        "mentionsWithTagInfo=1",
-        "mentionsWithBlockedInfo=1",
-        "count=0",
-        "affix=append",
-    ]:
-        reply = await get(http, f"{url}?limit=1000&{query}", onBehalfOf="user-02")
-        assert {record["id"] for record in reply["data"]} < set(whole)
-
-
 @pytest.mark.parametrize("uid", AWKWARD)
 async def test_any_uid_stands_in_a_path(emulator: Emulator, http: ClientSession, uid: str) -> None:
     emulator.store.add_user(uid)
@@ -85,25 +64,6 @@ async def test_any_uid_stands_in_a_path(emulator: Emulator, http: ClientSession,
     assert (await get(http, f"{emulator.base_url}/users/user-01/messages", onBehalfOf=uid))["data"] == reply[
         "data"
     ]
-
-
-async def test_sending_and_tokens(emulator: Emulator, http: ClientSession) -> None:
-    body = {"receiver": "user-02", "receiverType": "user", "type": "text", "data": {"text": "grüß 👩‍👩‍👧‍👦"}}
-    async with http.post(
-        f"{emulator.base_url}/messages", json=body, headers={"OnBehalfOf": "user-01"}
-    ) as response:
-        sent = (await response.json())["data"]
-    assert (response.status, sent["sender"], sent["sentAt"]) == (200, "user-01", 1_900_000_000)
-    reply = await get(http, f"{emulator.base_url}/users/user-02/messages?perPage=1")
-    assert reply["data"] == [sent]
-    async with http.post(f"{emulator.base_url}/users/user-01/auth_tokens") as response:
-        assert (await response.json())["data"]["uid"] == "user-01"
-
-
-async def test_the_management_address(emulator: Emulator) -> None:
-    headers = {"Key": emulator.management_key, "SECRET": emulator.management_secret}
-    async with ClientSession() as http:
-        assert (await get(http, f"{emulator.management_url}/apps", **headers))["data"][0]["id"] == "emulated"
 
 
 async def test_requests_are_noted_and_keys_are_not(emulator: Emulator, http: ClientSession) -> None:
@@ -126,13 +86,6 @@ async def test_a_body_beyond_all_bounds(emulator: Emulator, http: ClientSession)
         assert (response.status, (await response.json())["error"]["code"]) == (413, "ERR_BAD_REQUEST")
 
 
-async def test_many_requests_at_once(emulator: Emulator, http: ClientSession) -> None:
-    url = f"{emulator.base_url}/users/user-01/messages?perPage=50"
-    replies = await asyncio.gather(*(get(http, url) for _ in range(40)))
-    assert all(reply == replies[0] for reply in replies)
-    assert len(emulator.requests) == 40
-
-
 @pytest.mark.parametrize(
     ("dialect", "user", "other"),
     [("documented", "cursor", "next"), ("cursor", "cursor", "cursor"), ("next", "next", "next")],
@@ -148,12 +101,6 @@ async def test_dialects_and_orders(dialect: Any, user: str, other: str) -> None:
             assert kind in reply["meta"]
             ids = [int(record["id"]) for record in reply["data"]]
             assert ids == sorted(ids, reverse=True)
-
-
-async def test_several_emulators_at_once_have_their_own_data() -> None:
-    async with Emulator(2, 1, seed=1) as first, Emulator(2, 2, seed=2) as second:
-        assert first.port != second.port
-        assert (first.store.ids(), second.store.ids()) == ([1], [1, 2])
 
 
 async def test_a_file_survives_a_restart_and_is_not_filled_again(tmp_path: Path) -> None:
@@ -207,27 +154,6 @@ async def test_a_port_that_is_in_use_leaves_nothing_open(tmp_path: Path) -> None
 def test_wrong_arguments(wrong: dict[str, Any]) -> None:
     with pytest.raises(RequestInvalidError, match=list(wrong)[-1] if "users" not in wrong else "users"):
         Emulator(**wrong)
-
-
-def test_in_a_process_of_its_own() -> None:
-    program = """
-import asyncio, sys
-from chatrest.emulator import Emulator
-async def main():
-    async with Emulator(2, 3) as emulator:
-        print(emulator.base_url, emulator.app.api_key, flush=True)
-        await asyncio.to_thread(sys.stdin.read)
-asyncio.run(main())
-"""
-    with subprocess.Popen(
-        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        url, key = process.stdout.readline().split()
-        with urlopen(Request(f"{url}/messages", headers={"apikey": key})) as response:
-            assert len(json.load(response)["data"]) == 3
-        process.communicate("")
-    assert process.returncode == 0
 
 
 async def test_clocks_of_nodes_disagree() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chatrest.emulator.service.request import Request
+from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.store import Store
 from chatrest.emulator.weather import Status
 from chatrest.emulator.weather.faults import Change, Outgoing

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from chatrest.emulator.service.request import Request
+from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.store import Store
 from chatrest.emulator.weather.faults import Change, Outgoing, Status, query_of
 from chatrest.emulator.weather.triggers import First

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chatrest.core.pace.retry import RetryPolicy
-from chatrest.emulator.service.request import Request
+from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.weather import First, Status
 from chatrest.emulator.weather.faults import Change, Outgoing
 from chatrest.export import Plan, Progress, export

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from chatrest.emulator.service.request import Request
+from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.weather import Status
 from chatrest.emulator.weather.faults import query_of
 from chatrest.export import Plan, export, list_reader

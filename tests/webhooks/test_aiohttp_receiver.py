@@ -47,13 +47,7 @@ async def test_an_event_is_handled_and_answered() -> None:
     ("method", "body", "headers", "status"),
     [
         ("POST", HELLO, {"Authorization": basic(password="wrong")}, 401),
-        ("POST", HELLO, {}, 401),
-        ("GET", b"", AUTHORIZATION, 405),
-        ("PUT", HELLO, AUTHORIZATION, 405),
         ("POST", gzip.compress(HELLO, mtime=0), AUTHORIZATION | {"Content-Encoding": "gzip"}, 415),
-        ("POST", gzip.compress(HELLO, mtime=0), AUTHORIZATION, 400),
-        ("POST", HELLO[:-1], AUTHORIZATION, 400),
-        ("POST", b"", AUTHORIZATION, 400),
         ("POST", b" " * 2001, AUTHORIZATION, 413),
     ],
 )
@@ -154,25 +148,13 @@ def test_slow_handlers_do_not_delay_other_events() -> None:
 # ── importing ──
 
 
-def loaded(code: str) -> set[str]:
-    """Return the modules that a new process has loaded after `code`."""
-    command = [sys.executable, "-W", "error", "-c", f"import sys\n{code}\nprint(*sys.modules)"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
-    return set(done.stdout.split())
-
-
-def test_importing_chatrest_does_not_import_the_webhooks() -> None:
-    assert not any(name.startswith("chatrest.webhooks") for name in loaded("import chatrest"))
-
-
-@pytest.mark.parametrize(
-    ("code", "imports_aiohttp"),
-    [
-        ("from chatrest.webhooks import parse, authorized\nauthorized({}, 'u', 'p')", False),
-        ("from chatrest.webhooks import asgi_app\nasgi_app(print, username='u', password='p')", False),
-        ("from chatrest.webhooks import aiohttp_handler", False),
-        ("from chatrest.webhooks import *\naiohttp_handler(print, username='u', password='p')", True),
-    ],
-)  # fmt: skip
-def test_only_the_aiohttp_handler_imports_aiohttp(code: str, imports_aiohttp: bool) -> None:
-    assert ("aiohttp" in loaded(code)) == imports_aiohttp
+def test_only_the_aiohttp_handler_imports_aiohttp() -> None:
+    code = (
+        "import sys, chatrest\n"
+        "assert not [name for name in sys.modules if name.startswith('chatrest.webhooks')]\n"
+        "from chatrest.webhooks import *\n"
+        "authorized({}, 'u', 'p'), asgi_app(print, username='u', password='p')\n"
+        "assert 'aiohttp' not in sys.modules\n"
+        "aiohttp_handler(print, username='u', password='p')"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", code], timeout=30, check=True)

@@ -11,7 +11,7 @@ from chatrest.webhooks import authorized, credentials
 from tests.cases import loop_over
 from tests.webhooks.receiving import PASSWORD, USERNAME, basic
 
-PRINTABLE = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S"]), min_size=1)
+PRINTABLE = st.text("aZ9ä€é☃:+/=-", min_size=1)
 
 
 def passes(headers: Any) -> bool:

@@ -22,9 +22,8 @@ from chatrest import (
 )
 from chatrest.emulator import Emulator
 from chatrest.emulator.service.apps import TRIGGERS
-from chatrest.examples import webhook_aiohttp, webhook_asgi
+from chatrest.examples import webhook_aiohttp
 from chatrest.examples.webhook_aiohttp import EventStore
-from chatrest.examples.webhook_asgi import serve_asgi
 from chatrest.webhooks import (
     GroupEvent,
     MessageEvent,
@@ -35,9 +34,8 @@ from chatrest.webhooks import (
     asgi_app,
     parse,
 )
-from tests.webhooks.receiving import PASSWORD, USERNAME, Handler, at_once, fails, takes
+from tests.webhooks.receiving import PASSWORD, USERNAME, Handler, at_once, fails, serve_asgi, takes
 from tests.webhooks.relay import Relay
-from tests.webhooks.samples import MESSAGE, delivery
 
 
 @asynccontextmanager
@@ -157,22 +155,6 @@ def test_a_slow_and_a_failing_handler_lose_nothing(kind: str) -> None:
     run(main())
 
 
-@pytest.mark.parametrize("kind", ["aiohttp", "asgi"])
-def test_wrong_credentials_handle_nothing(kind: str) -> None:
-    async def main() -> None:
-        handler = Handler()
-        async with (
-            served(application(kind, handler)) as url,
-            service(url, "message_sent", password="wrong") as (emulator, session),
-        ):
-            await send(session, "hello")
-            await emulator.drain()
-            assert [each.status for each in emulator.deliveries] == [401] * 3
-        assert handler.events == []
-
-    run(main())
-
-
 # ── the examples ──
 
 
@@ -192,40 +174,6 @@ def test_the_aiohttp_example_stores_each_event_once(tmp_path: Path) -> None:
         assert len({event.raw for event in stored}) == 5
 
     run(main())
-
-
-def test_the_asgi_example_prints_what_comes(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def main() -> None:
-        async with (
-            served(serve_asgi(webhook_asgi.make_app())) as url,
-            service(url) as (emulator, session),
-        ):
-            [sent_id] = await send(session, "hello")
-            await emulator.drain()
-            await session.conversations.mark_read_user("user-01", on_behalf_of="user-02", message_id=sent_id)
-            await emulator.drain()
-            await session.groups.delete("group-01")
-            await emulator.drain()
-            assert capsys.readouterr().out.splitlines() == [
-                "message_sent: user-01 to user-02",
-                f"message_read_receipt: user-02 has message {sent_id}",
-                "group_deleted",
-            ]
-
-    monkeypatch.setenv("WEBHOOK_USERNAME", USERNAME)
-    monkeypatch.setenv("WEBHOOK_PASSWORD", PASSWORD)
-    run(main())
-
-
-async def test_half_a_character_is_no_fault_of_the_asgi_example(capsys: pytest.CaptureFixture[str]) -> None:
-    await webhook_asgi.on_event(parse(delivery("message_sent", {"message": MESSAGE | {"sender": "a\ud83d"}})))
-    await webhook_asgi.on_event(parse(delivery("new\ud83d", {})))
-    assert capsys.readouterr().out.splitlines() == [
-        "message_sent: a\\ud83d to bob",
-        "'new\\ud83d': the trigger is not known",
-    ]
 
 
 def test_the_examples_want_credentials(tmp_path: Path) -> None:

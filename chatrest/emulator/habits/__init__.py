@@ -4,11 +4,10 @@
 What a single fault can tell is in `chatrest.emulator.weather`.
 """
 
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from .compatible import CompatibleService
 
 HabitsName: TypeAlias = Literal["documented", "compatible"]
-HABITS: Final = ("documented", "compatible")
 
-__all__ = ["HABITS", "CompatibleService", "HabitsName"]
+__all__ = ["CompatibleService", "HabitsName"]

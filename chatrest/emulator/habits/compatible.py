@@ -13,13 +13,11 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from msgspec.json import decode, encode
 
-from ..service.context import Context
+from ..service.context import Context, ServiceReply as Reply, ServiceRequest as Request
+from ..service.dispatch import HANDLERS, Keys, Service
 from ..service.events import Event
-from ..service.handlers import HANDLERS
-from ..service.refusals import Refusal, refused
-from ..service.request import Reply, Request
+from ..service.refusals import ServiceRefusal as Refusal, refused
 from ..service.router import ROUTER, Route
-from ..service.service import Keys, Service
 from .message_lists import LISTS
 from .records import (
     ABSENT_IS_EMPTY,
@@ -60,7 +58,6 @@ class CompatibleService:
         self._context, self._key = context, keys.full_access
 
     def answer(self, request: Request) -> Reply:
-        """Return the reply; a refusal is a reply too."""
         route = ROUTER.route(request.method, request.path)
         name = route.endpoint.name if route else ""
         try:
@@ -85,7 +82,6 @@ class CompatibleService:
         return owner
 
     def _rewritten(self, request: Request, route: Route, reader: str | None) -> Request:
-        """Return the request as the documented service reads it."""
         endpoint, headers = route.endpoint, dict(request.headers)
         headers.pop("onbehalfof", None)
         is_conversation = endpoint.name.startswith("conversations.")
@@ -144,7 +140,6 @@ def _error(refusal: Refusal) -> Reply:
 
 
 def _shaped(name: str, about: About, request: Request, body: bytes) -> bytes:
-    """The reply as the compatible server writes it."""
     reply: dict[str, Any] = decode(body)
     shape, data = SHAPES.get(name, as_it_is), reply.get("data")
     if not isinstance(data, list):

@@ -12,11 +12,10 @@ from typing import Any, Final
 from msgspec import Raw
 from msgspec.json import encode
 
-from ..service.context import Call, Context, Handler, PageFormat
-from ..service.message_access import message_record
-from ..service.message_lists import count_reply, list_records, list_request
-from ..service.messages import narrowed, visible
-from ..service.refusals import Refusal
+from ..service.context import Context, Handler, PageFormat, ServiceCall as Call
+from ..service.message_lists import count_reply, list_records, list_request, narrowed, visible
+from ..service.messages import message_record
+from ..service.refusals import ServiceRefusal as Refusal
 from ..service.users import user_record
 from ..store.message_index import conversation_id, conversation_list, group_list, thread_list
 from ..store.message_lists import Condition
@@ -49,13 +48,13 @@ def list_thread(context: Context, call: Call) -> bytes:
 def list_all(context: Context, call: Call) -> bytes:
     """Counts of what is unread, or the messages with one receiver but the newest; else nothing."""
     query, reader = call.query, _reader(call)
-    if query.flag("unread") and query.flag("count"):
+    if query.get("unread") and query.get("count"):
         request = list_request(query, reader, None, ("limit",), DEFAULT_SIZE)
         return count_reply(context.store, f"u:{reader}", request, reader, _COUNT_FORMAT)
-    receiver = query.text("receiver")
+    receiver = query.get("receiver")
     if receiver is None:
-        return encode({"data": [], "meta": {"cursor": {"affix": query.text("affix") or "prepend"}}})
-    is_group = query.text("receiverType") == "group"
+        return encode({"data": [], "meta": {"cursor": {"affix": query.get("affix", "prepend")}}})
+    is_group = query.get("receiverType") == "group"
     name = group_list(receiver) if is_group else conversation_list(conversation_id(reader, receiver))
     ids = context.store.matching(name)
     return _page(context, call, name, [("m.id < ?", (ids[-1] if ids else 0,))])
@@ -69,11 +68,10 @@ _Terms = list[tuple[str, tuple[int, ...]]]
 
 
 def _page(context: Context, call: Call, name: str, terms: _Terms | None = None) -> bytes:
-    """Return one page of a list; it costs a scan of the list."""
     store, query, reader = context.store, call.query, call.acting_user
     place, is_later = _place(call)
-    query.check()
-    request = list_request(query.without(_PLACE), reader, None, ("limit",), DEFAULT_SIZE)
+    rest = {name: value for name, value in query.items() if name not in _PLACE}
+    request = list_request(rest, reader, None, ("limit",), DEFAULT_SIZE)
     request = visible(context, call, request)
     for sql, values in [("NOT m.deleted", ()), *(terms or ()), *place]:
         request = narrowed(request, sql, values)
@@ -90,9 +88,9 @@ def _page(context: Context, call: Call, name: str, terms: _Terms | None = None) 
 def _place(call: Call) -> tuple[_Terms, bool]:
     """Return the conditions of the place that a page begins at, and if it goes to later messages."""
     query = call.query
-    start, sent_at, number = query.number("fromTimestamp"), query.number("sentAt"), query.number("id")
+    start, sent_at, number = query.get("fromTimestamp"), query.get("sentAt"), query.get("id")
     has_place = (start, sent_at, number) != (None, None, None)
-    affix = query.choice("affix", ("append", "prepend")) or ("append" if has_place else "prepend")
+    affix = query.get("affix") or ("append" if has_place else "prepend")
     sign = ">" if affix == "append" else "<"
     terms: _Terms = []
     if start is not None:

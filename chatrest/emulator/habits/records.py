@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from msgspec.json import decode
 
 from ..service.context import Context
-from ..service.message_access import APP
+from ..service.groups import APP
 
 APP_NAME: Final = "system"
 """The uid of the app itself as a sender."""
@@ -22,7 +22,6 @@ COLLECTIONS: Final = frozenset(
         "users",
     }
 )  # fmt: skip
-"""The collections that are served."""
 MESSAGE_LISTS: Final = frozenset(
     {
         "messages.list", "messages.list_user", "messages.list_group", "messages.list_thread",
@@ -44,14 +43,12 @@ SIZES: Final = ("limit", "per_page")
 """The query parameters that give the size of a page."""
 IGNORED: Final = frozenset({"perPage", "count"})
 """The query parameters that no list heeds."""
-IGNORED_BY_MESSAGES: Final = frozenset({"toTimestamp", "types", "hideReplies", "searchKey"})
+IGNORED_BY_MESSAGES: Final = frozenset({"toTimestamp", "types", "hideReplies", "searchKey", "page"})
 RENAMED: Final = {"cursorId": "id", "cursorValue": "id", "cursorAffix": "affix"}
 """The query parameters of reaction lists, and the documented ones."""
 
 
 class OtherError(NamedTuple):
-    """The error that stands for a documented one."""
-
     status: int
     code: str
 
@@ -73,7 +70,6 @@ class About(NamedTuple):
 
     context: Context
     path: Mapping[str, str]
-    """The values of the path's parameters, by name."""
     reader: str | None
     """The login token's user; None where there is no token."""
 
@@ -82,7 +78,6 @@ Shape: TypeAlias = Callable[[About, Any], Any]
 
 
 def conversation_name(uid: str, other: str) -> str:
-    """Return the identifier of the conversation of two users."""
     return "_".join(("user", *sorted((_sender(uid), _sender(other)))))
 
 
@@ -173,7 +168,6 @@ def conversation(about: About, record: Record) -> Record:
 
 
 def reaction(about: About, record: Record) -> Record:
-    """Return a reaction, with a number for its id."""
     return record | {"id": _number(record["id"]), "messageId": _number(record["messageId"])}
 
 

@@ -12,20 +12,18 @@ from typing import Any, Final
 from msgspec.json import encode
 
 from ..store.documents import Document, DocumentSet
-from .agents import add_names, remove_names
-from .arguments import Arguments
-from .context import Call, Context, Handler
-from .documents import Operation, as_iso_text, in_milliseconds, serve
-from .envelopes import data_reply, root_reply, root_success, succeeded
-from .pages import OpaquePages, PageNumber, numbered_reply
+from .agents import change_names
+from .context import Context, Handler, ServiceCall
+from .documents import selected
 from .refusals import bad_request, refused
+from .replies import cursor_reply, numbered_reply, page_number, root, root_acked, succeeded, then
 
-_SOURCES: Final = "agents.sources"
-_TYPES: Final = ("uploads", "text", "website")
+_LISTS: Final = {"uploads": "files", "website": "websites", "text": "otherKbIntegrations"}
+"""The list of an agent that has the ids of each kind of source."""
 
 
 def sources(context: Context) -> DocumentSet:
-    return context.store.documents.of(_SOURCES)
+    return context.store.documents.of("agents.sources")
 
 
 def new_id(context: Context, kind: str) -> str:
@@ -34,17 +32,12 @@ def new_id(context: Context, kind: str) -> str:
 
 
 def new_source(context: Context, kind: str, name: str, status: str, **members: Any) -> Document:
-    times = dict.fromkeys(("createdAt", "updatedAt"), in_milliseconds(context))
-    document = {
-        "uniqueId": new_id(context, "source"), "appId": context.app["id"], "sourceName": name, "type": kind,
-        "status": status, **times, **members,
-    }  # fmt: skip
-    sources(context).put(document, document["uniqueId"])
-    return document
+    source = {"uniqueId": new_id(context, "source"), "appId": context.app["id"], "sourceName": name}
+    source |= {"type": kind, "status": status, "createdAt": context.now_ms, **members}
+    return change_source(context, source)
 
 
 def get_source(context: Context, kind: str, id: str) -> Document:
-    """Return a source; 404 where there is none of this kind."""
     document = sources(context).get(id)
     if document is None or document["type"] != kind:
         raise refused("ERR_KB_NOT_FOUND", id)
@@ -52,42 +45,28 @@ def get_source(context: Context, kind: str, id: str) -> Document:
 
 
 def change_source(context: Context, source: Document, **members: Any) -> Document:
-    document = {**source, **members, "updatedAt": in_milliseconds(context)}
+    document = {**source, **members, "updatedAt": context.now_ms}
     sources(context).put(document, document["uniqueId"])
     return document
 
 
-def delete_source(context: Context, kind: str, id: str) -> dict[str, str]:
-    get_source(context, kind, id)
-    sources(context).delete(id)
-    return {"uniqueId": id}
-
-
-def source_type(call: Call) -> str:
+def _source_type(call: ServiceCall) -> str:
     """Return the kind of a source in a path; 400 for one that is not known."""
     kind = call.path["sourceType"]
-    if kind not in _TYPES:
-        raise bad_request({"sourceType": [f"The sourceType must be one of {', '.join(_TYPES)}."]})
+    if kind not in _LISTS:
+        raise bad_request({"sourceType": [f"The sourceType must be one of {', '.join(_LISTS)}."]})
     return kind
 
 
-def in_window(documents: Iterable[Document], query: Arguments) -> list[Document]:
+def _in_window(documents: Iterable[Document], call: ServiceCall) -> list[Document]:
     """Return the documents that were created from `startTime` to `endTime`, both ends included."""
-    start, end = query.number("startTime") or 0, query.number("endTime")
-    query.check()
+    start, end = call.query.get("startTime", 0), call.query.get("endTime")
     return [each for each in documents if start <= each["createdAt"] <= (end or each["createdAt"])]
-
-
-def members_of(document: Document, names: Iterable[str]) -> Document:
-    return {name: document[name] for name in names if name in document}
 
 
 # ── sources of all kinds ──
 
 
-_PAGES: Final = OpaquePages(member="uniqueId")
-_LISTS: Final = {"uploads": "files", "website": "websites", "text": "otherKbIntegrations"}
-"""The list of an agent that has the ids of each kind of source."""
 _RECORD: Final = (
     "uniqueId", "appId", "sourceName", "type", "status", "lastSynced", "createdAt", "updatedAt"
 )  # fmt: skip
@@ -99,28 +78,25 @@ _NEW_TEXT: Final = ("uniqueId", "title", "fileName", "s3Key", "status")
 _UPLOAD: Final = ("uploadId", "fileName", "mimeType", "fileSize", "s3Key", "presignedUrl")
 
 
-def list_knowledge(context: Context, call: Call) -> bytes:
-    """A page of all sources, the newest first."""
-    documents = in_window(sources(context).list(), call.query)
-    return _PAGES.reply([members_of(each, _RECORD) for each in documents], call.query)
+def list_knowledge(context: Context, call: ServiceCall) -> bytes:
+    documents = _in_window(sources(context).list(), call)
+    return cursor_reply([selected(each, _RECORD) for each in documents], call.query, "uniqueId")
 
 
-def list_source_pages(context: Context, call: Call) -> bytes:
+def list_source_pages(context: Context, call: ServiceCall) -> bytes:
     """A page of the pages of a source, one of them where no `limit` is given."""
-    size, page = call.query.number("limit", 1, 1000) or 1, call.query.number("page", 1, 10**9) or 1
-    call.query.check()
-    texts = get_source(context, source_type(call), call.path["uniqueId"]).get("pages", [])
+    number = page_number(call.query, 1, "limit")
+    texts = get_source(context, _source_type(call), call.path["uniqueId"]).get("pages", [])
     rows = [
-        encode({"content": text, "pageNumber": number, "charCount": len(text)})
-        for number, text in enumerate(texts, start=1)
+        encode({"content": text, "pageNumber": index, "charCount": len(text)})
+        for index, text in enumerate(texts, start=1)
     ]
-    return numbered_reply(rows[(page - 1) * size : page * size], len(rows), PageNumber(page, size))
+    return numbered_reply(number.of(rows), len(rows), number)
 
 
-def initiate_uploads(context: Context, call: Call) -> dict[str, list[Document]]:
+def initiate_uploads(context: Context, call: ServiceCall) -> dict[str, list[Document]]:
     """Announce files; nothing listens at the addresses that are given."""
-    files = call.read()["files"]
-    return {"uploads": [members_of(_upload(context, file), _UPLOAD) for file in files]}
+    return {"uploads": [selected(_upload(context, file), _UPLOAD) for file in call.body["files"]]}
 
 
 def _upload(context: Context, file: Document) -> Document:
@@ -131,78 +107,73 @@ def _upload(context: Context, file: Document) -> Document:
     return change_source(context, source, uploadId=upload_id, s3Key=key, presignedUrl=address)
 
 
-def list_texts(context: Context, call: Call) -> list[Document]:
-    return [members_of(each, _TEXT) for each in sources(context).list() if each["type"] == "text"]
+def list_texts(context: Context, call: ServiceCall) -> list[Document]:
+    return [selected(each, _TEXT) for each in sources(context).list() if each["type"] == "text"]
 
 
-def get_text(context: Context, call: Call) -> Document:
-    return members_of(get_source(context, "text", call.path["uniqueId"]), _TEXT)
+def get_text(context: Context, call: ServiceCall) -> Document:
+    return selected(get_source(context, "text", call.path["uniqueId"]), _TEXT)
 
 
-def create_text(context: Context, call: Call) -> Document:
+def create_text(context: Context, call: ServiceCall) -> Document:
     """Store a text, and return it as it was before it was indexed."""
-    body = call.read()
-    names = {"title": body["title"], "text": body["text"], "pages": [body["text"]]}
+    title, text = call.body["title"], call.body["text"]
     source = new_source(
-        context, "text", body["title"], "indexed", vectorizationStatus="completed", isActive=True, **names
-    )
+        context, "text", title, "indexed", vectorizationStatus="completed", isActive=True,
+        title=title, text=text, pages=[text],
+    )  # fmt: skip
     file_name = f"{source['uniqueId']}.txt"
-    key = f"{context.app['id']}/{file_name}"
-    source = change_source(context, source, fileName=file_name, s3Key=key)
-    return members_of(source | {"status": "indexing"}, _NEW_TEXT)
+    source = change_source(context, source, fileName=file_name, s3Key=f"{context.app['id']}/{file_name}")
+    return selected(source | {"status": "indexing"}, _NEW_TEXT)
 
 
-def update_text(context: Context, call: Call) -> Document:
-    source = get_source(context, "text", call.path["uniqueId"])
-    body = members_of(call.read(), ("title", "text"))
-    changed = source | body
+def update_text(context: Context, call: ServiceCall) -> Document:
+    changed = get_source(context, "text", call.path["uniqueId"]) | call.body
     names = {"sourceName": changed["title"], "pages": [changed["text"]]}
-    return members_of(change_source(context, source, **body, **names), _TEXT)
+    return selected(change_source(context, changed, **names), _TEXT)
 
 
-def delete(kind: str) -> Operation:
-    return lambda context, call: delete_source(context, kind, call.path["uniqueId"])
+def delete(kind: str) -> Handler:
+    def handle(context: Context, call: ServiceCall) -> dict[str, str]:
+        source_id = call.path["uniqueId"]
+        get_source(context, kind, source_id)
+        sources(context).delete(source_id)
+        _discovered(context, source_id).clear()
+        return {"uniqueId": source_id}
+
+    return handle
 
 
-def poll_status(context: Context, call: Call) -> dict[str, str]:
-    """Return the status of the sources that are known, by id."""
-    ids = call.read()["uniqueId"]
-    known = {each["uniqueId"]: each["status"] for each in sources(context).list()}
-    return {each: known[each] for each in ids if each in known}
+def poll_status(context: Context, call: ServiceCall) -> dict[str, str]:
+    ids = call.body["uniqueId"]
+    return {each["uniqueId"]: each["status"] for each in sources(context).list() if each["uniqueId"] in ids}
 
 
-def sync_knowledge(context: Context, call: Call) -> None:
-    source = get_source(context, source_type(call), call.path["uniqueId"])
-    change_source(context, source, status="inSync", lastSynced=in_milliseconds(context))
+def sync_knowledge(context: Context, call: ServiceCall) -> None:
+    source = get_source(context, _source_type(call), call.path["uniqueId"])
+    change_source(context, source, status="inSync", lastSynced=context.now_ms)
 
 
-def _by_source(operations: dict[str, Operation]) -> Operation:
-    """Return the operation for the kind of source in the path."""
-    return lambda context, call: operations[source_type(call)](context, call)
-
-
-_ADD: Final = {kind: add_names(member, "uniqueIds") for kind, member in _LISTS.items()}
-_REMOVE: Final = {kind: remove_names(member, "uniqueIds") for kind, member in _LISTS.items()}
+def _of_agent(*check: Any) -> Handler:
+    return lambda context, call: change_names(_LISTS[_source_type(call)], "uniqueIds", *check)(context, call)
 
 
 # ── websites ──
 
 
-_URL_PAGES: Final = OpaquePages(member="urlId")
 _URLS: Final = 12
 """The addresses that a website leads to at most."""
-_STATES: Final = ("discovered", "processing", "processed", "failed", "skipped")
 
 
 def _discovered(context: Context, parent: str) -> DocumentSet:
     return context.store.documents.of("agents.discovered_urls", parent)
 
 
-def scrape_website(context: Context, call: Call) -> Document:
+def scrape_website(context: Context, call: ServiceCall) -> Document:
     """Store a website, and the addresses below it that `include` and `exclude` let through."""
-    body = call.read()
+    body = call.body
     website = new_source(context, "website", body["url"], "indexing", pages=[])
-    count = min(_URLS, int(body.get("maxPages", 100)))
+    count = min(_URLS, body.get("maxPages", 100))
     addresses = [f"{body['url'].rstrip('/')}/page-{number}" for number in range(1, count + 1)]
     include, exclude = body.get("include") or [""], body.get("exclude") or []
     kept = [
@@ -212,16 +183,12 @@ def scrape_website(context: Context, call: Call) -> Document:
     ]
     for address in kept:
         _add_url(context, website["uniqueId"], address)
-    return {
-        "crawlId": website["uniqueId"],
-        "crawlDuration": 0,
-        "status": "completed",
-        "sitemap": kept if body.get("fetchSitemap") else [],
-    }
+    sitemap = kept if body.get("fetchSitemap") else []
+    return {"crawlId": website["uniqueId"], "crawlDuration": 0, "status": "completed", "sitemap": sitemap}
 
 
 def _add_url(context: Context, parent: str, address: str) -> None:
-    now = in_milliseconds(context)
+    now = context.now_ms
     document: Document = {
         "urlId": new_id(context, "url"), "url": address, "title": address.rpartition("/")[2],
         "description": "", "content": f"Content of {address}", "status": "discovered", "lastCrawledAt": now,
@@ -231,32 +198,32 @@ def _add_url(context: Context, parent: str, address: str) -> None:
     _discovered(context, parent).put(document, document["urlId"])
 
 
-def scrape_page(context: Context, call: Call) -> Document:
+def scrape_page(context: Context, call: ServiceCall) -> Document:
     """Return a content that is made up."""
-    body = call.read()
-    content = f"Content of {body['url']}"
+    url, content = call.body["url"], f"Content of {call.body['url']}"
     return {
-        "url": body["url"], "title": body["url"].rpartition("/")[2], "description": "", "content": content,
-        "metadata": {"format": body.get("format", "markdown")}, "scraper": "emulated", "crawlDuration": 0,
-        "contentLength": len(content), "timestamp": as_iso_text(context),
+        "url": url, "title": url.rpartition("/")[2], "description": "", "content": content,
+        "metadata": {"format": call.body.get("format", "markdown")}, "scraper": "emulated",
+        "crawlDuration": 0, "contentLength": len(content), "timestamp": context.now_text,
     }  # fmt: skip
 
 
-def _website(context: Context, call: Call) -> Document:
+def _website(context: Context, call: ServiceCall) -> Document:
     return get_source(context, "website", call.path["parentUniqueId"])
 
 
-def list_urls(context: Context, call: Call) -> bytes:
-    """A page of the addresses, the newest first."""
-    status = call.query.choice("status", _STATES)
-    website = _website(context, call)
-    documents = in_window(_discovered(context, website["uniqueId"]).list(), call.query)
-    return _URL_PAGES.reply([each for each in documents if status in (None, each["status"])], call.query)
+def _urls(context: Context, call: ServiceCall) -> list[Document]:
+    return _discovered(context, _website(context, call)["uniqueId"]).list()
+
+
+def list_urls(context: Context, call: ServiceCall) -> bytes:
+    status, documents = call.query.get("status"), _in_window(_urls(context, call), call)
+    return cursor_reply([each for each in documents if status in (None, each["status"])], call.query, "urlId")
 
 
 def _read_urls(context: Context, website: Document, urls: list[Document], *, retries: int = 0) -> None:
     """Read addresses: what they say becomes pages of the website."""
-    now = in_milliseconds(context)
+    now = context.now_ms
     for url in urls:
         document: Document = url | {
             "status": "processed", "vectorizationStatus": "completed", "chunksCreated": 1,
@@ -268,15 +235,13 @@ def _read_urls(context: Context, website: Document, urls: list[Document], *, ret
     change_source(context, website, status="indexed", pages=list(pages))
 
 
-def process_urls(context: Context, call: Call) -> dict[str, Any]:
+def process_urls(context: Context, call: ServiceCall) -> Document:
     """Read the addresses that are not left out; those are skipped."""
-    website, left_out = _website(context, call), call.read()["exclude"]
-    documents = _discovered(context, website["uniqueId"])
-    urls = documents.list()
+    website, urls, left_out = _website(context, call), _urls(context, call), call.body["exclude"]
+    chosen = [url for url in urls if url["urlId"] not in left_out]
     for url in urls:
         if url["urlId"] in left_out:
-            documents.put(url | {"status": "skipped"}, url["urlId"])
-    chosen = [url for url in urls if url["urlId"] not in left_out]
+            _discovered(context, website["uniqueId"]).put(url | {"status": "skipped"}, url["urlId"])
     _read_urls(context, website, chosen)
     return {
         "batchId": new_id(context, "batch"), "urlsProcessed": len(chosen), "totalUrls": len(urls),
@@ -284,48 +249,39 @@ def process_urls(context: Context, call: Call) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def poll_urls(context: Context, call: Call) -> dict[str, str]:
-    """Return the status of the addresses that are known, by id."""
-    ids = call.read()["uniqueId"]
-    urls = _discovered(context, _website(context, call)["uniqueId"]).list()
-    return {url["urlId"]: url["status"] for url in urls if url["urlId"] in ids}
+def poll_urls(context: Context, call: ServiceCall) -> dict[str, str]:
+    return {
+        url["urlId"]: url["status"] for url in _urls(context, call) if url["urlId"] in call.body["uniqueId"]
+    }
 
 
-def retry_urls(context: Context, call: Call) -> dict[str, int]:
+def retry_urls(context: Context, call: ServiceCall) -> dict[str, int]:
     """Read addresses again; all that failed where none is named."""
-    website, ids = _website(context, call), call.read()["uniqueIds"]
-    urls = _discovered(context, website["uniqueId"]).list()
+    ids, urls = call.body["uniqueIds"], _urls(context, call)
     chosen = [url for url in urls if (url["urlId"] in ids if ids else url["status"] == "failed")]
-    _read_urls(context, website, chosen, retries=1)
+    _read_urls(context, _website(context, call), chosen, retries=1)
     return {"urlsRetried": len(chosen)}
-
-
-def delete_website(context: Context, call: Call) -> dict[str, str]:
-    """Remove a website, and the addresses that it led to."""
-    deleted = delete_source(context, "website", call.path["uniqueId"])
-    _discovered(context, deleted["uniqueId"]).clear()
-    return deleted
 
 
 HANDLERS: Final[dict[str, Handler]] = {
     "agents.list_knowledge": list_knowledge,
     "agents.list_source_pages": list_source_pages,
-    "agents.initiate_uploads": serve(initiate_uploads, root_reply),
-    "agents.delete_upload": serve(delete("uploads"), succeeded("The file has been deleted.")),
-    "agents.list_texts": serve(list_texts, data_reply),
-    "agents.get_text": serve(get_text, data_reply),
-    "agents.create_text": serve(create_text, succeeded("The text has been stored.")),
-    "agents.update_text": serve(update_text, succeeded("The text has been updated.")),
-    "agents.delete_text": serve(delete("text"), succeeded("The text has been deleted.")),
-    "agents.poll_knowledge_status": serve(poll_status, succeeded()),
-    "agents.sync_knowledge": serve(sync_knowledge, root_success),
-    "agents.add_knowledge": serve(_by_source(_ADD), root_success),
-    "agents.remove_knowledge": serve(_by_source(_REMOVE), root_success),
-    "agents.scrape_website": serve(scrape_website, succeeded("The website has been read.")),
-    "agents.scrape_page": serve(scrape_page, succeeded("The page has been read.")),
-    "agents.delete_website": serve(delete_website, succeeded("The website has been deleted.")),
+    "agents.initiate_uploads": then(initiate_uploads, root),
+    "agents.delete_upload": then(delete("uploads"), succeeded("The file has been deleted.")),
+    "agents.list_texts": list_texts,
+    "agents.get_text": get_text,
+    "agents.create_text": then(create_text, succeeded("The text has been stored.")),
+    "agents.update_text": then(update_text, succeeded("The text has been updated.")),
+    "agents.delete_text": then(delete("text"), succeeded("The text has been deleted.")),
+    "agents.poll_knowledge_status": then(poll_status, succeeded()),
+    "agents.sync_knowledge": then(sync_knowledge, root_acked()),
+    "agents.add_knowledge": then(_of_agent(lambda *_: None), root_acked()),
+    "agents.remove_knowledge": then(_of_agent(), root_acked()),
+    "agents.scrape_website": then(scrape_website, succeeded("The website has been read.")),
+    "agents.scrape_page": then(scrape_page, succeeded("The page has been read.")),
+    "agents.delete_website": then(delete("website"), succeeded("The website has been deleted.")),
     "agents.list_discovered_urls": list_urls,
-    "agents.process_discovered_urls": serve(process_urls, succeeded("The addresses are being processed.")),
-    "agents.poll_discovered_urls": serve(poll_urls, succeeded()),
-    "agents.retry_discovered_urls": serve(retry_urls, succeeded("The addresses are read again.")),
+    "agents.process_discovered_urls": then(process_urls, succeeded("The addresses are being processed.")),
+    "agents.poll_discovered_urls": then(poll_urls, succeeded()),
+    "agents.retry_discovered_urls": then(retry_urls, succeeded("The addresses are read again.")),
 }

@@ -1,67 +1,76 @@
-"""The operations of agents, the app's own and external ones: documents, and lists of names that they have.
+"""The operations of agents, the app's own and external ones, and of what they use: tools, integrations,
+variables. What an agent has of these are lists of names.
 
-The emulator runs no agent. What the documents leave open: API tools and MCP servers that an agent names must
-exist; taking away what an agent has not changes nothing. External agents and their tools have times as ISO
-8601 texts.
+The emulator runs no agent. What the documents leave open:
+- API tools and MCP servers that an agent names must exist; an integration may have any slug and any action,
+  also one that the small catalogue has not. Taking away what an agent has not changes nothing.
+- A tool's password is stored nowhere, as no reply shows it.
+- An agent uses a variable whose name stands in its instruction as {{name}}, a tool in its headers or body.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
 from ..store.documents import Document
-from .context import Call, Context, Handler
-from .documents import DocumentCollection, Operation, as_iso_text, in_milliseconds, serve
-from .envelopes import root_acked, root_reply, root_success
-from .pages import PositionedPages
-from .refusals import refused
+from .context import Context, Handler, ServiceCall
+from .documents import DocumentCollection, selected
+from .refusals import bad_request, refused
+from .replies import PositionedPages, member, root, root_acked, succeeded, then
 
-API_TOOLS: Final = "agents.api_tools"
-MCP_SERVERS: Final = "agents.mcp_servers"
-TOOL_ACTIONS: Final = "agents.tool_actions"
-"""The actions that agents may take: a parent an agent, a key a tool."""
-MODEL: Final = "gpt-4o-mini"
+_MS: Final = attrgetter("now_ms")
+_ISO_TEXT: Final = attrgetter("now_text")
+_PAGES: Final = PositionedPages(member="createdAt", parameter="createdAt")
+
+# ── agents ──
+
+
+_MODEL: Final = "gpt-4o-mini"
 """The model of an agent that names none."""
-PAGES: Final = PositionedPages(member="createdAt", parameter="createdAt", largest=1000)
-"""The paging of agents and their tools."""
-
-Check: TypeAlias = Callable[[Context, Document, str], None]
-"""Refuses a name that an agent cannot be given."""
-
+_MODELS: Final[list[Document]] = [
+    {"model": _MODEL, "provider": "emulated", "settings": {"temperature": 1}, "default": True},
+    {"model": "emulated-large", "provider": "emulated", "settings": {"temperature": 1}, "default": False},
+]
 _LISTS: Final = (
     "tools", "apiTools", "mcpServers", "frontendActions", "files", "websites", "otherKbIntegrations"
 )  # fmt: skip
-NAMED: Final = {"apiTools": API_TOOLS, "mcpServers": MCP_SERVERS}
-"""The lists of an agent whose names are keys of documents."""
 
 
-def _completed(context: Context, agent: Document) -> Document:
-    defaults: dict[str, Any] = {
+def _completed_agent(context: Context, agent: Document) -> Document:
+    defaults: Document = {
         "appId": context.app["id"], "icon": "", "description": "", **{name: [] for name in _LISTS},
-        "ragVersion": "v2", "lastMessageAt": None, "instruction": "", "metaData": {}, "model": MODEL,
+        "ragVersion": "v2", "lastMessageAt": None, "instruction": "", "metaData": {}, "model": _MODEL,
         "modelMetaData": {},
     }  # fmt: skip
     agent = defaults | agent
     return agent | {"formattedInstruction": agent["instruction"]}
 
 
+def _completed_external(context: Context, agent: Document) -> Document:
+    defaults: Document = {"tools": [], "actions": [], "metaData": {}, "deletedAt": None}
+    return {"_id": agent["uid"], "appId": context.app["id"], **defaults, **agent}
+
+
 AGENTS: Final = DocumentCollection(
     kind="agents", missing="ERR_AGENT_NOT_FOUND", parameter="uid", key="uid",
-    new_key="agent-{number}", stamp=in_milliseconds, written=_completed,
+    new_key="agent-{number}", stamp=_MS, completed=_completed_agent,
+)  # fmt: skip
+# An external agent's UUID is made of a number, so that every run gives the same.
+EXTERNAL: Final = DocumentCollection(
+    kind="agents.external", missing="ERR_AGENT_NOT_FOUND", parameter="uid", key="uid",
+    new_key="00000000-0000-4000-8000-{number:012x}", stamp=_ISO_TEXT, completed=_completed_external,
 )  # fmt: skip
 
 
-def search_agents(context: Context, call: Call) -> list[Document]:
-    """Return the agents, or those with the text of `search` in their name, description or uid."""
-    text = call.query.text("search")
-    agents = AGENTS.list(context, call)
-    return agents if text is None else matching(agents, text, "name", "description", "uid")
+def search_agents(context: Context, call: ServiceCall) -> list[Document]:
+    """Return the agents with the text of `search` in their name, description or uid."""
+    return matching(AGENTS.list(context, call), call.query.get("search", ""), "name", "description", "uid")
 
 
-def delete_agent(context: Context, call: Call) -> Document:
-    """Remove an agent, and which actions it may take."""
+def delete_agent(context: Context, call: ServiceCall) -> None:
     agent = AGENTS.delete(context, call)
-    context.store.documents.of(TOOL_ACTIONS, agent["uid"]).clear()
-    return agent
+    context.store.documents.of(_TOOL_ACTIONS, agent["uid"]).clear()
 
 
 def matching(documents: Iterable[Document], text: str, *members: str) -> list[Document]:
@@ -74,142 +83,331 @@ def matching(documents: Iterable[Document], text: str, *members: str) -> list[Do
     ]
 
 
-def existing(kind: str) -> Check:
-    """Return the check that a document of this kind exists under a name; else 404."""
+# ── what agents have ──
 
+
+Check: TypeAlias = Callable[[Context, Document, str], None]
+"""Refuses a name that an agent cannot be given."""
+
+
+def existing(kind: str, key: str = "{name}") -> Check:
     def check(context: Context, agent: Document, name: str) -> None:
-        if context.store.documents.of(kind).get(name) is None:
+        if context.store.documents.of(kind).get(key.format(name=name, app=context.app["id"])) is None:
             raise refused("ERR_TOOL_NOT_FOUND", name)
 
     return check
 
 
-def naming(operation: Operation, kinds: Mapping[str, str]) -> Operation:
+def _not_added(context: Context, agent: Document, slug: str) -> None:
+    if slug in agent["tools"]:
+        raise refused("ERR_TOOL_ALREADY_ADDED", slug)
+
+
+def naming(operation: Handler, kinds: Mapping[str, str]) -> Handler:
     """Return the operation that does the same, where all names in a body exist; else 404.
 
     `kinds` says for a list of the body which documents its names are keys of.
     """
 
-    def checked(context: Context, call: Call) -> Any:
-        document = call.read()
-        for member, kind in kinds.items():
-            for name in document.get(member, ()):
-                existing(kind)(context, document, name)
+    def checked(context: Context, call: ServiceCall) -> Any:
+        for wire, kind in kinds.items():
+            for name in call.body.get(wire, ()):
+                existing(kind)(context, call.body, name)
         return operation(context, call)
 
     return checked
 
 
-def add_names(member: str, wire: str, check: Check | None = None) -> Operation:
-    """Return the operation that adds the names in a body's member `wire` to a list of an agent."""
+def change_names(member: str, wire: str, check: Check | None = None) -> Handler:
+    """Return the operation that adds the names in a body's `wire` to a list of an agent, or removes them.
 
-    def add(context: Context, call: Call) -> Document:
-        agent, names = AGENTS.get(context, call), call.read()[wire]
+    It adds where there is a check.
+    """
+
+    def change(context: Context, call: ServiceCall) -> Document:
+        agent, names = AGENTS.get(context, call), call.body[wire]
+        kept = [name for name in agent[member] if check or name not in names]
         if check is not None:
             for name in names:
                 check(context, agent, name)
-        return _put(context, call, agent, member, list(dict.fromkeys([*agent[member], *names])))
+            kept = list(dict.fromkeys([*kept, *names]))
+        agent |= {member: kept, "updatedAt": context.now_ms}
+        context.store.documents.of(AGENTS.kind).put(agent, agent["uid"])
+        return agent
 
-    return add
-
-
-def remove_names(member: str, wire: str) -> Operation:
-    """Return the operation that takes the names in a body's member `wire` from a list of an agent."""
-
-    def remove(context: Context, call: Call) -> Document:
-        agent, names = AGENTS.get(context, call), call.read()[wire]
-        return _put(context, call, agent, member, [name for name in agent[member] if name not in names])
-
-    return remove
+    return change
 
 
-def _put(context: Context, call: Call, agent: Document, member: str, names: list[str]) -> Document:
-    agent = {**agent, member: names, "updatedAt": in_milliseconds(context)}
-    AGENTS.documents(context, call).put(agent, agent["uid"])
-    return agent
-
-
-_MODELS: Final[list[dict[str, Any]]] = [
-    {"model": MODEL, "provider": "emulated", "settings": {"temperature": 1}, "default": True},
-    {"model": "emulated-large", "provider": "emulated", "settings": {"temperature": 1}, "default": False},
-]
-
-
-def list_models(context: Context, call: Call) -> list[dict[str, Any]]:
-    """Return the models; the first one is the documents' default."""
-    return _MODELS
-
-
-def create_agent(context: Context, call: Call) -> dict[str, Any]:
-    return {"agent": AGENTS.create(context, call)}
-
-
-# ── external agents ──
-
-
-_TOOL_KIND: Final = "agents.external_tools"
-_TOOL_LISTS: Final = {"tools": _TOOL_KIND, "actions": _TOOL_KIND}
-
-
-def _completed_agent(context: Context, agent: Document) -> Document:
-    defaults: dict[str, Any] = {"tools": [], "actions": [], "metaData": {}, "deletedAt": None}
-    return {"_id": agent["uid"], "appId": context.app["id"], **defaults, **agent}
-
-
-def _completed_tool(context: Context, tool: Document) -> Document:
-    """Return a tool as a record has it: its description and its parameters stand in `tool`."""
-    app, is_passive = context.app["id"], tool.get("doNotExecute", False)
-    definition = {"description": "", "parameters": {}, **tool.get("tool", {}), "name": tool["name"]}
-    definition |= {name: tool[name] for name in ("description", "parameters") if name in tool}
-    members = {name: value for name, value in tool.items() if name not in ("description", "parameters")}
+def handlers_of_names(name: str, member: str, wire: str, check: Check) -> dict[str, Handler]:
+    """Return the handlers of what an agent has: `member` is its list, `wire` that of a body."""
     return {
-        "_id": f"{app}_{tool['name']}", "appId": app, **members, "doNotExecute": is_passive,
-        "type": "tool" if is_passive else "action", "tool": definition,
-    }  # fmt: skip
+        f"agents.add_{name}": then(change_names(member, wire, check), succeeded()),
+        f"agents.remove_{name}": then(change_names(member, wire), succeeded()),
+    }
 
 
-# An external agent's UUID is made of a number, so that every run gives the same.
-EXTERNAL: Final = DocumentCollection(
-    kind="agents.external", missing="ERR_AGENT_NOT_FOUND",
-    parameter="uid", key="uid", new_key="00000000-0000-4000-8000-{number:012x}",
-    stamp=as_iso_text, written=_completed_agent,
+# ── tools ──
+
+
+_PASSWORDS: Final = ("basicAuthUsername", "basicAuthPassword")
+
+
+def _with_id(context: Context, name: str, tool: Document) -> Document:
+    app = context.app["id"]
+    return {"_id": f"{app}_{name}", "appId": app, **tool}
+
+
+def _defined(context: Context, name: str, tool: Document) -> Document:
+    """Return a tool with its id in the database, and what a model is told of it."""
+    parameters = [{"required": False, **each} for each in tool.get("parameters", [])]
+    schema = {
+        "type": "object",
+        "properties": {each["key"]: selected(each, ("type", "description")) for each in parameters},
+        "required": [each["key"] for each in parameters if each["required"]],
+        "additionalProperties": tool.get("allowAdditionalProperties", False),
+    }
+    definition = {"name": name, "description": tool["description"], "parameters": schema}
+    return _with_id(context, name, {**tool, "parameters": parameters, "tool": definition})
+
+
+def _api_tool(context: Context, tool: Document) -> Document:
+    defaults = {"headers": None, "bodyTemplate": None, "allowAdditionalProperties": False}
+    shown = {name: value for name, value in tool.items() if name not in _PASSWORDS}
+    return _defined(context, tool["slug"], defaults | shown)
+
+
+def _external_tool(context: Context, tool: Document) -> Document:
+    """Return a tool as a record has it: its description and its parameters stand in `tool`."""
+    definition = {"description": "", "parameters": {}, **tool.get("tool", {}), "name": tool["name"]}
+    definition |= selected(tool, ("description", "parameters"))
+    kept = {name: value for name, value in tool.items() if name not in ("description", "parameters")}
+    is_passive = tool.get("doNotExecute", False)
+    kind = {"doNotExecute": is_passive, "type": "tool" if is_passive else "action", "tool": definition}
+    return _with_id(context, tool["name"], {**kept, **kind})
+
+
+_tools: Final = partial(DocumentCollection, missing="ERR_TOOL_NOT_FOUND", stamp=_MS)
+TOOLS: Final = _tools(kind="agents.api_tools", parameter="slug", key="slug", completed=_api_tool)
+ACTIONS: Final = _tools(
+    kind="agents.frontend_actions", key="_id", new_key="{app}_{document[triggerFunction]}",
+    completed=lambda context, action: _defined(context, action["triggerFunction"], action),
+)  # fmt: skip
+SERVERS: Final = _tools(
+    kind="agents.mcp_servers", parameter="slug", key="slug",
+    completed=lambda context, server: _with_id(context, server["slug"], server),
 )  # fmt: skip
 EXTERNAL_TOOLS: Final = DocumentCollection(
-    kind=_TOOL_KIND, missing="ERR_TOOL_NOT_FOUND", parameter="name",
-    key="name", stamp=as_iso_text, written=_completed_tool,
+    kind="agents.external_tools", missing="ERR_TOOL_NOT_FOUND", parameter="name", key="name",
+    stamp=_ISO_TEXT, completed=_external_tool,
 )  # fmt: skip
+_OWN_NAMES: Final = {"apiTools": TOOLS.kind, "mcpServers": SERVERS.kind}
+_EXTERNAL_NAMES: Final = dict.fromkeys(("tools", "actions"), EXTERNAL_TOOLS.kind)
+"""The lists of an agent whose names are keys of documents."""
 
 
-def create_external(context: Context, call: Call) -> dict[str, Document]:
-    return {"agent": EXTERNAL.create(context, call)}
+def _tool_handlers(name: str, tools: DocumentCollection) -> dict[str, Handler]:
+    return {
+        **tools.handlers(f"agents.{name}", root, deleted=root_acked("It has been deleted.")),
+        f"agents.list_{name}s": _PAGES.serve(tools.list),
+    }
 
 
-def list_tools(context: Context, call: Call) -> list[Document]:
-    """Return the tools, or those of one type."""
-    kind = call.query.choice("type", ("action", "tool"))
-    call.query.check()
+def list_external_tools(context: Context, call: ServiceCall) -> list[Document]:
+    kind = call.query.get("type")
     return [each for each in EXTERNAL_TOOLS.list(context, call) if kind in (None, each["type"])]
 
 
-def delete_tool(context: Context, call: Call) -> dict[str, bool]:
-    EXTERNAL_TOOLS.delete(context, call)
-    return {"deleted": True}
+# ── integrations ──
 
+
+_TOOL_ACTIONS: Final = "agents.tool_actions"
+"""The actions that agents may take: a parent an agent, a key a tool."""
+
+
+def _integration(slug: str, number: int = 0, *actions: str) -> Document:
+    name = slug.capitalize()
+    return {
+        "slug": slug, "name": name, "description": f"{name} of the emulator", "icon": "", "createdAt": number,
+        "actions": [_action(action) for action in actions],
+    }  # fmt: skip
+
+
+def _action(name: str) -> dict[str, str]:
+    words = name.replace("_", " ").capitalize()
+    return {"name": name, "displayName": words, "description": words}
+
+
+_CATALOGUE: Final = {
+    "calendar": _integration("calendar", 1, "create_event", "list_events"),
+    "mail": _integration("mail", 2, "send_mail", "search_mail"),
+}
+
+
+def _integrations(call: ServiceCall, text: str) -> list[Document]:
+    """Return the catalogue, or the integration of `slug`, as far as they have a text."""
+    slug = call.query.get("slug")
+    named = [each for each in _CATALOGUE.values() if slug in (None, each["slug"])]
+    return matching(named, text, "name", "description", "slug")
+
+
+def list_tool_integrations(context: Context, call: ServiceCall) -> list[Document]:
+    names, text = AGENTS.get(context, call)["tools"], call.query.get("search", "")
+    return [each | {"isAuthenticated": each["slug"] in names} for each in _integrations(call, text)]
+
+
+def _enabled(context: Context, uid: str, slug: str) -> list[str]:
+    document = context.store.documents.of(_TOOL_ACTIONS, uid).get(slug) or {"actions": []}
+    names: list[str] = document["actions"]
+    return names
+
+
+def list_tool_actions(context: Context, call: ServiceCall) -> list[dict[str, str]]:
+    """Return the actions of an integration in the catalogue, and those that the agent may take."""
+    uid, slug = AGENTS.get(context, call)["uid"], call.path["slug"]
+    actions: list[dict[str, str]] = _CATALOGUE.get(slug, _integration(slug))["actions"]
+    known = {action["name"] for action in actions}
+    return [*actions, *(_action(name) for name in _enabled(context, uid, slug) if name not in known)]
+
+
+def change_tool_actions(context: Context, call: ServiceCall) -> None:
+    uid, slug, names = AGENTS.get(context, call)["uid"], call.path["slug"], call.body["actions"]
+    enabled = [name for name in _enabled(context, uid, slug) if name not in names]
+    if call.endpoint.name == "agents.enable_tool_actions":
+        enabled += dict.fromkeys(names)
+    context.store.documents.of(_TOOL_ACTIONS, uid).put({"actions": enabled}, slug)
+
+
+# ── all that an agent may use ──
+
+
+_TOOL: Final = ("slug", "name", "description", "icon")
+_FUNCTION: Final = "triggerFunction"
+_KINDS: Final = {
+    "frontendActions": (ACTIONS, _FUNCTION, ("_id", "name", "description", _FUNCTION, "parameters")),
+    "apiTools": (TOOLS, "slug", (*_TOOL, "endpoint", "method", "parameters")),
+    "mcpServers": (SERVERS, "slug", (*_TOOL, "url")),
+}
+"""The collection of each list of an agent, what its names are, and which members are shown."""
+
+
+def _shown(documents: Iterable[Document], members: tuple[str, ...]) -> list[Document]:
+    """Return documents with `members` alone; the id of the database is `id` here."""
+    return [{name.removeprefix("_"): document.get(name, "") for name in members} for document in documents]
+
+
+def list_enabled_items(context: Context, call: ServiceCall) -> dict[str, list[Document]]:
+    agent = AGENTS.get(context, call)
+    items = {"tools": [_enabled_tool(context, agent["uid"], slug) for slug in agent["tools"]]}
+    for kind, (tools, key, members) in _KINDS.items():
+        documents = {each[key]: each for each in tools.list(context, call)}
+        items[kind] = _shown([documents[name] for name in agent[kind] if name in documents], members)
+    text = call.query.get("key", "")
+    return {
+        name: matching(each, text, "name", "description") if call.query.get(name, True) else []
+        for name, each in items.items()
+    }
+
+
+def _enabled_tool(context: Context, uid: str, slug: str) -> Document:
+    names = _enabled(context, uid, slug)
+    actions = [{"slug": name, "name": name, "description": name} for name in names]
+    return selected(_CATALOGUE.get(slug, _integration(slug)), _TOOL) | {"actions": actions}
+
+
+def search_tools(context: Context, call: ServiceCall) -> Document:
+    """Return the tools of every kind that have the text of `key`, or the integration of `slug`."""
+    AGENTS.get(context, call)
+    text = call.query.get("key", "")
+    kinds = {"tool": _integrations(call, text)}
+    if "slug" not in call.query:
+        actions = [each | {"slug": each["triggerFunction"]} for each in ACTIONS.list(context, call)]
+        others = {"apiTool": TOOLS.list(context, call), "frontendAction": actions}
+        others["mcpServer"] = SERVERS.list(context, call)
+        kinds |= {kind: matching(each, text, "name", "description", "slug") for kind, each in others.items()}
+    results = [{"type": kind, **row} for kind, each in kinds.items() for row in _shown(each, _TOOL)]
+    return {"success": True, "results": results}
+
+
+# ── variables ──
+
+
+_PREDEFINED: Final = {
+    "name": "uid", "description": "The uid of the user", "sourceType": "user_metadata", "category": "auth"
+}  # fmt: skip
+
+
+def _variable(context: Context, variable: Document) -> Document:
+    defaults = {"appId": context.app["id"], "sourcePath": "", "defaultValue": ""}
+    return defaults | variable | {"category": "custom"}
+
+
+VARIABLES: Final = DocumentCollection(
+    kind="agents.variables", missing="ERR_VARIABLE_NOT_FOUND", parameter="variableId", key="_id",
+    new_key="{number:024x}", stamp=_MS, completed=_variable,
+)  # fmt: skip
+
+
+def create_variable(context: Context, call: ServiceCall) -> Document:
+    """Make a variable; 400 for a name that another has."""
+    if any(each["name"] == call.body["name"] for each in VARIABLES.list(context, call)):
+        raise bad_request({"name": ["The name has already been taken."]})
+    return VARIABLES.create(context, call)
+
+
+def _usage(context: Context, call: ServiceCall, variable: Document) -> Document:
+    place = f"{{{{{variable['name']}}}}}"
+    agents = [each for each in AGENTS.list(context, call) if place in each["instruction"]]
+    tools = TOOLS.list(context, call)
+    slugs = [each["slug"] for each in tools if place in f"{each['headers']} {each['bodyTemplate']}"]
+    return selected(variable, ("name", "description", "sourceType", "category")) | {
+        "usageCount": len(agents) + len(slugs),
+        "usedByAgents": [selected(each, ("uid", "name")) for each in agents],
+        "usedByTools": {"apiTools": slugs},
+    }
+
+
+def list_all_variables(context: Context, call: ServiceCall) -> Any:
+    """Return all variables with who uses them, by category where that is asked for."""
+    variables = [_usage(context, call, each) for each in (_PREDEFINED, *VARIABLES.list(context, call))]
+    if not call.query.get("groupByCategory"):
+        return variables
+    categories = dict.fromkeys(each["category"] for each in variables)
+    return {name: [each for each in variables if each["category"] == name] for name in categories}
+
+
+_AGENT: Final = root_acked("The agent has been deleted.")
+_root_agent: Final = member("agent")
 
 HANDLERS: Final[dict[str, Handler]] = {
-    "agents.list": PAGES.serve(search_agents),
-    "agents.get": serve(AGENTS.get, root_reply),
-    "agents.create": serve(naming(create_agent, NAMED), root_reply),
-    "agents.update": serve(naming(AGENTS.update, NAMED), root_success),
-    "agents.delete": serve(delete_agent, root_acked("The agent has been deleted.")),
-    "agents.list_models": serve(list_models, root_reply),
-    "agents.list_external": serve(EXTERNAL.list, root_reply),
-    "agents.create_external": serve(naming(create_external, _TOOL_LISTS), root_reply),
-    "agents.update_external": serve(naming(EXTERNAL.update, _TOOL_LISTS), root_success),
-    "agents.delete_external": serve(EXTERNAL.delete, root_acked("The agent has been deleted.")),
-    "agents.list_external_tools": serve(list_tools, root_reply),
-    "agents.get_external_tool": serve(EXTERNAL_TOOLS.get, root_reply),
-    "agents.create_external_tool": serve(EXTERNAL_TOOLS.create, root_reply),
-    "agents.update_external_tool": serve(EXTERNAL_TOOLS.update, root_reply),
-    "agents.delete_external_tool": serve(delete_tool, root_reply),
+    "agents.list": _PAGES.serve(search_agents),
+    "agents.get": then(AGENTS.get, root),
+    "agents.create": then(then(naming(AGENTS.create, _OWN_NAMES), _root_agent), root),
+    "agents.update": then(naming(AGENTS.update, _OWN_NAMES), root_acked()),
+    "agents.delete": then(delete_agent, _AGENT),
+    "agents.list_models": lambda context, call: root(_MODELS),
+    "agents.list_external": then(EXTERNAL.list, root),
+    "agents.create_external": then(then(naming(EXTERNAL.create, _EXTERNAL_NAMES), _root_agent), root),
+    "agents.update_external": then(naming(EXTERNAL.update, _EXTERNAL_NAMES), root_acked()),
+    "agents.delete_external": then(EXTERNAL.delete, _AGENT),
+    **EXTERNAL_TOOLS.handlers("agents.external_tool", root, deleted=lambda _: root({"deleted": True})),
+    "agents.list_external_tools": then(list_external_tools, root),
+    **_tool_handlers("api_tool", TOOLS),
+    **_tool_handlers("frontend_action", ACTIONS),
+    **_tool_handlers("mcp_server", SERVERS),
+    **handlers_of_names("tools", "tools", "tools", _not_added),
+    **handlers_of_names("api_tools", "apiTools", "apiTools", existing(TOOLS.kind)),
+    **handlers_of_names("mcp_servers", "mcpServers", "mcps", existing(SERVERS.kind)),
+    **handlers_of_names(
+        "frontend_actions", "frontendActions", "frontendActions", existing(ACTIONS.kind, "{app}_{name}")
+    ),
+    "agents.list_tool_integrations": _PAGES.serve(list_tool_integrations),
+    "agents.list_tool_actions": then(list_tool_actions, root),
+    "agents.enable_tool_actions": then(change_tool_actions, root_acked()),
+    "agents.disable_tool_actions": then(change_tool_actions, root_acked()),
+    "agents.search_tools": then(search_tools, root),
+    "agents.list_enabled_items": list_enabled_items,
+    **VARIABLES.handlers("agents.variable", root, deleted=root_acked("The variable has been deleted.")),
+    "agents.create_variable": then(create_variable, root),
+    "agents.list_custom_variables": then(VARIABLES.list, root),
+    "agents.list_all_variables": then(list_all_variables, root),
 }

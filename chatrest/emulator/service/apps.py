@@ -1,86 +1,115 @@
-"""The operations of the management interface: apps, their webhooks, and the triggers of these.
+"""The operations of an app's API keys, and of the management interface: apps, their webhooks and triggers.
 
-The emulator serves one app; those that are created are listed beside it, and serve nothing. Legacy webhooks
-are those of calls without `X-Webhook-Version: 2`; triggers are the kinds of events that a webhook is sent.
+The emulator serves one app; those that are created are listed beside it, and serve nothing. A key that was
+made is accepted from then on, as far as its scope goes. Legacy webhooks are those of calls without
+`X-Webhook-Version: 2`; triggers are the kinds of events that a webhook is sent.
 """
 
-from hashlib import sha256
+from collections.abc import Iterable
 from typing import Any, Final
 
-from msgspec.json import encode
+from ..store import Store
+from ..store.data import EPOCH
+from ..store.documents import Document, DocumentSet
+from .context import Context, Handler, ServiceCall
+from .documents import DocumentCollection, digest
+from .refusals import ServiceRefusal, outcomes, refused
+from .replies import ack, acked, numbered
 
-from ..store.documents import Document
-from .context import Call, Context, Handler
-from .documents import DocumentCollection, serve, with_quota
-from .envelopes import ack_reply, acked, data_reply
-from .pages import numbered_reply, page_number, serve_pages
-from .refusals import Refusal, item_acks, refused
+# ── API keys ──
+
+
+_OF_SETTINGS: Final = "api_keys.of_settings"
+_SCOPES: Final = {"authOnly": "Auth Key", "fullAccess": "REST API Key"}
+
+
+KEYS: Final = DocumentCollection(
+    kind="api_keys", missing="ERR_APIKEY_NOT_FOUND", parameter="apiKey", key="apiKey", new_key="{digest}",
+    most=25, stamp=None, completed=lambda context, key: {"createdAt": context.now, **key},
+)  # fmt: skip
+
+
+def set_keys(store: Store, full_access: str, auth_only: str) -> None:
+    """Accept the two keys of the settings, and no longer those of settings before."""
+    keys, of_settings = store.documents.of(KEYS.kind), store.documents.of(_OF_SETTINGS)
+    for former in of_settings.list():
+        keys.delete(former["apiKey"])
+    of_settings.clear()
+    for key, scope in ((full_access, "fullAccess"), (auth_only, "authOnly")):
+        of_settings.put({"apiKey": key}, key)
+        keys.put({"apiKey": key, "name": _SCOPES[scope], "scope": scope, "createdAt": EPOCH}, key)
+
+
+def key_scope(store: Store, key: str) -> str:
+    document = store.documents.of(KEYS.kind).get(key)
+    if document is None:
+        raise refused("AUTH_ERR_APIKEY_NOT_FOUND", "API key")
+    return str(document["scope"])
+
+
+def list_keys(context: Context, call: ServiceCall) -> list[Document]:
+    keys, scope = KEYS.list(context, call), call.query.get("scope")
+    return [key for key in named(keys, call) if scope in (None, key["scope"])]
+
+
+def named(documents: Iterable[Document], call: ServiceCall) -> list[Document]:
+    """Return the documents with `searchKey` in their names, without regard to case."""
+    text = call.query.get("searchKey", "").casefold()
+    return [each for each in documents if text in str(each["name"]).casefold()]
+
+
+def _of_another(operation: Handler) -> Handler:
+    """Return the operation on a key, refused for the key of the very call."""
+
+    def handle(context: Context, call: ServiceCall) -> Any:
+        if call.path["apiKey"] == call.headers.get("apikey"):
+            raise refused("ERR_APIKEY_NO_SELF_ACTION")
+        return operation(context, call)
+
+    return handle
+
 
 # ── apps ──
 
 
 _KIND: Final = "apps"
-_ID_LENGTH: Final = 16
-_SCOPES: Final = {"authOnly": "Auth Key", "fullAccess": "REST API Key"}
 
 
-def all_apps(context: Context) -> list[dict[str, Any]]:
+def all_apps(context: Context) -> list[Document]:
     """Return the records of all apps, the served one first."""
     return [dict(context.app), *context.store.documents.of(_KIND).list()]
 
 
-def app_of_path(context: Context, call: Call) -> str:
-    """Return the app id of the path; 404 for no such app (its code: not shown)."""
-    app_id = call.path["appId"]
-    if all(app["id"] != app_id for app in all_apps(context)):
-        raise Refusal(404, "AUTH_ERR_INVALID_APPID", f"The app {app_id} does not exist.")
-    return app_id
-
-
-def list_apps(context: Context, call: Call) -> bytes:
-    """A page of the apps whose id or name begins with `searchKey`."""
-    number = page_number(call.query, 25)
-    text = (call.query.text("searchKey") or "").casefold()
-    call.query.check()
-    matches = [
+def list_apps(context: Context, call: ServiceCall) -> list[Document]:
+    """Return the apps whose id or name begins with `searchKey`."""
+    text = call.query.get("searchKey", "").casefold()
+    return [
         app
         for app in all_apps(context)
         if any(str(app[name]).casefold().startswith(text) for name in ("id", "name"))
     ]
-    start = (number.page - 1) * number.size
-    page = [encode(app) for app in matches[start : start + number.size]]
-    return numbered_reply(page, len(matches), number)
 
 
-def create_app(context: Context, call: Call) -> bytes:
-    body, apps = call.read(), context.store.documents.of(_KIND)
-    number = context.store.documents.next_number()
-    app_id = sha256(f"app {number}".encode()).hexdigest()[:_ID_LENGTH]
-    keys = {scope: sha256(f"{app_id} {scope}".encode()).hexdigest()[:40] for scope in _SCOPES}
+def create_app(context: Context, call: ServiceCall) -> Document:
+    body, number = call.body, context.store.documents.next_number()
+    app_id = digest(f"app {number}")[:16]
+    keys = {scope: digest(f"{app_id} {scope}") for scope in _SCOPES}
     app = {
-        "id": app_id,
-        "name": body["name"],
-        "plan": "free",
-        "region": body["region"],
-        "version": body.get("version", "3"),
-        "state": "active",
-        "owner": 1,
-        "createdAt": context.now,
+        "id": app_id, "name": body["name"], "plan": "free", "region": body["region"],
+        "version": body.get("version", "3"), "state": "active", "owner": 1, "createdAt": context.now,
         "apiKeys": {
             key: {"apiKey": key, "name": _SCOPES[scope], "scope": scope, "createdBy": "app_system"}
             for scope, key in keys.items()
         },
-    }
-    apps.put(app, app_id)
-    return data_reply(app)
+    }  # fmt: skip
+    context.store.documents.of(_KIND).put(app, app_id)
+    return app
 
 
 # ── webhooks ──
 
 
 VERSION: Final = "2"
-_MOST: Final = 25
-"""Webhooks of an app."""
 
 
 def owner_of_webhooks(app_id: str, version: str = VERSION) -> str:
@@ -88,37 +117,30 @@ def owner_of_webhooks(app_id: str, version: str = VERSION) -> str:
     return f"{app_id}/{version}"
 
 
-def _owner(context: Context, call: Call) -> str:
-    return owner_of_webhooks(app_of_path(context, call), call.headers.get("x-webhook-version", ""))
-
-
-def _with_defaults(context: Context, webhook: Document) -> Document:
-    return {"useBasicAuth": False, "enabled": True, "retryOnFailure": False, **webhook}
+def _owner(context: Context, call: ServiceCall) -> str:
+    """Return the parent of the webhooks of the path's app; 404 for no such app (its code: not shown)."""
+    app_id = call.path["appId"]
+    if all(app["id"] != app_id for app in all_apps(context)):
+        raise ServiceRefusal(404, "AUTH_ERR_INVALID_APPID", f"The app {app_id} does not exist.")
+    return owner_of_webhooks(app_id, call.headers.get("x-webhook-version", ""))
 
 
 WEBHOOKS: Final = DocumentCollection(
-    kind="webhooks",
-    missing="ERR_WEBHOOK_NOT_FOUND",
-    parameter="webhookId",
-    owner=_owner,
-    written=_with_defaults,
-)
+    kind="webhooks", missing="ERR_WEBHOOK_NOT_FOUND", parameter="webhookId", most=25, owner=_owner,
+    completed=lambda _, webhook: {
+        "useBasicAuth": False, "enabled": True, "retryOnFailure": False, **webhook
+    },
+)  # fmt: skip
 
 
-def triggers_of(context: Context, call: Call) -> str:
-    """Return the parent of a webhook's triggers in the store; 404 for no such webhook."""
-    webhook = WEBHOOKS.get(context, call)
-    return f"{_owner(context, call)}/{webhook['id']}"
+def _search_webhooks(context: Context, call: ServiceCall) -> list[Document]:
+    return named(WEBHOOKS.list(context, call), call)
 
 
-def _search_webhooks(context: Context, call: Call) -> list[Document]:
-    text = (call.query.text("searchKey") or "").casefold()
-    return [each for each in WEBHOOKS.list(context, call) if text in str(each["name"]).casefold()]
-
-
-def _delete_webhook(context: Context, call: Call) -> Document:
-    context.store.documents.of("triggers", triggers_of(context, call)).clear()
-    return WEBHOOKS.delete(context, call)
+def _delete_webhook(context: Context, call: ServiceCall) -> Document:
+    _triggers(context, call).clear()
+    WEBHOOKS.delete(context, call)
+    return ack("The webhook has been deleted.")
 
 
 # ── triggers ──
@@ -146,58 +168,56 @@ _CATEGORIES: Final = {
         "moderation_engine_approved moderation_engine_blocked moderation_manual_approved "
         "moderation_engine_failed"
     ),
-    "legacy": ("before_message after_message user_connection_status_change after_connection_status_changed"),
+    "legacy": "before_message after_message user_connection_status_change after_connection_status_changed",
 }
 TRIGGERS: Final = {name: category for category, names in _CATEGORIES.items() for name in names.split()}
 """The category of every trigger, by its id."""
 
 
-def list_triggers(context: Context, call: Call) -> list[dict[str, Any]]:
-    return context.store.documents.of(TRIGGER_KIND, triggers_of(context, call)).list()
+def _triggers(context: Context, call: ServiceCall) -> DocumentSet:
+    webhook = WEBHOOKS.get(context, call)
+    return context.store.documents.of(TRIGGER_KIND, f"{_owner(context, call)}/{webhook['id']}")
 
 
-def add_triggers(context: Context, call: Call) -> dict[str, Any]:
+def list_triggers(context: Context, call: ServiceCall) -> list[Document]:
+    return _triggers(context, call).list()
+
+
+def add_triggers(context: Context, call: ServiceCall) -> Document:
     """Add triggers, and give an outcome for each: one that is there already is a success, too."""
-    triggers = context.store.documents.of(TRIGGER_KIND, triggers_of(context, call))
+    triggers = _triggers(context, call)
 
-    def add(trigger_id: str) -> str:
-        if trigger_id not in TRIGGERS:
-            raise refused("ERR_TRIGGER_NOT_FOUND", trigger_id)
-        triggers.put(_trigger(trigger_id), trigger_id)
-        return f"The trigger {trigger_id} has been added."
+    def add(id: str) -> str:
+        if id not in TRIGGERS:
+            raise refused("ERR_TRIGGER_NOT_FOUND", id)
+        triggers.put({"id": id, "description": id.replace("_", " "), "category": TRIGGERS[id]}, id)
+        return f"The trigger {id} has been added."
 
-    return item_acks(call.read()["triggerIds"], add)
-
-
-def _trigger(trigger_id: str) -> dict[str, str]:
-    return {
-        "id": trigger_id,
-        "description": trigger_id.replace("_", " "),
-        "category": TRIGGERS[trigger_id],
-    }
+    return outcomes(call.body["triggerIds"], add)
 
 
-def remove_triggers(context: Context, call: Call) -> bytes:
+def remove_triggers(context: Context, call: ServiceCall) -> Document:
     """Remove triggers; 404 where the webhook does not have one of them, and then all stay."""
-    triggers = context.store.documents.of(TRIGGER_KIND, triggers_of(context, call))
-    ids = call.read()["triggerIds"]
+    triggers, ids = _triggers(context, call), call.body["triggerIds"]
     for trigger_id in ids:
         if triggers.get(trigger_id) is None:
             raise refused("ERR_TRIGGER_NOT_FOUND", trigger_id)
     for trigger_id in ids:
         triggers.delete(trigger_id)
-    return ack_reply("The triggers have been removed.")
+    return ack("The triggers have been removed.")
 
 
 HANDLERS: Final[dict[str, Handler]] = {
-    "apps.list": list_apps,
+    **KEYS.handlers("api_keys", deleted=acked("The API key has been deleted.")),
+    "api_keys.list": numbered(list_keys),
+    "apps.list": numbered(list_apps, 25),
     "apps.create": create_app,
-    "webhooks.list": serve_pages(_search_webhooks),
-    "webhooks.get": serve(WEBHOOKS.get, data_reply),
-    "webhooks.create": serve(with_quota(WEBHOOKS.create, WEBHOOKS, _MOST), data_reply),
-    "webhooks.update": serve(WEBHOOKS.update, data_reply),
-    "webhooks.delete": serve(_delete_webhook, acked("The webhook has been deleted.")),
-    "triggers.list": serve_pages(list_triggers),
-    "triggers.add": serve(add_triggers, data_reply),
+    **WEBHOOKS.handlers("webhooks"),
+    "webhooks.list": numbered(_search_webhooks),
+    "webhooks.delete": _delete_webhook,
+    "triggers.list": numbered(list_triggers),
+    "triggers.add": add_triggers,
     "triggers.remove": remove_triggers,
 }
+for _name in ("api_keys.update", "api_keys.delete"):
+    HANDLERS[_name] = _of_another(HANDLERS[_name])

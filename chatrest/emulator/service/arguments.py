@@ -1,156 +1,240 @@
-"""Query parameters, read by kind: whole numbers, booleans, choices, texts, lists; and SQL conditions of them.
+"""The query and the body of a call, parsed by its endpoint; what is wrong is refused with 400, by its field.
 
-A boolean is `true`, `false`, `1` or `0`. A list may come as one comma list, as a repeated key or as
-`key[]`. Wrong values are collected, and refused all at once with 400 and a text for every field. Parameters
-that an operation does not know are ignored.
+- A parameter has the type of the endpoint's filter, or that of `_PAGING`: lists go on by parameters that
+  their filters do not have. One that neither knows stays the text that was sent.
+- A boolean is `true`, `false`, `1` or `0`. A list comes as one comma list, as a repeated key or as `key[]`.
+  Where another key is repeated, its last value counts. An empty value is an absent one.
+- A body is a JSON object, or a form (RFC 7578) where the endpoint's `media` is multipart. Members that its
+  struct does not have are left out.
+- A list filters by a table: the SQL of a parameter has a `?` for its value, `(MARKS)` for its values; without
+  one the condition holds where the parameter is true.
 """
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar, final
+from email.parser import BytesParser
+from functools import cache
+from types import NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    NamedTuple,
+    NotRequired,
+    Required,
+    TypedDict,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+from urllib.parse import parse_qsl
 
+import msgspec
+from msgspec import Meta, Struct, UnsetType, structs
+
+from ...core.requests.endpoint import Endpoint
+from ...parameters.checked import Affix, Size
+from ...parameters.fields import Tags
+from ...parameters.files import File
+from ...parameters.messages import MESSAGE_BYTES
+from ..store.documents import Document
 from ..store.message_lists import Condition
-from .refusals import bad_request
+from .refusals import ServiceRefusal, bad_request
 
-T = TypeVar("T")
+# ── queries ──
 
-_NUMBER: Final = re.compile(r"[0-9]{1,18}", re.ASCII)
+_LARGEST: Final = 10**18
+"""Of a number: beyond this a database has no integers."""
+_Number = Annotated[int, Meta(ge=0, le=_LARGEST)]
+_PAGING: Final[dict[str, Any]] = {
+    "page": Annotated[int, Meta(ge=1, le=10**9)], "perPage": Size, "limit": Size, "affix": Affix,
+    "id": _Number, "sentAt": _Number, "updatedAt": _Number, "createdAt": _Number, "cursor": str,
+}  # fmt: skip
+"""The types of the parameters by which lists go on."""
 _ALIASES: Final = {"per_page": "perPage", "mentionswithTagInfo": "mentionsWithTagInfo"}
+_TYPED_DICT: Final[Any] = TypedDict
 
 
-@final
-class Arguments:
-    """The query of one request; where a key that holds one value is repeated, the last counts."""
+class _QueryType(NamedTuple):
+    """The type of a query, which gives a plain dict, and the names of its lists."""
 
-    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
-        self._values: dict[str, list[str]] = {}
-        self._errors: dict[str, list[str]] = {}
-        for name, value in pairs:
-            name = name.removesuffix("[]")
-            self._values.setdefault(_ALIASES.get(name, name), []).append(value)
-
-    def without(self, names: Iterable[str]) -> "Arguments":
-        dropped = set(names)
-        return Arguments(
-            (name, value) for name, values in self._values.items() if name not in dropped for value in values
-        )
-
-    def check(self) -> None:
-        """Refuse the request with 400 if a value read so far was wrong."""
-        if self._errors:
-            raise bad_request(self._errors)
-
-    def named(self, table: Mapping[str, T]) -> list[tuple[str, T]]:
-        """Return the entries of a table, by parameters, whose parameters the query has."""
-        return [(name, value) for name, value in table.items() if name in self._values]
-
-    def text(self, name: str) -> str | None:
-        """Return a text; None where it is absent or empty."""
-        return self._values[name][-1] or None if name in self._values else None
-
-    def texts(self, name: str, allowed: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """Return a list of texts; empty where it is absent."""
-        texts = tuple(part for value in self._values.get(name, ()) for part in value.split(",") if part)
-        if allowed and not set(texts) <= set(allowed):
-            self._refuse(name, f"must be of {', '.join(allowed)}")
-        return texts
-
-    def choice(self, name: str, allowed: tuple[str, ...]) -> str | None:
-        """Return one of the allowed texts; None where it is absent."""
-        if name not in self._values:
-            return None
-        value = self._values[name][-1]
-        if value not in allowed:
-            self._refuse(name, f"must be one of {', '.join(allowed)}")
-        return value
-
-    def flag(self, name: str) -> bool:
-        return self.choice(name, ("true", "false", "1", "0")) in ("true", "1")
-
-    def number(self, name: str, least: int = 0, most: int = 10**18) -> int | None:
-        """Return a whole number within its bounds; None where it is absent or wrong."""
-        if name not in self._values:
-            return None
-        value = self._values[name][-1]
-        if not _NUMBER.fullmatch(value) or not least <= int(value) <= most:
-            bounds = f"from {least} to {most}" if most < 10**18 else f"of {least} or more"
-            self._refuse(name, f"must be a whole number {bounds}")
-            return None
-        return int(value)
-
-    def _refuse(self, name: str, text: str) -> None:
-        self._errors.setdefault(name, []).append(f"The {name} {text}.")
+    rule: Any
+    lists: frozenset[str]
 
 
-Value: TypeAlias = Literal["flag", "state", "text", "texts", "number"]
+@cache
+def _query_type(kind: type[Struct] | None) -> _QueryType:
+    hints = get_type_hints(kind, include_extras=True) if kind else {}
+    fields = structs.fields(kind) if kind else ()
+    types = _PAGING | {field.encode_name: _without_none(hints[field.name]) for field in fields}
+    types = {**types, "id": _Number}  # its type in a filter is that of records, which have digits
+    required = {field.encode_name for field in fields if field.required}
+    members = {
+        name: Required[rule] if name in required else NotRequired[rule] for name, rule in types.items()
+    }
+    lists = frozenset(name for name, rule in types.items() if tuple in _kinds(rule))
+    return _QueryType(_TYPED_DICT("Query", members), lists)
 
 
-class Filter(NamedTuple):
-    """A row of a list's table of filters: what a query parameter asks of a record."""
+def _without_none(hint: Any) -> Any:
+    """Return a type without None and UNSET, of which a query has neither: `null` would become None."""
+    if get_origin(hint) not in (Union, UnionType):
+        return hint
+    return Union[tuple(part for part in get_args(hint) if part not in (NoneType, UnsetType))]  # noqa: UP007
 
-    sql: str
-    """The condition: a `?` for the value, `MARKS` for several."""
-    value: Value = "flag"
-    """`flag`: none, the condition holds where it is true; `state`: 1 or 0."""
-    allowed: tuple[str, ...] = ()
 
-    def condition(self, query: Arguments, name: str) -> Condition | None:
-        """Return the condition that a parameter sets; None where it sets none."""
-        values: tuple[str | int, ...]
-        if self.value == "flag":
-            return Condition(self.sql) if query.flag(name) else None
-        if self.value == "state":
-            values = (int(query.flag(name)),) if query.text(name) is not None else ()
-        elif self.value == "texts":
-            values = query.texts(name, self.allowed)
+_LIST: Final = {tuple, UnsetType}
+
+
+def _kinds(rule: Any) -> set[Any]:
+    """Return the plain types of a type, without their rules and their contents."""
+    origin = get_origin(rule)
+    if origin in (Union, UnionType):
+        return {kind for part in get_args(rule) for kind in _kinds(part)}
+    return _kinds(get_args(rule)[0]) if origin is Annotated else {origin or rule}
+
+
+def read_query(query: str, endpoint: Endpoint[Any]) -> Document:
+    if not query and endpoint.query is None:
+        return {}
+    rule, lists = _query_type(endpoint.query)
+    sent: dict[str, Any] = {}
+    for key, value in parse_qsl(query, errors="replace"):
+        name = key.removesuffix("[]")
+        name = _ALIASES.get(name, name)
+        if name in lists:
+            sent.setdefault(name, []).extend(part for part in value.split(",") if part)
         else:
-            text = query.choice(name, self.allowed) if self.allowed else query.text(name)
-            value = query.number(name) if self.value == "number" else text
-            values = () if value is None else (value,)
-        return Condition(self.sql.replace("MARKS", ",".join("?" * len(values))), values) if values else None
+            sent[name] = value
+    try:
+        read: Document = msgspec.convert(sent, rule, strict=False)
+    except msgspec.ValidationError as error:
+        raise _refusal(error) from None
+    for name, value in read.items():
+        if type(value) is int and value > _LARGEST:
+            raise bad_request({name: [f"Expected `int` <= {_LARGEST}"]})
+    return sent | read
 
 
-Filters: TypeAlias = Mapping[str, Filter]
+# ── bodies ──
+
+
+class _SentMessage(Struct, rename="camel"):
+    """A message as the service takes it: unlike its client it refuses single members with codes of theirs."""
+
+    receiver: str | None = None
+    receiver_type: str = "user"
+    category: str = "message"
+    type: str | None = None
+    data: dict[str, Any] = msgspec.field(default_factory=dict)
+    tags: Tags = ()
+    muid: str | None = None
+    quoted_message_id: Annotated[str, Meta(min_length=1)] | None = None
+    multiple_receivers: dict[str, list[str]] | None = None
+
+
+_JUDGED_BY_THE_HANDLER: Final[Mapping[str, Any]] = {
+    "messages.send": _SentMessage,
+    "messages.send_bot": _SentMessage,
+    "messages.send_thread": _SentMessage,
+    **{f"data_import.import_{name}": dict[str, Any] for name in ("users", "groups", "members", "messages")},
+}
+"""The bodies of operations that have codes of their own for single members, or for single records."""
+_FIELDS: Final = (r"`\$\.(\w+(?:\[[a-z]+\])?)", r"required field `([^`]+)`", r"^(\w+) = ")
+
+
+def read_body(body: bytes, content_type: str, endpoint: Endpoint[Any]) -> Document:
+    kind = _JUDGED_BY_THE_HANDLER.get(endpoint.name, endpoint.body)
+    if kind is None:
+        return {}
+    if kind is _SentMessage and len(body) > MESSAGE_BYTES:
+        raise bad_request({"data": [f"The message may not be longer than {MESSAGE_BYTES} bytes of JSON."]})
+    is_form = endpoint.media == "multipart" and content_type.lower().startswith("multipart/form-data")
+    try:
+        if is_form:
+            read = msgspec.convert(_read_form(content_type, body, kind), kind, strict=False)
+        else:
+            read = msgspec.json.decode(body or b"{}", type=kind)
+        document: Document = msgspec.to_builtins(read, enc_hook=_content)
+    except msgspec.ValidationError as error:
+        raise _refusal(error, kind) from None
+    except (msgspec.DecodeError, RecursionError):
+        raise bad_request({"body": ["The body must be a JSON object in UTF-8."]}) from None
+    return document
+
+
+def _content(file: Any) -> str:
+    content: bytes = file.source
+    return content.decode(errors="replace")
+
+
+def _read_form(content_type: str, body: bytes, kind: type[Struct]) -> dict[str, Any]:
+    """Return the texts and files of a form; of a name that is repeated, all of them."""
+    # Bytes of a header that are not UTF-8 come as lone surrogates.
+    header = content_type.encode(errors="replace")
+    message: Any = BytesParser().parsebytes(b"Content-Type: %b\r\n\r\n%b" % (header, body))
+    if message.defects or not message.is_multipart():
+        raise bad_request({"body": ["The body must be a form (multipart/form-data)."]})
+    members: dict[str, Any] = {}
+    for part in message.get_payload():
+        name = str(part.get_param("name", header="content-disposition"))
+        data, file_name = part.get_payload(decode=True) or b"", part.get_filename()
+        value = data.decode(errors="replace") if file_name is None else File(data, name="file")
+        members.setdefault(name, []).append(value)
+    hints = get_type_hints(kind, include_extras=True)
+    lists = {each.encode_name for each in structs.fields(kind) if _kinds(hints[each.name]) <= _LIST}
+    return {name: each if name in lists or len(each) > 1 else each[0] for name, each in members.items()}
+
+
+def _refusal(error: Exception, kind: Any = None) -> ServiceRefusal:
+    """Return the 400 with the member that an error is about: "… - at `$.tags[0]`", "uid = …"."""
+    words = str(error)
+    name = next((match[1] for each in _FIELDS if (match := re.search(each, words))), "body")
+    fields = structs.fields(kind) if isinstance(kind, type) and issubclass(kind, Struct) else ()
+    name = {field.name: field.encode_name for field in fields}.get(name, name)
+    return bad_request({name: [words.partition(" - at `")[0]]})
+
+
+# ── filters ──
+
+
 _SIGNS: Final = {"from": ">=", "to": "<=", "gt": ">", "gte": ">=", "lt": "<", "lte": "<=", "eq": "="}
 
 
-def equals(column: str, allowed: tuple[str, ...] = ()) -> Filter:
-    return Filter(f"{column} = ?", "text", allowed)
+def contains(column: str) -> str:
+    """Return the SQL that a column, a JSON list, has one of the values at least."""
+    return f"EXISTS (SELECT 1 FROM json_each({column}) WHERE value IN (MARKS))"  # noqa: S608
 
 
-def any_of(column: str, allowed: tuple[str, ...] = ()) -> Filter:
-    return Filter(f"{column} IN (MARKS)", "texts", allowed)
+def bounds(name: str, column: str, ends: Iterable[str] = ("from", "to")) -> dict[str, str]:
+    """Return the rows of a number: `name[from]`, `name[to]`, or other ends."""
+    return {f"{name}[{end}]": f"{column} {_SIGNS[end]} ?" for end in ends}
 
 
-def contains(column: str, allowed: tuple[str, ...] = ()) -> Filter:
-    """Ask that a column, a JSON list, has one of the texts at least."""
-    sql = "EXISTS (SELECT 1 FROM json_each(COLUMN) WHERE value IN (MARKS))"
-    return Filter(sql.replace("COLUMN", column), "texts", allowed)
+def conditions(query: Mapping[str, Any], table: Mapping[str, str]) -> list[Condition]:
+    """Return the conditions of the parameters that a query has."""
+    rows = ((table[name], value) for name, value in query.items() if name in table)
+    return [_condition(sql, value) for sql, value in rows if "?" in sql or value]
 
 
-def bounds(name: str, column: str, ends: Iterable[str] = ("from", "to")) -> Filters:
-    """Return the filters of a number: `name[from]`, `name[to]`, or other ends."""
-    return {f"{name}[{end}]": Filter(f"{column} {_SIGNS[end]} ?", "number") for end in ends}
+def _condition(sql: str, value: Any) -> Condition:
+    if isinstance(value, list | tuple):
+        return Condition(sql.replace("MARKS", ",".join("?" * len(value))), tuple(value))
+    return Condition(sql, (value,) if "?" in sql else ())
 
 
-def conditions(query: Arguments, filters: Filters) -> list[Condition]:
-    """Return the conditions that a query sets; its wrong values are refused by `check`."""
-    conditions = (row.condition(query, name) for name, row in query.named(filters))
-    return [condition for condition in conditions if condition is not None]
-
-
-def search(query: Arguments, columns: Mapping[str, str], *, anywhere: bool = False) -> list[Condition]:
+def search(query: Document, columns: Mapping[str, str], *, anywhere: bool = False) -> list[Condition]:
     """Return that `searchKey` begins a column, or is `anywhere` in it, without regard to case.
 
     `columns` are folded ones, by the names that `searchIn` may have.
     """
-    names = query.texts("searchIn", tuple(columns)) or tuple(columns)
-    if (text := query.text("searchKey")) is None:
+    if "searchKey" not in query:
         return []
     # Not LIKE: an underscore in a uid is no wildcard.
-    matches = [columns[name] for name in names if name in columns]
+    matches = [columns[name] for name in query.get("searchIn", columns) if name in columns]
     terms = " OR ".join(f"instr({column}, ?) {'> 0' if anywhere else '= 1'}" for column in matches)
-    return [Condition(f"({terms or 0})", (text.casefold(),) * len(matches))]
+    return [Condition(f"({terms or 0})", (query["searchKey"].casefold(),) * len(matches))]
 
 
 def joined(conditions: Iterable[Condition]) -> Condition:

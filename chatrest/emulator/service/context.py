@@ -1,22 +1,36 @@
-"""The arguments of a handler: the service's data and settings, and a call that has passed all checks."""
+"""What a handler is given: the service's data and settings, and a call that has passed all checks."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
-
-from msgspec import Struct
+from datetime import UTC, datetime
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ...core.requests.endpoint import Endpoint
+from ..store import Store
 from ..store.documents import Document
-from ..store.store import Store
-from .arguments import Arguments
-from .bodies import read_document
 
 Dialect: TypeAlias = Literal["cursor", "next"]
 PageOrder: TypeAlias = Literal["ascending", "descending"]
 ListOrder: TypeAlias = Literal["id", "time"]
-DIALECTS: Final = ("documented", "cursor", "next")
-PAGE_ORDERS: Final = ("ascending", "descending")
-LIST_ORDERS: Final = ("id", "time")
+
+
+class ServiceRequest(NamedTuple):
+    """A request as it came, without a socket."""
+
+    method: str
+    path: str
+    """As sent, percent-encoded, with the base address's own path, without the query."""
+    query: str
+    """As sent, percent-encoded."""
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    body: bytes = b""
+
+
+class ServiceReply(NamedTuple):
+    """A reply, always JSON."""
+
+    status: int
+    body: bytes
 
 
 class PageFormat(NamedTuple):
@@ -47,31 +61,32 @@ class Context(NamedTuple):
     def now(self) -> int:
         return int(self.clock())
 
+    @property
+    def now_ms(self) -> int:
+        return int(self.clock() * 1000)
 
-class Call(NamedTuple):
+    @property
+    def now_text(self) -> str:
+        """ISO 8601 with milliseconds."""
+        moment = datetime.fromtimestamp(self.clock(), UTC)
+        return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"
+
+
+class ServiceCall(NamedTuple):
     """A request that has passed the checks that all operations share."""
 
     endpoint: Endpoint[Any]
     path: Mapping[str, str]
     """The values of the path's parameters, by name."""
-    query: Arguments
+    query: Document
+    """The parameters that were sent, by name, as the endpoint's filter types them."""
     acting_user: str | None
     """A user that exists; None where nobody acts, or where the operation knows no acting user."""
-    body: bytes
+    body: Document
+    """The members that the endpoint's struct has, with its defaults."""
     headers: Mapping[str, str] = {}
     """Names in lower case."""
-    key: str = ""
-    """The API key of the request."""
-
-    def members(self) -> Document:
-        """Return the members of the JSON body that the endpoint's struct has, and no others."""
-        document, body = self.read(), self.endpoint.body or Struct
-        return {name: document[name] for name in body.__struct_encode_fields__ if name in document}
-
-    def read(self) -> Document:
-        """Return the JSON body as it was sent; 400 where the endpoint's struct refuses it."""
-        return read_document(self.body, self.endpoint.body or Struct)
 
 
-Handler: TypeAlias = Callable[[Context, Call], bytes]
-"""Serves one operation: gives the body of a 200, or raises `Refusal`."""
+Handler: TypeAlias = Callable[[Context, ServiceCall], Any]
+"""Serves one operation: gives what the reply has in `data`, or as bytes the whole reply; or refuses it."""

@@ -1,8 +1,11 @@
-"""The operations of conversations: those of one user's view, and pins: a user's own, and the app's.
+"""The operations of conversations: the list of them, those of one user's view, and the app's own pins.
 
 The twins for users and groups are one handler each: the path says which of the two it is about. Where the
 table is silent, the emulator has chosen:
 
+- The list with an acting user: the app's pins, the user's own, then the rest, each from the newest to the
+  oldest. Without one the views of all users, by uid first. No conversation here is agentic.
+  `useCursoredIndex` changes nothing: the reply under it is not shown.
 - A conversation is accessible to its two users, or to the members of its group, once it has a message.
 - `mark_read` and `mark_delivered` without `messageId` are about all messages, `mark_unread` about the last
   one of the other side. In a conversation of two they move `readAt` and `deliveredAt` of the messages.
@@ -10,22 +13,156 @@ table is silent, the emulator has chosen:
   or stays in its place with `preserveOrder`.
 """
 
-from typing import Any, Final, Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from msgspec.json import encode
+from msgspec.json import decode, encode
 
-from ..store.conversation_views import AppPin, Kind, View, view_of
+from ..store.conversation_views import AppPin, ConversationView, Kind, view_of
+from ..store.directory import SYSTEM
+from ..store.documents import Document
 from ..store.message_index import conversation_list, parse_record
-from .context import Call, Context, Handler
-from .conversation_list import conversation_record, list_conversations, pin_fields
-from .envelopes import ack_reply, one_reply
-from .groups import group_record
-from .message_access import APP
-from .refusals import bad_request, over_limit, refused
+from .context import Context, Handler, ServiceCall
+from .groups import APP, group_record
+from .refusals import bad_request, refused
+from .replies import ack, numbered_reply, page_number
 from .users import user_record
 
+# ── the record of a conversation ──
 
-def own_view(context: Context, call: Call) -> View:
+
+def conversation_record(context: Context, view: ConversationView, query: Document) -> Document:
+    """Return the record, with the members that a query of the list asks for."""
+    store, last = context.store, context.store.views.last(view)
+    party = _party_record(context, view, with_tags=query.get("withUserAndGroupTags", False))
+    if query.get("withBlockedInfo") and view.kind == "user":
+        party |= {
+            "blockedByMe": store.relations.has("blocked", view.uid, view.party),
+            "hasBlockedMe": store.relations.has("blocked", view.party, view.uid),
+        }
+    record: Document = {
+        "conversationId": view.conversation,
+        "conversationType": view.kind,
+        "unreadMessageCount": str(store.views.unread_count(view)),
+        "createdAt": view.created_at,
+        "updatedAt": _updated_at(view, last),
+        "conversationWith": party,
+    }
+    if last is not None:
+        record["lastMessage"] = parse_record(store.message(last[0]) or b"{}")
+    if query.get("withTags") and view.tags:
+        record["tags"] = decode(view.tags)
+    return record | pin_fields(context, view)
+
+
+def _updated_at(view: ConversationView, last: tuple[int, int] | None) -> int:
+    """Return when a conversation last moved: with its last message, or before it was reset."""
+    return last[1] if last is not None else view.kept_at or view.created_at
+
+
+def _party_record(context: Context, view: ConversationView, *, with_tags: bool = False) -> Document:
+    """Return the other side: a user's record, or a group's."""
+    people = context.store.people
+    if view.kind == "group":
+        raw = people.group(view.party)
+        return {"guid": view.party} if raw is None else decode(raw, type=Document)
+    raw = people.user(view.party, with_tags=with_tags)
+    if raw is None:
+        return dict(SYSTEM) if view.party == APP else {"uid": view.party, "name": view.party}
+    return decode(raw, type=Document) | {"conversationId": view.conversation}
+
+
+def pin_fields(context: Context, view: ConversationView) -> Document:
+    """Return `pinnedBy` and `pinnedAt`; the app's pin goes before the user's own."""
+    for pin in context.store.views.app_pins.all():
+        if (pin.kind, pin.party) == (view.kind, view.party):
+            return {"pinnedBy": APP, "pinnedAt": pin.pinned_at}
+    return {} if view.pinned_at is None else {"pinnedBy": view.uid, "pinnedAt": view.pinned_at}
+
+
+# ── the list ──
+
+
+_OWN_PIN: Final = 10**6
+_NO_PIN: Final = 2 * _OWN_PIN
+
+
+class _ListedView(NamedTuple):
+    """A view with what the list is ordered by."""
+
+    view: ConversationView
+    updated_at: int
+    place: int
+    """The place of the app's pin, or what stands for an own one and for none."""
+
+
+_Test: TypeAlias = Callable[[Context, ConversationView, Any], bool]
+"""Says if a view is in the list, by the value of a query parameter."""
+
+
+def _has_name(context: Context, view: ConversationView, text: str) -> bool:
+    return text.casefold() in str(_party_record(context, view).get("name")).casefold()
+
+
+def _has_tags(kind: str) -> _Test:
+    def test(context: Context, view: ConversationView, tags: tuple[str, ...]) -> bool:
+        record = _party_record(context, view, with_tags=True)
+        return view.kind == kind and not set(tags).isdisjoint(record.get("tags") or ())
+
+    return test
+
+
+def _is_pinned_by(context: Context, view: ConversationView, names: tuple[str, ...]) -> bool:
+    pinned_by = pin_fields(context, view).get("pinnedBy")
+    return pinned_by is not None and ("system" if pinned_by == APP else "me") in names
+
+
+_TESTS: Final[Mapping[str, _Test]] = {
+    "conversationType": lambda _, view, kind: bool(view.kind == kind),
+    "searchKey": _has_name,
+    "unread": lambda context, view, _: context.store.views.unread_count(view) > 0,
+    "onlyAgentic": lambda *_: False,
+    "pinnedBy": _is_pinned_by,
+    "tags": lambda _, view, tags: not set(tags).isdisjoint(decode(view.tags or "[]")),
+    "userTags": _has_tags("user"),
+    "groupTags": _has_tags("group"),
+}
+
+
+def list_conversations(context: Context, call: ServiceCall) -> bytes:
+    query, reader, number = call.query, call.acting_user, page_number(call.query)
+    tests = [(test, query[name]) for name, test in _TESTS.items() if query.get(name)]
+    views = [
+        view for view in _views(context, reader) if all(test(context, view, value) for test, value in tests)
+    ]
+    if reader and not query.get("includeBlockedUsers"):
+        relations = context.store.relations
+        views = [view for view in views if not relations.has("blocked", reader, view.party)]
+    if query.get("unique") and not reader:
+        first = {view.conversation: view for view in reversed(views)}
+        views = [view for view in views if first[view.conversation] is view]
+    records = [encode(conversation_record(context, view, query)) for view in number.of(views)]
+    return numbered_reply(records, len(views), number)
+
+
+def _views(context: Context, reader: str | None) -> list[ConversationView]:
+    """The conversations that a user sees, or those of all users, in the order of the list."""
+    views = context.store.views
+    pins = {(pin.kind, pin.party): place for place, pin in enumerate(views.app_pins.all())}
+    rows = []
+    for view in views.all(reader):
+        if not views.is_removed(view):
+            own = _NO_PIN if view.pinned_at is None else _OWN_PIN
+            place = pins.get((view.kind, view.party), own)
+            rows.append(_ListedView(view, _updated_at(view, views.last(view)), place))
+    rows.sort(key=lambda row: (row.place if reader else row.view.uid, -row.updated_at, row.view.party))
+    return [row.view for row in rows]
+
+
+# ── one conversation ──
+
+
+def own_view(context: Context, call: ServiceCall) -> ConversationView:
     """Return the acting user's view of the conversation in the path, with a message or without."""
     kind: Kind = "group" if "guid" in call.path else "user"
     party = call.path["guid" if kind == "group" else "uid"]
@@ -40,98 +177,75 @@ def _check_party(context: Context, kind: Kind, party: str) -> None:
         user_record(context, party)
 
 
-def accessible_view(context: Context, call: Call) -> View:
+def accessible_view(context: Context, call: ServiceCall) -> ConversationView:
     """Return the acting user's view of the conversation in the path; 403 where it has no message."""
-    view = own_view(context, call)
-    if view.kind == "group" and context.store.members.member(view.party, view.uid) is None:
-        raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", view.uid)
-    views = context.store.views.all(view.uid, view.conversation)
-    if not views:
-        raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", view.uid)
-    return views[0]
-
-
-def _record_reply(context: Context, view: View) -> bytes:
-    """Return the reply of one conversation; 403 for one that is empty since it was reset."""
-    if context.store.views.is_removed(view):
-        raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", view.uid)
-    return one_reply(encode(conversation_record(context, view, with_tags=True)))
-
-
-def get_conversation(context: Context, call: Call) -> bytes:
-    return _record_reply(context, accessible_view(context, call))
-
-
-def update_conversation(context: Context, call: Call) -> bytes:
-    view = accessible_view(context, call)
-    tags = call.read()["tags"]
-    context.store.views.set(view, tags=encode(tags).decode() if tags else None)
-    return get_conversation(context, call)
-
-
-def reset_conversation(context: Context, call: Call) -> bytes:
-    """Empty the user's view of a conversation."""
-    view = accessible_view(context, call)
-    body = call.read()
-    if body.get("conversationWith") not in (None, view.party):
-        raise bad_request({"conversationWith": ["The conversationWith must be the one of the path."]})
-    _reset(context, view, keeps_place=bool(body.get("preserveOrder")))
-    if body.get("deleteMessagesPermanently") and view.kind == "user":
-        ids = context.store.ids(conversation=view.conversation)
-        context.store.remove(ids)
-    return ack_reply(f"The conversation with {view.party} has been reset.")
-
-
-def _reset(context: Context, view: View, *, keeps_place: bool = False) -> None:
-    store, last = context.store, context.store.views.last(view)
-    kept_at = (last[1] if last else view.created_at) if keeps_place else None
-    store.views.set(view, reset_id=store.last_id, read_id=store.last_id, kept_at=kept_at, tags=None)
-
-
-def get_by_id(context: Context, call: Call) -> bytes:
-    """One conversation, by its id; deprecated."""
-    return _record_reply(context, _view_by_id(context, call))
-
-
-def delete_by_id(context: Context, call: Call) -> bytes:
-    """Remove a conversation from the user's view, by its id; deprecated."""
-    _reset(context, _view_by_id(context, call))
-    return ack_reply(f"The conversation {call.path['conversationId']} has been deleted.")
-
-
-def _view_by_id(context: Context, call: Call) -> View:
-    conversation, uid, views = call.path["conversationId"], str(call.acting_user), context.store.views
-    if not views.exists(conversation):
-        raise refused("ERR_CONVERSATION_NOT_FOUND", conversation)
-    own = views.all(uid, conversation)
+    uid, views = str(call.acting_user), context.store.views
+    if "conversationId" in call.path:  # of the operations that are deprecated
+        conversation, is_open = call.path["conversationId"], True
+        if not views.exists(conversation):
+            raise refused("ERR_CONVERSATION_NOT_FOUND", conversation)
+    else:
+        view = own_view(context, call)
+        conversation = view.conversation
+        is_open = view.kind == "user" or context.store.members.member(view.party, uid) is not None
+    own = views.all(uid, conversation) if is_open else ()
     if not own:
         raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", uid)
     return own[0]
 
 
-def mark_delivered(context: Context, call: Call) -> bytes:
-    """Mark the messages of others as delivered, up to one of them."""
+def get_conversation(context: Context, call: ServiceCall) -> Document:
+    """Return the record of a conversation; 403 for one that is empty since it was reset."""
     view = accessible_view(context, call)
-    number = _message_number(context, call, view) or context.store.last_id
-    context.store.views.set(view, delivered_id=max(number, view.delivered_id))
-    _stamp(context, view, "delivered", number)
-    return _receipt_reply(view, "delivered")
+    if context.store.views.is_removed(view):
+        raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", view.uid)
+    return conversation_record(context, view, {"withTags": True})
 
 
-def mark_read(context: Context, call: Call) -> bytes:
-    """Mark the messages of others as read, and as delivered, up to one of them."""
-    view = accessible_view(context, call)
-    number = _message_number(context, call, view) or context.store.last_id
-    context.store.views.set(
-        view, read_id=max(number, view.read_id), delivered_id=max(number, view.delivered_id)
-    )
-    _stamp(context, view, "delivered", number)
-    _stamp(context, view, "read", number)
-    return _receipt_reply(view, "read")
+def update_conversation(context: Context, call: ServiceCall) -> Document:
+    view, tags = accessible_view(context, call), call.body["tags"]
+    context.store.views.set(view, tags=encode(tags).decode() if tags else None)
+    return get_conversation(context, call)
 
 
-def mark_unread(context: Context, call: Call) -> bytes:
-    """Mark the messages of others as unread, from one of them on."""
+def reset_conversation(context: Context, call: ServiceCall) -> Document:
+    """Empty the user's view of a conversation; `preserveOrder` keeps its place in the list."""
+    view, body, store = accessible_view(context, call), call.body, context.store
+    if body.get("conversationWith") not in (None, view.party):
+        raise bad_request({"conversationWith": ["The conversationWith must be the one of the path."]})
+    last = store.views.last(view)
+    kept_at = (last[1] if last else view.created_at) if body.get("preserveOrder") else None
+    store.views.set(view, reset_id=store.last_id, read_id=store.last_id, kept_at=kept_at, tags=None)
+    if body.get("deleteMessagesPermanently"):
+        store.remove(store.ids(conversation=view.conversation))
+    return ack(f"The conversation with {view.party} has been reset.")
+
+
+# ── receipts ──
+
+
+_Column: TypeAlias = Literal["delivered", "read"]
+_MARKS: Final[Mapping[str, tuple[_Column, ...]]] = {
+    "delivered": ("delivered",),
+    "read": ("delivered", "read"),
+}
+"""What each receipt marks in the messages: a message that is read is delivered, too."""
+
+
+def _receipt(action: _Column) -> Handler:
+    def handle(context: Context, call: ServiceCall) -> Document:
+        view = accessible_view(context, call)
+        number = _message_number(context, call, view) or context.store.last_id
+        for column in _MARKS[action]:
+            context.store.views.set(view, **{f"{column}_id": max(number, getattr(view, f"{column}_id"))})
+            _stamp(context, view, column, number)
+        name = "Message" if view.kind == "user" else "message"
+        return ack(f"The conversation with {view.party} has been marked as {action}.", name)
+
+    return handle
+
+
+def mark_unread(context: Context, call: ServiceCall) -> Document:
     view, store = accessible_view(context, call), context.store
     number = _message_number(context, call, view) or store.views.last_of_others(view)
     versions = _records(context, store.views.read_since(view, number))
@@ -139,20 +253,18 @@ def mark_unread(context: Context, call: Call) -> bytes:
         version.pop("readAt", None)
     store.rewrite(versions)
     store.views.set(view, read_id=min(view.read_id, max(0, number - 1)))
-    return ack_reply(f"The conversation with {view.party} has been marked as unread.")
+    return ack(f"The conversation with {view.party} has been marked as unread.")
 
 
-def _message_number(context: Context, call: Call, view: View) -> int | None:
+def _message_number(context: Context, call: ServiceCall, view: ConversationView) -> int | None:
     """The message that the body names; 404 where the conversation has no such message."""
-    number: int | None = call.read().get("messageId")
-    if number is None:
-        return None
-    if not context.store.contains(conversation_list(view.conversation), number):
-        raise refused("ERR_MESSAGE_ID_NOT_FOUND", str(number))
+    number: int | None = call.body.get("messageId")
+    if number is not None and not context.store.contains(conversation_list(view.conversation), number):
+        raise refused("ERR_MESSAGE_ID_NOT_FOUND", number)
     return number
 
 
-def _stamp(context: Context, view: View, column: Literal["read", "delivered"], number: int) -> None:
+def _stamp(context: Context, view: ConversationView, column: _Column, number: int) -> None:
     """Write the time into the messages of a conversation of two, for their sender to see."""
     if view.kind == "group":
         return
@@ -163,17 +275,8 @@ def _stamp(context: Context, view: View, column: Literal["read", "delivered"], n
     store.rewrite(versions)
 
 
-def _records(context: Context, ids: list[int]) -> dict[int, dict[str, Any]]:
+def _records(context: Context, ids: list[int]) -> dict[int, Document]:
     return {number: parse_record(context.store.message(number) or b"{}") for number in ids}
-
-
-def _receipt_reply(view: View, action: str) -> bytes:
-    name = "Message" if view.kind == "user" else "message"
-    return ack_reply(f"The conversation with {view.party} has been marked as {action}.", name)
-
-
-def _of_both(name: str, handler: Handler) -> dict[str, Handler]:
-    return {f"conversations.{name}_user": handler, f"conversations.{name}_group": handler}
 
 
 # ── pins ──
@@ -183,25 +286,24 @@ OWN_PINS: Final = 5
 """The documented limit."""
 
 
-def pin_conversation(context: Context, call: Call) -> bytes:
+def pin_conversation(context: Context, call: ServiceCall) -> Document:
     """Pin a conversation for the acting user, with a message or without; the first `pinnedAt` stays."""
     view, views = _pinnable(context, call), context.store.views
     if view.pinned_at is None:
         if views.pinned_count(view.uid) >= OWN_PINS:
-            raise over_limit("ERR_PINNED_CONVERSATIONS", "pinned conversations", OWN_PINS)
+            raise refused("ERR_PINNED_CONVERSATIONS_LIMIT_EXCEEDED", OWN_PINS)
         views.set(view, pinned_at=context.now)
-    return _pin_reply(context, views.stored(view))
+    return _pinned(context, view)
 
 
-def unpin_conversation(context: Context, call: Call) -> bytes:
-    """Unpin a conversation of the acting user, if it is pinned."""
-    view, views = _pinnable(context, call), context.store.views
+def unpin_conversation(context: Context, call: ServiceCall) -> Document:
+    view = _pinnable(context, call)
     if view.pinned_at is not None:
-        views.set(view, pinned_at=None)
-    return _pin_reply(context, views.stored(view))
+        context.store.views.set(view, pinned_at=None)
+    return _pinned(context, view)
 
 
-def _pinnable(context: Context, call: Call) -> View:
+def _pinnable(context: Context, call: ServiceCall) -> ConversationView:
     """The acting user's view of the conversation in the path; 403 where the app has pinned it."""
     view = own_view(context, call)
     if pin_fields(context, view).get("pinnedBy") == APP:
@@ -209,31 +311,28 @@ def _pinnable(context: Context, call: Call) -> View:
     return view
 
 
-def _pin_reply(context: Context, view: View) -> bytes:
+def _pinned(context: Context, view: ConversationView) -> Document:
     record = {"conversationId": view.conversation, "conversationType": view.kind}
-    return one_reply(encode(record | pin_fields(context, view)))
+    return record | pin_fields(context, context.store.views.stored(view))
 
 
-def list_pinned(context: Context, call: Call) -> bytes:
+def list_pinned(context: Context, call: ServiceCall) -> list[Document]:
     """The app's pins, in their order, without `meta`."""
-    return one_reply(encode([_app_pin(pin) for pin in context.store.views.app_pins.all()]))
+    return [_app_pin(pin) for pin in context.store.views.app_pins.all()]
 
 
-def replace_pinned(context: Context, call: Call) -> bytes:
-    """Pin other conversations for everybody, in the place of all."""
-    parties: list[tuple[Kind, str]] = []
-    for pin in call.read()["pinnedConversations"]:
-        party = pin.get("uid") or pin.get("guid")
-        if not party:
-            raise bad_request({"pinnedConversations": ["Each entry must have a uid or a guid."]})
-        parties.append(("user" if pin.get("uid") else "group", party))
+def replace_pinned(context: Context, call: ServiceCall) -> list[Document]:
+    parties: list[tuple[Kind, str]] = [
+        ("user", pin["uid"]) if "uid" in pin else ("group", pin["guid"])
+        for pin in call.body["pinnedConversations"]
+    ]
     for kind, party in parties:
         _check_party(context, kind, party)
     context.store.views.app_pins.replace(parties, context.now)
     return list_pinned(context, call)
 
 
-def _app_pin(pin: AppPin) -> dict[str, Any]:
+def _app_pin(pin: AppPin) -> Document:
     """The pin's record; there is no one conversation with a user, so the id is the uid."""
     return {
         "conversationId": f"group_{pin.party}" if pin.kind == "group" else pin.party,
@@ -243,18 +342,21 @@ def _app_pin(pin: AppPin) -> dict[str, Any]:
     }
 
 
+_TWINS: Final[dict[str, Handler]] = {
+    "get": get_conversation,
+    "update": update_conversation,
+    "reset": reset_conversation,
+    "mark_delivered": _receipt("delivered"),
+    "mark_read": _receipt("read"),
+    "mark_unread": mark_unread,
+    "pin": pin_conversation,
+    "unpin": unpin_conversation,
+}
 HANDLERS: Final[dict[str, Handler]] = {
     "conversations.list": list_conversations,
-    "conversations.get": get_by_id,
-    "conversations.delete": delete_by_id,
-    **_of_both("get", get_conversation),
-    **_of_both("update", update_conversation),
-    **_of_both("reset", reset_conversation),
-    **_of_both("mark_delivered", mark_delivered),
-    **_of_both("mark_read", mark_read),
-    **_of_both("mark_unread", mark_unread),
+    "conversations.get": get_conversation,
+    "conversations.delete": reset_conversation,
     "conversations.list_pinned": list_pinned,
     "conversations.replace_pinned": replace_pinned,
-    **dict.fromkeys(("conversations.pin_user", "conversations.pin_group"), pin_conversation),
-    **dict.fromkeys(("conversations.unpin_user", "conversations.unpin_group"), unpin_conversation),
+    **{f"conversations.{name}_{kind}": each for name, each in _TWINS.items() for kind in ("user", "group")},
 }

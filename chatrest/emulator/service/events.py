@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from msgspec.json import decode
 
 from ..store.directory import SYSTEM
-from .context import Call, Context
+from .context import Context, ServiceCall
 
 Data: TypeAlias = dict[str, Any]
 
@@ -26,12 +26,8 @@ class _Success(NamedTuple):
     """A call that has succeeded, and what is in its reply's `data`."""
 
     context: Context
-    call: Call
+    call: ServiceCall
     reply: Any
-
-    @property
-    def body(self) -> Data:
-        return decode(self.call.body or b"{}", type=dict[str, Any])
 
     def user(self, uid: str | None) -> Data:
         """Return the user of that uid, as an entity; the app itself for None."""
@@ -71,7 +67,7 @@ def _receipt(success: _Success) -> Data:
     is_read = success.call.endpoint.name.startswith("conversations.mark_read")
     body = {
         "action": "read" if is_read else "delivered",
-        "messageId": str(success.body.get("messageId", "")),
+        "messageId": str(success.call.body.get("messageId", "")),
         "user": success.user(reader),
         "timestamp": success.context.now,
     }
@@ -87,7 +83,7 @@ def _group(success: _Success) -> Data:
 
 def _member(success: _Success) -> Data:
     members = success.users([success.call.path["uid"]])
-    scope = success.body.get("scope")
+    scope = success.call.body.get("scope")
     if scope is not None:
         members = {uid: user | {"scope": scope} for uid, user in members.items()}
     return _group(success) | {"members": members}
@@ -107,7 +103,7 @@ def _new_members(*, banned: bool) -> About:
 
 
 def _blocked(success: _Success) -> Data:
-    users = success.users(success.body.get("blockedUids", ()))
+    users = success.users(success.call.body.get("blockedUids", ()))
     return {"users": users, "by": success.user(success.call.path["uid"])}
 
 
@@ -146,9 +142,9 @@ _EVENTS: Final[Mapping[str, Mapping[str, About]]] = {
 """The triggers of each operation, and what they tell."""
 
 
-def events_of(operation: str, context: Context, call: Call, reply: bytes) -> Iterator[Event]:
+def events_of(context: Context, call: ServiceCall, reply: bytes) -> Iterator[Event]:
     """Yield the events of an operation that has succeeded; none for most operations."""
-    if triggers := _EVENTS.get(operation):
+    if triggers := _EVENTS.get(call.endpoint.name):
         success = _Success(context, call, decode(reply)["data"])
         for trigger, about in triggers.items():
             if (data := about(success)) is not None:

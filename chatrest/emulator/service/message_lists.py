@@ -1,4 +1,4 @@
-"""The message lists: from the query's parameters to a list request, and from it to the bytes of one page.
+"""The message lists and the lists of threads: from a query to a list request, and to the bytes of one page.
 
 The 27 parameters of GET /users/{uid}/messages, and for every list alike the
 few more that the others have: senders, receiverType, conversationId, hideDeleted,
@@ -27,55 +27,73 @@ The pages:
   with this page, so the last page is where `current_page` (always 1) reaches `total_pages`.
 - `count=true` gives no messages but rows `{entityType, entityId, count}`, one per user or group on the
   other side of the conversation (no shape is documented).
+
+A thread is a message that has replies; its time is that of the newest reply. The lists of threads go from the
+newest to the oldest unless `affix=append` is asked. Counts that the table does not name are
+`unreadReplyCount` and `mentionCount` here.
 """
 
 from bisect import bisect_left, bisect_right
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from msgspec.json import decode, encode
 
+from ..store import Store
+from ..store.documents import Document
+from ..store.message_index import (
+    ALL,
+    conversation_id,
+    conversation_list,
+    group_list,
+    parse_record,
+    participant_list,
+    thread_list,
+)
 from ..store.message_lists import BEGIN, END, Condition, Span
-from ..store.store import Store
-from .arguments import Arguments, Filter, any_of, bounds, conditions, contains, equals, joined
-from .context import PageFormat
-from .envelopes import list_reply, pagination
-from .message_access import with_personal
+from ..store.message_marks import Thread
+from .arguments import bounds, conditions, contains, joined
+from .context import Context, Handler, PageFormat, ServiceCall
+from .groups import group_record
+from .messages import message_record, message_reply, readable_message, with_personal
+from .replies import list_reply, one, pagination
+from .users import user_record
 
 Affix: TypeAlias = Literal["append", "prepend"]
-KINDS: Final = ("image", "video", "audio", "file")
 
+_IN_CHANGES: Final = "m.id IN (SELECT id FROM changes WHERE {})"
 _FILTERS: Final = {
-    "hasAttachments": Filter("m.attachments NOT NULL"),
-    "hasMentions": Filter("m.mentions NOT NULL"),
-    "hasLinks": Filter("m.links"),
-    "hasReactions": Filter("m.reactions"),
-    "hideReplies": Filter("m.parent IS NULL"),
-    "hideDeleted": Filter("NOT m.deleted"),
-    "onlyDeleted": Filter("m.deleted"),
-    "hideQuotedMessages": Filter("m.id NOT IN (SELECT id FROM quotes)"),
-    "pinned": Filter("m.id IN (SELECT id FROM pins)"),
-    "category": equals("m.category"),
-    "type": equals("m.type"),
-    "sender": equals("m.sender"),
-    "receiverType": equals("m.receiver_type"),
-    "conversationId": equals("m.conversation"),
-    "categories": any_of("m.category"),
-    "types": any_of("m.type"),
-    "senders": any_of("m.sender"),
-    "attachmentTypes": contains("m.attachments", KINDS),
+    "hasAttachments": "m.attachments NOT NULL",
+    "hasMentions": "m.mentions NOT NULL",
+    "hasLinks": "m.links",
+    "hasReactions": "m.reactions",
+    "hideReplies": "m.parent IS NULL",
+    "hideDeleted": "NOT m.deleted",
+    "onlyDeleted": "m.deleted",
+    "hideQuotedMessages": "m.id NOT IN (SELECT id FROM quotes)",
+    "pinned": "m.id IN (SELECT id FROM pins)",
+    "category": "m.category = ?",
+    "type": "m.type = ?",
+    "sender": "m.sender = ?",
+    "receiverType": "m.receiver_type = ?",
+    "conversationId": "m.conversation = ?",
+    "categories": "m.category IN (MARKS)",
+    "types": "m.type IN (MARKS)",
+    "senders": "m.sender IN (MARKS)",
+    "attachmentTypes": contains("m.attachments"),
     "mentionedUids": contains("m.mentions"),
     "tags": contains("m.tags"),
-    "fromTimestamp": Filter("m.sent_at >= ?", "number"),
-    "toTimestamp": Filter("m.sent_at <= ?", "number"),
+    "fromTimestamp": "m.sent_at >= ?",
+    "toTimestamp": "m.sent_at <= ?",
     **bounds("sentAt", "m.sent_at"),
-    "updatedAt[from]": Filter("m.id IN (SELECT id FROM changes WHERE updated_at >= ?)", "number"),
-    "updatedAt[to]": Filter("m.id IN (SELECT id FROM changes WHERE updated_at <= ?)", "number"),
-    "editedAt[from]": Filter("m.id IN (SELECT id FROM changes WHERE edited_at >= ?)", "number"),
-    "editedAt[to]": Filter("m.id IN (SELECT id FROM changes WHERE edited_at <= ?)", "number"),
+    "updatedAt[from]": _IN_CHANGES.format("updated_at >= ?"),
+    "updatedAt[to]": _IN_CHANGES.format("updated_at <= ?"),
+    "editedAt[from]": _IN_CHANGES.format("edited_at >= ?"),
+    "editedAt[to]": _IN_CHANGES.format("edited_at <= ?"),
 }
 _SEEN: Final = """NOT m.COLUMN AND m.sender != ? AND m.id > coalesce(
     (SELECT COLUMN_id FROM views v WHERE v.uid = ? AND v.conversation = m.conversation), 0)"""
+_OWN_FLAGS: Final = {"unread": "read", "undelivered": "delivered"}
 _MENTIONED: Final = "EXISTS (SELECT 1 FROM json_each(m.mentions) WHERE value = ?)"
 
 
@@ -89,52 +107,41 @@ class ListRequest(Struct, frozen=True):
     affix: Affix | None
     size: int
     """Records of a page."""
-    count: bool
-    """Numbers of messages in the place of messages."""
-    with_tags: bool
-    blocked_info: bool
-    tag_info: bool
+    query: Document
+    """All parameters: those that ask for a count, or for more members of each record, are read from it."""
 
 
 def list_request(
-    query: Arguments, acting_user: str | None, uid: str | None, sizes: tuple[str, ...], default_size: int
+    query: Document,
+    acting_user: str | None,
+    uid: str | None,
+    sizes: tuple[str, ...],
+    default_size: int,
 ) -> ListRequest:
-    """Read and check a query; `sizes` names the parameters that give the page size, the first counts.
+    """Return what a query asks for; `sizes` names the parameters that give the page size, the first counts.
 
-    `acting_user` is the user in `onBehalfOf`, `uid` the one in the path. Refuses with 400 what is wrong.
+    `acting_user` is the user in `onBehalfOf`, `uid` the one in the path.
     """
-    bounds = {name: query.number(name, 1, 1000) for name in ("limit", "perPage")}
-    message_id, sent_at = query.number("id"), query.number("sentAt")
-    affix = query.choice("affix", ("append", "prepend"))
+    message_id, sent_at, affix = query.get("id"), query.get("sentAt"), query.get("affix")
     terms = [*conditions(query, _FILTERS), *_personal(query, acting_user, uid)]
-    if text := query.text("searchKey"):
-        terms.append(Condition("instr(m.text, ?)", (text.casefold(),)))
+    if "searchKey" in query:
+        terms.append(Condition("instr(m.text, ?)", (query["searchKey"].casefold(),)))
     if sent_at is not None and message_id is None:
         terms.append(Condition(f"m.sent_at {'<' if affix == 'prepend' else '>'} ?", (sent_at,)))
-    request = ListRequest(
-        condition=joined(terms),
-        id=message_id,
-        sent_at=sent_at,
-        affix="append" if affix == "append" else "prepend" if affix == "prepend" else None,
-        size=next((size for name in sizes if (size := bounds[name])), default_size),
-        count=query.flag("count"),
-        with_tags=query.flag("withTags"),
-        blocked_info=query.flag("mentionsWithBlockedInfo"),
-        tag_info=query.flag("mentionsWithTagInfo"),
-    )
-    query.check()
-    return request
+    size = next((query[name] for name in sizes if name in query), default_size)
+    return ListRequest(joined(terms), message_id, sent_at, affix, size, query)
 
 
-def _personal(query: Arguments, acting_user: str | None, uid: str | None) -> list[Condition]:
-    """Return what a query asks of the messages as seen by a user."""
-    terms, reader = [], acting_user or uid or ""
-    for name, column in (("unread", "read"), ("undelivered", "delivered")):
-        if query.flag(name):
-            terms.append(Condition(_SEEN.replace("COLUMN", column), (reader, reader)))
-    if query.flag("saved"):
+def _personal(query: Document, acting_user: str | None, uid: str | None) -> list[Condition]:
+    reader = acting_user or uid or ""
+    terms = [
+        Condition(_SEEN.replace("COLUMN", column), (reader, reader))
+        for name, column in _OWN_FLAGS.items()
+        if query.get(name)
+    ]
+    if query.get("saved"):
         terms.append(Condition("m.id IN (SELECT id FROM saves WHERE uid = ?)", (acting_user or "",)))
-    if query.flag("myMentionsOnly"):
+    if query.get("myMentionsOnly"):
         terms.append(Condition(_MENTIONED, (acting_user,)) if acting_user else Condition("0"))
     return terms
 
@@ -194,10 +201,9 @@ def _span_by_time(store: Store, name: str, request: ListRequest, affix: Affix) -
 
 
 def list_records(store: Store, ids: list[int], request: ListRequest, acting_user: str | None) -> list[bytes]:
-    """Return the records of these ids, in their order, with what the request wants to know beside them."""
     ascending = sorted(ids)
-    records = store.records(ascending, with_tags=request.with_tags)
-    if request.blocked_info or request.tag_info:
+    records = store.records(ascending, with_tags=request.query.get("withTags", False))
+    if request.query.get("mentionsWithBlockedInfo") or request.query.get("mentionsWithTagInfo"):
         for number in store.with_mentions(ascending):
             index = bisect_left(ascending, number)
             records[index] = _with_mention_info(records[index], store, request, acting_user)
@@ -208,15 +214,15 @@ def list_records(store: Store, ids: list[int], request: ListRequest, acting_user
     return [by_id[number] for number in ids]
 
 
-def _pagination(total: int, count: int, size: int) -> dict[str, Any]:
+def _pagination(total: int, count: int, size: int) -> Document:
     return {"pagination": pagination(total, count, size)}
 
 
-def _cursor(id: int | None, affix: Affix) -> dict[str, Any]:
+def _cursor(id: int | None, affix: Affix) -> Document:
     return {"affix": affix} if id is None else {"id": id, "affix": affix}
 
 
-def _next(store: Store, id: int | None, affix: Affix) -> dict[str, Any]:
+def _next(store: Store, id: int | None, affix: Affix) -> Document:
     if id is None:
         return {"affix": affix}
     sent_at = store.sent_at(id)
@@ -224,14 +230,173 @@ def _next(store: Store, id: int | None, affix: Affix) -> dict[str, Any]:
 
 
 def _with_mention_info(record: bytes, store: Store, request: ListRequest, acting_user: str | None) -> bytes:
-    message = decode(record, type=dict[str, Any])
+    message = decode(record, type=Document)
     mentions = message["data"]["mentions"]
     for uid, user in mentions.items() if isinstance(mentions, dict) else ():
         if not isinstance(user, dict):
             continue
-        if request.tag_info:
+        if request.query.get("mentionsWithTagInfo"):
             user["tags"] = store.people.tags(uid)
-        if request.blocked_info and acting_user:
+        if request.query.get("mentionsWithBlockedInfo") and acting_user:
             user["blockedByMe"] = store.relations.has("blocked", acting_user, uid)
             user["hasBlockedMe"] = store.relations.has("blocked", uid, acting_user)
     return encode(message)
+
+
+# ── the lists of messages ──
+
+
+_HIDES_BLOCKED: Final = "hideMessagesFromBlockedUsers"
+_OWN: Final = """(m.sender = ? OR (m.receiver_type = 'user' AND m.receiver = ?)
+    OR (m.receiver_type = 'group' AND m.receiver IN (SELECT value FROM json_each(?))))"""
+_NOT_BLOCKED: Final = "m.sender NOT IN (SELECT value FROM json_each(?))"
+_NOT_RESET: Final = """m.id > coalesce(
+    (SELECT reset_id FROM views v WHERE v.uid = ? AND v.conversation = m.conversation), 0)"""
+
+
+def list_user(context: Context, call: ServiceCall) -> bytes:
+    """With an acting user the conversation of the two; without, all messages that the user takes part in."""
+    uid, reader, page_format = call.path["uid"], call.acting_user, context.user_lists
+    user_record(context, uid)
+    if reader:
+        name = conversation_list(conversation_id(uid, reader))
+        return _list(context, call, name, 10, uid=uid, page_format=page_format)
+    sizes = ("perPage", "limit")
+    return _list(context, call, participant_list(uid), 100, sizes, uid=uid, page_format=page_format)
+
+
+def list_group(context: Context, call: ServiceCall) -> bytes:
+    guid = call.path["guid"]
+    group_record(context, guid)
+    return _list(context, call, group_list(guid), 10)
+
+
+def list_all(context: Context, call: ServiceCall) -> bytes:
+    """The messages of the app; with an acting user those that this user takes part in.
+
+    Those that the user has not read, not got or saved may also have been sent to the user's groups.
+    """
+    reader = call.acting_user
+    if reader is None or any(call.query.get(name) for name in (*_OWN_FLAGS, "saved")):
+        return _list(context, call, ALL, 10)
+    return _list(context, call, participant_list(reader), 10)
+
+
+def list_thread(context: Context, call: ServiceCall) -> bytes:
+    parent = call.path["id"]
+    message_record(context, parent)
+    return _list(context, call, thread_list(str(int(parent))), 100)
+
+
+def _list(
+    context: Context,
+    call: ServiceCall,
+    name: str,
+    default_size: int,
+    sizes: tuple[str, ...] = ("limit", "perPage"),
+    *,
+    uid: str | None = None,
+    page_format: PageFormat | None = None,
+) -> bytes:
+    store, reader, page_format = context.store, call.acting_user, page_format or context.other_lists
+    request = visible(context, call, list_request(call.query, reader, uid, sizes, default_size))
+    if reader is not None and name == ALL:
+        guids = encode(store.members.guids(reader)).decode()
+        request = narrowed(request, _OWN, (reader, reader, guids))
+    if call.query.get("count"):
+        return count_reply(store, name, request, uid or reader, page_format)
+    return page_reply(store, name, request, reader, page_format)
+
+
+def visible(context: Context, call: ServiceCall, request: ListRequest) -> ListRequest:
+    """The request without what the acting user has reset, and on demand without messages of blocked users.
+
+    What may change meanwhile is in the values of a condition, as its matches are cached.
+    """
+    reader, store = call.acting_user, context.store
+    if reader is None:
+        return request
+    if store.views.has_resets(reader):
+        request = narrowed(request, _NOT_RESET, (reader,))
+    if call.query.get(_HIDES_BLOCKED):
+        blocked = encode(store.relations.uids("blocked", reader)).decode()
+        request = narrowed(request, _NOT_BLOCKED, (blocked,))
+    return request
+
+
+def narrowed(request: ListRequest, sql: str, values: tuple[str, ...]) -> ListRequest:
+    return structs.replace(request, condition=joined([request.condition, Condition(sql, values)]))
+
+
+def get_message(context: Context, call: ServiceCall) -> bytes:
+    """One message, with its tags; 403 for an acting user who has no part in its conversation."""
+    message = readable_message(context, call)
+    if call.acting_user is None:
+        return one(message_record(context, call.path["id"]))
+    return message_reply(context, message, call.acting_user)
+
+
+# ── threads ──
+
+
+_OWN_THREADS: Final = """(m.sender = ? OR (m.receiver_type = 'user' AND m.receiver = ?)
+    OR (m.receiver_type = 'group' AND m.receiver IN (SELECT guid FROM members WHERE uid = ?)))"""
+_PARTICIPATED: Final = """(m.sender = ? OR EXISTS (
+    SELECT 1 FROM positions q JOIN messages r ON r.id = q.id WHERE q.list = p.list AND r.sender = ?))"""
+
+
+def list_threads(context: Context, call: ServiceCall) -> bytes:
+    reader = call.acting_user
+    return _thread_page(context, call, *((_OWN_THREADS, (reader,) * 3) if reader else ("1", ())))
+
+
+def list_user_threads(context: Context, call: ServiceCall) -> bytes:
+    """The threads between a user and the acting user; without one all that the user has a part in."""
+    uid, reader = call.path["uid"], call.acting_user
+    user_record(context, uid)
+    if reader:
+        return _thread_page(context, call, "m.conversation = ?", (conversation_id(uid, reader),))
+    return _thread_page(context, call, _OWN_THREADS, (uid,) * 3)
+
+
+def list_group_threads(context: Context, call: ServiceCall) -> bytes:
+    guid = call.path["guid"]
+    group_record(context, guid)
+    return _thread_page(context, call, "m.conversation = ?", (f"group_{guid}",))
+
+
+def _thread_page(context: Context, call: ServiceCall, condition: str, values: tuple[str, ...]) -> bytes:
+    query, reader = call.query, call.acting_user
+    size, updated_at, affix = query.get("limit", 100), query.get("updatedAt"), query.get("affix", "prepend")
+    if query.get("participatedByMe"):
+        condition, values = f"{condition} AND {_PARTICIPATED}", (*values, *(reader or "",) * 2)
+    threads = context.store.threads.page(condition, values, updated_at, size, ascending=affix == "append")
+    edge = threads[-1].updated_at if threads else updated_at
+    position = {"affix": affix} | ({} if edge is None else {"updatedAt": edge})
+    meta = {"current": {"limit": size, "count": len(threads)}, "next": position}
+    records = [_thread_record(context, thread, reader, query) for thread in threads]
+    ids = [thread.id for thread in threads]
+    return list_reply(with_personal(context.store, ids, records, reader), {"meta": meta})
+
+
+def _thread_record(context: Context, thread: Thread, reader: str | None, query: Document) -> bytes:
+    record: Document = parse_record(context.store.message(thread.id) or b"{}")
+    last = parse_record(context.store.message(thread.last_reply) or b"{}")
+    record |= {"replyCount": thread.reply_count, "lastReply": last}
+    if reader and query.get("withUnreadReplyCount"):
+        record["unreadReplyCount"] = context.store.threads.unread_count(thread.id, reader)
+    if reader and query.get("withMentionCount"):
+        record["mentionCount"] = context.store.threads.mention_count(thread.id, reader)
+    return encode(record)
+
+
+HANDLERS: Final[dict[str, Handler]] = {
+    "messages.list_user": list_user,
+    "messages.list_group": list_group,
+    "messages.list": list_all,
+    "messages.list_thread": list_thread,
+    "messages.get": get_message,
+    "messages.list_threads": list_threads,
+    "messages.list_threads_user": list_user_threads,
+    "messages.list_threads_group": list_group_threads,
+}

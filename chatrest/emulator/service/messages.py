@@ -1,200 +1,327 @@
-"""The operations that read messages: the lists of them, one message, and threads with their subscriptions.
+"""Single messages: found, allowed to their reader, shown with what that reader alone sees, and changed.
 
-A thread is a message that has replies; its time is that of the newest reply. The lists of threads go from the
-newest to the oldest unless `affix=append` is asked. Counts that the table does not name are
-`unreadReplyCount` and `mentionCount` here.
+An edit or a deletion writes an action message, and moves the times of the message. A deleted message stays in
+its lists, with `deletedAt`, unless the deletion is permanent. The action is sent in the name of the message's
+sender, so that it stands in the same lists; `data.entities.by` is the one who acted.
 """
 
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from msgspec import structs
 from msgspec.json import encode
 
-from ..store.message_index import (
-    ALL,
-    conversation_id,
-    conversation_list,
-    group_list,
-    parse_record,
-    participant_list,
-    thread_list,
-)
-from ..store.message_lists import Condition
-from ..store.message_marks import Thread
-from .arguments import joined
-from .context import Call, Context, Handler
-from .envelopes import ack_reply, list_reply, one_reply
-from .groups import group_record
-from .message_access import message_record, message_reply, readable_message, with_personal
-from .message_lists import ListRequest, count_reply, list_request, page_reply
-from .users import user_record
-
-_OWN_FLAGS: Final = ("unread", "undelivered", "saved")
-_HIDES_BLOCKED: Final = "hideMessagesFromBlockedUsers"
-_OWN: Final = """(m.sender = ? OR (m.receiver_type = 'user' AND m.receiver = ?)
-    OR (m.receiver_type = 'group' AND m.receiver IN (SELECT value FROM json_each(?))))"""
-_NOT_BLOCKED: Final = "m.sender NOT IN (SELECT value FROM json_each(?))"
-_NOT_RESET: Final = """m.id > coalesce(
-    (SELECT reset_id FROM views v WHERE v.uid = ? AND v.conversation = m.conversation), 0)"""
+from ..store import Store
+from ..store.documents import Document
+from ..store.message_index import parse_record, thread_list
+from ..store.message_marks import ReactionRow
+from .context import Context, Handler, ServiceCall
+from .groups import APP
+from .refusals import refused
+from .replies import ack, list_reply, one
 
 
-def list_user(context: Context, call: Call) -> bytes:
-    """With an acting user the conversation of the two; without, all messages that the user takes part in."""
-    uid, reader, store = call.path["uid"], call.acting_user, context.store
-    user_record(context, uid)
-    sizes, default = (("limit", "perPage"), 10) if reader else (("perPage", "limit"), 100)
-    request = visible(context, call, list_request(call.query, reader, uid, sizes, default))
-    name = conversation_list(conversation_id(uid, reader)) if reader else participant_list(uid)
-    if request.count:
-        return count_reply(store, name, request, uid, context.user_lists)
-    return page_reply(store, name, request, reader, context.user_lists)
+class StoredMessage(NamedTuple):
+    """A message of the store."""
+
+    number: int
+    """The id under which it is stored."""
+    record: Document
+    """Its JSON, with tags."""
 
 
-def list_group(context: Context, call: Call) -> bytes:
-    guid = call.path["guid"]
-    group_record(context, guid)
-    return _list(context, call, group_list(guid), 10)
+def message_record(context: Context, id: str) -> bytes:
+    number = message_number(id)
+    record = None if number is None else context.store.message(number)
+    if record is None:
+        raise refused("ERR_MESSAGE_ID_NOT_FOUND", id)
+    return record
 
 
-def list_all(context: Context, call: Call) -> bytes:
-    """The messages of the app; with an acting user those that this user takes part in.
+def message_number(id: str) -> int | None:
+    """Return the number that an id is stored under; None for what is no such number."""
+    return int(id) if id.isascii() and id.isdigit() and len(id) < 19 else None
 
-    Those that the user has not read, not got or saved may also have been sent to the user's groups.
+
+def readable_message(context: Context, call: ServiceCall) -> StoredMessage:
+    """Return the message of the path; 403 where the acting user has no part in its conversation."""
+    name, reader = call.path["id"], call.acting_user
+    record = parse_record(message_record(context, name))
+    parties = (record.get("sender"), record.get("receiver"))
+    if reader and record.get("receiverType") == "user" and reader not in parties:
+        raise refused("ERR_MESSAGE_NO_ACCESS", name)
+    return StoredMessage(int(name), record)
+
+
+def changeable_message(context: Context, call: ServiceCall) -> StoredMessage:
+    """Return the message of the path, if it may be changed: 403 for an action, or for another one's message.
+
+    The app may change any message; so may admins and moderators of the group that it was sent to.
     """
-    reader = call.acting_user
-    if reader is None or any(call.query.flag(name) for name in _OWN_FLAGS):
-        return _list(context, call, ALL, 10)
-    return _list(context, call, participant_list(reader), 10)
+    message, actor = readable_message(context, call), call.acting_user
+    if message.record.get("category") == "action":
+        raise refused("ERR_MESSAGE_ACTION_NOT_ALLOWED", call.path["id"])
+    if actor and actor != message.record.get("sender") and not _moderates(context, message.record, actor):
+        raise refused("ERR_MESSAGE_NOT_A_SENDER", call.path["id"], actor)
+    return message
 
 
-def list_thread(context: Context, call: Call) -> bytes:
-    parent = call.path["id"]
-    message_record(context, parent)
-    return _list(context, call, thread_list(str(int(parent))), 100)
+def _moderates(context: Context, record: Document, uid: str) -> bool:
+    if record.get("receiverType") != "group":
+        return False
+    member = context.store.members.member(str(record.get("receiver")), uid)
+    return member is not None and member.scope in ("admin", "moderator")
 
 
-def _list(context: Context, call: Call, name: str, default_size: int) -> bytes:
-    reader = call.acting_user
-    request = list_request(call.query, reader, None, ("limit", "perPage"), default_size)
-    request = visible(context, call, request)
-    if reader is not None and name == ALL:
-        guids = encode(context.store.members.guids(reader)).decode()
-        request = narrowed(request, _OWN, (reader, reader, guids))
-    if request.count:
-        return count_reply(context.store, name, request, reader, context.other_lists)
-    return page_reply(context.store, name, request, reader, context.other_lists)
+def count_replies(store: Store, parent: str) -> None:
+    number = message_number(parent)
+    record = None if number is None else store.message(number)
+    if number is not None and record is not None:
+        count = store.size(thread_list(str(number)))
+        store.rewrite({number: parse_record(record) | {"replyCount": count}})
 
 
-def visible(context: Context, call: Call, request: ListRequest) -> ListRequest:
-    """The request without what the acting user has reset, and on demand without messages of blocked users.
+def message_reply(context: Context, message: StoredMessage, reader: str | None) -> bytes:
+    [record] = with_personal(context.store, [message.number], [encode(message.record)], reader)
+    return one(record)
 
-    What may change meanwhile is in the values of a condition, as its matches are cached.
-    """
-    reader, store, hides_blocked = call.acting_user, context.store, call.query.flag(_HIDES_BLOCKED)
-    call.query.check()
+
+def with_personal(store: Store, ids: Sequence[int], records: list[bytes], reader: str | None) -> list[bytes]:
+    """Return the records with what the reader alone sees: `savedAt`, `threadSubscribed`, `reactedByMe`."""
     if reader is None:
-        return request
-    if store.views.has_resets(reader):
-        request = narrowed(request, _NOT_RESET, (reader,))
-    if hides_blocked:
-        blocked = encode(store.relations.uids("blocked", reader)).decode()
-        request = narrowed(request, _NOT_BLOCKED, (blocked,))
-    return request
+        return records
+    saved, subscribed = store.marks.saved(reader, ids), store.marks.subscribed(reader, ids)
+    reactions = store.reactions.of_user(reader, ids)
+    if not (saved or subscribed or reactions):
+        return records
+    records = list(records)
+    for index, number in enumerate(ids):
+        if number in saved or number in subscribed or number in reactions:
+            record = parse_record(records[index])
+            _add_personal(record, saved.get(number), number in subscribed, reactions.get(number, set()))
+            records[index] = encode(record)
+    return records
 
 
-def narrowed(request: ListRequest, sql: str, values: tuple[str, ...]) -> ListRequest:
-    return structs.replace(request, condition=joined([request.condition, Condition(sql, values)]))
+def _add_personal(record: Document, saved_at: int | None, subscribed: bool, own: set[str]) -> None:
+    if saved_at is not None:
+        record["savedAt"] = saved_at
+    if subscribed:
+        record["threadSubscribed"] = True
+    data = record.get("data")
+    counts = data.get("reactions") if isinstance(data, dict) else None
+    for count in counts if isinstance(counts, list) else ():
+        if isinstance(count, dict) and count.get("reaction") in own:
+            count["reactedByMe"] = True
 
 
-def get_message(context: Context, call: Call) -> bytes:
-    """One message, with its tags; 403 for an acting user who has no part in its conversation."""
-    message = readable_message(context, call)
-    if call.acting_user is None:
-        return one_reply(message_record(context, call.path["id"]))
+# ── edits and deletions ──
+
+
+_Rules: TypeAlias = Mapping[str, Callable[[Document], bool]]
+"""The codes of what may be wrong with the data of a message, in the order in which it is checked."""
+
+
+def _are_wrong(attachments: Any) -> bool:
+    return not isinstance(attachments, list) or not all(
+        isinstance(each, dict) and isinstance(each.get("url"), str) for each in attachments
+    )
+
+
+_RULES: Final[Mapping[str, _Rules]] = {
+    "any": {"ERR_INVALID_METADATA": lambda data: not isinstance(data.get("metadata", {}), dict)},
+    "text": {
+        "ERR_INVALID_MESSAGE_TEXT": lambda data: not isinstance(data.get("text", ""), str),
+        "ERR_EMPTY_MESSAGE_TEXT": lambda data: not data.get("text", "").strip(),
+    },
+    "media": {
+        "ERR_EMPTY_MESSAGE_FILE": lambda data: not data.get("attachments"),
+        "ERR_INVALID_MEDIA_MESSAGE": lambda data: _are_wrong(data["attachments"]),
+    },
+    "custom": {
+        "ERR_EMPTY_CUSTOM_DATA": lambda data: not data.get("customData"),
+        "ERR_INVALID_CUSTOM_DATA": lambda data: not isinstance(data["customData"], dict),
+    },
+    "interactive": {
+        "ERR_INVALID_MESSAGE_DATA": lambda data: not isinstance(data.get("interactiveData"), dict)
+    },
+}
+
+
+def check_data(data: Document, *kinds: str) -> None:
+    """Refuse the data of a message by the rules of these kinds."""
+    for kind in kinds:
+        for code, is_broken in _RULES[kind].items():
+            if is_broken(data):
+                raise refused(code)
+
+
+def update_message(context: Context, call: ServiceCall) -> Document:
+    message, body = changeable_message(context, call), call.body
+    if "data" in body:
+        check_data(body["data"], *(("any", "text") if "text" in body["data"] else ("any",)))
+        message.record["data"] = _data(message) | body["data"]
+    if "tags" in body:
+        message.record["tags"] = body["tags"]
+    return _changed(context, call, message, "edited")
+
+
+def _data(message: StoredMessage) -> Document:
+    data = message.record.get("data")
+    return data if isinstance(data, dict) else {}
+
+
+def delete_message(context: Context, call: ServiceCall) -> Document:
+    message = changeable_message(context, call)
+    action = _changed(context, call, message, "deleted")
+    if call.body.get("permanent"):
+        context.store.remove([message.number])
+        count_replies(context.store, str(message.record.get("parentId")))
+    return action
+
+
+def _changed(context: Context, call: ServiceCall, message: StoredMessage, action: str) -> Document:
+    store, actor = context.store, call.acting_user or APP
+    at = max(context.now, store.last_sent_at)
+    message.record.update({"updatedAt": at, f"{action}At": at, f"{action}By": actor})
+    store.rewrite({message.number: message.record})
+    return store.add_message_action(actor, action, message.record, sent_at=at)
+
+
+# ── pins, saves, interactions, subscriptions ──
+
+
+PINS_PER_CONVERSATION: Final = 100
+SAVES_PER_USER: Final = 100
+"""The documented limit."""
+
+
+def pin_message(context: Context, call: ServiceCall) -> bytes:
+    """Pin a message for everybody; without an acting user the app pins. The first `pinnedAt` stays."""
+    message, marks = readable_message(context, call), context.store.marks
+    if not message.record.get("pinnedAt"):
+        conversation = str(message.record.get("conversationId"))
+        if marks.pinned_count(conversation) >= PINS_PER_CONVERSATION:
+            raise refused("ERR_PINNED_MESSAGES_LIMIT_EXCEEDED", PINS_PER_CONVERSATION)
+        marks.pin(message.number, conversation)
+        message.record.update({"pinnedAt": context.now, "pinnedBy": call.acting_user or APP})
+        context.store.rewrite({message.number: message.record})
     return message_reply(context, message, call.acting_user)
 
 
-# ── threads ──
+def unpin_message(context: Context, call: ServiceCall) -> bytes:
+    message = readable_message(context, call)
+    if message.record.pop("pinnedAt", None):
+        message.record.pop("pinnedBy", None)
+        context.store.marks.unpin(message.number)
+        context.store.rewrite({message.number: message.record})
+    return message_reply(context, message, call.acting_user)
 
 
-_OWN_THREADS: Final = """(m.sender = ? OR (m.receiver_type = 'user' AND m.receiver = ?)
-    OR (m.receiver_type = 'group' AND m.receiver IN (SELECT guid FROM members WHERE uid = ?)))"""
-_PARTICIPATED: Final = """(m.sender = ? OR EXISTS (
-    SELECT 1 FROM positions q JOIN messages r ON r.id = q.id WHERE q.list = p.list AND r.sender = ?))"""
-_THREADS_OF_PAGE: Final = 100
+def save_message(context: Context, call: ServiceCall) -> bytes:
+    """Save a message for the acting user; the first `savedAt` stays."""
+    message, marks, uid = readable_message(context, call), context.store.marks, str(call.acting_user)
+    if not marks.saved(uid, [message.number]) and marks.saved_count(uid) >= SAVES_PER_USER:
+        raise refused("ERR_SAVED_MESSAGES_LIMIT_EXCEEDED", SAVES_PER_USER)
+    marks.save(message.number, uid, context.now)
+    return message_reply(context, message, uid)
 
 
-def list_threads(context: Context, call: Call) -> bytes:
-    """The threads of the app, or those of the conversations that the acting user has a part in."""
-    reader = call.acting_user
-    return _thread_page(context, call, *((_OWN_THREADS, (reader,) * 3) if reader else ("1", ())))
+def unsave_message(context: Context, call: ServiceCall) -> bytes:
+    message, uid = readable_message(context, call), str(call.acting_user)
+    context.store.marks.unsave(message.number, uid)
+    return message_reply(context, message, uid)
 
 
-def list_user_threads(context: Context, call: Call) -> bytes:
-    """The threads between a user and the acting user; without one all that the user has a part in."""
-    uid, reader = call.path["uid"], call.acting_user
-    user_record(context, uid)
-    if reader:
-        return _thread_page(context, call, "m.conversation = ?", (conversation_id(uid, reader),))
-    return _thread_page(context, call, _OWN_THREADS, (uid,) * 3)
+def mark_interacted(context: Context, call: ServiceCall) -> Document:
+    message, elements = readable_message(context, call), call.body["interactions"]
+    context.store.marks.interact(message.number, str(call.acting_user), elements, context.now)
+    return ack(f"The interactions with the message {message.number} have been noted.")
 
 
-def list_group_threads(context: Context, call: Call) -> bytes:
-    guid = call.path["guid"]
-    group_record(context, guid)
-    return _thread_page(context, call, "m.conversation = ?", (f"group_{guid}",))
-
-
-def _thread_page(context: Context, call: Call, condition: str, values: tuple[str, ...]) -> bytes:
-    query, reader = call.query, call.acting_user
-    size, updated_at = query.number("limit", 1, 1000) or _THREADS_OF_PAGE, query.number("updatedAt")
-    ascending = query.choice("affix", ("append", "prepend")) == "append"
-    if query.flag("participatedByMe"):
-        condition, values = f"{condition} AND {_PARTICIPATED}", (*values, *(reader or "",) * 2)
-    flags = {name: query.flag(name) for name in ("withUnreadReplyCount", "withMentionCount")}
-    query.check()
-    threads = context.store.threads.page(condition, values, updated_at, size, ascending=ascending)
-    edge = threads[-1].updated_at if threads else updated_at
-    position = {"affix": "append" if ascending else "prepend"} | ({} if edge is None else {"updatedAt": edge})
-    meta = {"current": {"limit": size, "count": len(threads)}, "next": position}
-    records = [_thread_record(context, thread, reader, flags) for thread in threads]
-    ids = [thread.id for thread in threads]
-    return list_reply(with_personal(context.store, ids, records, reader), {"meta": meta})
-
-
-def _thread_record(context: Context, thread: Thread, reader: str | None, flags: dict[str, bool]) -> bytes:
-    """The message of a thread, with what is known of its replies."""
-    record: dict[str, Any] = parse_record(context.store.message(thread.id) or b"{}")
-    last = parse_record(context.store.message(thread.last_reply) or b"{}")
-    record |= {"replyCount": thread.reply_count, "lastReply": last}
-    if reader and flags["withUnreadReplyCount"]:
-        record["unreadReplyCount"] = context.store.threads.unread_count(thread.id, reader)
-    if reader and flags["withMentionCount"]:
-        record["mentionCount"] = context.store.threads.mention_count(thread.id, reader)
-    return encode(record)
-
-
-def subscribe(context: Context, call: Call) -> bytes:
+def subscribe(context: Context, call: ServiceCall) -> Document:
     """Subscribe the acting user to the thread of a message, which may have no replies."""
     context.store.marks.subscribe(readable_message(context, call).number, str(call.acting_user))
-    return ack_reply(None)
+    return ack()
 
 
-def unsubscribe(context: Context, call: Call) -> bytes:
+def unsubscribe(context: Context, call: ServiceCall) -> Document:
     """End the acting user's subscription; a later reply of that user subscribes again."""
     context.store.marks.unsubscribe(readable_message(context, call).number, str(call.acting_user))
-    return ack_reply(None)
+    return ack()
+
+
+# ── reactions ──
+
+
+def list_reactions(context: Context, call: ServiceCall) -> bytes:
+    """A page of the reactions to a message, by their ids; of one emoji where the path has one."""
+    message, query = readable_message(context, call), call.query
+    size, after = query.get("limit") or query.get("perPage", 10), query.get("id")
+    affix = query.get("affix", "append")
+    rows = context.store.reactions.page(
+        message.number, call.path.get("reaction"), after, size, ascending=affix == "append"
+    )
+    edge = rows[-1].id if rows else after
+    position = {"affix": affix} | ({} if edge is None else {"id": str(edge)})
+    meta = {"current": {"limit": size, "count": len(rows)}, "next": position}
+    return list_reply([encode(_reaction_record(context, row)) for row in rows], {"meta": meta})
+
+
+def _reaction_record(context: Context, row: ReactionRow) -> Document:
+    return {
+        "id": str(row.id),
+        "messageId": str(row.message),
+        "reaction": row.reaction,
+        "uid": row.uid,
+        "reactedAt": row.reacted_at,
+        "reactedBy": context.store.people.entity("user", row.uid)["entity"],
+    }
+
+
+def _reaction(change: Callable[[Context, int, str, str], bool], step: int) -> Handler:
+    """Return the handler that adds or removes a reaction; what changes nothing is not counted."""
+
+    def handle(context: Context, call: ServiceCall) -> bytes:
+        message, reaction, uid = readable_message(context, call), call.path["reaction"], str(call.acting_user)
+        if change(context, message.number, reaction, uid):
+            _count(context, message, reaction, step)
+        return message_reply(context, message, uid)
+
+    return handle
+
+
+def _add(context: Context, message: int, reaction: str, uid: str) -> bool:
+    return context.store.reactions.add(message, reaction, uid, context.now)
+
+
+def _remove(context: Context, message: int, reaction: str, uid: str) -> bool:
+    return context.store.reactions.remove(message, reaction, uid)
+
+
+def _count(context: Context, message: StoredMessage, reaction: str, change: int) -> None:
+    """Change the number of users in `data.reactions`, which lists no reaction that nobody has."""
+    data = _data(message)
+    counts = {
+        each["reaction"]: each["count"] for each in data.get("reactions") or () if isinstance(each, dict)
+    }
+    counts[reaction] = counts.get(reaction, 0) + change
+    reactions = [{"reaction": name, "count": count} for name, count in counts.items() if count > 0]
+    message.record["data"] = data | {"reactions": reactions}
+    context.store.rewrite({message.number: message.record})
 
 
 HANDLERS: Final[dict[str, Handler]] = {
-    "messages.list_user": list_user,
-    "messages.list_group": list_group,
-    "messages.list": list_all,
-    "messages.list_thread": list_thread,
-    "messages.get": get_message,
-    "messages.list_threads": list_threads,
-    "messages.list_threads_user": list_user_threads,
-    "messages.list_threads_group": list_group_threads,
+    "messages.update": update_message,
+    "messages.delete": delete_message,
+    "messages.pin": pin_message,
+    "messages.unpin": unpin_message,
+    "messages.save": save_message,
+    "messages.unsave": unsave_message,
+    "messages.mark_interacted": mark_interacted,
     "messages.subscribe_thread": subscribe,
     "messages.unsubscribe_thread": unsubscribe,
+    "messages.list_reactions": list_reactions,
+    "messages.list_reaction": list_reactions,
+    "messages.add_reaction": _reaction(_add, 1),
+    "messages.remove_reaction": _reaction(_remove, -1),
 }

@@ -1,4 +1,5 @@
-"""The operations of moderation: rules with their revisions, reasons, keyword lists; and what rules do.
+"""The operations of moderation: rules with their revisions, reasons, keyword lists; what rules do; messages
+that users flagged, that rules blocked, or that were handed in.
 
 The emulator looks at texts alone. A rule meets a message where it is enabled, all its filters let the message
 in, and one of its conditions holds; a condition about images, videos or custom data never does. A value is a
@@ -7,19 +8,30 @@ text, a list of texts, or the id of a keyword list.
 Keyword lists are made of a form, or of JSON. Terms come as a comma list, as an array, or in a file of
 comma-separated values. Quotes stay inside the terms of a file, and a list of lists leaks members of the
 service's database.
+
+Of messages the emulator has chosen:
+
+- A message that is handed in stays `pending`, unless a rule meets it: then it is `disapproved` and blocked.
+  So is one of the app's own that is sent; without such a rule those have no status.
+- Messages that were handed in are not in the lists of the app's own messages.
+- A user's second flag on a message replaces the first. A review takes a message out of its list; a blocked
+  one is then in the list of those reviewed.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, Literal, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
 
-from msgspec import UNSET, UnsetType, structs
+from msgspec.json import decode
 
 from ..store.documents import Document
-from .bodies import Body, UploadedFile, read_form
-from .context import Call, Context, Handler
-from .documents import DocumentCollection, serve, serve_list
-from .envelopes import acked, data_reply, root_acked
+from ..store.message_index import conversation_id
+from .context import Context, Handler, ServiceCall
+from .documents import DocumentCollection, selected
+from .groups import APP
+from .messages import message_record
+from .refusals import refused
+from .replies import PositionedPages, acked, limited, root_acked, then
 
 # ── what rules do ──
 
@@ -48,28 +60,26 @@ class Match(NamedTuple):
 
 
 def matching_rule(context: Context, message: Mapping[str, Any]) -> Match | None:
-    """Return the first rule that meets a message; None where none does."""
     text = message.get("data", {}).get("text")
     if not isinstance(text, str):
         return None
     for rule in context.store.documents.of(RULE_KIND).list():
         if rule.get("enabled", True) and all(
-            _is_met(context, each, message) for each in _objects(rule, "filters")
+            _is_met(context, each, message) for each in rule.get("filters", ())
         ):
-            for condition in _objects(rule, "conditions"):
+            for condition in rule.get("conditions", ()):
                 if _holds(context, condition, text):
                     return Match(rule, condition)
     return None
 
 
-def disapproved(data: Mapping[str, Any], match: Match) -> dict[str, Any]:
+def disapproved(data: Mapping[str, Any], match: Match) -> Document:
     """Return the data of a message that a rule meets, with the rule and the status."""
     rule = {"id": match.rule["id"], "name": match.rule.get("name", "")}
     return {**data, "moderation": {"status": "disapproved", "rule": rule}}
 
 
 def block(context: Context, message: Mapping[str, Any], match: Match) -> None:
-    """Put a message that a rule meets among the blocked ones."""
     held = {
         "ruleId": match.rule["id"],
         "ruleName": match.rule.get("name", ""),
@@ -105,17 +115,14 @@ def _matches(term: str, text: str, *, is_pattern: bool, is_whole: bool) -> bool:
 
 
 def _is_met(context: Context, filter: Mapping[str, Any], message: Mapping[str, Any]) -> bool:
-    party, entity = str(filter.get("type")), str(filter.get("entity"))
+    party, entity, operand = filter["type"], filter["entity"], filter["operand"]
     is_of_party = entity == "user" if party == "sender" else entity == message.get("receiverType")
-    name = {"user": "uid", "group": "guid"}.get(entity, "")
-    operator = _OPERATORS.get(str(filter.get("operator")).replace(" ", "").lower())
-    values = [part.strip() for value in _texts(filter.get("value")) for part in value.split(",")]
-    if not (is_of_party and operator and values):
+    operator = _OPERATORS.get(filter["operator"].replace(" ", "").lower())
+    if not is_of_party or operator is None:
         return False
     record = context.store.people.entity(entity, str(message.get(party)))["entity"]
-    served = record.get(str(filter.get("operand")), "")
-    if filter.get("operand") == name:
-        served = message.get(party)
+    served = message.get(party) if operand in ("uid", "guid") else record.get(operand, "")
+    values = [part.strip() for part in filter["value"].split(",")]
     return any(operator(each, values) for each in _texts(served) or [""])
 
 
@@ -125,10 +132,6 @@ def _texts(value: Any) -> list[str]:
     return [str(value)] if isinstance(value, str | int) else []
 
 
-def _objects(document: Mapping[str, Any], member: str) -> Iterable[Mapping[str, Any]]:
-    return [each for each in document.get(member) or () if isinstance(each, dict)]
-
-
 # ── rules and reasons ──
 
 
@@ -136,43 +139,33 @@ _REVISIONS: Final = "moderation.revisions"
 
 
 def _revised(context: Context, rule: Document) -> Document:
-    """Give a rule a new revision, which is the active one, and keep the others."""
     revisions = context.store.documents.of(_REVISIONS, rule["id"])
     for old in revisions.list():
         revisions.put({**old, "active": False}, old["revisionId"])
     number = f"{rule['id']}-{len(revisions.list()) + 1}"
-    defaults: dict[str, Any] = {
-        "name": "",
-        "description": "",
-        "enabled": True,
-        "conditions": [],
-        "action": [],
-    }
+    defaults: Document = {"name": "", "description": "", "enabled": True, "conditions": [], "action": []}
     rule = {**defaults, **rule, "active": True, "revisionId": number}
     revisions.put(rule, number)
     return rule
 
 
 RULES: Final = DocumentCollection(
-    kind=RULE_KIND, missing="ERR_RULE_NOT_FOUND", parameter="ruleId", written=_revised
+    kind=RULE_KIND, missing="ERR_RULE_NOT_FOUND", parameter="ruleId", completed=_revised
 )
 REASONS: Final = DocumentCollection(kind="moderation.reasons", missing="ERR_REASON_NOT_FOUND")
 
 
-def list_revisions(context: Context, call: Call) -> list[Document]:
-    """Return the revisions of a rule, the newest first."""
+def list_revisions(context: Context, call: ServiceCall) -> list[Document]:
     rule = RULES.get(context, call)
     return context.store.documents.of(_REVISIONS, rule["id"]).list()[::-1]
 
 
-def delete_rule(context: Context, call: Call) -> Document:
+def delete_rule(context: Context, call: ServiceCall) -> None:
     rule = RULES.delete(context, call)
     context.store.documents.of(_REVISIONS, rule["id"]).clear()
-    return rule
 
 
-def list_reasons(context: Context, call: Call) -> list[Document]:
-    """Return the reasons; their times are texts in a list."""
+def list_reasons(context: Context, call: ServiceCall) -> list[Document]:
     times = ("createdAt", "updatedAt")
     return [reason | {name: str(reason[name]) for name in times} for reason in REASONS.list(context, call)]
 
@@ -180,57 +173,26 @@ def list_reasons(context: Context, call: Call) -> list[Document]:
 # ── keyword lists ──
 
 
-class KeywordListBody(Body):
-    """POST and PUT of a keyword list."""
-
-    category: Literal["word", "pattern", "sentence-similarity"]
-    id: str | UnsetType = UNSET
-    name: str | UnsetType = UNSET
-    description: str | UnsetType = UNSET
-    search_terms: str | list[str] | UnsetType = UNSET
-    disallowed_sentences: list[str] | UnsetType = UNSET
-    file: UploadedFile | UnsetType = UNSET
-
-
-def _read_list(call: Call) -> Document:
-    """Return the members of a form as a document, with the terms as a list."""
-    body = read_form(call.headers.get("content-type", ""), call.body, KeywordListBody)
-    document: dict[str, Any] = {
-        wire: value
-        for wire, value in zip(body.__struct_encode_fields__, structs.astuple(body), strict=True)
-        if value is not UNSET and wire not in ("file", "searchTerms")
-    }
-    if isinstance(body.file, UploadedFile):
-        text = body.file.data.decode(errors="replace")
-        document |= {"isCSV": True, "searchTerms": _terms(text.splitlines())}
-    elif body.search_terms is not UNSET:
-        served = body.search_terms
-        terms = _terms([served] if isinstance(served, str) else served)
-        document |= {"isCSV": False, "searchTerms": terms}
-    return document
-
-
-def _terms(lines: list[str]) -> list[str]:
-    terms = [term.strip() for line in lines for term in line.split(",")]
-    return [term for term in terms if term]
-
-
-def _revised_list(context: Context, keyword_list: Document) -> Document:
+def _completed_list(context: Context, keyword_list: Document) -> Document:
+    """Return a list with its terms, of a text or of a file, as a list, and with its next revision."""
     number = int(str(keyword_list.get("revisionId", "-0")).rpartition("-")[2]) + 1
-    defaults: dict[str, Any] = {"name": "", "isCSV": False, "searchTerms": []}
-    return {**defaults, **keyword_list, "active": True, "revisionId": f"{keyword_list['id']}-{number}"}
+    lines = keyword_list.pop("file", None)
+    terms = keyword_list.get("searchTerms", []) if lines is None else lines.replace("\n", ",")
+    parts = terms.split(",") if isinstance(terms, str) else terms
+    is_csv = keyword_list.get("isCSV", False) if isinstance(terms, list) else lines is not None
+    return {
+        "name": "", **keyword_list, "isCSV": is_csv,
+        "searchTerms": [part.strip() for part in parts if part.strip()],
+        "active": True, "revisionId": f"{keyword_list['id']}-{number}",
+    }  # fmt: skip
 
 
 LISTS: Final = DocumentCollection(
-    kind=KEYWORD_LISTS,
-    missing="ERR_KEYWORD_NOT_FOUND",
-    parameter="keywordId",
-    read=_read_list,
-    written=_revised_list,
+    kind=KEYWORD_LISTS, missing="ERR_KEYWORD_NOT_FOUND", parameter="keywordId", completed=_completed_list
 )
 
 
-def list_keyword_lists(context: Context, call: Call) -> list[Document]:
+def list_keyword_lists(context: Context, call: ServiceCall) -> list[Document]:
     """Return the lists, each with what the service leaks of its database."""
     app = context.app["id"]
     return [
@@ -238,21 +200,161 @@ def list_keyword_lists(context: Context, call: Call) -> list[Document]:
     ]
 
 
+# ── messages ──
+
+
+_FLAGS: Final = "moderation.flags"
+_FLAGGED: Final = "moderation.flagged"
+_REVIEWED: Final = "moderation.reviewed"
+_FIRST_ID: Final = 10**9
+"""The first id of messages that are handed in: far from those of the app's own."""
+_PAGES: Final = PositionedPages(member="id", parameter="id", beside=("sentAt",), default_size=100)
+
+
+# ── flags of users ──
+
+
+def flag_message(context: Context, call: ServiceCall) -> None:
+    documents, message_id, uid = context.store.documents, call.path["id"], call.acting_user or ""
+    message = decode(message_record(context, message_id), type=Document)
+    reason = documents.of(REASONS.kind).get(call.body["id"])
+    if reason is None:
+        raise refused("ERR_REASON_NOT_FOUND", call.body["id"])
+    flag = {
+        **selected(context.store.people.entity("user", uid)["entity"], ("uid", "name", "avatar", "role")),
+        "reasonId": reason["id"], "reasonName": reason["name"], "flaggedAt": context.now,
+        **selected(reason, ("description",)), **selected(call.body, ("remark",)),
+    }  # fmt: skip
+    documents.of(_FLAGS, message_id).put(flag, uid)
+    documents.of(_FLAGGED).put(message, message_id)
+
+
+def list_flagged(context: Context, call: ServiceCall) -> list[Document]:
+    documents = context.store.documents
+    listed = []
+    for message in documents.of(_FLAGGED).list():
+        flags = documents.of(_FLAGS, message["id"]).list()
+        flagged = {"appId": context.app["id"], "flaggedBy": flags, "flaggedCount": len(flags)}
+        listed.append({**message, **flagged})
+    return listed
+
+
+def review_flagged(context: Context, call: ServiceCall) -> None:
+    message_id = call.path["id"]
+    if not context.store.documents.of(_FLAGGED).delete(message_id):
+        raise refused("ERR_MESSAGE_ID_NOT_FOUND", message_id)
+    context.store.documents.of(_FLAGS, message_id).clear()
+
+
+# ── messages that are handed in ──
+
+
+MESSAGES: Final = DocumentCollection(kind="moderation.messages", missing="ERR_MESSAGE_ID_NOT_FOUND")
+
+
+def _moderated(context: Context, message: Document) -> Document:
+    """Store a message with its status by the rules; one that a rule meets is blocked."""
+    match, data = matching_rule(context, message), message.get("data", {})
+    context.store.documents.of(BLOCKED).delete(message["id"])
+    if match is None:
+        message = {**message, "data": {**data, "moderation": {"status": "pending"}}}
+    else:
+        message = {**message, "data": disapproved(data, match)}
+        block(context, message, match)
+    context.store.documents.of(MESSAGES.kind).put(message, message["id"])
+    return message
+
+
+def create_message(context: Context, call: ServiceCall) -> Document:
+    """Take a message for moderation; its parties exist, or come with their details."""
+    kind, sender, receiver = (call.body[name] for name in ("receiverType", "sender", "receiver"))
+    _check_party(context, call, "user", sender, "senderUserDetails")
+    _check_party(context, call, kind, receiver, f"receiver{kind.capitalize()}Details")
+    is_group, at = kind == "group", call.body.get("sentAt", context.now)
+    message = {
+        "id": str(_FIRST_ID + context.store.documents.next_number()),
+        "conversationId": f"group_{receiver}" if is_group else conversation_id(sender, receiver),
+        "category": "message", "type": "text", "data": {},
+        **{name: value for name, value in call.body.items() if not name.endswith("Details")},
+        "sentAt": at, "updatedAt": at,
+    }  # fmt: skip
+    return _moderated(context, message)
+
+
+def _check_party(context: Context, call: ServiceCall, kind: str, id: str, details: str) -> None:
+    """Refuse a sender or receiver that does not exist and comes without details."""
+    people = context.store.people
+    if (people.user(id) if kind == "user" else people.group(id)) is None and details not in call.body:
+        raise refused("ERR_UID_NOT_FOUND" if kind == "user" else "ERR_GUID_NOT_FOUND", id)
+
+
+def update_message(context: Context, call: ServiceCall) -> Document:
+    old = MESSAGES.get(context, call)
+    edited = {"editedAt": context.now, "editedBy": APP, "updatedAt": context.now}
+    return _moderated(context, {**old, **call.body, **edited})
+
+
+def delete_message(context: Context, call: ServiceCall) -> None:
+    message = MESSAGES.delete(context, call)
+    context.store.documents.of(BLOCKED).delete(message["id"])
+
+
+def list_messages(context: Context, call: ServiceCall) -> list[Document]:
+    """Return the messages that were handed in; a page of them leads on by `meta.next {affix, sentAt, id}`."""
+    wanted = selected(call.query, ("sender", "category", "type"))
+    for name, kind in (("receiverUID", "user"), ("receiverGUID", "group")):
+        if name in call.query:
+            wanted |= {"receiver": call.query[name], "receiverType": kind}
+    status = call.query.get("moderationStatus")
+    return [
+        message
+        for message in MESSAGES.list(context, call)
+        if wanted == selected(message, wanted) and status in (None, message["data"]["moderation"]["status"])
+    ]
+
+
+# ── blocked messages ──
+
+
+def _documents(kind: str) -> Handler:
+    return lambda context, call: context.store.documents.of(kind).list()
+
+
+def review_blocked(context: Context, call: ServiceCall) -> None:
+    """Put a blocked message among the reviewed ones, with the status that the review gives it."""
+    documents, message_id = context.store.documents, call.path["id"]
+    held = documents.of(BLOCKED).get(message_id)
+    if held is None:
+        raise refused("ERR_MESSAGE_ID_NOT_FOUND", message_id)
+    documents.of(BLOCKED).delete(message_id)
+    message, is_approved = held["message"], call.body["status"] == "approved"
+    message["data"]["moderation"]["status"] = "approved" if is_approved else "disapproved"
+    if documents.of(MESSAGES.kind).get(message_id) is not None:
+        documents.of(MESSAGES.kind).put(message, message_id)
+    elif context.store.message(int(message_id)) is not None:
+        context.store.rewrite({int(message_id): message})
+    reviewed = {"blockedAt": f"{held['createdAt']}.0", "appId": context.app["id"], "updatedAt": context.now}
+    documents.of(_REVIEWED).put({**held, **reviewed}, message_id)
+
+
 HANDLERS: Final[dict[str, Handler]] = {
-    "moderation.list_rules": serve_list(RULES.list),
-    "moderation.get_rule": serve(RULES.get, data_reply),
-    "moderation.create_rule": serve(RULES.create, data_reply),
-    "moderation.update_rule": serve(RULES.update, data_reply),
-    "moderation.delete_rule": serve(delete_rule, acked("The rule has been deleted.")),
-    "moderation.list_rule_revisions": serve_list(list_revisions),
-    "moderation.list_reasons": serve_list(list_reasons),
-    "moderation.get_reason": serve(REASONS.get, data_reply),
-    "moderation.create_reason": serve(REASONS.create, data_reply),
-    "moderation.update_reason": serve(REASONS.update, data_reply),
-    "moderation.delete_reason": serve(REASONS.delete, root_acked("The reason has been deleted.")),
-    "moderation.list_keyword_lists": serve_list(list_keyword_lists),
-    "moderation.get_keyword_list": serve(LISTS.get, data_reply),
-    "moderation.create_keyword_list": serve(LISTS.create, data_reply),
-    "moderation.update_keyword_list": serve(LISTS.update, data_reply),
-    "moderation.delete_keyword_list": serve(LISTS.delete, acked("The keyword list has been deleted.")),
+    **RULES.handlers("moderation.rule"),
+    "moderation.list_rules": limited(RULES.list),
+    "moderation.delete_rule": then(delete_rule, acked("The rule has been deleted.")),
+    "moderation.list_rule_revisions": limited(list_revisions),
+    **REASONS.handlers("moderation.reason", deleted=root_acked("The reason has been deleted.")),
+    "moderation.list_reasons": limited(list_reasons),
+    **LISTS.handlers("moderation.keyword_list", deleted=acked("The keyword list has been deleted.")),
+    "moderation.list_keyword_lists": limited(list_keyword_lists),
+    "moderation.flag_message": then(flag_message, root_acked("The message has been flagged.")),
+    "moderation.list_flagged_messages": limited(list_flagged, 50),
+    "moderation.review_flagged_message": then(review_flagged, root_acked("The message has been reviewed.")),
+    "moderation.list_reviewed_messages": limited(_documents(_REVIEWED), 50),
+    "moderation.list_blocked_messages": limited(_documents(BLOCKED)),
+    "moderation.review_blocked_message": then(review_blocked, acked("The message has been reviewed.")),
+    "moderation.list_messages": _PAGES.serve(list_messages),
+    "moderation.get_message": MESSAGES.get,
+    "moderation.create_message": create_message,
+    "moderation.update_message": update_message,
+    "moderation.delete_message": then(delete_message, acked("The message has been deleted.")),
 }

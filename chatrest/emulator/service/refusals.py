@@ -1,17 +1,17 @@
-"""The errors of the emulated service: status, code and body."""
+"""The errors of the emulated service: status, code and body, by one table."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, final
 
 from msgspec.json import encode
 
-SOURCE = "chat-api"
+SOURCE: Final = "chat-api"
 
 
 @final
-class Refusal(Exception):  # noqa: N818
+class ServiceRefusal(Exception):  # noqa: N818
     """A reply that is an error."""
 
     def __init__(
@@ -40,82 +40,109 @@ class Refusal(Exception):  # noqa: N818
             text if name in text else f"{name}: {text}" for name, texts in details.items() for text in texts
         ]
         message = " ".join(texts) or self.error["message"]
-        phrase = HTTPStatus(self.status).phrase
-        return encode({"statusCode": self.status, "message": message, "error": phrase})
+        return encode(
+            {"statusCode": self.status, "message": message, "error": HTTPStatus(self.status).phrase}
+        )
 
 
-def bad_request(details: Mapping[str, Sequence[str]]) -> Refusal:
+def bad_request(details: Mapping[str, Sequence[str]]) -> ServiceRefusal:
     """Return the 400 of a request that is not valid; `details` has the texts for each field."""
-    return Refusal(400, "ERR_BAD_REQUEST", "Failed to validate the data sent with the request.", details)
+    return ServiceRefusal(
+        400, "ERR_BAD_REQUEST", "Failed to validate the data sent with the request.", details
+    )
 
 
-def over_limit(code: str, what: str, most: int) -> Refusal:
-    """Return the 400 of one pin or save too many; `code` lacks `_LIMIT_EXCEEDED`."""
-    return Refusal(400, f"{code}_LIMIT_EXCEEDED", f"At most {most} {what} are allowed.")
-
-
-class Row(NamedTuple):
-    """A row of the table of errors."""
-
-    status: int
-    text: str
-    """With `{}` for what is asked for."""
-
-
-ERRORS: Final[Mapping[str, Row]] = {
-    "ERR_APIKEY_NOT_FOUND": Row(404, "The API key does not exist."),
-    "ERR_ROLE_NOT_FOUND": Row(404, "The role {} does not exist."),
-    "ERR_TRIGGER_NOT_FOUND": Row(404, "The trigger {} does not exist."),
-    "ERR_WEBHOOK_NOT_FOUND": Row(404, "The webhook {} does not exist."),
-    "ERR_UID_NOT_FOUND": Row(404, "The user with UID {} does not exist."),
-    "ERR_GUID_NOT_FOUND": Row(404, "The group with GUID {} does not exist."),
-    "ERR_MESSAGE_ID_NOT_FOUND": Row(404, "The message with id {} does not exist."),
-    "ERR_API_NOT_FOUND": Row(404, "The API {0} {1} does not exist."),
-    "ERR_NOT_A_MEMBER": Row(404, "The user with UID {0} is not a member of the group {1}."),
-    "ERR_ALREADY_JOINED": Row(417, "The user with UID {0} has joined the group {1} already."),
-    "ERR_ALREADY_BANNED": Row(400, "The user with UID {0} is banned from the group {1} already."),
-    "ERR_BANNED_GROUPMEMBER": Row(400, "The user with UID {0} is banned from the group {1}."),
-    "ERR_SAME_SCOPE": Row(400, "The user with UID {0} has the scope {1} already."),
-    "ERR_RULE_NOT_FOUND": Row(404, "The rule with id {} does not exist."),
-    "ERR_KEYWORD_NOT_FOUND": Row(404, "The keyword list with id {} does not exist."),
-    "ERR_REASON_NOT_FOUND": Row(404, "The reason with id {} does not exist."),
-    "ERR_PROVIDER_NOT_FOUND": Row(404, "The provider {} does not exist."),
-    "ERR_PUSH_TOKEN_NOT_FOUND": Row(404, "The push token does not exist."),
-    "ERR_AGENT_NOT_FOUND": Row(404, "ERR_AGENT_NOT_FOUND: The agent {} does not exist."),
-    "ERR_TOOL_NOT_FOUND": Row(404, "ERR_TOOL_NOT_FOUND: The tool {} does not exist."),
-    "ERR_TOOL_ALREADY_ADDED": Row(409, "ERR_TOOL_ALREADY_ADDED: The agent has the tool {} already."),
-    "ERR_KB_NOT_FOUND": Row(404, "ERR_KB_NOT_FOUND: The source {} does not exist."),
-    "ERR_VARIABLE_NOT_FOUND": Row(404, "The variable {} does not exist."),
-    "AUTH_ERR_AUTH_TOKEN_NOT_FOUND": Row(401, "The auth token is wrong."),
-    "ERR_MESSAGE_NO_ACCESS": Row(403, "There is no access to the message with id {}."),
-    "ERR_MESSAGE_NOT_A_SENDER": Row(403, "The user with UID {1} is not the sender of the message {0}."),
-    "ERR_MESSAGE_ACTION_NOT_ALLOWED": Row(403, "The message with id {} is an action and cannot be changed."),
-    "ERR_CONVERSATION_NOT_FOUND": Row(404, "The conversation with id {} does not exist."),
-    "ERR_CONVERSATION_NOT_ACCESSIBLE": Row(
+ERRORS: Final[Mapping[str, tuple[int, str]]] = {
+    "AUTH_ERR_APIKEY_NOT_FOUND": (401, "The {} is wrong."),
+    "AUTH_ERR_AUTH_TOKEN_NOT_FOUND": (401, "The auth token is wrong."),
+    "AUTH_ERR_EMPTY_APIKEY": (401, "The header apikey is missing."),
+    "AUTH_ERR_EMPTY_AUTH_HEADER": (401, "The headers key and secret are missing."),
+    "AUTH_ERR_INVALID_APPID": (401, "The app {} does not exist here."),
+    "AUTH_ERR_NO_ACCESS": (403, "The scope of this API key does not allow this."),
+    "ERR_AGENT_NOT_FOUND": (404, "ERR_AGENT_NOT_FOUND: The agent {} does not exist."),
+    "ERR_ALREADY_BANNED": (400, "The user with UID {} is banned from the group {} already."),
+    "ERR_ALREADY_FRIEND": (400, "The user with UID {} is a friend of {} already."),
+    "ERR_ALREADY_JOINED": (417, "The user with UID {} has joined the group {} already."),
+    "ERR_APIKEY_NOT_FOUND": (404, "The API key does not exist."),
+    "ERR_APIKEY_NO_SELF_ACTION": (403, "An API key may not change or delete itself."),
+    "ERR_API_NOT_FOUND": (404, "The API {} {} does not exist."),
+    "ERR_AUTHTOKEN_NOT_ACCESSIBLE": (403, "The auth token belongs to another user."),
+    "ERR_AUTH_TOKEN_NOT_FOUND": (404, "The auth token does not exist."),
+    "ERR_BANNED_GROUPMEMBER": (400, "The user with UID {} is banned from the group {}."),
+    "ERR_BLOCKED_RECEIVER": (403, "The sender has blocked the user with UID {}."),
+    "ERR_BLOCKED_SENDER": (403, "The user with UID {} has blocked the sender."),
+    "ERR_BOT_NOT_FOUND": (404, "The bot with UID {} does not exist."),
+    "ERR_CALL_SESSION_NOT_FOUND": (404, "The call with the session {} does not exist."),
+    "ERR_CANNOT_BLOCK_SELF": (400, "The user with UID {} cannot block itself."),
+    "ERR_CANNOT_FORM_SELF_RELATION": (400, "The user with UID {} cannot be its own friend."),
+    "ERR_CONVERSATION_NOT_ACCESSIBLE": (
         403, "The conversation is empty, or the user with UID {} has no part in it."
     ),
-    "ERR_SYSTEM_PINNED_CONVERSATION": Row(403, "The conversation is pinned by the app."),
-    "ERR_BLOCKED_RECEIVER": Row(403, "The sender has blocked the user with UID {}."),
-    "ERR_BLOCKED_SENDER": Row(403, "The user with UID {} has blocked the sender."),
-    "ERR_CALL_SESSION_NOT_FOUND": Row(404, "The call with the session {} does not exist."),
-    "ERR_BOT_NOT_FOUND": Row(404, "The bot with UID {} does not exist."),
-}
-"""The errors by their codes. Most statuses are not shown in any document."""
+    "ERR_CONVERSATION_NOT_FOUND": (404, "The conversation with id {} does not exist."),
+    "ERR_EMPTY_CUSTOM_DATA": (400, "The customData is empty."),
+    "ERR_EMPTY_GROUP_PASS": (400, "The password of the group is missing."),
+    "ERR_EMPTY_MESSAGE_FILE": (400, "The attachments are empty."),
+    "ERR_EMPTY_MESSAGE_TEXT": (400, "The text is empty."),
+    "ERR_EMPTY_MESSAGE_TYPE": (400, "The type is empty."),
+    "ERR_EMPTY_RECEIVER": (400, "The receiver is empty."),
+    "ERR_FAILED_TO_ADD_FRIEND": (400, "A user has at most {} friends."),
+    "ERR_GUID_NOT_FOUND": (404, "The group with GUID {} does not exist."),
+    "ERR_IMPORT_INVALID_JOINEDAT": (400, "joinedAt must be from the group's createdAt to now."),
+    "ERR_IMPORT_MUID_ALREADY_EXISTS": (400, "The muid {} has been imported already."),
+    "ERR_INVALID_CUSTOM_DATA": (400, "The customData must be a JSON object."),
+    "ERR_INVALID_MEDIA_MESSAGE": (400, "The attachments must be objects with a url."),
+    "ERR_INVALID_MESSAGE_CATEGORY": (400, "The category must be one of {}."),
+    "ERR_INVALID_MESSAGE_DATA": (400, "The interactiveData must be a JSON object."),
+    "ERR_INVALID_MESSAGE_TEXT": (400, "The text must be a string."),
+    "ERR_INVALID_MESSAGE_TYPE": (400, "The type must be one of {}."),
+    "ERR_INVALID_METADATA": (400, "The metadata must be a JSON object."),
+    "ERR_INVALID_RECEIVER_TYPE": (400, "The receiverType must be user or group."),
+    "ERR_KB_NOT_FOUND": (404, "ERR_KB_NOT_FOUND: The source {} does not exist."),
+    "ERR_KEYWORD_NOT_FOUND": (404, "The keyword list with id {} does not exist."),
+    "ERR_MESSAGE_ACTION_NOT_ALLOWED": (403, "The message with id {} is an action and cannot be changed."),
+    "ERR_MESSAGE_ID_NOT_FOUND": (404, "The message with id {} does not exist."),
+    "ERR_MESSAGE_NOT_A_SENDER": (403, "The message {} is not one of the user with UID {}."),
+    "ERR_MESSAGE_NO_ACCESS": (403, "There is no access to the message with id {}."),
+    "ERR_MESSAGE_THREAD_NESTING": (400, "The parent message is a reply itself."),
+    "ERR_NOT_A_BANNED_USER": (404, "The user with UID {} is not banned from the group {}."),
+    "ERR_NOT_A_FRIEND": (404, "The user with UID {} is not a friend of {}."),
+    "ERR_NOT_A_MEMBER": (404, "The user with UID {} is not a member of the group {}."),
+    "ERR_PINNED_CONVERSATIONS_LIMIT_EXCEEDED": (400, "At most {} pinned conversations are allowed."),
+    "ERR_PINNED_MESSAGES_LIMIT_EXCEEDED": (400, "At most {} pinned messages are allowed."),
+    "ERR_PLAN_QUOTA_RESTRICTION": (400, "The plan allows {} of {}."),
+    "ERR_PROVIDER_NOT_FOUND": (404, "The provider {} does not exist."),
+    "ERR_PUSH_TOKEN_NOT_FOUND": (404, "The push token does not exist."),
+    "ERR_REASON_NOT_FOUND": (404, "The reason with id {} does not exist."),
+    "ERR_ROLE_DELETE_DENIED": (403, "The default role cannot be deleted."),
+    "ERR_ROLE_NOT_FOUND": (404, "The role {} does not exist."),
+    "ERR_RULE_NOT_FOUND": (404, "The rule with id {} does not exist."),
+    "ERR_SAME_SCOPE": (400, "The user with UID {} has the scope {} already."),
+    "ERR_SAVED_MESSAGES_LIMIT_EXCEEDED": (400, "At most {} saved messages are allowed."),
+    "ERR_SYSTEM_PINNED_CONVERSATION": (403, "The conversation is pinned by the app."),
+    "ERR_TOOL_ALREADY_ADDED": (409, "ERR_TOOL_ALREADY_ADDED: The agent has the tool {} already."),
+    "ERR_TOOL_NOT_FOUND": (404, "ERR_TOOL_NOT_FOUND: The tool {} does not exist."),
+    "ERR_TRIGGER_NOT_FOUND": (404, "The trigger {} does not exist."),
+    "ERR_UID_NOT_FOUND": (404, "The user with UID {} does not exist."),
+    "ERR_VARIABLE_NOT_FOUND": (404, "The variable {} does not exist."),
+    "ERR_WEBHOOK_NOT_FOUND": (404, "The webhook {} does not exist."),
+    "ERR_WRONG_MESSAGE_THREAD": (400, "The parent message is in another conversation."),
+    "ERR_WRONG_MESSAGE_THREAD_CATEGORY": (400, "The parent message is an action or a call."),
+}  # fmt: skip
+"""The status and the text of each code, with `{}` for what is asked for. Most statuses are not documented."""
 
 
-def refused(code: str, *values: object) -> Refusal:
-    row = ERRORS[code]
-    return Refusal(row.status, code, row.text.format(*values))
+def refused(code: str, *values: object) -> ServiceRefusal:
+    status, text = ERRORS[code]
+    return ServiceRefusal(status, code, text.format(*values))
 
 
-def item_acks(keys: Iterable[str], act: Callable[[str], str]) -> dict[str, dict[str, Any]]:
-    """Do `act` for each of the keys, once; return the message that it gave, or the error, by key."""
-    return {key: outcome(partial(act, key), "message") for key in dict.fromkeys(keys)}
+def outcomes(keys: Iterable[str], act: Callable[[str], Any], member: str = "message") -> dict[str, Any]:
+    """Do `act` for each of the keys, once; return what it gave, under the name of a member, or the error."""
+    return {key: _outcome(partial(act, key), member) for key in dict.fromkeys(keys)}
 
 
-def outcome(act: Callable[[], Any], member: str = "data") -> dict[str, Any]:
-    """Do `act`; return what it gave, under the name of a member, or the error that it was refused with."""
+def _outcome(act: Callable[[], Any], member: str) -> dict[str, Any]:
     try:
         return {"success": True, member: act()}
-    except Refusal as refusal:
+    except ServiceRefusal as refusal:
         return {"success": False, "error": refusal.error}

@@ -5,35 +5,26 @@ feature here, and a list shows those that are set.
 """
 
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from functools import partial
+from typing import Any, Final
 
+from ..store import Store
 from ..store.data import EPOCH
 from ..store.documents import Document, DocumentSet
-from ..store.store import Store
-from .context import Call, Context, Handler
-from .documents import DocumentCollection, serve, with_quota
-from .envelopes import ack_reply, data_reply, member_reply
+from .context import Context, Handler, ServiceCall
+from .documents import DocumentCollection, apply_changes
 from .groups import group_record
-from .pages import serve_pages
-from .refusals import Refusal, bad_request, item_acks
+from .refusals import bad_request, outcomes, refused
+from .replies import ack, numbered
 
 DEFAULT: Final = "default"
-_MOST: Final = 25
-"""Roles of an app."""
-
-
-def _without_unset(context: Context, role: Document) -> Document:
-    """Return a role without the members that its change takes away."""
-    unset = role.pop("unset", ())
-    return {name: value for name, value in role.items() if name not in unset}
-
-
 ROLES: Final = DocumentCollection(
     kind="roles",
     missing="ERR_ROLE_NOT_FOUND",
     parameter="role",
     key="role",
-    written=_without_unset,
+    most=25,
+    completed=lambda _, role: apply_changes(role, {}),
 )
 
 
@@ -44,35 +35,30 @@ def add_default_role(store: Store) -> None:
         roles.put(role | {"createdAt": EPOCH}, DEFAULT)
 
 
-def role_of_path(context: Context, call: Call) -> str:
-    return str(ROLES.get(context, call)["role"])
-
-
-def delete_role(context: Context, call: Call) -> bytes:
+def delete_role(context: Context, call: ServiceCall) -> Document:
     """Remove a role with its restrictions and permissions; users keep its name."""
     role = call.path["role"]
     if role == DEFAULT:
-        raise Refusal(403, "ERR_ROLE_DELETE_DENIED", "The default role cannot be deleted.")
+        raise refused("ERR_ROLE_DELETE_DENIED")
     ROLES.delete(context, call)
-    for kind in ("restricted_features", "rbac.role"):
+    for kind in (_FEATURES, "rbac.role"):
         context.store.documents.of(kind, role).clear()
-    return ack_reply(f"The role {role} has been deleted.")
+    return ack(f"The role {role} has been deleted.")
 
 
 # ── permissions of roles and scopes ──
 
 
 _SCOPES: Final = ("admin", "moderator", "participant")
-_Permissions: TypeAlias = Callable[[Context, Call], DocumentSet]
 _VALUE: Final = "value"
 """The member of a stored permission that no list shows."""
 
 
-def _of_role(context: Context, call: Call) -> DocumentSet:
-    return context.store.documents.of("rbac.role", role_of_path(context, call))
+def _of_role(context: Context, call: ServiceCall, kind: str = "rbac.role") -> DocumentSet:
+    return context.store.documents.of(kind, ROLES.get(context, call)["role"])
 
 
-def _of_scope(context: Context, call: Call) -> DocumentSet:
+def _of_scope(context: Context, call: ServiceCall) -> DocumentSet:
     guid, scope = call.path["guid"], call.path["scope"]
     group_record(context, guid)
     if scope not in _SCOPES:
@@ -82,71 +68,59 @@ def _of_scope(context: Context, call: Call) -> DocumentSet:
 
 def _permission(context: Context, kind: str, id: str, value: Any, old: Document | None) -> Document:
     """Return a permission with what the service knows of it; one that is set again keeps its time."""
-    is_list = isinstance(value, list)
+    is_list = isinstance(value, tuple)
     return {
-        "id": id,
-        "type": kind,
-        "title": id.rpartition(".")[2],
-        "description": f"The permission {id}.",
+        "id": id, "type": kind, "title": id.rpartition(".")[2], "description": f"The permission {id}.",
         "dataType": "stringArray" if is_list else "string",
         "availableValues": value if is_list else ["allow", "deny"],
         "defaultValue": [] if is_list else "allow",
-        "createdAt": context.now if old is None else old["createdAt"],
-        "updatedAt": context.now,
+        "createdAt": context.now if old is None else old["createdAt"], "updatedAt": context.now,
         _VALUE: value,
-    }
+    }  # fmt: skip
 
 
 def _values(permissions: DocumentSet) -> Document:
-    return {permission["id"]: permission[_VALUE] for permission in permissions.list()}
+    return {"permissions": {each["id"]: each[_VALUE] for each in permissions.list()}}
 
 
-def _permission_handlers(kind: str, permissions_of: _Permissions) -> dict[str, Handler]:
-    """Return the three operations of roles, or of scopes."""
-
-    def list_permissions(context: Context, call: Call) -> list[Document]:
+def _permissions(
+    kind: str, permissions_of: Callable[[Context, ServiceCall], DocumentSet]
+) -> dict[str, Handler]:
+    def show(context: Context, call: ServiceCall) -> list[Document]:
         permissions = permissions_of(context, call).list()
         return [{name: each[name] for name in each if name != _VALUE} for each in permissions]
 
-    def set_permissions(context: Context, call: Call) -> Document:
-        permissions, body = permissions_of(context, call), call.read()
+    def change(context: Context, call: ServiceCall) -> Document:
+        permissions, values = permissions_of(context, call), call.body["permissions"]
 
         def set_one(id: str) -> str:
-            value = body["permissions"][id]
-            permissions.put(_permission(context, kind, id, value, permissions.get(id)), id)
+            permissions.put(_permission(context, kind, id, values[id], permissions.get(id)), id)
             return f"The permission {id} has been set."
 
-        acks = item_acks(body["permissions"], set_one)
-        return {**acks, "permissions": _values(permissions)}
+        return outcomes(values, set_one) | _values(permissions)
 
-    def unset_permission(context: Context, call: Call) -> Document:
+    def unset(context: Context, call: ServiceCall) -> Document:
         permissions = permissions_of(context, call)
         permissions.delete(call.path["permission"])
         return _values(permissions)
 
-    return {
-        f"rbac.list_{kind}": serve_pages(list_permissions),
-        f"rbac.set_{kind}": serve(set_permissions, data_reply),
-        f"rbac.unset_{kind}": serve(unset_permission, member_reply("permissions")),
-    }
+    return {f"rbac.list_{kind}": numbered(show), f"rbac.set_{kind}": change, f"rbac.unset_{kind}": unset}
 
 
 # ── restricted features ──
 
 
-def _features(context: Context, call: Call) -> DocumentSet:
-    return context.store.documents.of("restricted_features", role_of_path(context, call))
+_FEATURES: Final = "restricted_features"
 
 
-def list_features(context: Context, call: Call) -> list[Document]:
-    return _features(context, call).list()
+def list_features(context: Context, call: ServiceCall) -> list[Document]:
+    return _of_role(context, call, _FEATURES).list()
 
 
-def restrict_features(context: Context, call: Call) -> bytes:
+def restrict_features(context: Context, call: ServiceCall) -> Document:
     """Switch features off; a repeated restriction is no error."""
-    features = _features(context, call)
-    keys = call.read()["featuresToRestrict"]
-    return data_reply(item_acks(keys, lambda key: _restrict(context, features, key)))
+    restrict = partial(_restrict, context, _of_role(context, call, _FEATURES))
+    return outcomes(call.body["featuresToRestrict"], restrict)
 
 
 def _restrict(context: Context, features: DocumentSet, key: str) -> str:
@@ -157,25 +131,23 @@ def _restrict(context: Context, features: DocumentSet, key: str) -> str:
     return f"The feature {key} has been restricted."
 
 
-def allow_features(context: Context, call: Call) -> bytes:
+def allow_features(context: Context, call: ServiceCall) -> Document:
     """Switch features on again; one that was not off is no error."""
-    features, body = _features(context, call), call.read()
-    if body.get("allowAll"):
+    features = _of_role(context, call, _FEATURES)
+    if call.body.get("allowAll"):
         features.clear()
-    for key in body.get("featuresToAllow", ()):
+    for key in call.body.get("featuresToAllow", ()):
         features.delete(key)
-    return ack_reply("The features have been allowed.")
+    return ack("The features have been allowed.")
 
 
 HANDLERS: Final[dict[str, Handler]] = {
-    "roles.list": serve_pages(ROLES.list),
-    "roles.get": serve(ROLES.get, data_reply),
-    "roles.create": serve(with_quota(ROLES.create, ROLES, _MOST), data_reply),
-    "roles.update": serve(ROLES.update, data_reply),
+    **ROLES.handlers("roles"),
+    "roles.list": numbered(ROLES.list),
     "roles.delete": delete_role,
-    **_permission_handlers("role", _of_role),
-    **_permission_handlers("scope", _of_scope),
-    "restricted_features.list": serve_pages(list_features),
+    **_permissions("role", _of_role),
+    **_permissions("scope", _of_scope),
+    "restricted_features.list": numbered(list_features),
     "restricted_features.restrict": restrict_features,
     "restricted_features.allow": allow_features,
 }

@@ -1,109 +1,104 @@
-"""The operations of users. A user that is switched off is not found, and keeps its uid."""
+"""The operations of users and of their auth tokens. A user that is switched off is not found, and keeps its
+uid; the tokens of a user come the oldest first.
+"""
 
-from typing import Any, Final
+from typing import Final
 
 from msgspec.json import decode
 
+from ..store.documents import Document
 from ..store.message_index import conversation_id
 from ..store.message_lists import Condition
-from .arguments import Filter, any_of, bounds, conditions, contains, equals, joined, search
-from .context import Call, Context, Handler
+from .arguments import bounds, conditions, contains, joined, search
+from .context import Context, Handler, ServiceCall
 from .documents import apply_changes
-from .envelopes import ack_reply, data_reply
-from .pages import page_number, record_page_reply
 from .refusals import bad_request, refused
+from .replies import ack, numbered, page_number, record_page_reply
 
 _SEARCHED: Final = {"uid": "folded_uid", "name": "folded_name"}
-
-
-def user_record(context: Context, uid: str) -> bytes:
-    """Return a user's record; 404 for no such user, or one that is switched off."""
-    record = context.store.people.user(uid)
-    if record is None:
-        raise refused("ERR_UID_NOT_FOUND", uid)
-    return record
-
-
-def list_users(context: Context, call: Call) -> bytes:
-    """A page of users.
-
-    `searchKey` matches the beginning of uid or name (or of what `searchIn` names), without regard to
-    case; one of `tags` and one of `roles` must match; users switched off are left out by default.
-    `count=true` leaves the records out: `meta.pagination.total` is the count (the documents name no
-    shape).
-    """
-    query = call.query
-    shows_all = query.flag("onlyDeactivated") or query.flag("withDeactivated")
-    shown = Condition("1" if shows_all else "NOT deactivated")
-    condition = joined([shown, *conditions(query, _FILTERS), *search(query, _SEARCHED)])
-    number, with_tags, count = page_number(query), query.flag("withTags"), query.flag("count")
-    query.check()
-    page = context.store.people.list_users(*condition, *number, with_tags=with_tags)
-    return record_page_reply(page, number, count_only=count)
-
-
 _FILTERS: Final = {
-    "onlyDeactivated": Filter("deactivated"),
-    "status": any_of("status", ("available", "offline")),
-    "role": equals("role"),
-    "roles": any_of("role"),
+    "onlyDeactivated": "deactivated",
+    "status": "status IN (MARKS)",
+    "role": "role = ?",
+    "roles": "role IN (MARKS)",
     "tags": contains("tags"),
     **bounds("createdAt", "created_at"),
     **bounds("updatedAt", "updated_at"),
 }
 
 
-def create_user(context: Context, call: Call) -> bytes:
+def user_record(context: Context, uid: str) -> bytes:
+    record = context.store.people.user(uid)
+    if record is None:
+        raise refused("ERR_UID_NOT_FOUND", uid)
+    return record
+
+
+def list_users(context: Context, call: ServiceCall) -> bytes:
+    """A page of users.
+
+    `searchKey` matches the beginning of uid or name (or of what `searchIn` names), without regard to case;
+    one of `tags` and one of `roles` must match; users switched off are left out by default. `count=true`
+    leaves the records out: `meta.pagination.total` is the count (the documents name no shape).
+    """
+    query, number = call.query, page_number(call.query)
+    shows_all = query.get("onlyDeactivated") or query.get("withDeactivated")
+    shown = Condition("1" if shows_all else "NOT deactivated")
+    condition = joined([shown, *conditions(query, _FILTERS), *search(query, _SEARCHED)])
+    with_tags = query.get("withTags", False)
+    page = context.store.people.list_users(*condition, *number, with_tags=with_tags)
+    return record_page_reply(page._replace(records=[]) if query.get("count") else page, number)
+
+
+def create_user(context: Context, call: ServiceCall) -> Document:
     """Add a user, its uid in lower case; the reply has `tags` and, with `withAuthToken`, `authToken`."""
-    body = call.members()
-    uid = body.pop("uid").lower()
+    body = dict(call.body)
+    uid, with_auth_token = body.pop("uid").lower(), body.pop("withAuthToken", False)
     if context.store.people.is_taken(uid):
         raise bad_request({"uid": ["The uid has already been taken."]})
-    with_auth_token = body.pop("withAuthToken", False)
     context.store.add_user(uid, **{"role": "default", "tags": [], **body, "createdAt": context.now})
-    record = _with_tags(context, uid)
+    record = tagged_user(context, uid)
     if with_auth_token:
         token = context.store.auth_tokens.issue(uid, context.now, {}, fresh=True)
         record["authToken"] = token["authToken"]
-    return data_reply(record)
+    return record
 
 
-def _with_tags(context: Context, uid: str) -> dict[str, Any]:
-    record: dict[str, Any] = decode(context.store.people.user(uid, with_deactivated=True) or b"{}")
+def tagged_user(context: Context, uid: str) -> Document:
+    record: Document = decode(context.store.people.user(uid, with_deactivated=True) or b"{}")
     return record | {"tags": context.store.people.tags(uid)}
 
 
-def get_user(context: Context, call: Call) -> bytes:
+def get_user(context: Context, call: ServiceCall) -> Document:
     """A user; to another user with the id of their conversation, and with who of them has blocked whom."""
     uid, reader, relations = call.path["uid"], call.acting_user, context.store.relations
-    record: dict[str, Any] = decode(user_record(context, uid))
+    record: Document = decode(user_record(context, uid))
     if reader and reader != uid:
         record["conversationId"] = conversation_id(reader, uid)
         if (blocked_at := relations.since("blocked", reader, uid)) is not None:
             record |= {"blockedByMe": True, "blockedByMeAt": blocked_at}
         if (blocked_at := relations.since("blocked", uid, reader)) is not None:
             record |= {"hasBlockedMe": True, "blockedAt": blocked_at}
-    return data_reply(record)
+    return record
 
 
-def update_user(context: Context, call: Call) -> bytes:
-    """Change a user; the reply has `tags` and `updatedAt`."""
+def update_user(context: Context, call: ServiceCall) -> Document:
     uid = call.path["uid"]
     user_record(context, uid)
-    updated = apply_changes(_with_tags(context, uid), call.members())
+    updated = apply_changes(tagged_user(context, uid), call.body)
     context.store.people.update_user(updated | {"updatedAt": context.now})
-    return data_reply(_with_tags(context, uid))
+    return tagged_user(context, uid)
 
 
-def delete_user(context: Context, call: Call) -> bytes:
+def delete_user(context: Context, call: ServiceCall) -> Document:
     """Switch a user off, or remove it for good where the body says `permanent`; its messages stay."""
     uid = call.path["uid"]
-    if call.read().get("permanent"):
+    if call.body.get("permanent"):
         _remove(context, uid)
-        return ack_reply(f"The user with UID {uid} has been deleted permanently.")
+        return ack(f"The user with UID {uid} has been deleted permanently.")
     user_record(context, uid)
     _switch(context, uid, deactivated_at=context.now)
-    return ack_reply(f"The user with UID {uid} has been deleted.")
+    return ack(f"The user with UID {uid} has been deleted.")
 
 
 def _remove(context: Context, uid: str) -> None:
@@ -120,29 +115,72 @@ def _remove(context: Context, uid: str) -> None:
 
 def _switch(context: Context, uid: str, *, deactivated_at: int | None) -> None:
     """Switch a user off at a time, or on where that is None."""
-    record = _with_tags(context, uid)
+    record = tagged_user(context, uid)
     record.pop("deactivatedAt", None)
     if deactivated_at is not None:
         record["deactivatedAt"] = deactivated_at
     context.store.people.update_user(record)
 
 
-def deactivate_users(context: Context, call: Call) -> bytes:
+def deactivate_users(context: Context, call: ServiceCall) -> Document:
     """Switch users off, and give the uids of those that were not; unknown ones are left out."""
-    uids = dict.fromkeys(call.read()["uidsToDeactivate"])
+    uids = dict.fromkeys(call.body["uidsToDeactivate"])
     active = [uid for uid in uids if context.store.people.user(uid) is not None]
     for uid in active:
         _switch(context, uid, deactivated_at=context.now)
-    return data_reply({"deactivatedUids": active})
+    return {"deactivatedUids": active}
 
 
-def reactivate_users(context: Context, call: Call) -> bytes:
+def reactivate_users(context: Context, call: ServiceCall) -> Document:
     """Switch users on, and give the uids of those that are; unknown ones are left out."""
-    uids = dict.fromkeys(call.read()["uidsToActivate"])
+    uids = dict.fromkeys(call.body["uidsToActivate"])
     known = [uid for uid in uids if context.store.people.is_taken(uid)]
     for uid in known:
         _switch(context, uid, deactivated_at=None)
-    return data_reply({"nonDeactivatedUids": known})
+    return {"nonDeactivatedUids": known}
+
+
+# ── auth tokens ──
+
+
+def _user(context: Context, call: ServiceCall) -> str:
+    user_record(context, call.path["uid"])
+    return call.path["uid"]
+
+
+def get_token(context: Context, call: ServiceCall) -> Document:
+    uid, key = _user(context, call), call.path["authToken"]
+    token = context.store.auth_tokens.get(uid, key)
+    if token is None:
+        is_of_another = context.store.auth_tokens.owner(key) is not None
+        raise refused("ERR_AUTHTOKEN_NOT_ACCESSIBLE" if is_of_another else "ERR_AUTH_TOKEN_NOT_FOUND")
+    return token
+
+
+def list_tokens(context: Context, call: ServiceCall) -> list[Document]:
+    return context.store.auth_tokens.list(_user(context, call))
+
+
+def create_token(context: Context, call: ServiceCall) -> Document:
+    """Give an auth token; without `force` the newest one that was not given a scope, where there is one."""
+    uid, is_fresh = _user(context, call), call.body.get("force", False)
+    return context.store.auth_tokens.issue(uid, context.now, {}, fresh=is_fresh)
+
+
+def update_token(context: Context, call: ServiceCall) -> Document:
+    token = get_token(context, call) | call.body
+    context.store.auth_tokens.put(token)
+    return token
+
+
+def delete_token(context: Context, call: ServiceCall) -> Document:
+    context.store.auth_tokens.delete(get_token(context, call))
+    return ack("The auth token has been deleted.")
+
+
+def flush_tokens(context: Context, call: ServiceCall) -> Document:
+    context.store.auth_tokens.clear(_user(context, call))
+    return ack("The auth tokens of the user have been deleted.")
 
 
 HANDLERS: Final[dict[str, Handler]] = {
@@ -153,4 +191,10 @@ HANDLERS: Final[dict[str, Handler]] = {
     "users.delete": delete_user,
     "users.deactivate": deactivate_users,
     "users.reactivate": reactivate_users,
+    "auth_tokens.list": numbered(list_tokens),
+    "auth_tokens.get": get_token,
+    "auth_tokens.create": create_token,
+    "auth_tokens.update": update_token,
+    "auth_tokens.delete": delete_token,
+    "auth_tokens.flush": flush_tokens,
 }

@@ -1,5 +1,394 @@
-"""The data of the emulated service: users, groups, members and messages, in SQLite."""
+"""The data of the emulated service: SQLite, in memory or in a file; no socket, no clock."""
 
-from .store import Store
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from os import PathLike, fspath
+from typing import Any, Final, Self, final
 
-__all__ = ["Store"]
+from msgspec.json import encode
+
+from ...errors import RequestInvalidError
+from .calls import CallHistory
+from .conversation_views import ConversationViews
+from .directory import Directory, GroupList, Membership, Memberships, Relations
+from .documents import Documents, LoginTokens
+from .message_index import COLUMNS, IndexedMessage, conversation_id, index_message
+from .message_lists import LOST_WITH_MESSAGES, MessageVersions
+from .message_marks import MessageMarks, Reactions, Threads
+
+_RECORD: Final = "CAST(record AS TEXT)"
+
+
+def _member(name: str) -> str:
+    return f"json_extract({_RECORD}, '$.{name}')"
+
+
+def _members(*names: str) -> str:
+    """Return columns that are members of the record, named in snake_case."""
+    columns = {re.sub("([A-Z])", r"_\1", name).lower(): _member(name) for name in names}
+    return ", ".join(f"{column} AS ({member})" for column, member in columns.items())
+
+
+_MESSAGE_TABLES: Final = f"""
+CREATE TABLE changes(id INTEGER PRIMARY KEY, updated_at INTEGER, edited_at INTEGER);
+CREATE TABLE quotes(id INTEGER PRIMARY KEY);
+CREATE TABLE reactions(id INTEGER PRIMARY KEY AUTOINCREMENT, message INTEGER, reaction TEXT, uid TEXT,
+    reacted_at INTEGER, UNIQUE(message, reaction, uid));
+CREATE TABLE pins(id INTEGER PRIMARY KEY, conversation TEXT);
+CREATE INDEX pins_of_conversation ON pins(conversation);
+CREATE TABLE saves(uid TEXT, id INTEGER, saved_at INTEGER, PRIMARY KEY(uid, id)) WITHOUT ROWID;
+CREATE TABLE subscriptions(uid TEXT, id INTEGER, PRIMARY KEY(uid, id)) WITHOUT ROWID;
+CREATE TABLE interactions(id INTEGER, uid TEXT, element TEXT, interacted_at INTEGER,
+    PRIMARY KEY(id, uid, element)) WITHOUT ROWID;
+CREATE TABLE conversations(conversation TEXT PRIMARY KEY, kind TEXT, sender TEXT, receiver TEXT,
+    created_at INTEGER) WITHOUT ROWID;
+CREATE INDEX conversations_of_sender ON conversations(sender);
+CREATE INDEX conversations_of_receiver ON conversations(receiver);
+CREATE TABLE views(uid TEXT, conversation TEXT, read_id INTEGER NOT NULL DEFAULT 0,
+    delivered_id INTEGER NOT NULL DEFAULT 0, reset_id INTEGER NOT NULL DEFAULT 0, kept_at INTEGER, tags TEXT,
+    pinned_at INTEGER, PRIMARY KEY(uid, conversation)) WITHOUT ROWID;
+CREATE TABLE app_pins(number INTEGER PRIMARY KEY, kind TEXT, party TEXT, pinned_at INTEGER,
+    UNIQUE(kind, party));
+CREATE TABLE calls(session TEXT PRIMARY KEY, uids TEXT, record BLOB,
+    {_members("type", "mode", "status", "receiverType", "startedAt", "endedAt")},
+    initiated_at AS (coalesce({_member("initiatedAt")}, 0)),
+    participants AS (
+        coalesce({_member("totalParticipants")}, json_array_length({_RECORD}, '$.participants'), 0)),
+    recorded AS (coalesce({_member("hasRecording")}, 0)),
+    transcribed AS (coalesce({_member("hasTranscription")}, 0))) WITHOUT ROWID;
+CREATE TABLE transcriptions(tid TEXT PRIMARY KEY, session TEXT, start_time INTEGER, record BLOB) WITHOUT
+ROWID;
+"""
+
+
+_VERSION = 4
+_SETTINGS: Final = "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=TRUNCATE; PRAGMA synchronous=OFF"
+_SCHEMA: Final = f"""
+BEGIN;
+CREATE TABLE users(number INTEGER PRIMARY KEY, uid TEXT UNIQUE NOT NULL, folded_uid TEXT, folded_name TEXT,
+    status TEXT, role TEXT, deactivated INTEGER, updated_at INTEGER, tags TEXT, record BLOB,
+    {_members("createdAt")});
+CREATE TABLE groups(number INTEGER PRIMARY KEY, guid TEXT UNIQUE NOT NULL, record BLOB, password TEXT,
+    {_members("name", "type", "tags", "createdAt", "updatedAt", "membersCount")});
+CREATE TABLE members(number INTEGER PRIMARY KEY, guid TEXT, uid TEXT, scope TEXT, joined_at INTEGER,
+    UNIQUE(guid, uid));
+CREATE TABLE relations(number INTEGER PRIMARY KEY, kind TEXT, owner TEXT, uid TEXT, at INTEGER,
+    UNIQUE(kind, owner, uid));
+CREATE TABLE documents(number INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT, parent TEXT, key TEXT,
+    record BLOB, UNIQUE(kind, parent, key));
+CREATE TABLE messages({", ".join(COLUMNS)});
+CREATE TABLE records(id INTEGER PRIMARY KEY, record BLOB);
+CREATE TABLE positions(list TEXT, id INTEGER, position INTEGER, PRIMARY KEY(list, id)) WITHOUT ROWID;
+{_MESSAGE_TABLES}
+PRAGMA user_version={_VERSION};
+COMMIT;
+"""
+
+
+def open_database(database: str | PathLike[str] | None) -> sqlite3.Connection:
+    """Open the database at this path, and make it where there is none; None for one in memory.
+
+    One emulator per file: what a store holds in memory is only right while nobody else writes, so the file is
+    locked as long as it is open. A crash of the process loses nothing that was answered; a crash of the
+    computer may, because a test does not pay for that.
+
+    Raises `RequestInvalidError` where the file cannot be opened, is in use, or is no store of this version.
+    """
+    path = ":memory:" if database is None else fspath(database)
+    try:
+        db = sqlite3.connect(path, timeout=0)
+    except sqlite3.Error as error:
+        raise RequestInvalidError(f"database = {path!r}: {error}") from None
+    try:
+        _prepare(db)
+    except sqlite3.Error as error:
+        db.close()
+        raise RequestInvalidError(f"database = {path!r}: {error}") from None
+    return db
+
+
+def _prepare(db: sqlite3.Connection) -> None:
+    db.executescript(_SETTINGS)
+    # SQLite's own lower() knows the letters of ASCII alone.
+    db.create_function("casefold", 1, lambda text: text and text.casefold(), deterministic=True)
+    [version] = db.execute("PRAGMA user_version").fetchone()
+    [tables] = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if version == 0 and tables == 0:
+        db.executescript(_SCHEMA)
+    elif version != _VERSION:
+        raise sqlite3.DatabaseError(
+            "not a store of this emulator, or of another version of it; use a new file"
+        )
+    db.executescript("BEGIN EXCLUSIVE; COMMIT")
+
+
+_BATCH: Final = 5_000
+_INSERT: Final = f"INSERT INTO messages VALUES({','.join('?' * len(COLUMNS))})"
+_MOVE_MEDIA: Final = """
+UPDATE records SET record = CAST(replace(CAST(record AS TEXT), ?, ?) AS BLOB)
+WHERE id IN (SELECT id FROM messages WHERE attachments NOT NULL)
+"""
+
+
+@final
+class Store(MessageVersions):
+    """Users, groups, members and messages of one emulated app; `MessageLists` has the reading of messages,
+    and `MessageVersions` their changes.
+
+    `database` is the path of a file that keeps them; without it they live in memory. Raises
+    `RequestInvalidError` where the file is not one of ours, or is in use. Not for several threads.
+    """
+
+    last_id: int
+    last_sent_at: int
+
+    def __init__(
+        self, database: str | PathLike[str] | None = None, clocks: Sequence[int] | None = None
+    ) -> None:
+        super().__init__(open_database(database))
+        self.clocks: tuple[int, ...] = tuple(clocks or ())
+        """Seconds that the clock of each node is ahead; the nodes store the messages in turn.
+
+        Without any there is one clock, which never goes back.
+        """
+        self.people: Directory = Directory(self._db)
+        """The users, and what members and messages need of groups."""
+        self.groups: GroupList = GroupList(self._db)
+        self.relations: Relations = Relations(self._db)
+        """Users in relation to others: blocked, friends, banned."""
+        self.documents: Documents = Documents(self._db)
+        """Settings, and small collections of documents."""
+        self.auth_tokens: LoginTokens = LoginTokens(self.documents)
+        self.members: Memberships = Memberships(self._db, self.people)
+        self.reactions: Reactions = Reactions(self._db, self.forget_matches)
+        self.marks: MessageMarks = MessageMarks(self._db, self.forget_matches)
+        """Pins, saves, subscriptions and interactions."""
+        self.threads: Threads = Threads(self._db)
+        self.views: ConversationViews = ConversationViews(self._db, self.forget_matches)
+        """The conversations, as each of their users sees them."""
+        self.calls: CallHistory = CallHistory(self._db)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the database; a file keeps what is in it."""
+        self._db.close()
+
+    def is_empty(self) -> bool:
+        """Return True where nothing was ever added."""
+        return bool(self._value("SELECT NOT EXISTS (SELECT 1 FROM users UNION ALL SELECT 1 FROM records)"))
+
+    def add_user(self, uid: str, name: str | None = None, **fields: Any) -> None:
+        """Add a user; any text is a uid here. `fields` are the record's other members, wire names."""
+        record = {"uid": uid, "name": name or uid, "status": "offline", "role": "default"}
+        self.add_all([record | {"createdAt": 0} | fields], (), ())
+
+    def add_group(self, guid: str, name: str | None = None, **fields: Any) -> None:
+        """Add a group without members; any text is a guid here. `fields` as those of `add_user`."""
+        record = {"guid": guid, "name": name or guid, "type": "public", "owner": "app_system"}
+        counted = {"createdAt": 0, "membersCount": 0, "conversationId": f"group_{guid}"}
+        self.add_all((), [record | counted | fields], ())
+
+    def add_member(self, guid: str, uid: str, scope: str = "participant", *, joined_at: int = 0) -> None:
+        """Add a user to a group; `scope` is admin, moderator or participant, `joined_at` epoch seconds."""
+        self.members.add(guid, uid, Membership(scope, joined_at))
+
+    def add_message(
+        self,
+        sender: str,
+        receiver: str,
+        text: str | None = None,
+        *,
+        receiver_type: str = "user",
+        category: str = "message",
+        type: str = "text",
+        data: Mapping[str, Any] | None = None,
+        sent_at: int | None = None,
+        **fields: Any,
+    ) -> dict[str, Any]:
+        """Add a message with the next id, and return its record.
+
+        `data` gets `text` and the entities of sender and receiver; `sent_at`, epoch seconds, is at least
+        that of the message before; `fields` are the record's other members under wire names (`tags`,
+        `parentId`), and go before: `sentAt=5` is a message that is older than those before it.
+        """
+        entities = {
+            "sender": self.people.entity("user", sender),
+            "receiver": self.people.entity(receiver_type, receiver),
+        }
+        content = ({} if text is None else {"text": text}) | dict(data or {}) | {"entities": entities}
+        about = {"category": category, "type": type, "data": content}
+        return self._append(sender, receiver_type, receiver, about, sent_at, fields)
+
+    def add_action(self, by: str, guid: str, action: str, uid: str, *, sent_at: int) -> dict[str, Any]:
+        """Add the message that tells a group of an action on a user, and return its record."""
+        entities = {
+            "by": self.people.entity("user", by),
+            "on": self.people.entity("user", uid),
+            "for": self.people.entity("group", guid),
+        }
+        about = {"category": "action", "type": "message", "data": {"action": action, "entities": entities}}
+        return self._append(by, "group", guid, about, sent_at, {})
+
+    def add_message_action(
+        self, by: str, action: str, record: Mapping[str, Any], *, sent_at: int
+    ) -> dict[str, Any]:
+        """Add the message that tells a conversation of an action on a message, and return its record.
+
+        It is sent in the name of the message's sender, and so stands in the lists of that message.
+        """
+        kind, receiver = str(record.get("receiverType")), str(record.get("receiver"))
+        entities = {
+            "by": self.people.entity("user", by),
+            "on": {"entity": record, "entityType": "message"},
+            "for": self.people.entity(kind, receiver),
+        }
+        about = {"category": "action", "type": "message", "data": {"action": action, "entities": entities}}
+        place = {"conversationId": record.get("conversationId")}
+        return self._append(str(record.get("sender")), kind, receiver, about, sent_at, place)
+
+    def _append(
+        self,
+        sender: str,
+        receiver_type: str,
+        receiver: str,
+        about: Mapping[str, Any],
+        sent_at: int | None,
+        fields: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        """Add a message with the next id; `about` is its category, type and data."""
+        is_group, at = receiver_type == "group", self._time(sent_at)
+        record = {
+            "id": str(self.last_id + 1),
+            "conversationId": f"group_{receiver}" if is_group else conversation_id(sender, receiver),
+            "sender": sender,
+            "receiverType": receiver_type,
+            "receiver": receiver,
+            **about,
+            "sentAt": at,
+            "updatedAt": at,
+            **fields,
+        }
+        self.add_records([encode(record)])
+        return record
+
+    def _time(self, sent_at: int | None) -> int:
+        """The time of the next message, which is sent at `sent_at` by the clock that is right."""
+        if not self.clocks:
+            return max(self.last_sent_at, sent_at or 0)
+        return max(0, (self.last_sent_at if sent_at is None else sent_at) + self.skew(self.last_id + 1))
+
+    def skew(self, id: int) -> int:
+        """Return how many seconds the clock of the node that stores the message `id` is ahead."""
+        return self.clocks[id % len(self.clocks)] if self.clocks else 0
+
+    def add_records(self, records: Iterable[bytes]) -> None:
+        """Add messages given as JSON bytes, as odd as a test wants them, in one transaction.
+
+        A record's own `id` counts where it is a number, or digits, above the last; else it is stored
+        under the next one, and served as it is. `RequestInvalidError` for what is not JSON, and then
+        none of them is added.
+        """
+        self.add_all((), (), records)
+
+    def add_all(
+        self,
+        users: Iterable[Mapping[str, Any]],
+        groups: Iterable[Mapping[str, Any]],
+        messages: Iterable[bytes],
+        members: Iterable[tuple[str, str, Membership]] = (),
+    ) -> None:
+        """Add users, groups, messages and members (guid, uid, member) in one transaction: all, or none.
+
+        Members do not change a group's `membersCount`: it is in the group's record already.
+        """
+        before = self.last_id, self.last_sent_at
+        try:
+            with self._db:
+                self.people.add_users(users)
+                for group in groups:
+                    self.people.add_group(group)
+                self.members.insert(members)
+                indexed = (self._indexed(record) for record in messages)
+                while batch := list(islice(indexed, _BATCH)):
+                    self._insert(batch)
+        except BaseException:
+            self._sizes.clear()
+            self.last_id, self.last_sent_at = before
+            raise
+
+    def move_media(self, url: str) -> None:
+        """Let the attachments of generated messages begin with `url`, where they began with another one."""
+        place = self.documents.of("media")
+        known = place.get()
+        if known is not None and known["url"] != url:
+            self._change(_MOVE_MEDIA, known["url"], url)
+        place.put({"url": url})
+
+    def replace_record(self, id: int, record: bytes) -> None:
+        """Serve other bytes for a message, any bytes; filters and lists go by the old ones."""
+        self._change("UPDATE records SET record = ? WHERE id = ?", record, id)
+
+    def lose_messages(self) -> None:
+        """Lose all messages and what was attached to them: the next one has the id 1 again."""
+        with self._db:
+            for table in LOST_WITH_MESSAGES:
+                self._db.execute(f"DELETE FROM {table}")  # noqa: S608
+            self._db.execute("DELETE FROM sqlite_sequence WHERE name = 'reactions'")
+        self.last_id = self.last_sent_at = 0
+        self._sizes.clear()
+        self.documents.of("data_import.muids").clear()
+        self.views.forget()
+        self.calls.forget()
+        self.forget_matches()
+
+    def hide(self, ids: Iterable[int], *names: str) -> None:
+        """Take messages out of the lists of these names, such as `u:ann`; out of all where none is given."""
+        hidden = set(ids)
+        with self._db:
+            for name in names or self._names():
+                self._fill_list(name, [number for number in self.matching(name) if number not in hidden])
+
+    def show(self, ids: Iterable[int], *names: str) -> None:
+        """Put messages into the lists of these names, also where they were hidden."""
+        shown = set(ids)
+        with self._db:
+            for name in names:
+                self._fill_list(name, sorted(shown.union(self.matching(name))))
+
+    def _names(self) -> list[str]:
+        return self._column("SELECT DISTINCT list FROM positions")
+
+    def _fill_list(self, name: str, ids: list[int]) -> None:
+        """Give a list other messages, with positions from 1 on."""
+        self._db.execute("DELETE FROM positions WHERE list = ?", (name,))
+        rows = [(name, number, position) for position, number in enumerate(ids, start=1)]
+        self._db.executemany("INSERT INTO positions VALUES(?,?,?)", rows)
+        self._sizes.clear()
+        self.forget_matches()
+
+    def _indexed(self, record: bytes) -> IndexedMessage:
+        message = index_message(record, self.last_id)
+        self.last_id = int(message.columns[0] or 0)
+        self.last_sent_at = max(self.last_sent_at, int(message.columns[7] or 0))
+        return message
+
+    def _insert(self, batch: list[IndexedMessage]) -> None:
+        self._db.executemany(_INSERT, [message.columns for message in batch])
+        records = [(message.columns[0], message.record) for message in batch]
+        self._db.executemany("INSERT INTO records VALUES(?,?)", records)
+        self._db.executemany("INSERT INTO positions VALUES(?,?,?)", sorted(self._positions(batch)))
+        self._note_changes(batch)
+
+    def _positions(self, batch: list[IndexedMessage]) -> Iterator[tuple[str, int, int]]:
+        for message in batch:
+            number = int(message.columns[0] or 0)
+            for name in message.lists:
+                position = self._sizes[name] = self.size(name) + 1
+                yield name, number, position

@@ -6,37 +6,26 @@ newest message of a call says how the call is: a later one changes its record.
 
 import sqlite3
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, final
 
 from msgspec.json import decode, encode
 
+from .directory import RecordPage
+from .documents import Tables
 from .message_index import parse_record
-from .tables import Tables
 
-_INSERT: Final = "INSERT OR REPLACE INTO calls VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)"
+_INSERT: Final = "INSERT OR REPLACE INTO calls(session, uids, record) VALUES(?,?,?)"
 _MESSAGES: Final = """
 SELECT m.id, r.record FROM messages m JOIN records r ON r.id = m.id WHERE m.category = 'call' AND m.id > ?
 ORDER BY m.id
 """
-_ORDER: Final = "ORDER BY initiated_at DESC, session LIMIT ? OFFSET ?"
-_TRANSCRIPTIONS: Final = """
-SELECT record FROM transcriptions WHERE session = ? ORDER BY start_time DESC, tid LIMIT ? OFFSET ?
-"""
+_TRANSCRIPTIONS: Final = "FROM transcriptions WHERE session = ? ORDER BY start_time DESC, tid"
 _SHOWN: Final = 5
 """Transcriptions that a call's record shows."""
 
 
-class CallPage(NamedTuple):
-    """A page of calls or transcriptions."""
-
-    records: list[bytes]
-    total: int
-
-
 @final
-class Calls(Tables):
-    """The calls of one store."""
-
+class CallHistory(Tables):
     def __init__(self, db: sqlite3.Connection) -> None:
         super().__init__(db)
         self._synced_id = 0
@@ -60,24 +49,25 @@ class Calls(Tables):
         record: bytes | None = self._value("SELECT record FROM calls WHERE session = ?", session)
         return record
 
-    def page(self, condition: str, values: tuple[Any, ...], page: int, size: int) -> CallPage:
+    def page(self, condition: str, values: tuple[Any, ...], page: int, size: int) -> RecordPage:
         """Return page `page` (from 1) of the calls that match an SQL condition, the newest first."""
         self._find_new()
-        total: int = self._value(f"SELECT count(*) FROM calls WHERE {condition}", *values)  # noqa: S608
-        sql = f"SELECT record FROM calls WHERE {condition} {_ORDER}"  # noqa: S608
-        return CallPage(self._column(sql, *values, size, (page - 1) * size), total)
+        source = f"FROM calls WHERE {condition} ORDER BY initiated_at DESC, session"
+        return self._records(source, values, page, size)
 
-    def transcriptions(self, session: str, page: int, size: int) -> CallPage:
+    def transcriptions(self, session: str, page: int, size: int) -> RecordPage:
         """Return page `page` (from 1) of a call's transcriptions, the newest first."""
-        total: int = self._value("SELECT count(*) FROM transcriptions WHERE session = ?", session)
-        return CallPage(self._column(_TRANSCRIPTIONS, session, size, (page - 1) * size), total)
+        return self._records(_TRANSCRIPTIONS, (session,), page, size)
+
+    def _records(self, source: str, values: tuple[Any, ...], page: int, size: int) -> RecordPage:
+        rows, total = self._page("record", source, values, page, size)
+        return RecordPage([record for (record,) in rows], total)
 
     def forget(self) -> None:
         """Look for all calls again, as all messages are gone."""
         self._synced_id = 0
 
     def _find_new(self) -> None:
-        """Bring the history up to date with the messages."""
         rows = self._db.execute(_MESSAGES, (self._synced_id,)).fetchall()
         if not rows:
             return
@@ -92,21 +82,8 @@ class Calls(Tables):
 def _row(record: Mapping[str, Any]) -> tuple[Any, ...]:
     participants = record.get("participants") or ()
     uids = [record.get("initiator"), record.get("receiver"), *(each.get("uid") for each in participants)]
-    return (
-        record["sessionId"],
-        record.get("initiatedAt", 0),
-        record.get("type"),
-        record.get("mode"),
-        record.get("status"),
-        record.get("totalParticipants", len(participants)),
-        record.get("startedAt"),
-        record.get("endedAt"),
-        record.get("receiverType"),
-        int(bool(record.get("hasRecording"))),
-        int(bool(record.get("hasTranscription"))),
-        encode([uid for uid in dict.fromkeys(uids) if uid is not None]).decode(),
-        encode(record),
-    )
+    known = [uid for uid in dict.fromkeys(uids) if uid is not None]
+    return record["sessionId"], encode(known).decode(), encode(record)
 
 
 def _call_record(message: Mapping[str, Any]) -> dict[str, Any] | None:

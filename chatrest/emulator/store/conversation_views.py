@@ -12,8 +12,8 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias, final
 
+from .documents import Tables
 from .message_index import conversation_id, conversation_list
-from .tables import Tables
 
 
 class AppPin(NamedTuple):
@@ -21,14 +21,11 @@ class AppPin(NamedTuple):
 
     kind: str
     party: str
-    """A uid or a guid."""
     pinned_at: int
 
 
 @final
 class AppPins(Tables):
-    """The app's pins."""
-
     def all(self) -> list[AppPin]:
         return [
             AppPin(*row)
@@ -80,7 +77,7 @@ _READ_IDS: Final = f"SELECT m.id {_OTHERS} AND m.read ORDER BY p.id"
 _STORED: Final = ("read_id", "delivered_id", "reset_id", "kept_at", "tags", "pinned_at")
 
 
-class View(NamedTuple):
+class ConversationView(NamedTuple):
     """A conversation as one of its users sees it."""
 
     uid: str
@@ -96,13 +93,14 @@ class View(NamedTuple):
     kept_at: int | None = None
     """The time that a reset conversation keeps in the list."""
     tags: str | None = None
-    """A JSON array."""
     pinned_at: int | None = None
 
 
-def view_of(uid: str, kind: Kind, party: str) -> View:
+def view_of(uid: str, kind: Kind, party: str) -> ConversationView:
     """Return the view of a user on a conversation that may have no message yet."""
-    return View(uid, conversation_id(uid, party) if kind == "user" else f"group_{party}", kind, party)
+    return ConversationView(
+        uid, conversation_id(uid, party) if kind == "user" else f"group_{party}", kind, party
+    )
 
 
 @final
@@ -116,13 +114,13 @@ class ConversationViews(Tables):
         self._users_with_resets = set(self._column("SELECT DISTINCT uid FROM views WHERE reset_id > 0"))
         self.app_pins: AppPins = AppPins(db)
 
-    def all(self, uid: str | None, conversation: str | None = None) -> list[View]:
+    def all(self, uid: str | None, conversation: str | None = None) -> list[ConversationView]:
         """Return the views of a user, or of all users; of one conversation, or of all that have messages."""
         self._find_new()
         sql, values = _VIEWS, [uid, uid]
         if conversation is not None:
             sql, values = f"{sql} AND s.conversation = ?", [*values, conversation]
-        return [View(*row) for row in self._db.execute(sql, values)]
+        return [ConversationView(*row) for row in self._db.execute(sql, values)]
 
     def add(self, uid: str, party: str, at: int) -> None:
         """Add the conversation of two users that has no message yet; one that exists stays as it is."""
@@ -136,36 +134,34 @@ class ConversationViews(Tables):
         sql = "SELECT 1 FROM conversations WHERE conversation = ?"
         return self._value(sql, conversation) is not None
 
-    def last(self, view: View) -> tuple[int, int] | None:
+    def last(self, view: ConversationView) -> tuple[int, int] | None:
         """Return id and time of the last message that a user sees; None where there is none."""
         row = self._db.execute(_LAST, (conversation_list(view.conversation), view.reset_id)).fetchone()
         return None if row is None else (row[0], row[1] or 0)
 
-    def is_removed(self, view: View) -> bool:
+    def is_removed(self, view: ConversationView) -> bool:
         """Return True for a conversation that its user has reset, without a message since and without a place
         kept in the list.
         """
         return bool(view.reset_id) and view.kept_at is None and self.last(view) is None
 
-    def unread_count(self, view: View) -> int:
+    def unread_count(self, view: ConversationView) -> int:
         """Return how many messages of others a user has not read; actions and deleted ones do not count."""
         seen = max(view.read_id, view.reset_id)
         return int(self._value(_UNREAD, *_named(view, seen)))
 
-    def last_of_others(self, view: View) -> int:
-        """Return the id of the last message of another user; 0 for none."""
+    def last_of_others(self, view: ConversationView) -> int:
         sql = f"SELECT coalesce(max(m.id), 0) {_OTHERS} AND m.category != 'action'"
         return int(self._value(sql, *_named(view, 0)))
 
-    def unmarked(self, view: View, column: Literal["read", "delivered"], id: int) -> list[int]:
+    def unmarked(self, view: ConversationView, column: Literal["read", "delivered"], id: int) -> list[int]:
         """Return the messages of others up to `id` that are not marked as read, or as delivered."""
         return self._column(_IDS.replace("COLUMN", column), *_named(view, 0), id)
 
-    def read_since(self, view: View, id: int) -> list[int]:
-        """Return the messages of others from `id` on that are marked as read."""
+    def read_since(self, view: ConversationView, id: int) -> list[int]:
         return self._column(_READ_IDS, *_named(view, id - 1))
 
-    def set(self, view: View, **values: int | str | None) -> None:
+    def set(self, view: ConversationView, **values: int | str | None) -> None:
         """Store what a user did with a conversation: columns of `views`."""
         names = ", ".join(values)
         marks = ", ".join("?" * len(values))
@@ -177,8 +173,7 @@ class ConversationViews(Tables):
             self._users_with_resets.add(view.uid)
         self._forget_matches()
 
-    def stored(self, view: View) -> View:
-        """Return a view with what its user did with it so far."""
+    def stored(self, view: ConversationView) -> ConversationView:
         sql = f"SELECT {', '.join(_STORED)} FROM views WHERE uid = ? AND conversation = ?"  # noqa: S608
         row = self._db.execute(sql, (view.uid, view.conversation)).fetchone()
         return view if row is None else view._replace(**dict(zip(_STORED, row, strict=True)))
@@ -196,12 +191,11 @@ class ConversationViews(Tables):
         self._users_with_resets.clear()
 
     def _find_new(self) -> None:
-        """Bring the table of conversations up to date."""
         last = self._value("SELECT coalesce(max(id), 0) FROM messages")
         if last > self._synced_id:
             self._change(_ADD_NEW, self._synced_id)
             self._synced_id = last
 
 
-def _named(view: View, id: int) -> tuple[str, int, str]:
+def _named(view: ConversationView, id: int) -> tuple[str, int, str]:
     return conversation_list(view.conversation), id, view.uid

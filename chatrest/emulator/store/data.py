@@ -19,16 +19,16 @@ from random import Random
 from typing import Any, Final, NamedTuple, Self, TypeAlias, final
 
 from ..media import FAMILY, FILES, GIVEN, LANGUAGES, MEDIA, MEDIA_SIZES, PHRASES, REACTIONS, TAGS
-from .directory import Member
+from . import Store
+from .directory import Membership
 from .message_index import conversation_id
-from .store import Store
 
 _PHRASES = tuple(json.dumps(phrase, ensure_ascii=False)[1:-1] for phrase in PHRASES)
 _ENTITY = ("uid", "name", "role", "status", "avatar")
 
 
 @final
-class Conversation:
+class GeneratedConversation:
     """A conversation being generated, and what later messages in it may refer to."""
 
     __slots__ = ("call", "changed", "guid", "id", "members", "receivers", "root")
@@ -58,7 +58,7 @@ class Conversation:
 class _Draft(NamedTuple):
     """A message to be written; `other` is the receiver, or in a group any other member."""
 
-    conversation: Conversation
+    conversation: GeneratedConversation
     number: int
     at: int
     sender: str
@@ -82,7 +82,7 @@ class Writer:
         self._senders = {uid: _entity("user", user) for uid, user in self._users.items()}
         self._groups = {guid: _entity("group", _json(group)) for guid, group in groups.items()}
 
-    def record(self, kind: str, conversation: Conversation, number: int, at: int) -> str:
+    def record(self, kind: str, conversation: GeneratedConversation, number: int, at: int) -> str:
         """Return a message of this kind as JSON text; a kind that is not possible here becomes a text."""
         sender, other = self._dice.sample(conversation.members, 2)
         draft = _Draft(conversation, number, at, sender, other)
@@ -289,13 +289,13 @@ def _group(dice: Random, index: int, groups: int, users: list[dict[str, Any]]) -
     return group, members
 
 
-def _members(rooms: list[_Room]) -> Iterator[tuple[str, str, Member]]:
+def _members(rooms: list[_Room]) -> Iterator[tuple[str, str, Membership]]:
     """The members of every group, as they join one second after the other, the owner first."""
     for group, uids in rooms:
         for index, uid in enumerate(uids):
             scope = "moderator" if index % 5 == 1 else "participant"
             scope = "admin" if uid == group["owner"] else scope
-            yield group["guid"], uid, Member(scope, group["createdAt"] + index)
+            yield group["guid"], uid, Membership(scope, group["createdAt"] + index)
 
 
 def _records(
@@ -310,7 +310,7 @@ def _records(
         return
     conversations = _pairs(dice, users)
     weights = _zipf(len(conversations), 1 - _GROUP_SHARE if rooms else 1)
-    conversations += [Conversation.of_group(group, members) for group, members in rooms]
+    conversations += [GeneratedConversation.of_group(group, members) for group, members in rooms]
     weights += _zipf(len(rooms), _GROUP_SHARE)
     groups = {room["guid"]: room for room, _ in rooms}
     writer = Writer(dice, {user["uid"]: user for user in users}, groups, media_url)
@@ -323,7 +323,7 @@ def _records(
         yield writer.record(kind, conversation, number, at + store.skew(number)).encode()
 
 
-def _pairs(dice: Random, users: list[dict[str, Any]]) -> list[Conversation]:
+def _pairs(dice: Random, users: list[dict[str, Any]]) -> list[GeneratedConversation]:
     """Return conversations of two, the busiest first; the first user is in more of them than any other."""
     uids = [user["uid"] for user in users]
     weights = list(accumulate(_zipf(len(uids), 1)))
@@ -332,7 +332,7 @@ def _pairs(dice: Random, users: list[dict[str, Any]]) -> list[Conversation]:
         uid, other = dice.choices(uids, cum_weights=weights, k=2)
         if uid != other and (other, uid) not in pairs:
             pairs[uid, other] = None
-    return [Conversation.of_pair(*pair) for pair in pairs]
+    return [GeneratedConversation.of_pair(*pair) for pair in pairs]
 
 
 def _zipf(count: int, total: float) -> list[float]:

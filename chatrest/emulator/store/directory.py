@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, final
 from msgspec.json import decode, encode
 
 from ...errors import RequestInvalidError
-from .tables import Tables
+from .documents import Tables
 
 SYSTEM: Final = {"uid": "app_system", "name": "System", "role": "default", "status": "available"}
 """The app itself, as a sender."""
@@ -20,18 +20,16 @@ _UPDATE: Final = """
 UPDATE users SET (uid, folded_uid, folded_name, status, role, deactivated, updated_at, tags, record)
     = (?,?,?,?,?,?,?,?,?) WHERE uid = ?
 """
-_COUNT: Final = "SELECT count(*) FROM users WHERE CONDITION"
-_LIST: Final = "SELECT record, tags, updated_at FROM users WHERE CONDITION ORDER BY number LIMIT ? OFFSET ?"
 
 
 class RecordPage(NamedTuple):
-    """A page of users, members or groups."""
+    """A page of users, members, groups or calls."""
 
     records: list[bytes]
     total: int
     """All that match, on whatever page."""
-    updated_at: int | None
-    """`updatedAt` of the last record; None where the page is empty."""
+    updated_at: int | None = None
+    """`updatedAt` of the last record; None where the page is empty, and for calls."""
 
 
 @final
@@ -93,9 +91,8 @@ class Directory(Tables):
         self, where: str, values: tuple[Any, ...], page: int, size: int, *, with_tags: bool = False
     ) -> RecordPage:
         """Return page `page` (from 1) of the users that match an SQL condition."""
-        total: int = self._value(_COUNT.replace("CONDITION", where), *values)
-        sql, offset = _LIST.replace("CONDITION", where), (page - 1) * size
-        rows = self._db.execute(sql, (*values, size, offset)).fetchall()
+        source = f"FROM users WHERE {where} ORDER BY number"
+        rows, total = self._page("record, tags, updated_at", source, values, page, size)
         records = [_tagged(record, tags) if with_tags else record for record, tags, _ in rows]
         return RecordPage(records, total, rows[-1][2] if rows else None)
 
@@ -139,22 +136,17 @@ def _user_row(record: Mapping[str, Any]) -> tuple[Any, ...]:
     )
 
 
-_COUNT_GROUPS: Final = "SELECT count(*) FROM groups WHERE CONDITION"
-_LIST_GROUPS: Final = """
-SELECT record, coalesce(updated_at, created_at) FROM groups WHERE CONDITION ORDER BY ORDERING
-LIMIT ? OFFSET ?
-"""
-
-
 @final
-class Groups(Tables):
+class GroupList(Tables):
     """The groups of one store; `Directory` has what members and messages need of them."""
 
     def list(self, where: str, values: tuple[Any, ...], order: str, page: int, size: int) -> RecordPage:
         """Return page `page` (from 1) of the groups that match an SQL condition, in an SQL order."""
-        total: int = self._value(_COUNT_GROUPS.replace("CONDITION", where), *values)
-        sql = _LIST_GROUPS.replace("CONDITION", where).replace("ORDERING", order)
-        rows = self._db.execute(sql, (*values, size, (page - 1) * size)).fetchall()
+        columns, source = (
+            "record, coalesce(updated_at, created_at)",
+            f"FROM groups WHERE {where} ORDER BY {order}",
+        )
+        rows, total = self._page(columns, source, values, page, size)
         return RecordPage([record for record, _ in rows], total, rows[-1][1] if rows else None)
 
     def replace(self, guid: str, record: Mapping[str, Any], password: str | None) -> None:
@@ -176,22 +168,18 @@ class Groups(Tables):
 # ── members and relations ──
 
 
-_FROM: Final = """
+_MEMBERS: Final = """
 FROM members m JOIN users u ON u.uid = m.uid WHERE m.guid = ? AND NOT u.deactivated
     AND (? IS NULL OR u.status = ?) AND (? OR m.scope IN (SELECT value FROM json_each(?)))
-"""
-_COUNT_MEMBERS: Final = f"SELECT count(*) {_FROM}"
-_LIST_MEMBERS: Final = f"""
-SELECT u.record, u.updated_at, m.scope, m.joined_at {_FROM} ORDER BY m.number LIMIT ? OFFSET ?
+ORDER BY m.number
 """
 
 
-class Member(NamedTuple):
+class Membership(NamedTuple):
     """The part of a user in a group."""
 
     scope: str
     joined_at: int
-    """Epoch seconds."""
 
 
 @final
@@ -202,12 +190,12 @@ class Memberships(Tables):
         super().__init__(db)
         self._directory = directory
 
-    def insert(self, rows: Iterable[tuple[str, str, Member]]) -> None:
+    def insert(self, rows: Iterable[tuple[str, str, Membership]]) -> None:
         """Store members (guid, uid, member) inside a transaction of the caller's; counts are not touched."""
         values = ((guid, uid, *member) for guid, uid, member in rows)
         self._db.executemany("INSERT INTO members VALUES(NULL,?,?,?,?)", values)
 
-    def add(self, guid: str, uid: str, member: Member) -> None:
+    def add(self, guid: str, uid: str, member: Membership) -> None:
         """Add a member, who must be none so far."""
         with self._db:
             self.insert([(guid, uid, member)])
@@ -229,10 +217,10 @@ class Memberships(Tables):
             self._db.execute("DELETE FROM members WHERE guid = ? AND uid = ?", (guid, uid))
             self._count(guid)
 
-    def member(self, guid: str, uid: str) -> Member | None:
+    def member(self, guid: str, uid: str) -> Membership | None:
         sql = "SELECT scope, joined_at FROM members WHERE guid = ? AND uid = ?"
         row = self._db.execute(sql, (guid, uid)).fetchone()
-        return None if row is None else Member(*row)
+        return None if row is None else Membership(*row)
 
     def uids(self, guid: str) -> list[str]:
         """Return the uids of all members, in the order in which they joined."""
@@ -249,8 +237,8 @@ class Memberships(Tables):
         `scopes`: one of these; empty for all. Members that are switched off are left out.
         """
         values = (guid, status, status, not scopes, encode(scopes).decode())
-        total: int = self._value(_COUNT_MEMBERS, *values)
-        rows = self._db.execute(_LIST_MEMBERS, (*values, size, (page - 1) * size)).fetchall()
+        columns = "u.record, u.updated_at, m.scope, m.joined_at"
+        rows, total = self._page(columns, _MEMBERS, values, page, size)
         records = [_member_record(record, scope, joined_at) for record, _, scope, joined_at in rows]
         return RecordPage(records, total, rows[-1][1] if rows else None)
 
@@ -268,9 +256,8 @@ Relation: TypeAlias = Literal["banned", "blocked", "friend"]
 _RELATED: Final = """
 FROM relations r JOIN users u ON u.uid = r.uid WHERE r.kind = ? AND r.owner = ? AND NOT u.deactivated
     AND (instr(u.folded_uid, ?) = 1 OR instr(u.folded_name, ?) = 1)
+ORDER BY r.number
 """
-_COUNT_RELATED: Final = f"SELECT count(*) {_RELATED}"
-_LIST_RELATED: Final = f"SELECT u.record, r.at, u.updated_at {_RELATED} ORDER BY r.number LIMIT ? OFFSET ?"
 
 
 @final
@@ -316,7 +303,6 @@ class Relations(Tables):
         """
         folded = prefix.casefold()
         values = (kind, owner, folded, folded)
-        total: int = self._value(_COUNT_RELATED, *values)
-        rows = self._db.execute(_LIST_RELATED, (*values, size, (page - 1) * size)).fetchall()
+        rows, total = self._page("u.record, r.at, u.updated_at", _RELATED, values, page, size)
         records = [record for record, _, _ in rows]
         return RecordPage(records, total, rows[-1][2] if rows else None), [at for _, at, _ in rows]

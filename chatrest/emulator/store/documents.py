@@ -1,5 +1,7 @@
 """Documents: JSON objects under a kind, a parent and a key, for settings and for small collections.
 
+`Tables` is what all parts of the store share: short ways to rows, and to a change.
+
 - The kind is what an operation's collection calls them, such as `moderation.rules`.
 - The parent separates the documents of one user, provider or rule from those of others; "" where there is
   none.
@@ -13,9 +15,42 @@ from typing import Any, Final, TypeAlias, final
 
 from msgspec.json import decode, encode
 
-from .tables import Tables
-
 Document: TypeAlias = dict[str, Any]
+
+
+class Tables:
+    """Some tables of one store; each change is a transaction."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def _value(self, sql: str, *values: Any) -> Any:
+        """Return the one value of the first row; None where there is no row."""
+        row = self._db.execute(sql, values).fetchone()
+        return None if row is None else row[0]
+
+    def _column(self, sql: str, *values: Any) -> list[Any]:
+        return [value for (value,) in self._db.execute(sql, values)]
+
+    def _page(
+        self, columns: str, source: str, values: tuple[Any, ...], page: int, size: int
+    ) -> tuple[list[Any], int]:
+        """Return the rows of page `page` (from 1), and the number of rows on all pages.
+
+        `source` is a statement from its FROM on; what stands after ORDER BY in it is no matter of the count.
+        """
+        total = self._value(f"SELECT count(*) {source.partition('ORDER BY')[0]}", *values)
+        sql = f"SELECT {columns} {source} LIMIT ? OFFSET ?"
+        return self._db.execute(sql, (*values, size, (page - 1) * size)).fetchall(), total
+
+    def _change(self, sql: str, *values: Any) -> bool:
+        """Say if any row has changed."""
+        with self._db:
+            return self._db.execute(sql, values).rowcount > 0
+
+
+# ── documents ──
+
 
 _PUT: Final = """
 INSERT INTO documents VALUES(NULL,?,?,?,?)
@@ -77,7 +112,7 @@ _OWN: Final = frozenset({"uid", "authToken", "createdAt"})
 
 
 @final
-class AuthTokens:
+class LoginTokens:
     """The auth tokens of one store."""
 
     def __init__(self, documents: Documents) -> None:

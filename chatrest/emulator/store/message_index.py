@@ -74,7 +74,6 @@ def thread_list(parent: str) -> str:
 
 
 def conversation_id(uid: str, other: str) -> str:
-    """Return the identifier of the conversation of two users."""
     first, second = sorted((uid, other))
     return f"{first}_user_{second}"
 

@@ -19,6 +19,7 @@ from msgspec.json import encode
 
 from ...errors import RequestInvalidError
 from .directory import spliced
+from .documents import Tables
 from .message_index import (
     ALL,
     COLUMNS,
@@ -29,7 +30,6 @@ from .message_index import (
     participant_list,
     thread_list,
 )
-from .tables import Tables
 
 BEGIN: Final = 0
 END: Final = 2**63 - 1
@@ -69,8 +69,6 @@ NO_CONDITION: Final = Condition()
 
 
 class MessageLists(Tables):
-    """The messages of one store, to be read."""
-
     def __init__(self, db: sqlite3.Connection) -> None:
         super().__init__(db)
         self._sizes: dict[str, int] = {}
@@ -131,7 +129,6 @@ class MessageLists(Tables):
         return records
 
     def message(self, id: int) -> bytes | None:
-        """Return one record with its tags, or None."""
         return next(iter(self.records([id], with_tags=True)), None)
 
     def sent_at(self, id: int) -> int | None:

@@ -6,8 +6,8 @@ from typing import Final, NamedTuple, final
 
 from msgspec.json import encode
 
+from .documents import Tables
 from .message_index import thread_list
-from .tables import Tables
 
 _SAVED: Final = "SELECT id, saved_at FROM saves WHERE uid = ? AND id IN (SELECT value FROM json_each(?))"
 _SUBSCRIBED: Final = "SELECT id FROM subscriptions WHERE uid = ? AND id IN (SELECT value FROM json_each(?))"
@@ -33,7 +33,6 @@ class MessageMarks(Tables):
         return int(self._value("SELECT count(*) FROM pins WHERE conversation = ?", conversation))
 
     def save(self, id: int, uid: str, at: int) -> None:
-        """Save a message for a user; the first time stays."""
         self._users.add(uid)
         self._mark("INSERT OR IGNORE INTO saves VALUES(?,?,?)", uid, id, at)
 
@@ -44,7 +43,6 @@ class MessageMarks(Tables):
         return int(self._value("SELECT count(*) FROM saves WHERE uid = ?", uid))
 
     def subscribe(self, id: int, uid: str) -> None:
-        """Subscribe a user to the thread of a message."""
         self._users.add(uid)
         self._mark("INSERT OR IGNORE INTO subscriptions VALUES(?,?)", uid, id)
 
@@ -94,7 +92,6 @@ class ReactionRow(NamedTuple):
     reaction: str
     uid: str
     reacted_at: int
-    """Epoch seconds."""
 
 
 @final
@@ -135,7 +132,6 @@ class Reactions(Tables):
         return [ReactionRow(*row) for row in self._db.execute(sql, (*values, size))]
 
     def of_user(self, uid: str, ids: Sequence[int]) -> dict[int, set[str]]:
-        """Return the user's reactions to these messages, by the message's id."""
         reactions: dict[int, set[str]] = {}
         if self._exist:
             for message, reaction in self._db.execute(_OF_USER, (uid, encode(ids).decode())):
@@ -172,8 +168,6 @@ class Thread(NamedTuple):
 
 @final
 class Threads(Tables):
-    """The threads of one store, to be read."""
-
     def page(
         self, condition: str, values: tuple[str, ...], updated_at: int | None, size: int, *, ascending: bool
     ) -> list[Thread]:

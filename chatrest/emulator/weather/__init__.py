@@ -3,8 +3,8 @@
 from chatrest.emulator.weather import First, Latency, Status
 """
 
-from ..service.request import Request
-from .connection import CloseIdle, Cut, Drip, HalfOpen, Line, LostReply, Reset, WrongLength
+from ..service.context import ServiceRequest as Request
+from .connection import CloseIdle, ConnectionFault, Cut, Drip, HalfOpen, LostReply, Reset, WrongLength
 from .faults import (
     BadGzip,
     Change,
@@ -35,48 +35,10 @@ from .script import Weather, storm
 from .triggers import ALWAYS, Always, Between, Chance, Every, First, When
 
 __all__ = [
-    "ALWAYS",
-    "Always",
-    "BadGzip",
-    "Between",
-    "CappedPages",
-    "Chance",
-    "Change",
-    "CloseIdle",
-    "CursorCycles",
-    "CursorMovesBack",
-    "CursorRepeats",
-    "Cut",
-    "Drip",
-    "EmptyPage",
-    "Every",
-    "ExclusiveFrom",
-    "Fault",
-    "First",
-    "Gzip",
-    "GzipBomb",
-    "HalfOpen",
-    "IgnoredActingUser",
-    "IgnoredParameter",
-    "Latency",
-    "Line",
-    "ListHabit",
-    "LostPosition",
-    "LostReply",
-    "NoMeta",
-    "OddRecords",
-    "Outgoing",
-    "Redirect",
-    "Request",
-    "Reset",
-    "Skew",
-    "Status",
-    "StatusFault",
-    "TooManyRequests",
-    "TopLevelPositions",
-    "Weather",
-    "When",
-    "WrongLength",
-    "WrongTotals",
-    "storm",
-]
+    "ALWAYS", "Always", "BadGzip", "Between", "CappedPages", "Chance", "Change", "CloseIdle",
+    "ConnectionFault", "CursorCycles", "CursorMovesBack", "CursorRepeats", "Cut", "Drip", "EmptyPage",
+    "Every", "ExclusiveFrom", "Fault", "First", "Gzip", "GzipBomb", "HalfOpen", "IgnoredActingUser",
+    "IgnoredParameter", "Latency", "ListHabit", "LostPosition", "LostReply", "NoMeta", "OddRecords",
+    "Outgoing", "Redirect", "Request", "Reset", "Skew", "Status", "StatusFault", "TooManyRequests",
+    "TopLevelPositions", "Weather", "When", "WrongLength", "WrongTotals", "storm",
+]  # fmt: skip

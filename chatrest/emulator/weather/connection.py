@@ -13,14 +13,15 @@ from typing import Literal, final
 from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
-from .faults import Fault, Outgoing, at_least
+from ..checked import Count, FromZero, Seconds
+from .faults import Fault, Outgoing
 
 
-class Line(Fault, frozen=True, kw_only=True):
+class ConnectionFault(Fault, kw_only=True):
     """A fault that damages the service's answer on its way."""
 
 
-class LostReply(Line, frozen=True, kw_only=True):
+class LostReply(ConnectionFault, kw_only=True):
     """A request that gets no whole answer."""
 
     processed: bool = False
@@ -33,15 +34,11 @@ class LostReply(Line, frozen=True, kw_only=True):
 
 
 @final
-class Reset(LostReply, frozen=True):
+class Reset(LostReply):
     """The connection is reset (RST) before any reply, or once `after` bytes of the body are sent."""
 
-    after: int | None = None
+    after: FromZero | None = None
     """Bytes; None for before any reply. A reply that is sent in part was always processed."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least("reset.after", self.after, 0)
 
     @property
     def is_withheld(self) -> bool:
@@ -49,45 +46,36 @@ class Reset(LostReply, frozen=True):
 
 
 @final
-class HalfOpen(LostReply, frozen=True):
+class HalfOpen(LostReply):
     """The request is read, and nothing happens until `weather.release()`: then it is answered."""
 
 
 @final
-class Cut(Line, frozen=True):
+class Cut(ConnectionFault):
     """The connection is closed once `after` bytes of the body are sent, and at least one is missing."""
 
-    after: int = 0
+    after: FromZero = 0
     chunked: bool = False
     """The length is not announced, and the last chunk is missing."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least("cut.after", self.after, 0)
-
 
 @final
-class WrongLength(Line, frozen=True):
+class WrongLength(ConnectionFault):
     """Content-Length is `by` bytes more than is sent, or less; then the connection is closed."""
 
     by: int = 10
 
 
 @final
-class Drip(Line, frozen=True):
+class Drip(ConnectionFault):
     """The body in pieces of `size` bytes, with `pause` seconds between them."""
 
-    size: int = 64
-    pause: float = 0.01
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least("drip.size", self.size, 1)
-        at_least("drip.pause", self.pause, 0)
+    size: Count = 64
+    pause: Seconds = 0.01
 
 
 @final
-class CloseIdle(Line, frozen=True):
+class CloseIdle(ConnectionFault):
     """A keep-alive connection that is closed without notice after the reply to the request that is struck.
 
     `reply`: right after it. `request`: upon the next request of the same route on the same connection,
@@ -109,7 +97,6 @@ class SilentResponse(web.StreamResponse):
 
     @property
     def keep_alive(self) -> bool | None:
-        """True where aiohttp waits for another request."""
         return self._stays_open
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
@@ -120,8 +107,6 @@ class SilentResponse(web.StreamResponse):
 
 
 class Peer:
-    """The client's end of the connection."""
-
     def __init__(self, request: web.BaseRequest) -> None:
         if request.transport is None:
             raise ConnectionResetError("the client has gone")
@@ -138,14 +123,16 @@ class Peer:
         await self._writer.drain()
 
     def reset(self) -> None:
-        """Close with RST instead of FIN."""
         linger = struct.pack("ii", 1, 0)
         self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         self._transport.abort()
 
 
 async def deliver(
-    fault: Line, request: web.BaseRequest, reply: Outgoing, sleep: Callable[[float], Awaitable[None]]
+    fault: ConnectionFault,
+    request: web.BaseRequest,
+    reply: Outgoing,
+    sleep: Callable[[float], Awaitable[None]],
 ) -> SilentResponse:
     """Send `reply` damaged by `fault`; a client that has gone is no error."""
     try:
@@ -155,7 +142,7 @@ async def deliver(
 
 
 async def _deliver(
-    fault: Line, peer: Peer, reply: Outgoing, sleep: Callable[[float], Awaitable[None]]
+    fault: ConnectionFault, peer: Peer, reply: Outgoing, sleep: Callable[[float], Awaitable[None]]
 ) -> SilentResponse:
     body = reply.body
     match fault:

@@ -4,30 +4,32 @@ Four families:
 
 - `StatusFault`: answers something else in place of the service's own answer.
 - `Change`: changes the service's answer, or the request that it reads (also in `positions`, `list_habits`).
-- `Line`: damages the service's answer on its way (`connection`).
+- `ConnectionFault`: damages the service's answer on its way (`connection`).
 - Faults that accompany (`Latency`, `Skew`, `Gzip`, the habits of `list_habits`) strike beside all others.
 
-Your own: derive from `StatusFault` or `Change`, as frozen structs.
+Your own: derive from `StatusFault` or `Change`; the fields are those of a frozen struct.
 """
 
 import gzip
 import re
 import zlib
+from collections.abc import Mapping
 from email.utils import formatdate
 from functools import lru_cache
 from math import ceil
 from struct import pack
-from typing import ClassVar, Final, Literal, TypeAlias, final
+from typing import Annotated, ClassVar, Final, Literal, TypeAlias, final
 from urllib.parse import parse_qsl
 
 import msgspec
-from msgspec import Raw, Struct, structs
+from msgspec import Meta, Raw, Struct, structs
 
 from ...errors import RequestInvalidError
-from ..limits import SPELLINGS, TOO_MANY, Spelling, Verdict, limit_headers
-from ..service.refusals import Refusal
-from ..service.request import Request
-from .triggers import ALWAYS, Target, When
+from ..checked import CheckedArguments, Count, Seconds
+from ..limits import TOO_MANY, Spelling, Verdict, limit_headers
+from ..service.context import ServiceRequest as Request
+from ..service.refusals import ServiceRefusal as Refusal
+from .triggers import ALWAYS, When, target_of
 
 BodyKind: TypeAlias = Literal["json", "html", "text", "empty"]
 JSON = "application/json"
@@ -47,7 +49,7 @@ class Outgoing(Struct, frozen=True):
         return structs.replace(self, headers=self.headers | added)
 
 
-class Fault(Struct, frozen=True, kw_only=True):
+class Fault(CheckedArguments, kw_only=True):
     """A disturbance of the requests of one route. One that strikes is named in `IncomingRequest.fault`."""
 
     route: str | None = None
@@ -55,7 +57,7 @@ class Fault(Struct, frozen=True, kw_only=True):
     method: str | None = None
     """"GET", "POST" and so on; None for all."""
     when: When = ALWAYS
-    max_streak: int | None = None
+    max_streak: Count | None = None
     """A request (method, path, query, acting user) that was struck so often in a row is let through."""
 
     accompanies: ClassVar[bool] = False
@@ -63,9 +65,9 @@ class Fault(Struct, frozen=True, kw_only=True):
     """True for a fault that is for GET alone, whatever its `method`."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.route is not None:
-            Target.of(self.route)
-        at_least(f"{self.name}.max_streak", self.max_streak, 1)
+            target_of(self.route)
 
     @property
     def name(self) -> str:
@@ -76,13 +78,13 @@ class Fault(Struct, frozen=True, kw_only=True):
         """Return True for a request that the fault is for; only such requests count for `when`."""
         if self.method not in (None, request.method) or (self.only_reads and request.method != "GET"):
             return False
-        return self.route is None or Target.of(self.route).fits(request.method, request.path)
+        return self.route is None or target_of(self.route).fits(request.method, request.path)
 
 
 # ── in place of the service's answer ──
 
 
-class StatusFault(Fault, frozen=True, kw_only=True):
+class StatusFault(Fault, kw_only=True):
     """A fault that answers something else in place of the service's own answer."""
 
     processed: bool = False
@@ -94,10 +96,10 @@ class StatusFault(Fault, frozen=True, kw_only=True):
 
 
 @final
-class TooManyRequests(StatusFault, frozen=True):
+class TooManyRequests(StatusFault):
     """429, as from a rate limit. Not processed, as the service documents it."""
 
-    wait: float = 1.0
+    wait: Seconds = 1.0
     """Seconds until the time that the headers name; they are rounded up."""
     headers: Spelling = "a"
     """As in `RateLimit`."""
@@ -107,9 +109,6 @@ class TooManyRequests(StatusFault, frozen=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least("too_many_requests.wait", self.wait, 0)
-        if self.headers not in SPELLINGS:
-            raise RequestInvalidError(f"headers = {self.headers!r}: allowed are {', '.join(SPELLINGS)}")
         if self.processed:
             raise RequestInvalidError("too_many_requests.processed: allowed is False; see Status(429)")
 
@@ -120,40 +119,29 @@ class TooManyRequests(StatusFault, frozen=True):
 
 
 @final
-class Status(StatusFault, frozen=True):
+class Status(StatusFault):
     """Any status, with the service's error body, or with a proxy's."""
 
-    status: int = 503
+    status: Annotated[int, Meta(ge=200, le=599, description="a whole number from 200 to 599")] = 503
     body_kind: BodyKind = "json"
     """json: the service's error body; html and text: a proxy's; empty: no body."""
     code: str | None = None
     """The service's code, in its error body; None for the usual one of the status."""
-    headers: dict[str, str] = {}
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if type(self.status) is not int or not 200 <= self.status <= 599:
-            raise RequestInvalidError(f"status = {self.status!r}: allowed is a whole number from 200 to 599")
-        if self.body_kind not in _BODIES:
-            raise RequestInvalidError(f"body_kind = {self.body_kind!r}: allowed are {', '.join(_BODIES)}")
+    headers: Mapping[str, str] = {}
 
     def reply(self, now: float) -> Outgoing:
         content_type, text = _BODIES[self.body_kind]
         body = text.replace(b"STATUS", str(self.status).encode())
         if self.body_kind == "json":
+            # Where no code is usual, one that no document names.
+            usual = _CODES.get(self.status, f"ERR_STATUS_{self.status}") if self.status < 500 else _FAILED
             body = Refusal(
-                self.status,
-                self.code or _usual_code(self.status),
-                "The service failed: a fault of the weather.",
+                self.status, self.code or usual, "The service failed: a fault of the weather."
             ).body
         return Outgoing(self.status, body, {"Content-Type": content_type, **self.headers})
 
 
-def _usual_code(status: int) -> str:
-    """The service's code for a status; one that no document names where none is usual."""
-    return "ERR_EXCEPTION" if status >= 500 else _CODES.get(status, f"ERR_STATUS_{status}")
-
-
+_FAILED: Final = "ERR_EXCEPTION"
 _CODES: Final[dict[int, str]] = {
     400: "ERR_BAD_REQUEST",
     401: "AUTH_ERR_APIKEY_NOT_FOUND",
@@ -172,7 +160,7 @@ _BODIES: dict[str, tuple[str, bytes]] = {
 
 
 @final
-class Redirect(StatusFault, frozen=True):
+class Redirect(StatusFault):
     """A redirect to another address."""
 
     to: str
@@ -185,7 +173,7 @@ class Redirect(StatusFault, frozen=True):
 # ── the service's answer, changed ──
 
 
-class Change(Fault, frozen=True, kw_only=True):
+class Change(Fault, kw_only=True):
     """A fault that changes the service's answer, or the request before the service reads it."""
 
     def rewritten(self, request: Request) -> Request:
@@ -204,20 +192,16 @@ class Change(Fault, frozen=True, kw_only=True):
 
 
 @final
-class Latency(Fault, frozen=True):
+class Latency(Fault):
     """The reply is `seconds` late, after the service has processed the request. Accompanies other faults."""
 
-    seconds: float
+    seconds: Seconds
 
     accompanies: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least("latency.seconds", self.seconds, 0)
-
 
 @final
-class Skew(Fault, frozen=True):
+class Skew(Fault):
     """The service's clock is `seconds` ahead: `Date` and reset times. Accompanies other faults."""
 
     seconds: float
@@ -226,12 +210,10 @@ class Skew(Fault, frozen=True):
 
 
 def query_of(request: Request) -> dict[str, str]:
-    """Return the query's names and values, the last value of each name."""
     return dict(parse_qsl(request.query, keep_blank_values=True, errors="replace"))
 
 
 def members_of(reply: Outgoing) -> dict[str, Raw] | None:
-    """Return the members of a reply, each as its JSON; None where it is no JSON object."""
     try:
         return msgspec.json.decode(reply.body, type=dict[str, Raw])
     except ValueError:
@@ -242,14 +224,6 @@ def with_members(reply: Outgoing, members: dict[str, Raw]) -> Outgoing:
     return structs.replace(reply, body=msgspec.json.encode(members))
 
 
-def at_least(name: str, value: object, least: int) -> None:
-    """Refuse what is not a number from `least`; None passes."""
-    if value is None:
-        return
-    if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value < float("inf"):
-        raise RequestInvalidError(f"{name} = {value!r}: allowed is a number from {least}")
-
-
 # ── compression, good and bad ──
 
 
@@ -257,7 +231,7 @@ _BLOCK: Final = b" " * (1 << 20)
 
 
 @final
-class Gzip(Change, frozen=True):
+class Gzip(Change):
     """The answer compressed, where the client accepts gzip. Accompanies other faults."""
 
     accompanies: ClassVar[bool] = True
@@ -273,7 +247,7 @@ class Gzip(Change, frozen=True):
 
 
 @final
-class BadGzip(Change, frozen=True):
+class BadGzip(Change):
     """An answer that is declared as gzip, and is none."""
 
     wrong: Literal["garbage", "cut", "checksum"] = "garbage"
@@ -290,17 +264,12 @@ class BadGzip(Change, frozen=True):
 
 
 @final
-class GzipBomb(Change, frozen=True):
+class GzipBomb(Change):
     """A small gzip body that decompresses to `size` bytes."""
 
-    size: int = 1 << 30
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least("gzip_bomb.size", self.size, 1)
+    size: Count = 1 << 30
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        """Return the bomb; a gigabyte takes about a megabyte and less than a second."""
         return structs.replace(reply, body=bomb(self.size)).with_headers(Content_Encoding="gzip")
 
 
@@ -323,7 +292,7 @@ def bomb(size: int) -> bytes:
 
 
 @final
-class IgnoredActingUser(Change, frozen=True):
+class IgnoredActingUser(Change):
     """The header `onBehalfOf` has no effect: the acting user is always `uid`, or nobody where that is None.
 
     Accompanies other faults. Where nobody acts, an operation that needs a user refuses.

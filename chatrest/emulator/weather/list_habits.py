@@ -17,9 +17,9 @@ from urllib.parse import parse_qsl, urlencode
 import msgspec
 from msgspec import Raw, structs
 
-from ...errors import RequestInvalidError
-from ..service.request import Request
-from .faults import Change, Outgoing, at_least, members_of, with_members
+from ..checked import Count
+from ..service.context import ServiceRequest as Request
+from .faults import Change, Outgoing, members_of, with_members
 
 POSITIONS: Final = ("cursor", "next")
 """The members of `meta` that say where to go on."""
@@ -58,7 +58,7 @@ _DEFAULT_SIZES: Final = {"limit": 10, "perPage": 100}
 _ALIASES: Final = {"perPage": "per_page"}
 
 
-class ListHabit(Change, frozen=True, kw_only=True):
+class ListHabit(Change, kw_only=True):
     """A habit of a server with its lists; strikes beside all other faults."""
 
     accompanies: ClassVar[bool] = True
@@ -66,18 +66,14 @@ class ListHabit(Change, frozen=True, kw_only=True):
 
 
 @final
-class CappedPages(ListHabit, frozen=True):
+class CappedPages(ListHabit):
     """Pages of at most `size` records, each of which says that it is the last.
 
     `per_page` (or `meta.current.limit`) repeats the size of the request, `current_page` and `total_pages`
     are 1 on every page.
     """
 
-    size: int
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least("capped_pages.size", self.size, 1)
+    size: Count
 
     def rewritten(self, request: Request) -> Request:
         pairs = _pairs(request)
@@ -88,7 +84,6 @@ class CappedPages(ListHabit, frozen=True):
         )
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        """Return the page with the size of the request, as the only page."""
         sizes = [int(value) for name, value in _pairs(request) if name in _SIZES and value.isdecimal()]
 
         def change(meta: dict[str, Any]) -> None:
@@ -105,7 +100,7 @@ class CappedPages(ListHabit, frozen=True):
 
 
 @final
-class NoMeta(ListHabit, frozen=True):
+class NoMeta(ListHabit):
     """Lists of nothing but `data`: neither `meta` nor a cursor."""
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
@@ -114,7 +109,7 @@ class NoMeta(ListHabit, frozen=True):
 
 
 @final
-class IgnoredParameter(ListHabit, frozen=True):
+class IgnoredParameter(ListHabit):
     """A query parameter without any effect, such as "perPage", "page" or "toTimestamp"."""
 
     parameter: str
@@ -125,7 +120,7 @@ class IgnoredParameter(ListHabit, frozen=True):
 
 
 @final
-class ExclusiveFrom(ListHabit, frozen=True):
+class ExclusiveFrom(ListHabit):
     """`fromTimestamp` leaves its own second out."""
 
     def rewritten(self, request: Request) -> Request:
@@ -139,7 +134,7 @@ class ExclusiveFrom(ListHabit, frozen=True):
 
 
 @final
-class WrongTotals(ListHabit, frozen=True):
+class WrongTotals(ListHabit):
     """A `meta.pagination.total` that is always the same; with `total_pages` that one too."""
 
     total: int = 0
@@ -155,7 +150,7 @@ class WrongTotals(ListHabit, frozen=True):
 
 
 @final
-class TopLevelPositions(ListHabit, frozen=True):
+class TopLevelPositions(ListHabit):
     """The position to go on from stands beside `meta`, as `cursor`, and not in it."""
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
@@ -186,7 +181,7 @@ Oddity: TypeAlias = Literal[
 
 
 @final
-class OddRecords(Change, frozen=True):
+class OddRecords(Change):
     """Odd records in the answer: every `step`-th of a page, counted from its first.
 
     - `integer-ids`: `id` is a number.
@@ -198,14 +193,7 @@ class OddRecords(Change, frozen=True):
     """
 
     oddity: Oddity
-    step: int = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.oddity not in _CHANGES:
-            raise RequestInvalidError(f"oddity = {self.oddity!r}: allowed are {', '.join(_CHANGES)}")
-        if type(self.step) is not int or self.step < 1:
-            raise RequestInvalidError(f"odd_records.step = {self.step!r}: allowed is a whole number from 1")
+    step: Count = 1
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
         """Return the answer with odd records; one without records stays as it is."""

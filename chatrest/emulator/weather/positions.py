@@ -6,24 +6,23 @@ The records keep their bytes; only `meta` is written anew. A reply that has no c
 """
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Final, Literal, TypeAlias, final
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, final
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Meta, Raw
 
-from ...errors import RequestInvalidError
-from ..service.request import Request
+from ..checked import Count
+from ..service.context import ServiceRequest as Request
 from .faults import Change, Outgoing, query_of, with_members
 from .list_habits import POSITIONS, list_members, meta_of, raw_json, with_meta
 
 
-class CursorFault(Change, frozen=True, kw_only=True):
+class CursorFault(Change, kw_only=True):
     """An unchanged page of messages with another cursor; for requests that name an `id`."""
 
     only_reads: ClassVar[bool] = True
 
     def fits(self, request: Request) -> bool:
-        """Return True for a request for a page from an id on."""
         return super().fits(request) and query_of(request).get("id", "").isdigit()
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
@@ -38,7 +37,7 @@ class CursorFault(Change, frozen=True, kw_only=True):
 
 
 @final
-class CursorRepeats(CursorFault, frozen=True):
+class CursorRepeats(CursorFault):
     """The cursor is the request's own: it does not move."""
 
     def position(self, id: int, affix: str, number: int) -> int:
@@ -46,7 +45,7 @@ class CursorRepeats(CursorFault, frozen=True):
 
 
 @final
-class CursorMovesBack(CursorFault, frozen=True):
+class CursorMovesBack(CursorFault):
     """The cursor is `by` ids behind the request's own."""
 
     by: int = 1
@@ -57,15 +56,10 @@ class CursorMovesBack(CursorFault, frozen=True):
 
 
 @final
-class CursorCycles(CursorFault, frozen=True):
+class CursorCycles(CursorFault):
     """The cursor is one of `ids` in turn, on first pages too: a walk that follows it never ends."""
 
-    ids: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.ids or not all(type(number) is int and number > 0 for number in self.ids):
-            raise RequestInvalidError(f"cursor_cycles.ids = {self.ids!r}: allowed are whole numbers from 1")
+    ids: Annotated[tuple[Count, ...], Meta(min_length=1, description="one or more whole numbers from 1")]
 
     def fits(self, request: Request) -> bool:
         """Return True for a request of the route; it need not name an id."""
@@ -76,7 +70,7 @@ class CursorCycles(CursorFault, frozen=True):
 
 
 @final
-class EmptyPage(Change, frozen=True):
+class EmptyPage(Change):
     """A page without its records, whose cursor moves on all the same.
 
     By default the page's records are skipped. `lossless`: the cursor moves to just before them, so that
@@ -158,7 +152,7 @@ Loss: TypeAlias = Literal[
 
 
 @final
-class LostPosition(Change, frozen=True):
+class LostPosition(Change):
     """A list's reply that does not say where to go on.
 
     - `no-meta`, `null-meta`, `text-meta`: `meta` is missing, null, a text.
@@ -172,70 +166,49 @@ class LostPosition(Change, frozen=True):
 
     only_reads: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.kind not in _LOSSES:
-            raise RequestInvalidError(f"lost_position.kind = {self.kind!r}: allowed are {', '.join(_LOSSES)}")
-
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
         members = list_members(reply)
         if members is None:
             return reply
-        _LOSSES[self.kind](members)
-        return with_members(reply, members)
+        meta = _LOSSES[self.kind](meta_of(members) or {})
+        members.pop("meta", None)
+        if self.kind == "empty-page":
+            members["data"] = Raw(b"[]")
+        return with_members(reply, members if meta is UNSET else members | {"meta": raw_json(meta)})
 
 
-# ── losses: each changes the members of a list's reply ──
+# ── losses: each makes another `meta` of a list's, UNSET for none ──
 
 
-def _lose_meta(members: dict[str, Raw]) -> None:
-    members.pop("meta", None)
+def _on_positions(change: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any]], Any]:
+    """Return the loss that applies `change` to each position; UNSET takes it away."""
 
-
-def _set_meta(value: Any) -> Callable[[dict[str, Raw]], None]:
-    return lambda members: members.update(meta=raw_json(value))
-
-
-def _change_cursor(change: Callable[[dict[str, Any], str], None]) -> Callable[[dict[str, Raw]], None]:
-    """Return the loss that applies `change` to each position, given its container and its name there."""
-
-    def lose(members: dict[str, Raw]) -> None:
-        meta = meta_of(members) or {}
-        for name in POSITIONS:
-            if name in meta:
-                change(meta, name)
-        members["meta"] = raw_json(meta)
+    def lose(meta: dict[str, Any]) -> Any:
+        changed = {name: change(part) if name in POSITIONS else part for name, part in meta.items()}
+        return {name: part for name, part in changed.items() if part is not UNSET}
 
     return lose
 
 
-def _drop(meta: dict[str, Any], name: str) -> None:
-    del meta[name]
+def _unknown_cursor(cursor: dict[str, Any]) -> dict[str, Any]:
+    return {"cursorField": "id", "cursorValue": cursor.get("id"), "cursorAffix": cursor.get("affix")}
 
 
-def _drop_id(meta: dict[str, Any], name: str) -> None:
-    meta[name].pop("id", None)
+def _first_of_two(meta: dict[str, Any]) -> dict[str, Any]:
+    numbers = {"total": 1, "per_page": 1} | (meta.get("pagination") or {})
+    return {"pagination": numbers | {"count": 0, "current_page": 1, "total_pages": 2}}
 
 
-def _rename_id(meta: dict[str, Any], name: str) -> None:
-    cursor = meta[name]
-    meta[name] = {"cursorField": "id", "cursorValue": cursor.get("id"), "cursorAffix": cursor.get("affix")}
-
-
-def _empty_page(members: dict[str, Raw]) -> None:
-    numbers = {"total": 1, "count": 0, "per_page": 1} | ((meta_of(members) or {}).get("pagination") or {})
-    numbers |= {"count": 0, "current_page": 1, "total_pages": 2}
-    members |= {"data": Raw(b"[]"), "meta": raw_json({"pagination": numbers})}
-
-
-_LOSSES: Final[dict[str, Callable[[dict[str, Raw]], None]]] = {
-    "no-meta": _lose_meta,
-    "null-meta": _set_meta(None),
-    "text-meta": _set_meta("lost"),
-    "no-cursor": _change_cursor(_drop),
-    "null-cursor": _change_cursor(lambda meta, name: meta.update({name: None})),
-    "empty-cursor": _change_cursor(lambda meta, name: meta.update({name: {}})),
-    "cursor-without-id": _change_cursor(_drop_id),
-    "unknown-cursor": _change_cursor(_rename_id),
-    "empty-page": _empty_page,
+_LOSSES: Final[dict[str, Callable[[dict[str, Any]], Any]]] = {
+    "no-meta": lambda meta: UNSET,
+    "null-meta": lambda meta: None,
+    "text-meta": lambda meta: "lost",
+    "no-cursor": _on_positions(lambda cursor: UNSET),
+    "null-cursor": _on_positions(lambda cursor: None),
+    "empty-cursor": _on_positions(lambda cursor: {}),
+    "cursor-without-id": _on_positions(
+        lambda cursor: {name: value for name, value in cursor.items() if name != "id"}
+    ),
+    "unknown-cursor": _on_positions(_unknown_cursor),
+    "empty-page": _first_of_two,
 }

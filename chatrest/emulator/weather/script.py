@@ -21,14 +21,14 @@ from random import Random
 from typing import Any, Final, NamedTuple, final
 
 from ...errors import RequestInvalidError
-from ..service.request import Request
+from ..service.context import ServiceRequest as Request
 from .connection import CloseIdle, Cut, Drip, Reset, WrongLength
 from .faults import BadGzip, Fault, Gzip, Latency, Skew, Status, TooManyRequests
 from .positions import EmptyPage
-from .triggers import Chance, check_share
+from .triggers import Chance
 
 
-class Strike(NamedTuple):
+class FaultSet(NamedTuple):
     """The faults that strike one request."""
 
     fault: Fault | None
@@ -46,21 +46,14 @@ class Strike(NamedTuple):
 
     @property
     def skew(self) -> float:
-        """Seconds that the service's clock is ahead."""
         return sum(fault.seconds for fault in self.beside if isinstance(fault, Skew))
 
     @property
     def latency(self) -> float:
-        """Seconds that the reply is late."""
         return sum(fault.seconds for fault in self.beside if isinstance(fault, Latency))
 
 
-CALM: Final = Strike(None, ())
-
-
 class _Entry:
-    """A fault in the script, and its counts."""
-
     def __init__(self, fault: Fault, dice: Random) -> None:
         self.fault = fault
         self.dice = dice
@@ -114,10 +107,9 @@ class Weather:
         self._released = asyncio.Event()
 
     async def released(self) -> None:
-        """Wait for the next `release`."""
         await self._released.wait()
 
-    def strike(self, request: Request, now: float) -> Strike:
+    def strike(self, request: Request, now: float) -> FaultSet:
         """Return the faults that strike `request` at `now`, seconds on the emulator's clock."""
         hit, beside = None, []
         for entry in self._script:
@@ -130,10 +122,10 @@ class Weather:
                     hit = entry
         self._remember(request, hit is not None)
         if hit is None:
-            return Strike(None, tuple(beside))
+            return FaultSet(None, tuple(beside))
         hit.strikes += 1
         self.struck[hit.fault.name] += 1
-        return Strike(hit.fault, tuple(beside), hit.strikes)
+        return FaultSet(hit.fault, tuple(beside), hit.strikes)
 
     def closes(self, fault: Fault, request: Request) -> bool:
         """Return True where `request` finds its connection closed by the `CloseIdle` `fault`."""
@@ -185,9 +177,9 @@ def storm(seed: int = 0, intensity: float = 0.2) -> list[Fault]:
 
     Two equal requests under way at once share one streak.
     """
-    check_share("intensity", intensity)
+    Chance(intensity)  # raises for what is no share
     dice = Random(f"storm/{seed}")  # noqa: S311 - weather, and no keys
-    kinds = [*_answers(dice), *_connection_faults(dice)]
+    kinds = _kinds(dice)
     dice.shuffle(kinds)
     share = 1 - (1 - intensity) ** (1 / len(kinds))
 
@@ -203,29 +195,17 @@ def storm(seed: int = 0, intensity: float = 0.2) -> list[Fault]:
     return [*beside, *faults]
 
 
-def _answers(dice: Random) -> list[tuple[type[Fault], dict[str, Any]]]:
+def _kinds(dice: Random) -> list[tuple[type[Fault], dict[str, Any]]]:
+    spellings = (("a", False), ("a", True), ("b", False), ("retry-after", True), ("none", False))
     limits = [
-        {"headers": headers, "as_date": as_date, "wait": dice.randrange(3)}
-        for headers, as_date in (
-            ("a", False),
-            ("a", True),
-            ("b", False),
-            ("retry-after", True),
-            ("none", False),
-        )
+        (TooManyRequests, {"headers": headers, "as_date": as_date, "wait": dice.randrange(3)})
+        for headers, as_date in spellings
     ]
-    statuses = [
-        {"status": status, "body_kind": dice.choice(("json", "html", "text", "empty")), "method": "GET"}
-        for status in (408, 500, 502, 503, 504)
-    ]
-    return [
-        *((TooManyRequests, options) for options in limits),
-        *((Status, options) for options in statuses),
-    ]
-
-
-def _connection_faults(dice: Random) -> list[tuple[type[Fault], dict[str, Any]]]:
-    kinds: list[tuple[type[Fault], dict[str, Any]]] = [
+    reads: list[tuple[type[Fault], dict[str, Any]]] = [
+        *(
+            (Status, {"status": status, "body_kind": dice.choice(("json", "html", "text", "empty"))})
+            for status in (408, 500, 502, 503, 504)
+        ),
         (Reset, {}),
         (Reset, {"after": dice.randrange(2000)}),
         (Cut, {"after": dice.randrange(2000)}),
@@ -236,4 +216,4 @@ def _connection_faults(dice: Random) -> list[tuple[type[Fault], dict[str, Any]]]
         (EmptyPage, {"lossless": True}),
         (Drip, {"size": dice.randrange(500, 5000), "pause": 0.0}),
     ]
-    return [(kind, options | {"method": "GET"}) for kind, options in kinds]
+    return [*limits, *((kind, options | {"method": "GET"}) for kind, options in reads)]

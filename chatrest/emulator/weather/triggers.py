@@ -1,72 +1,61 @@
 """Triggers of faults, and the requests that a fault is for; time and dice are arguments."""
 
+from functools import cache
 from random import Random
-from typing import ClassVar, Final, TypeAlias, final
-
-from msgspec import Struct
+from typing import Final, TypeAlias, final
 
 from ...errors import RequestInvalidError
 from ...resources import OPERATIONS
+from ..checked import CheckedArguments, Count, FromZero, Share
 from ..service.router import ROUTER
 
 
 @final
-class Always(Struct, frozen=True):
+class Always(CheckedArguments):
     """Every request of the route."""
 
     def strikes(self, number: int, now: float, dice: Random) -> bool:
-        """Return True where request `number`, counted from 1, is struck."""
         return True
 
 
 @final
-class First(Struct, frozen=True):
+class First(CheckedArguments):
     """The first `count` requests of the route, after `after` others."""
 
-    count: int = 1
-    after: int = 0
-
-    def __post_init__(self) -> None:
-        _whole("First.count", self.count, 1)
-        _whole("First.after", self.after, 0)
+    count: Count = 1
+    after: FromZero = 0
 
     def strikes(self, number: int, now: float, dice: Random) -> bool:
         return self.after < number <= self.after + self.count
 
 
 @final
-class Every(Struct, frozen=True):
+class Every(CheckedArguments):
     """Every `step`-th request of the route: 3 strikes the third, the sixth and so on."""
 
-    step: int
-
-    def __post_init__(self) -> None:
-        _whole("Every.step", self.step, 1)
+    step: Count
 
     def strikes(self, number: int, now: float, dice: Random) -> bool:
         return number % self.step == 0
 
 
 @final
-class Chance(Struct, frozen=True):
+class Chance(CheckedArguments):
     """Each request of the route with probability `share`, from 0 to 1.
 
     The dice come from `seed`, and where that is None from the emulator's seed and the fault's number in the
     script: the same requests in the same order are struck again.
     """
 
-    share: float
+    share: Share
     seed: int | None = None
-
-    def __post_init__(self) -> None:
-        check_share("Chance.share", self.share)
 
     def strikes(self, number: int, now: float, dice: Random) -> bool:
         return dice.random() < self.share
 
 
 @final
-class Between(Struct, frozen=True):
+class Between(CheckedArguments):
     """The requests of the route from `begin` until before `end`: seconds on the emulator's clock."""
 
     begin: float
@@ -77,7 +66,6 @@ class Between(Struct, frozen=True):
             raise RequestInvalidError(f"Between.end = {self.end!r}: allowed is a time after {self.begin!r}")
 
     def strikes(self, number: int, now: float, dice: Random) -> bool:
-        """Return True where a request at `now` is struck."""
         return self.begin <= now < self.end
 
 
@@ -88,21 +76,12 @@ ALWAYS: Final = Always()
 class Target:
     """The requests that a fault is for: those of an operation by its name, or of a path template."""
 
-    _by_route: ClassVar[dict[str, "Target"]] = {}
-
     def __init__(self, route: str) -> None:
         self._operation = route if route in OPERATIONS else None
         if self._operation is None and not route.startswith("/"):
             names = ", ".join(sorted(OPERATIONS))
             raise RequestInvalidError(f"route = {route!r}: allowed are {names}, a path from its /, and None")
         self._segments = [None if segment[:1] == "{" else segment for segment in route[1:].split("/")]
-
-    @classmethod
-    def of(cls, route: str) -> "Target":
-        """Return the target of that name or template; made once."""
-        if route not in cls._by_route:
-            cls._by_route[route] = cls(route)
-        return cls._by_route[route]
 
     def fits(self, method: str, path: str) -> bool:
         """Return True for a request of this target; `path` is as sent, with the base address's own path."""
@@ -115,12 +94,5 @@ class Target:
         )
 
 
-def check_share(name: str, value: object) -> None:
-    """Refuse what is not a number from 0 to 1."""
-    if not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise RequestInvalidError(f"{name} = {value!r}: allowed is a number from 0 to 1")
-
-
-def _whole(name: str, value: object, least: int) -> None:
-    if type(value) is not int or value < least:
-        raise RequestInvalidError(f"{name} = {value!r}: allowed is a whole number from {least}")
+target_of: Final = cache(Target)
+"""Return the target of that name or template; made once."""

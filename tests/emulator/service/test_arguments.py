@@ -1,27 +1,97 @@
+"""Queries and bodies, parsed by the endpoints of the operations."""
+
+from typing import Any
+
 import pytest
 
-from chatrest.emulator.service.arguments import Arguments
-from chatrest.emulator.service.refusals import Refusal
+from chatrest.emulator.service.arguments import read_body, read_query
+from chatrest.emulator.service.refusals import ServiceRefusal
+from chatrest.resources import OPERATIONS
+
+LIST = OPERATIONS["messages.list"]
+KEYWORDS = OPERATIONS["moderation.create_keyword_list"]
+TYPE = "multipart/form-data; boundary=xyz"
 
 
-def test_a_list_comes_as_comma_list_repeated_key_or_brackets() -> None:
-    for pairs in ([("tags", "a,b")], [("tags", "a"), ("tags", "b")], [("tags[]", "a"), ("tags[]", "b")]):
-        assert Arguments(pairs).texts("tags") == ("a", "b")
+@pytest.mark.parametrize("query", ["tags=a,b", "tags=a&tags=b", "tags[]=a&tags%5B%5D=b", "tags=&tags=a,,b"])
+def test_a_list_comes_as_comma_list_repeated_key_or_brackets(query: str) -> None:
+    assert read_query(query, LIST) == {"tags": ("a", "b")}
 
 
-def test_another_spelling_of_a_name() -> None:
-    assert Arguments([("per_page", "7")]).number("perPage", 1, 1000) == 7
+def test_values_have_the_types_of_the_filter_and_unknown_ones_stay_texts() -> None:
+    query = "unread=1&count=false&per_page=3&perPage=7&sentAt[to]=5&mentionswithTagInfo=true&receiver=x"
+    assert read_query(query, LIST) == {
+        "unread": True, "count": False, "perPage": 7, "sentAt[to]": 5, "mentionsWithTagInfo": True,
+        "receiver": "x",
+    }  # fmt: skip
 
 
-def test_all_errors_come_at_once() -> None:
-    query = Arguments([("limit", "x"), ("unread", "maybe"), ("kinds", "a,z"), ("id", "5")])
-    query.number("limit", 1, 1000)
-    query.flag("unread")
-    query.texts("kinds", ("a", "b"))
-    query.number("id")
-    with pytest.raises(Refusal) as caught:
-        query.check()
-    assert caught.value.status == 400
-    for text in (b"from 1 to 1000", b"true, false, 1, 0", b"a, b", b"ERR_BAD_REQUEST"):
-        assert text in caught.value.body
-    assert b"The id" not in caught.value.body
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("limit=0", "limit"), ("limit=1001", "limit"), ("id=x", "id"), ("unread=maybe", "unread"),
+        ("affix=up", "affix"), ("attachmentTypes=image,poem", "attachmentTypes"),
+        ("sentAt[from]=x", "sentAt[from]"), (f"toTimestamp={10**18 + 1}", "toTimestamp"),
+        (f"toTimestamp={'9' * 30}", "toTimestamp"), ("searchKey=null&pinned=2", "pinned"),
+    ],
+)  # fmt: skip
+def test_a_wrong_parameter_is_refused_by_its_name(query: str, name: str) -> None:
+    with pytest.raises(ServiceRefusal) as caught:
+        read_query(query, LIST)
+    assert (caught.value.status, list(caught.value.error["details"])) == (400, [name])
+
+
+def part(disposition: str, content: bytes) -> bytes:
+    return b"--xyz\r\nContent-Disposition: form-data; %b\r\n\r\n%b\r\n" % (disposition.encode(), content)
+
+
+def form(*parts: bytes) -> bytes:
+    return b"".join(parts) + b"--xyz--\r\n"
+
+
+WORD = part('name="category"', b"word")
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        (part('name="searchTerms"', "wörd,b".encode()), {"searchTerms": "wörd,b"}),
+        (part('name="disallowedSentences"', b"one"), {"disallowedSentences": ("one",)}),
+        (part('name="name"', b"a") + part('name="name"', b"b"), None),
+        (
+            part('name="file"; filename="gr\xc3\xb6\xc3\x9f.csv"', b"\r\na\x00\n\r\n--xy\r\n"),
+            {"file": "\r\na\x00\n\r\n--xy\r\n"},
+        ),
+        (part('name="file"', b"no file"), None),
+        (part('name="name"; filename="a"', b"x"), None),
+    ],
+)
+def test_forms(more: bytes, expected: Any) -> None:
+    if expected is None:
+        with pytest.raises(ServiceRefusal):
+            read_body(form(WORD, more), TYPE, KEYWORDS)
+    else:
+        assert read_body(form(WORD, more), TYPE, KEYWORDS) == {"category": "word"} | expected
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        (TYPE, b""),
+        (TYPE, b"--xyz\r\n"),
+        (TYPE, form(WORD)[:-6]),
+        ("multipart/form-data", form(WORD)),
+        ("multipart/form-data; boundary=other", form(WORD)),
+        ("multipart/form-data; boundary=\udcff", form(WORD)),
+        ("application/json", form(WORD)),
+    ],
+)
+def test_what_is_no_form_is_refused(content_type: str, body: bytes) -> None:
+    with pytest.raises(ServiceRefusal) as caught:
+        read_body(body, content_type, KEYWORDS)
+    assert (caught.value.code, list(caught.value.error["details"])) == ("ERR_BAD_REQUEST", ["body"])
+
+
+def test_a_body_has_the_members_and_the_defaults_of_its_struct() -> None:
+    assert read_body(b'{"name":"n","more":1}', "", OPERATIONS["apps.create"]) == {"name": "n", "region": "us"}
+    assert read_body(b"junk", "", OPERATIONS["users.get"]) == {}

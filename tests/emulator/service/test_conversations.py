@@ -1,4 +1,4 @@
-"""Conversations of users and groups: their records, receipts, tags and resets."""
+"""Conversations of users and groups: records, receipts, tags, resets; the list of them, and pins."""
 
 from typing import Any
 
@@ -155,3 +155,118 @@ def test_conversations_that_are_not_accessible(
     for method, end in requests:
         answer = chat(f"{path}{end}", method=method, body={"tags": ["x"]}, acting_user=user)
         assert (answer.status, answer.code) == (status, code)
+
+
+# ── the list ──
+
+
+LIST = "/v3/conversations"
+
+
+@pytest.fixture
+def listed(ask: Asker) -> Asker:
+    """Conversations of ann: with bob (10), cat (20) and the group den (30); of bob and cat (40)."""
+    ask.store.add_user("dan", "Daniel", tags=["vip"])
+    ask.store.add_user("eva", "Eva")
+    ask.store.add_group("fox", "Foxes", tags=["vip"])
+    for at, (sender, receiver, kind) in enumerate(
+        [("ann", "bob", "user"), ("ann", "cat", "user"), ("ann", "den", "group"), ("bob", "cat", "user")],
+        start=1,
+    ):
+        ask.store.add_message(sender, receiver, "hi", receiver_type=kind, sent_at=10 * at)
+    ask.store.add_member("den", "ann")
+    return ask
+
+
+def ids(ask: Asker, query: str = "", user: str | None = "ann") -> list[str]:
+    answer = ask(LIST, query, acting_user=user)
+    return [record["conversationId"] for record in answer.json["data"]]
+
+
+def test_without_an_acting_user_the_list_has_the_views_of_all(listed: Asker) -> None:
+    assert ids(listed, "", None) == [
+        "group_den", "ann_user_cat", "ann_user_bob", "bob_user_cat", "ann_user_bob", "bob_user_cat",
+        "ann_user_cat",
+    ]  # fmt: skip
+    assert ids(listed, "unique=1", None) == ["group_den", "ann_user_cat", "ann_user_bob", "bob_user_cat"]
+    assert ids(listed, "unique=1") == ids(listed)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("conversationType=user", ["ann_user_cat", "ann_user_bob"]),
+        ("conversationType=group", ["group_den"]),
+        ("searchKey=CA", ["ann_user_cat"]),
+        ("unread=true", ["ann_user_cat"]),
+        ("tags=x,z", ["ann_user_bob"]),
+        ("userTags=vip", ["ann_user_dan"]),
+        ("groupTags=vip", ["group_fox"]),
+        ("onlyAgentic=1", []),
+        ("hideAgentic=1&searchKey=bob", ["ann_user_bob"]),
+        ("useCursoredIndex=1&searchKey=bob", ["ann_user_bob"]),
+    ],
+)
+def test_filters(listed: Asker, query: str, expected: list[str]) -> None:
+    listed.store.add_message("cat", "ann", "unread")
+    if "userTags" in query:
+        listed.store.add_message("ann", "dan", "hi")
+    if "groupTags" in query:
+        listed.store.add_member("fox", "ann")
+        listed.store.add_message("ann", "fox", "hi", receiver_type="group")
+    listed("/v3/users/bob/conversation", method="PUT", body={"tags": ["x"]}, acting_user="ann")
+    assert ids(listed, query) == expected
+
+
+def test_blocked_users_are_left_out_unless_they_are_asked_for(listed: Asker) -> None:
+    listed.store.relations.add("blocked", "ann", "bob")
+    listed.store.relations.add("blocked", "cat", "ann")
+    assert ids(listed) == ["group_den", "ann_user_cat"]
+    answer = listed(LIST, "includeBlockedUsers=1&withBlockedInfo=1", acting_user="ann").json["data"]
+    blocks = {
+        record["conversationId"]: (
+            record["conversationWith"].get("blockedByMe"), record["conversationWith"].get("hasBlockedMe")
+        )
+        for record in answer
+    }  # fmt: skip
+    assert blocks == {
+        "group_den": (None, None), "ann_user_cat": (False, True), "ann_user_bob": (True, False)
+    }  # fmt: skip
+
+
+# ── pins ──
+
+
+def pin(ask: Asker, path: str, user: str = "ann", method: str = "POST") -> Answer:
+    return ask(f"/v3/{path}/conversation/pin", method=method, acting_user=user)
+
+
+def put_pins(ask: Asker, *pins: Any) -> Answer:
+    return ask(f"{LIST}/pinned", method="PUT", body={"pinnedConversations": list(pins)})
+
+
+def test_own_pins_stand_before_the_rest_and_behind_those_of_the_app(listed: Asker) -> None:
+    pinned = pin(listed, "users/bob").json["data"]
+    assert pinned == {
+        "conversationId": "ann_user_bob", "conversationType": "user", "pinnedBy": "ann", "pinnedAt": NOW
+    }  # fmt: skip
+    assert pin(listed, "users/bob").json["data"] == pinned
+    assert ids(listed) == ["ann_user_bob", "group_den", "ann_user_cat"]
+    put_pins(listed, {"uid": "cat"})
+    assert ids(listed) == ["ann_user_cat", "ann_user_bob", "group_den"]
+    assert ids(listed, "pinnedBy=me") == ["ann_user_bob"]
+    assert ids(listed, "pinnedBy=system,me") == ["ann_user_cat", "ann_user_bob"]
+    assert ids(listed, "", "bob") == ["bob_user_cat", "ann_user_bob"]
+    for _ in range(2):
+        assert pin(listed, "users/bob", method="DELETE").json["data"] == {
+            "conversationId": "ann_user_bob", "conversationType": "user"
+        }  # fmt: skip
+
+
+def test_a_pin_of_the_app_is_not_a_users_to_change(listed: Asker) -> None:
+    put_pins(listed, {"guid": "den"})
+    for method in ("POST", "DELETE"):
+        answer = pin(listed, "groups/den", method=method)
+        assert (answer.status, answer.code) == (403, "ERR_SYSTEM_PINNED_CONVERSATION")
+    assert pin(listed, "users/nobody").code == "ERR_UID_NOT_FOUND"
+    assert pin(listed, "groups/none").code == "ERR_GUID_NOT_FOUND"

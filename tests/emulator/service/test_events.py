@@ -6,8 +6,8 @@ import pytest
 
 from chatrest.emulator.service.apps import TRIGGERS
 from chatrest.emulator.service.context import Context, PageFormat
+from chatrest.emulator.service.dispatch import Service
 from chatrest.emulator.service.events import Event
-from chatrest.emulator.service.service import Service
 from chatrest.emulator.store import Store
 from tests.emulator.conftest import KEYS, NOW, Asker
 

@@ -1,114 +1,239 @@
-"""Threads: replies, lists, subscriptions."""
+"""Edits, deletions, marks and reactions, each by its reply and by what the lists show of it."""
 
+import json
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
-from tests.emulator.conftest import NOW, Answer, Asker
+from chatrest.emulator.service.messages import PINS_PER_CONVERSATION, SAVES_PER_USER
+from tests.emulator.conftest import NOW, Asker
+
+PATH = "/v3/messages/1"
 
 
 @pytest.fixture
 def chat(ask: Asker) -> Asker:
-    """Messages 1 (ann to bob), 2 (ann to the group), 3 (bob to ann), sent at 10, 20, 30."""
-    ask.store.add_message("ann", "bob", "one", sent_at=10)
-    ask.store.add_message("ann", "den", "two", receiver_type="group", sent_at=20)
-    ask.store.add_message("bob", "ann", "three", sent_at=30)
-    ask.store.add_member("den", "ann")
+    """One message of ann to bob, long ago."""
+    ask.store.add_message("ann", "bob", "first", sent_at=50, tags=["x"])
     return ask
 
 
-def reply(ask: Asker, parent: int, user: str, body: dict[str, Any]) -> Answer:
-    text = {"type": "text", "data": {"text": "re"}} | body
-    return ask.post(f"/v3/messages/{parent}/thread", text, acting_user=user)
+def put(ask: Asker, body: Any, user: str | None = "ann", path: str = PATH) -> Any:
+    return ask(path, method="PUT", body=body, acting_user=user)
 
 
-def test_a_reply_that_is_removed_is_counted_no_more(chat: Asker) -> None:
-    for _ in range(2):
-        reply(chat, 1, "bob", {})
-    chat("/v3/messages/4", method="DELETE", body={"permanent": True})
-    assert chat("/v3/messages/1").json["data"]["replyCount"] == 1
-    assert chat("/v3/threads").json["data"][0]["replyCount"] == 1
-    chat("/v3/messages/5", method="DELETE", body={"permanent": True})
-    assert chat("/v3/messages/1").json["data"]["replyCount"] == 0
-    assert chat("/v3/threads").ids == []
+def test_an_edit_changes_the_message_and_writes_an_action(chat: Asker) -> None:
+    action = put(chat, {"data": {"text": "second", "metadata": {"a": 1}}, "tags": ["y"]}).json["data"]
+    assert (action["id"], action["category"], action["type"]) == ("2", "action", "message")
+    assert (action["sender"], action["receiver"], action["conversationId"]) == ("ann", "bob", "ann_user_bob")
+    assert action["sentAt"] == NOW
+    entities = action["data"]["entities"]
+    assert action["data"]["action"] == "edited"
+    assert [entities[name]["entityType"] for name in ("by", "on", "for")] == ["user", "message", "user"]
+    assert (entities["by"]["entity"]["uid"], entities["for"]["entity"]["uid"]) == ("ann", "bob")
+    stored = chat(PATH).json["data"]
+    assert entities["on"]["entity"] == stored
+    assert stored["data"]["text"] == "second"
+    assert stored["data"]["metadata"] == {"a": 1}
+    assert stored["data"]["entities"]["sender"]["entity"]["uid"] == "ann"
+    assert (stored["sentAt"], stored["editedAt"], stored["editedBy"], stored["updatedAt"]) == (
+        50, NOW, "ann", NOW
+    )  # fmt: skip
+    assert chat("/v3/users/bob/messages", acting_user="ann").ids == [1, 2]
+
+
+def test_filters_go_by_the_new_version(chat: Asker) -> None:
+    path = "/v3/users/ann/messages"
+    assert chat(path, "searchKey=first").ids == [1]
+    assert chat(path, "tags=x").ids == [1]
+    put(chat, {"data": {"text": "second"}, "tags": ["y"]})
+    assert chat(path, "searchKey=first").ids == []
+    assert chat(path, "searchKey=second").ids == [1]
+    assert chat(path, "tags=x").ids == []
+    assert chat(path, "tags=y&withTags=true").json["data"][0]["tags"] == ["y"]
 
 
 @pytest.mark.parametrize(
-    ("parent", "user", "body", "status", "code"),
+    ("body", "code"),
     [
-        (9, "ann", {"receiver": "bob"}, 404, "ERR_MESSAGE_ID_NOT_FOUND"),
-        (1, "ann", {"receiver": "cat"}, 400, "ERR_WRONG_MESSAGE_THREAD"),
-        (1, "cat", {"receiver": "ann"}, 403, "ERR_MESSAGE_NO_ACCESS"),
-        (4, "ann", {"receiver": "bob"}, 400, "ERR_MESSAGE_THREAD_NESTING"),
-        (5, "ann", {"receiver": "bob"}, 400, "ERR_WRONG_MESSAGE_THREAD_CATEGORY"),
-        (1, "ann", {"receiver": "bob", "data": {"text": ""}}, 400, "ERR_EMPTY_MESSAGE_TEXT"),
+        ({}, "ERR_BAD_REQUEST"),
+        ({"data": {"text": " "}}, "ERR_EMPTY_MESSAGE_TEXT"),
+        ({"data": {"text": 5}}, "ERR_INVALID_MESSAGE_TEXT"),
+        ({"data": {"metadata": []}}, "ERR_INVALID_METADATA"),
+        ({"data": "x"}, "ERR_BAD_REQUEST"),
+        ({"tags": [""]}, "ERR_BAD_REQUEST"),
     ],
 )
-def test_replies_that_are_refused(
-    chat: Asker, parent: int, user: str, body: dict[str, Any], status: int, code: str
+def test_edits_that_are_refused(chat: Asker, body: Any, code: str) -> None:
+    answer = put(chat, body)
+    assert (answer.status, answer.code) == (400, code)
+    assert chat.store.ids() == [1]
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+@pytest.mark.parametrize(
+    ("user", "code"), [("bob", "ERR_MESSAGE_NOT_A_SENDER"), ("cat", "ERR_MESSAGE_NO_ACCESS")]
+)
+def test_only_the_sender_and_the_app_change_a_message(chat: Asker, method: str, user: str, code: str) -> None:
+    answer = chat(PATH, method=method, body={"tags": ["y"]}, acting_user=user)
+    assert (answer.status, answer.code) == (403, code)
+
+
+def test_moderators_of_a_group_change_the_messages_in_it(ask: Asker) -> None:
+    ask.store.add_member("den", "ann", "moderator")
+    ask.store.add_member("den", "bob")
+    ask.store.add_message("cat", "den", "hi", receiver_type="group")
+    refused = ask(PATH, method="DELETE", acting_user="bob")
+    assert refused.code == "ERR_MESSAGE_NOT_A_SENDER"
+    assert ask(PATH, method="DELETE", acting_user="ann").status == 200
+    assert ask(PATH).json["data"]["deletedBy"] == "ann"
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_actions_and_unknown_messages_are_not_changed(chat: Asker, method: str) -> None:
+    put(chat, {"tags": ["y"]})
+    action = chat("/v3/messages/2", method=method, body={"tags": ["y"]}, acting_user="ann")
+    assert (action.status, action.code) == (403, "ERR_MESSAGE_ACTION_NOT_ALLOWED")
+    unknown = chat("/v3/messages/9", method=method, body={"tags": ["y"]})
+    assert (unknown.status, unknown.code) == (404, "ERR_MESSAGE_ID_NOT_FOUND")
+
+
+def test_messages_of_blocked_users_can_be_hidden(chat: Asker) -> None:
+    chat.store.add_message("bob", "ann", "answer")
+    chat.store.relations.add("blocked", "ann", "bob")
+    query = "hideMessagesFromBlockedUsers=1"
+    assert chat("/v3/users/bob/messages", query, acting_user="ann").ids == [1]
+    assert chat("/v3/users/ann/messages", query, acting_user="bob").ids == [1, 2]
+    assert chat("/v3/messages", query).ids == [1, 2]
+    assert chat("/v3/messages", "hideMessagesFromBlockedUsers=maybe").status == 400
+
+
+def test_the_windows_of_changes_skip_what_was_never_changed(chat: Asker) -> None:
+    chat.store.add_message("bob", "ann", "answer", sent_at=60)
+    put(chat, {"data": {"text": "second"}})
+    path = "/v3/messages"
+    assert chat(path, f"updatedAt[from]={NOW}").ids == [1]
+    assert chat(path, f"editedAt[from]=1&editedAt[to]={NOW}").ids == [1]
+    assert chat(path, f"updatedAt[to]={NOW - 1}").ids == []
+    assert chat(path, "sentAt[from]=55&sentAt[to]=60").ids == [2]
+    wrong = chat(path, "updatedAt[from]=soon")
+    assert list(wrong.json["error"]["details"]) == ["updatedAt[from]"]
+
+
+@pytest.fixture
+def three(ask: Asker) -> Asker:
+    for number in range(1, 102):
+        ask.store.add_message("ann", "bob", f"text {number}")
+    return ask
+
+
+def test_pins_and_saves_have_limits(three: Asker) -> None:
+    for action, most in (("pin", PINS_PER_CONVERSATION), ("save", SAVES_PER_USER)):
+        for number in range(1, most + 1):
+            assert three(f"/v3/messages/{number}/{action}", method="POST", acting_user="ann").status == 200
+        over = three(f"/v3/messages/{most + 1}/{action}", method="POST", acting_user="ann")
+        code = f"ERR_{'PINNED' if action == 'pin' else 'SAVED'}_MESSAGES_LIMIT_EXCEEDED"
+        assert (over.status, over.code) == (400, code)
+        assert three(f"/v3/messages/1/{action}", method="POST", acting_user="ann").status == 200
+        three(f"/v3/messages/1/{action}", method="DELETE", acting_user="ann")
+        assert three(f"/v3/messages/{most + 1}/{action}", method="POST", acting_user="ann").status == 200
+
+
+def test_interactions_are_noted_once(three: Asker) -> None:
+    path = "/v3/messages/7/interacted"
+    for elements in (["a", "b"], ["b"]):
+        answer = three(path, method="PATCH", body={"interactions": elements}, acting_user="bob")
+        assert answer.json["data"]["success"] is True
+    assert three.store.marks.interactions(7, "bob") == {"a": NOW, "b": NOW}
+    assert three.store.marks.interactions(7, "ann") == {}
+    for body in ({}, {"interactions": []}, {"interactions": [5]}):
+        refused = three(path, method="PATCH", body=body, acting_user="bob")
+        assert (refused.status, list(refused.json["error"]["details"])) == (400, ["interactions"])
+
+
+@pytest.mark.parametrize("action", ["pin", "save"])
+def test_a_message_that_is_unknown_or_of_others_is_refused(three: Asker, action: str) -> None:
+    for method in ("POST", "DELETE"):
+        assert three(f"/v3/messages/999/{action}", method=method, acting_user="ann").status == 404
+        assert three(f"/v3/messages/7/{action}", method=method, acting_user="cat").status == 403
+
+
+REACTIONS = "/v3/messages/1/reactions"
+
+
+@pytest.fixture
+def hello(ask: Asker) -> Asker:
+    ask.store.add_message("ann", "den", "hi", receiver_type="group")
+    return ask
+
+
+def react(ask: Asker, uid: str, emoji: str, method: str = "POST") -> Any:
+    path = f"{REACTIONS}/{quote(emoji)}"
+    return ask(path, method=method, acting_user=uid).json["data"]["data"]["reactions"]
+
+
+def test_a_second_reaction_of_one_user_leaves_one(hello: Asker) -> None:
+    react(hello, "ann", "👍")
+    assert react(hello, "ann", "👍") == [{"reaction": "👍", "count": 1, "reactedByMe": True}]
+    assert len(hello(REACTIONS).json["data"]) == 1
+
+
+def test_a_reaction_that_is_taken_back_is_neither_counted_nor_listed(hello: Asker) -> None:
+    react(hello, "ann", "👍")
+    react(hello, "bob", "👍")
+    assert react(hello, "ann", "👍", "DELETE") == [{"reaction": "👍", "count": 1}]
+    assert react(hello, "ann", "👍", "DELETE") == [{"reaction": "👍", "count": 1}]
+    assert react(hello, "bob", "👍", "DELETE") == []
+    assert hello(REACTIONS).json["data"] == []
+    assert hello("/v3/messages", "hasReactions=true").ids == []
+
+
+def test_others_do_not_see_whose_reactions_they_are(hello: Asker) -> None:
+    react(hello, "ann", "👍")
+    for user, expected in (("ann", {"reactedByMe": True}), ("bob", {}), (None, {})):
+        counts = {"reaction": "👍", "count": 1} | expected
+        listed = hello("/v3/groups/den/messages", "hasReactions=1", acting_user=user)
+        assert listed.json["data"][0]["data"]["reactions"] == [counts]
+        assert hello("/v3/messages/1", acting_user=user).json["data"]["data"]["reactions"] == [counts]
+
+
+def test_reactions_come_in_pages_in_both_directions(hello: Asker) -> None:
+    for emoji in "abcde":
+        react(hello, "ann", emoji)
+    first = hello(REACTIONS, "limit=2")
+    assert [row["reaction"] for row in first.json["data"]] == ["a", "b"]
+    assert first.json["meta"]["current"] == {"limit": 2, "count": 2}
+    assert [row["reaction"] for row in hello(REACTIONS, "limit=2&id=2&affix=append").json["data"]] == [
+        "c",
+        "d",
+    ]
+    assert [row["reaction"] for row in hello(REACTIONS, "affix=prepend&id=4").json["data"]] == ["c", "b", "a"]
+    empty = hello(REACTIONS, "id=5&affix=append").json
+    assert (empty["data"], empty["meta"]["next"]) == ([], {"affix": "append", "id": "5"})
+
+
+def test_a_generated_count_is_counted_on(hello: Asker) -> None:
+    data = {"text": "x", "reactions": [{"reaction": "👍", "count": 2}]}
+    hello.store.add_message("ann", "bob", data=data)
+    answer = hello(f"/v3/messages/2/reactions/{quote('👍')}", method="POST", acting_user="bob")
+    assert answer.json["data"]["data"]["reactions"] == [{"reaction": "👍", "count": 3, "reactedByMe": True}]
+    assert json.loads(hello.store.message(2) or b"")["data"]["reactions"] == [{"reaction": "👍", "count": 3}]
+
+
+@pytest.mark.parametrize(
+    ("path", "user", "status", "code"),
+    [
+        ("/v3/messages/9/reactions/x", "ann", 404, "ERR_MESSAGE_ID_NOT_FOUND"),
+        ("/v3/messages/1/reactions/x", None, 400, "ERR_BAD_REQUEST"),
+        ("/v3/messages/1/reactions/x", "nobody", 404, "ERR_UID_NOT_FOUND"),
+        ("/v3/messages/2/reactions/x", "cat", 403, "ERR_MESSAGE_NO_ACCESS"),
+    ],
+)
+def test_reactions_that_are_refused(
+    hello: Asker, path: str, user: str | None, status: int, code: str
 ) -> None:
-    reply(chat, 1, "bob", {"receiver": "ann"})
-    chat("/v3/messages/1", method="PUT", body={"tags": ["x"]})
-    answer = reply(chat, parent, user, body)
-    assert (answer.status, answer.code) == (status, code)
-    assert chat.post("/v3/messages/1/thread", {"data": {"text": "x"}}).code == "ERR_BAD_REQUEST"
-
-
-def test_threads_of_one_second_are_never_torn(chat: Asker) -> None:
-    for parent in (1, 2, 3):
-        reply(chat, parent, "ann", {})
-    answer = chat("/v3/threads", "limit=1")
-    assert answer.ids == [3, 2, 1]
-    assert answer.json["meta"]["next"] == {"affix": "prepend", "updatedAt": NOW}
-    assert chat("/v3/threads", f"limit=1&updatedAt={NOW}&affix=prepend").ids == []
-
-
-def test_threads_of_users_and_groups(chat: Asker) -> None:
-    for parent in (1, 2, 3):
-        reply(chat, parent, "ann", {})
-    assert chat("/v3/threads", acting_user="bob").ids == [3, 1]
-    assert chat("/v3/threads", acting_user="ann").ids == [3, 2, 1]
-    assert chat("/v3/threads", acting_user="cat").ids == []
-    assert chat("/v3/users/bob/threads").ids == [3, 1]
-    assert chat("/v3/users/bob/threads", acting_user="ann").ids == [3, 1]
-    assert chat("/v3/users/cat/threads", acting_user="ann").ids == []
-    assert chat("/v3/groups/den/threads").ids == [2]
-    assert chat("/v3/groups/none/threads").code == "ERR_GUID_NOT_FOUND"
-    assert chat("/v3/users/nobody/threads").code == "ERR_UID_NOT_FOUND"
-
-
-def test_threads_that_a_user_takes_part_in(chat: Asker) -> None:
-    reply(chat, 1, "bob", {})
-    reply(chat, 2, "cat", {})
-    assert chat("/v3/groups/den/threads", "participatedByMe=1", acting_user="cat").ids == [2]
-    assert chat("/v3/groups/den/threads", "participatedByMe=1", acting_user="bob").ids == []
-    assert chat("/v3/threads", "participatedByMe=true", acting_user="ann").ids == [2, 1]
-
-
-def test_counts_of_a_thread_are_those_of_the_acting_user(chat: Asker) -> None:
-    for _ in range(2):
-        reply(chat, 1, "bob", {"data": {"text": "re", "mentions": {"ann": {}}}})
-    query = "withUnreadReplyCount=1&withMentionCount=1"
-    [thread] = chat("/v3/threads", query, acting_user="ann").json["data"]
-    assert (thread["unreadReplyCount"], thread["mentionCount"]) == (2, 2)
-    [thread] = chat("/v3/threads", query, acting_user="bob").json["data"]
-    assert (thread["unreadReplyCount"], thread["mentionCount"]) == (0, 0)
-    chat.post("/v3/users/bob/conversation/read", {}, acting_user="ann")
-    [thread] = chat("/v3/threads", query, acting_user="ann").json["data"]
-    assert thread["unreadReplyCount"] == 0
-    assert "unreadReplyCount" not in chat("/v3/threads", query).json["data"][0]
-
-
-def test_a_subscription_shows_in_the_message_of_its_user(chat: Asker) -> None:
-    path = "/v3/messages/2/thread/subscription"
-
-    def is_subscribed(user: str) -> bool:
-        return "threadSubscribed" in chat("/v3/messages/2", acting_user=user).json["data"]
-
-    assert chat(path, method="POST", acting_user="cat").json == {"data": {"success": True}}
-    assert (is_subscribed("cat"), is_subscribed("ann")) == (True, False)
-    assert chat(path, method="DELETE", acting_user="cat").json == {"data": {"success": True}}
-    assert not is_subscribed("cat")
-    reply(chat, 2, "cat", {})
-    assert (is_subscribed("cat"), is_subscribed("ann")) == (True, True)
-    assert chat("/v3/messages/9/thread/subscription", method="POST", acting_user="cat").status == 404
+    hello.store.add_message("ann", "bob", "between two")
+    for method in ("POST", "DELETE"):
+        answer = hello(path, method=method, acting_user=user)
+        assert (answer.status, answer.code) == (status, code)

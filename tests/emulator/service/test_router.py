@@ -6,7 +6,7 @@ import pytest
 
 from chatrest.core.replies.decode import read_json
 from chatrest.core.requests.endpoint import Endpoint, Interface, Method
-from chatrest.emulator.service.handlers import HANDLERS
+from chatrest.emulator.service.dispatch import HANDLERS
 from chatrest.emulator.service.router import Router, rate_class
 from chatrest.resources import OPERATIONS
 from tests.cases import loop_over

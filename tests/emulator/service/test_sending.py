@@ -1,4 +1,3 @@
-import json
 from typing import Any
 
 import pytest
@@ -73,42 +72,9 @@ def test_messages_that_are_refused(ask: Asker, changed: dict[str, Any], status: 
     assert ask.store.ids() == []
 
 
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
-        (b"", "uid"), (b"{", "body"), (b"[]", "body"), (b"\xff{}", "body"), (b'"x"', "body"),
-        (b'{"uid": 5, "name": "x"}', "uid"), (b'{"name": "x"}', "uid"), (b'{"uid": "x"}', "name"),
-        (b'{"uid": "", "name": "x"}', "uid"), (b'{"uid": "ann", "name": "x"}', "uid"),
-        (b'{"uid": "u", "name": "x", "tags": ["a", 5]}', "tags"),
-        (b'{"uid": "u", "name": "x", "metadata": 1}', "metadata"),
-        (json.dumps({"uid": "u" * 101, "name": "x"}).encode(), "uid"),
-        (b'{"uid": "u", "name": "x", "withAuthToken": "yes"}', "withAuthToken"),
-    ],
-)  # fmt: skip
-def test_users_that_are_refused(ask: Asker, body: bytes, field: str) -> None:
-    answer = ask.post("/v3/users", body)
-    assert (answer.status, answer.code) == (400, "ERR_BAD_REQUEST")
-    [(name, texts)] = answer.json["error"]["details"].items()
-    assert name == field
-    assert all(isinstance(text, str) and text for text in texts)
-    assert ask.store.people.uids() == ["ann", "bob", "cat"]
-
-
 def test_a_body_nested_beyond_all_bounds_is_refused(ask: Asker) -> None:
     answer = ask.post("/v3/users", b'{"metadata":{"a":' + b"[" * 9000)
     assert (answer.status, list(answer.json["error"]["details"])) == (400, ["body"])
-
-
-def test_tokens(ask: Asker) -> None:
-    path = "/v3/users/ann/auth_tokens"
-    first = ask.post(path, b"").json["data"]
-    assert set(first) == {"uid", "authToken", "createdAt"}
-    assert ask.post(path, {"force": False}).json["data"] == first
-    assert ask.post(path, {"force": True}).json["data"]["authToken"] != first["authToken"]
-    scoped = ask.post(path, {"platform": "ios", "userAgent": "x", "appInfo": {"v": 1}}).json["data"]
-    assert (scoped["platform"], scoped["userAgent"], scoped["appInfo"]) == ("ios", "x", {"v": 1})
-    assert ask.post("/v3/users/nobody/auth_tokens", b"").code == "ERR_UID_NOT_FOUND"
-    assert ask.post(path, {"force": "yes"}).json["error"]["details"].keys() == {"force"}
 
 
 # ── several receivers ──

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.emulator.conftest import KEYS, Asker
+from tests.emulator.conftest import Asker
 
 
 @pytest.fixture
@@ -42,20 +42,3 @@ def test_filters(directory: Asker, query: str, uids: str) -> None:
 def test_a_count_has_no_records(directory: Asker) -> None:
     answer = directory("/v3/users", "count=true").json
     assert (answer["data"], answer["meta"]["pagination"]["total"]) == ([], 5)
-
-
-@pytest.mark.parametrize(
-    "query", ["page=0", "perPage=0", "perPage=1001", "status=away", "searchIn=role", "count=x"]
-)
-def test_wrong_values_are_refused(directory: Asker, query: str) -> None:
-    answer = directory("/v3/users", query)
-    assert (answer.status, list(answer.json["error"]["details"])) == (400, [query.split("=")[0]])
-
-
-def test_apps(ask: Asker) -> None:
-    headers = {"key": KEYS.management, "secret": KEYS.secret}
-    for query, count in (("", 1), ("searchKey=EMU", 1), ("searchKey=x", 0), ("page=2", 0)):
-        answer = ask("/management/apps", query, headers=headers)
-        assert [app["id"] for app in answer.json["data"]] == ["emulated"] * count
-        assert answer.json["meta"]["pagination"]["per_page"] == 25
-    assert ask("/management/apps", "perPage=0", headers=headers).status == 400

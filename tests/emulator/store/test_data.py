@@ -1,4 +1,3 @@
-import itertools
 import json
 from collections import Counter
 from typing import Any
@@ -9,6 +8,7 @@ from chatrest.emulator import Store
 from chatrest.emulator.store.data import EPOCH, fill
 
 Record = dict[str, Any]
+SIZE = 2000
 
 
 def generated(**sizes: int) -> tuple[list[bytes], list[str]]:
@@ -19,7 +19,7 @@ def generated(**sizes: int) -> tuple[list[bytes], list[str]]:
 
 @pytest.fixture(scope="module")
 def records() -> list[Record]:
-    return [json.loads(record) for record in generated(messages=6000, users=30, groups=3)[0]]
+    return [json.loads(record) for record in generated(messages=SIZE, users=30, groups=3)[0]]
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_gives_others() -> None:
@@ -29,7 +29,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_gives_others() -> None:
 
 
 def test_ids_ascend_by_one_and_times_with_them(records: list[Record]) -> None:
-    assert [record["id"] for record in records] == [str(number) for number in range(1, 6001)]
+    assert [record["id"] for record in records] == [str(number) for number in range(1, SIZE + 1)]
     times = [record["sentAt"] for record in records]
     assert times[0] >= EPOCH
     assert times == sorted(times)
@@ -42,16 +42,8 @@ def test_kinds_come_in_their_parts(records: list[Record]) -> None:
         for record in records
     )
     for kind, share in {"message": 0.72, "media": 0.1, "custom": 0.05, "action": 0.03, "call": 0.09}.items():
-        assert kinds[kind] / 6000 == pytest.approx(share, abs=0.03), kind
-    assert sum(record["receiverType"] == "group" for record in records) == pytest.approx(600, rel=0.3)
-
-
-def test_talks_and_users_are_unevenly_busy(records: list[Record]) -> None:
-    conversations = Counter(record["conversationId"] for record in records).most_common()
-    assert len(conversations) > 30
-    assert conversations[0][1] > 5 * conversations[len(conversations) // 2][1]
-    senders = Counter(record["sender"] for record in records)
-    assert senders.most_common(1)[0][0] == "user-01"
+        assert kinds[kind] / SIZE == pytest.approx(share, abs=0.03), kind
+    assert sum(record["receiverType"] == "group" for record in records) == pytest.approx(SIZE * 0.1, rel=0.3)
 
 
 def test_conversations_and_entities_fit_the_record(records: list[Record]) -> None:
@@ -108,11 +100,3 @@ def test_replies_are_to_earlier_messages_of_the_same_conversation(records: list[
         assert int(reply["parentId"]) < int(reply["id"])
         assert by_id[reply["parentId"]]["conversationId"] == reply["conversationId"]
         assert "parentId" not in by_id[reply["parentId"]]
-
-
-def test_media_have_whole_attachments(records: list[Record]) -> None:
-    kinds = set()
-    for attachment in itertools.chain(*(record["data"].get("attachments", ()) for record in records)):
-        assert set(attachment) == {"url", "name", "mimeType", "extension", "size"}
-        kinds.add(attachment["mimeType"].split("/")[0])
-    assert kinds == {"image", "video", "audio", "application", "text"}

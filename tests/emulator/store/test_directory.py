@@ -1,13 +1,11 @@
 """Users and groups: uids and guids are given once, and a file keeps members."""
 
-import json
 import sqlite3
 from pathlib import Path
 
 import pytest
 
 from chatrest.emulator import Store
-from chatrest.emulator.store.directory import spliced
 from chatrest.errors import RequestInvalidError
 
 
@@ -19,20 +17,6 @@ def test_a_uid_and_a_guid_are_given_once(store: Store) -> None:
     with pytest.raises(RequestInvalidError, match="guid"):
         store.add_group("den")
     assert (store.people.uids(), store.people.guids()) == (["ann"], ["den"])
-
-
-def test_spliced() -> None:
-    assert json.loads(spliced(b'{"a":1}', "b", b"[2]")) == {"a": 1, "b": [2]}
-
-
-@pytest.fixture
-def den(store: Store) -> Store:
-    for uid in ("ann", "bob"):
-        store.add_user(uid)
-    store.add_group("den")
-    store.add_member("den", "bob", "admin", joined_at=3)
-    store.add_member("den", "ann")
-    return store
 
 
 def test_a_file_keeps_members_and_one_of_another_version_is_refused(tmp_path: Path) -> None:

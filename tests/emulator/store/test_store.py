@@ -53,11 +53,23 @@ def test_an_error_while_adding_leaves_nothing(store: Store) -> None:
 
 
 def test_odd_records_are_served_as_they_are(store: Store) -> None:
-    odd = [b'{"id":3,"data":[]}', b"[]", b'{"id":"5" , "sender":"\\ud800"}', b'{"id":"2"}']
+    odd = [
+        b'{"id":3,"data":[]}', b"[]", b'{"id":"5" , "sender":"\\ud800"}', b'{"id":"2"}', b'{"id":"x"}',
+        b'{"id":"%b"}' % (b"9" * 40), '{"id":"\u0669"}'.encode(),
+        b'{"sentAt":"soon","data":{"text":1,"mentions":[],"attachments":{},"reactions":0}}',
+    ]  # fmt: skip
     store.add_records(odd)
     assert store.records(store.ids()) == odd
-    assert store.ids() == [3, 4, 5, 6]
+    assert store.ids() == [3, 4, 5, 6, 7, 8, 9, 10]
     assert store.message(4) == b"[]"
+    with pytest.raises(RequestInvalidError, match="JSON"):
+        store.add_records([b"nope"])
+
+
+def test_tags_are_served_only_where_they_are_asked_for(store: Store) -> None:
+    store.add_records(['{"id":"1","tags":["a","ü"],"data":{"text":"é\\u00e9 🎉"}}'.encode()])
+    assert store.records([1]) == ['{"id":"1","data":{"text":"éé 🎉"}}'.encode()]
+    assert store.message(1) == '{"id":"1","data":{"text":"éé 🎉"},"tags":["a","ü"]}'.encode()
 
 
 def test_messages_are_hidden_from_lists_and_shown_again(store: Store) -> None:

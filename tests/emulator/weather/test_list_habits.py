@@ -7,12 +7,10 @@ import pytest
 from aiohttp import ClientSession
 
 from chatrest.emulator import Emulator
-from chatrest.emulator.service.request import Request
 from chatrest.emulator.weather import (
     CappedPages,
     ExclusiveFrom,
     Fault,
-    First,
     IgnoredParameter,
     LostPosition,
     NoMeta,
@@ -21,7 +19,6 @@ from chatrest.emulator.weather import (
     TopLevelPositions,
     WrongTotals,
 )
-from chatrest.errors import RequestInvalidError
 
 MESSAGES = "/users/user-01/messages"
 
@@ -76,12 +73,6 @@ async def test_capped_pages_of_other_lists(get: Client) -> None:
     }  # fmt: skip
 
 
-async def test_a_small_page_is_not_enlarged_by_a_cap(get: Client) -> None:
-    assert len((await get("/users?perPage=2", CappedPages(7)))["data"]) == 2
-    assert len((await get("/messages", CappedPages(50)))["data"]) == 10
-    assert len((await get("/users", CappedPages(30)))["data"]) == 30
-
-
 @pytest.mark.parametrize("path", ["/users", "/messages", MESSAGES])
 async def test_lists_without_meta(get: Client, path: str) -> None:
     fair = await get(path)
@@ -134,16 +125,6 @@ async def test_other_replies_stay_as_they_are(get: Client) -> None:
         assert await get(path, *habits) == await get(path)
 
 
-async def test_one_reply_in_the_midst_loses_its_position(get: Client) -> None:
-    path = f"{MESSAGES}?perPage=5"
-    get.emulator.weather.add(LostPosition("no-meta", when=First(after=1)))
-    metas = []
-    for _ in range(3):
-        async with get.http.get(f"{get.emulator.base_url}{path}") as response:
-            metas.append("meta" in await response.json())
-    assert metas == [True, False, True]
-
-
 @pytest.mark.parametrize(
     ("kind", "expected"),
     [("no-meta", "absent"), ("null-meta", None), ("text-meta", "lost")],
@@ -186,18 +167,6 @@ async def test_an_empty_page_that_says_page_1_of_2(get: Client, path: str) -> No
     numbers = reply["meta"]["pagination"]
     assert (list(reply["meta"]), numbers["count"]) == (["pagination"], 0)
     assert (numbers["current_page"], numbers["total_pages"]) == (1, 2)
-
-
-@pytest.mark.parametrize(("kind", "wrong"), [(CappedPages, 0), (LostPosition, "no-way")])
-def test_wrong_arguments(kind: Any, wrong: Any) -> None:
-    with pytest.raises(RequestInvalidError, match="allowed"):
-        kind(wrong)
-
-
-@pytest.mark.parametrize("fault", [CappedPages(1), LostPosition("no-meta")])
-def test_only_requests_that_read_are_struck(fault: Fault) -> None:
-    assert fault.fits(Request("GET", "/v3/messages", "", {}))
-    assert not fault.fits(Request("POST", "/v3/messages", "", {}))
 
 
 @pytest.mark.parametrize("affix", ["append", "prepend"])

@@ -1,6 +1,5 @@
 """A session in bad weather: what the emulator is for, from end to end."""
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -27,11 +26,8 @@ from chatrest.emulator.weather import (
     First,
     GzipBomb,
     HalfOpen,
-    OddRecords,
-    Redirect,
     Reset,
     Status,
-    TooManyRequests,
     storm,
 )
 from chatrest.pytest_plugin import ChatRestTime
@@ -51,8 +47,7 @@ def served(*faults: Fault, **options: Any) -> tuple[Emulator, ChatRestTime]:
     return Emulator(weather=faults, clock=time.clock, sleep=time.sleep, **options), time
 
 
-@pytest.mark.parametrize("intensity", [0.3, 0.8])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("seed", "intensity"), [(0, 0.3), (1, 0.3), (2, 0.8), (3, 0.8)])
 async def test_a_storm_is_survived(seed: int, intensity: float) -> None:
     emulator, time = served(*storm(seed, intensity), seed=seed)
     async with emulator, session(emulator, time) as chat:
@@ -62,17 +57,6 @@ async def test_a_storm_is_survived(seed: int, intensity: float) -> None:
         texts = [await chat.messages.send(HI, on_behalf_of="user-01") for _ in range(8)]
         assert emulator.store.ids()[-8:] == [int(m.id) for m in texts]
         assert len(emulator.store.ids()) == 158
-
-
-async def test_many_at_once_in_a_storm() -> None:
-    emulator, time = served(*storm(7, 0.3))
-    async with emulator, session(emulator, time) as chat:
-        walks = [
-            chat.messages.list_user(f"user-0{n}", on_behalf_of=o) for n in (1, 2) for o in (None, "user-03")
-        ]
-        results = await asyncio.gather(*(walk.collect() for walk in walks))
-        assert [int(m.id) for m in results[0]][::-1] == emulator.store.ids(participant="user-01")
-        assert any(noted.fault for noted in emulator.requests)
 
 
 @pytest.mark.parametrize("fault", [Reset, HalfOpen, Status], ids=lambda kind: str(kind.__name__))
@@ -105,15 +89,6 @@ async def test_faults_that_never_end_are_raised(fault: Fault, kind: type[Excepti
         assert (len(emulator.requests) > 1) is is_repeated
 
 
-async def test_a_redirect_does_not_lead_the_key_away() -> None:
-    async with Emulator(2, 0) as other:
-        emulator, time = served(Redirect(f"{other.base_url}/messages"))
-        async with emulator, session(emulator, time) as chat:
-            with pytest.raises(Exception, match="redirect"):
-                await chat.messages.list().collect()
-            assert not other.requests
-
-
 @pytest.mark.parametrize("fault", [CursorRepeats(), CursorMovesBack(3), CursorCycles((90, 80, 70))], ids=repr)
 async def test_wrong_cursors_are_errors(fault: Fault) -> None:
     emulator, time = served(fault)
@@ -122,18 +97,7 @@ async def test_wrong_cursors_are_errors(fault: Fault) -> None:
             await chat.messages.list(query=MessageQuery(limit=20)).collect()
 
 
-@pytest.mark.parametrize(
-    "oddity", ["integer-ids", "empty-lists", "unknown-category", "lone-surrogate", "nan", "byte-order-mark"]
-)
-async def test_odd_records_are_read(oddity: Any) -> None:
-    emulator, time = served(OddRecords(oddity, step=3))
-    async with emulator, session(emulator, time) as chat:
-        results = await chat.messages.list().collect()
-        assert [int(m.id) for m in results] == emulator.store.ids()[::-1]
-
-
-@pytest.mark.parametrize("kind", ["fixed", "sliding", "bucket"])
-@pytest.mark.parametrize("headers", ["a", "b", "retry-after"])
+@pytest.mark.parametrize(("kind", "headers"), [("fixed", "a"), ("sliding", "b"), ("bucket", "retry-after")])
 async def test_a_limit_is_waited_for(kind: Any, headers: Any) -> None:
     limit = RateLimit(kind=kind, per_window=4, window=60.0, headers=headers)
     emulator, time = served(limit=limit)
@@ -142,13 +106,3 @@ async def test_a_limit_is_waited_for(kind: Any, headers: Any) -> None:
             await chat.users.list().limit(1).collect()
         assert emulator.limited.allowed == 12
         assert sum(time.slept) >= 60
-
-
-@pytest.mark.parametrize("headers", ["a", "b", "retry-after", "none"])
-@pytest.mark.parametrize("as_date", [False, True])
-async def test_a_429_is_waited_for(headers: Any, as_date: bool) -> None:
-    emulator, time = served(TooManyRequests(17.0, headers, as_date=as_date, when=First()))
-    async with emulator, session(emulator, time) as chat:
-        await chat.messages.send(HI, on_behalf_of="user-01")
-        assert headers == "none" or 17 <= sum(time.slept) < 19
-        assert len(emulator.store.ids()) == 151

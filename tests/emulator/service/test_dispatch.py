@@ -1,9 +1,9 @@
 import pytest
 
 from chatrest.core.requests.endpoint import Acting
-from chatrest.emulator.service.refusals import Refusal
-from chatrest.emulator.service.request import Request
-from chatrest.emulator.service.service import read_acting_user
+from chatrest.emulator.service.context import ServiceRequest as Request
+from chatrest.emulator.service.dispatch import read_acting_user
+from chatrest.emulator.service.refusals import ServiceRefusal as Refusal
 from chatrest.emulator.store import Store
 from tests.emulator.conftest import KEYS, Asker
 

@@ -1,0 +1,153 @@
+"""One request to one reply, without a socket: keys, the operation, the acting user, its handler.
+
+Rules:
+- The key is checked first, then the path, then the acting user, then the query and the body.
+- `authOnly` keys may create users and auth tokens and nothing else.
+- The header `onBehalfOf` is read where the operation's endpoint says so, and else ignored.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple, final
+
+from msgspec.json import encode
+
+from ...core.requests.endpoint import Acting
+from ..store.directory import Directory
+from . import (
+    agent_knowledge,
+    agents,
+    apps,
+    calls,
+    conversations,
+    data_import,
+    groups,
+    message_lists,
+    messages,
+    moderation,
+    notifications,
+    relations,
+    roles,
+    sending,
+    users,
+)
+from .apps import key_scope, set_keys
+from .arguments import read_body, read_query
+from .context import Context, Handler, ServiceCall, ServiceReply, ServiceRequest
+from .events import Event, events_of
+from .refusals import ServiceRefusal, bad_request, refused
+from .roles import add_default_role
+from .router import ROUTER
+
+_FILES: Final = (
+    agent_knowledge, agents, apps, calls, conversations, data_import, groups, message_lists, messages,
+    moderation, notifications, relations, roles, sending, users,
+)  # fmt: skip
+HANDLERS: Final[Mapping[str, Handler]] = MappingProxyType(
+    {name: handler for file in _FILES for name, handler in file.HANDLERS.items()}
+)
+"""The handlers of all operations, by the operation's name."""
+_AUTH_ONLY: Final = frozenset({"users.create", "auth_tokens.create"})
+
+
+class Keys(NamedTuple):
+    """The credentials that the service accepts."""
+
+    full_access: str
+    auth_only: str
+    management: str
+    secret: str
+
+
+@final
+class Service:
+    """The documented service over the store of `context`; `publish` is called with each event.
+
+    `handlers` are those of the operations by name, for a service that answers some of them otherwise.
+    A request that names another app than `only_app` is answered 401; None serves every app.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        keys: Keys,
+        publish: Callable[[Event], None] = lambda _: None,
+        handlers: Mapping[str, Handler] = HANDLERS,
+        only_app: str | None = None,
+    ) -> None:
+        self._context = context
+        self._keys = keys
+        self._publish = publish
+        self._handlers = handlers
+        self._only_app = only_app
+        set_keys(context.store, keys.full_access, keys.auth_only)
+        add_default_role(context.store)
+
+    def answer(self, request: ServiceRequest) -> ServiceReply:
+        """Return the reply; a refusal is a reply too."""
+        try:
+            return ServiceReply(200, self.process(request))
+        except ServiceRefusal as refusal:
+            return ServiceReply(refusal.status, refusal.body)
+
+    def process(self, request: ServiceRequest) -> bytes:
+        """Return the body of a 200, or raise a refusal."""
+        scope = self._scope(request)
+        route = ROUTER.route(request.method, request.path)
+        if route is None:
+            raise refused("ERR_API_NOT_FOUND", request.method, request.path)
+        endpoint = route.endpoint
+        if scope != "fullAccess" and endpoint.name not in _AUTH_ONLY:
+            raise refused("AUTH_ERR_NO_ACCESS")
+        acting_user = read_acting_user(endpoint.acting, request, self._context.store.people)
+        try:
+            query = read_query(request.query, endpoint)
+            body = read_body(request.body, request.headers.get("content-type", ""), endpoint)
+            call = ServiceCall(endpoint, route.parameters, query, acting_user, body, request.headers)
+            result = self._handlers[endpoint.name](self._context, call)
+        except ServiceRefusal as refusal:
+            refusal.is_at_root = endpoint.name.startswith("agents.")
+            raise
+        reply = result if isinstance(result, bytes) else encode({"data": result})
+        for event in events_of(self._context, call, reply):
+            self._publish(event)
+        return reply
+
+    def _scope(self, request: ServiceRequest) -> str:
+        """Return the scope of the request's key; 401 for a key, or an app, that is missing or wrong."""
+        base = request.path.removeprefix("/").partition("/")[0]
+        if base == "management":
+            return self._management_scope(request)
+        if base != "v3":
+            raise refused("ERR_API_NOT_FOUND", request.method, request.path)
+        app_id = request.headers.get("appid")
+        if None not in (app_id, self._only_app) and app_id != self._only_app:
+            raise refused("AUTH_ERR_INVALID_APPID", app_id)
+        key = request.headers.get("apikey")
+        if not key:
+            raise refused("AUTH_ERR_EMPTY_APIKEY")
+        return key_scope(self._context.store, key)
+
+    def _management_scope(self, request: ServiceRequest) -> str:
+        credentials = request.headers.get("key"), request.headers.get("secret")
+        if credentials == (None, None) and "apikey" in request.headers:
+            # An app's own key is unknown here, and so is the path.
+            raise refused("ERR_API_NOT_FOUND", request.method, request.path)
+        if None in credentials:
+            raise refused("AUTH_ERR_EMPTY_AUTH_HEADER")
+        if credentials != (self._keys.management, self._keys.secret):
+            raise refused("AUTH_ERR_APIKEY_NOT_FOUND", "management key or secret")
+        return "fullAccess"
+
+
+def read_acting_user(acting: Acting, request: ServiceRequest, directory: Directory) -> str | None:
+    """Return the user in `onBehalfOf`: 404 for an unknown one, 400 where a required one is missing."""
+    if acting == "never":
+        return None
+    # Bytes of a header that are not UTF-8 come as lone surrogates, which are no text to a database.
+    uid = request.headers.get("onbehalfof", "").encode(errors="replace").decode()
+    if not uid and acting == "required":
+        raise bad_request({"onBehalfOf": ["The onBehalfOf header is required."]})
+    if uid and directory.user(uid) is None:
+        raise refused("ERR_UID_NOT_FOUND", uid)
+    return uid or None
