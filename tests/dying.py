@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from chatrest import AsyncSession
+from chatrest import AsyncSession, storage
 from chatrest.export import Plan, Report
 from chatrest.export.disk import Disk
-from chatrest.export.journal import schema
+from chatrest.export.journal import NAME
 from chatrest.export.run import export_folder
 
 
@@ -144,12 +144,12 @@ class ForgetfulFate(Fate):
             self.see_all_names()
         for name, inode in self.names.items():
             is_there = all(folder in self.names for folder in name.parents[:-1])
-            if inode is not None and is_there and not name.name.startswith(schema.NAME):
+            if inode is not None and is_there and not name.name.startswith(NAME):
                 data = self.bytes.get(inode, b"")
                 size = (self.out / name).stat().st_size if keeps_sizes else len(data)
                 (self.grave / name).parent.mkdir(parents=True, exist_ok=True)
                 (self.grave / name).write_bytes(data[:size].ljust(size, b"\0"))
-        for path in self.out.glob(f"{schema.NAME}*"):
+        for path in self.out.glob(f"{NAME}*"):
             shutil.copy(path, self.grave / path.name)
 
 
@@ -199,7 +199,7 @@ def dying_journal(monkeypatch: pytest.MonkeyPatch, fate: Fate) -> None:
         return _DyingConnection(sqlite3.connect(*args, **options), fate)
 
     own = {name: getattr(sqlite3, name) for name in dir(sqlite3) if not name.startswith("_")}
-    monkeypatch.setattr(schema, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
+    monkeypatch.setattr(storage, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
 
 
 async def dies(

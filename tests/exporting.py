@@ -19,11 +19,10 @@ from typing import Any, Final
 import pytest
 from backports import zstd
 
-from chatrest import AsyncSession
+from chatrest import AsyncSession, storage
 from chatrest.emulator import Emulator
 from chatrest.emulator.store import Store
 from chatrest.export.disk import Disk
-from chatrest.export.journal import schema
 from chatrest.export.manifest import NAME as MANIFEST, Manifest, read
 from chatrest.resources import listing
 from tests.faulty import no_wait
@@ -187,7 +186,7 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Turn off syncs: a simulated crash does not lose data that the system has."""
-    monkeypatch.setattr(schema, "SETTINGS", schema.SETTINGS.replace("FULL", "OFF"))
+    monkeypatch.setattr(storage, "SETTINGS", storage.SETTINGS.replace("FULL", "OFF"))
     monkeypatch.setattr(Disk, "sync", lambda self, file: None)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from chatrest import storage
 from chatrest.core.replies.rows import row_of
 from chatrest.emulator.weather import First, Status
 from chatrest.errors import AuthenticationError
@@ -19,7 +20,6 @@ from chatrest.export import Plan, backlog, export, runs, verify
 from chatrest.export.archive import Archive
 from chatrest.export.disk import Disk
 from chatrest.export.jobs import Job
-from chatrest.export.journal import schema
 from chatrest.export.ownership import OwnershipRules, Source
 from chatrest.export.page_partition import PageDivider, Window
 from tests.exporting import (
@@ -190,8 +190,8 @@ async def test_no_room_for_the_journal_is_an_oserror_too(
 
     async with served(60) as service:
         with monkeypatch.context() as patched:
-            patched.setattr(schema, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
-            with pytest.raises(OSError, match="full"):
+            patched.setattr(storage, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
+            with pytest.raises(OSError, match="No space left"):
                 await export(service.session, tmp_path / "out", Plan(**MIXED))
         assert (await export(service.session, tmp_path / "out", Plan(**MIXED))).complete
         assert_whole(tmp_path / "out", service.expected())
