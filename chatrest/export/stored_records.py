@@ -17,7 +17,7 @@ from ..core.replies.rows import UNKNOWN, row_of
 from ..errors import ChatRestError, RequestInvalidError
 from ..extras import missing_extra
 from .file_names import MILLISECONDS
-from .formats.compression import compression
+from .formats.compression import pack_errors, zstd_module
 from .journal import Block
 from .plan import Compress
 
@@ -25,8 +25,6 @@ _CHUNK: Final = 1 << 16
 _ROWS: Final = 5_000
 _GZIP: Final = 31
 """zlib's number for gzip with the largest window."""
-_ZSTD: Final = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
-"""The module, which is loaded only where it is needed."""
 _HIGH: Final = (1 << 63) - 1
 
 
@@ -103,7 +101,7 @@ def block_lines(
             packed = file.read(block.size)
             try:
                 records = unpack(packed).split(b"\n")[:-1]
-            except pack_errors() as error:
+            except pack_errors(OSError, ValueError) as error:
                 raise damaged(path, error) from None
             if len(records) != block.rows:
                 reason = f"{len(records):,} lines, and not {block.rows:,}, are at byte {block.start:,}"
@@ -116,16 +114,15 @@ def _unpacked(path: Path, compress: Compress, size: int | None) -> Iterator[byte
     if compress == "none":
         yield from _chunks(path, size)
         return
-    compression(compress)  # loads what it needs
     make: Callable[[], Any] = partial(zlib.decompressobj, _GZIP)
     if compress == "zstd":
-        make = sys.modules[_ZSTD].ZstdDecompressor
+        make = zstd_module("compress = 'zstd'").ZstdDecompressor
     member = make()
     for data in _chunks(path, size):
         while data:
             try:
                 yield member.decompress(data)
-            except pack_errors() as error:
+            except pack_errors(OSError, ValueError) as error:
                 raise damaged(path, error) from None
             data = member.unused_data if member.eof else b""
             member = make() if member.eof else member
@@ -139,12 +136,6 @@ def _chunks(path: Path, size: int | None) -> Iterator[bytes]:
             yield chunk
     if size is not None and left:
         raise damaged(path, f"it has {left:,} bytes less than were written")
-
-
-def pack_errors() -> tuple[type[Exception], ...]:
-    """Return the errors of damaged content, that of zstd only where it is loaded."""
-    zstd = (sys.modules[_ZSTD].ZstdError,) if _ZSTD in sys.modules else ()
-    return (zlib.error, OSError, EOFError, ValueError, *zstd)
 
 
 # ── Parquet ──
