@@ -6,10 +6,8 @@ them. Nothing is changed, and no lock is taken that a run would wait for.
 
 import sqlite3
 import sys
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, Final, NamedTuple
 
@@ -17,14 +15,12 @@ from ..core.replies.rows import UNKNOWN, row_of
 from ..errors import ChatRestError, RequestInvalidError
 from ..extras import missing_extra
 from .file_names import MILLISECONDS
-from .formats.compression import pack_errors, zstd_module
+from .formats.compression import compression, pack_errors
 from .journal import Block
 from .plan import Compress
 
 _CHUNK: Final = 1 << 16
 _ROWS: Final = 5_000
-_GZIP: Final = 31
-"""zlib's number for gzip with the largest window."""
 _HIGH: Final = (1 << 63) - 1
 
 
@@ -111,12 +107,10 @@ def block_lines(
 
 def _unpacked(path: Path, compress: Compress, size: int | None) -> Iterator[bytes]:
     """Yield the content of a file, whose compressed members follow one another."""
-    if compress == "none":
+    make = compression(compress).decompressor
+    if make is None:
         yield from _chunks(path, size)
         return
-    make: Callable[[], Any] = partial(zlib.decompressobj, _GZIP)
-    if compress == "zstd":
-        make = zstd_module("compress = 'zstd'").ZstdDecompressor
     member = make()
     for data in _chunks(path, size):
         while data:

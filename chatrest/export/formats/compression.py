@@ -7,6 +7,7 @@ import gzip
 import sys
 import zlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from ...errors import RequestInvalidError
@@ -16,6 +17,8 @@ from ..plan import Compress
 _GZIP_LEVEL: Final = 3
 """Level 6 takes twice the time for four fifths of the size; who wants it small takes zstd."""
 
+_GZIP_WINDOW: Final = 31
+"""zlib's number for gzip with the largest window."""
 _ZSTD: Final = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
 """The module, which is loaded only where it is needed."""
 
@@ -28,6 +31,8 @@ class Compression(NamedTuple):
     """Of bytes, or of a bytearray."""
     unpack: Callable[[bytes], bytes]
     """Of one block, or of several in a row."""
+    decompressor: Callable[[], Any] | None = None
+    """Makes what unpacks one block; None where blocks are not packed."""
 
 
 def compression(compress: Compress) -> Compression:
@@ -36,10 +41,10 @@ def compression(compress: Compress) -> Compression:
         case "none":
             return Compression("", _same, _same)
         case "gzip":
-            return Compression(".gz", _gzip, gzip.decompress)
+            return Compression(".gz", _gzip, gzip.decompress, partial(zlib.decompressobj, _GZIP_WINDOW))
         case "zstd":
             zstd = zstd_module("compress = 'zstd'")
-            return Compression(".zst", zstd.compress, zstd.decompress)
+            return Compression(".zst", zstd.compress, zstd.decompress, zstd.ZstdDecompressor)
 
 
 def _same(data: Any) -> Any:
