@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -192,14 +192,14 @@ class _DyingConnection:
             self._fate.step(sql[:20])
 
 
-def dying_journal(monkeypatch: pytest.MonkeyPatch, fate: Fate) -> None:
-    """Let all journals that are opened from now on crash with `fate`."""
+def dying_journal(monkeypatch: pytest.MonkeyPatch, fate: Fate, module: ModuleType = storage) -> None:
+    """Let all journals that are opened from now on, or the databases of a module, crash with `fate`."""
 
     def connect(*args: Any, **options: Any) -> Any:
         return _DyingConnection(sqlite3.connect(*args, **options), fate)
 
     own = {name: getattr(sqlite3, name) for name in dir(sqlite3) if not name.startswith("_")}
-    monkeypatch.setattr(storage, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
+    monkeypatch.setattr(module, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
 
 
 async def dies(

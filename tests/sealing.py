@@ -1,18 +1,21 @@
 """A store in a folder: its kinds, rows for it, and a run that is told by a script."""
 
 import json
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from chatrest.core.replies.rows import Row, row_of
 from chatrest.export.disk import Disk
 from chatrest.export.message_ids import ids_of
-from chatrest.export.store import Changes, ExportStore, Finding, Kind, NewRows, open_store
+from chatrest.export.store import Changes, ExportStore, Finding, Kind, NewRows, converters, open_store
 from chatrest.export.store.converters import Database, Lines, Parquet, format_of
 from chatrest.export.store.formats import Format
-from chatrest.export.store.inspection import path_of
+from tests.dying import DyingDisk, Fate, ForgetfulDisk, ForgetfulFate, ProcessDeath, dying_journal
 
 FORMATS: dict[str, Callable[[], Format]] = {
     "plain": lambda: Lines("none"),
@@ -29,7 +32,7 @@ PARTITIONS: dict[str, Callable[[int, int], str]] = {
 
 
 def kinds_of(name: str) -> dict[str, Kind]:
-    return {"messages": Kind(FORMATS[name]()), "history": Kind(Lines("none"), is_unique=False)}
+    return {"messages": Kind(FORMATS[name]()), "history": Kind(Lines("none"), by_content=True)}
 
 
 def row(id: int | str, text: str = "hello") -> Row:
@@ -98,3 +101,72 @@ def damaged_files(folder: Path) -> list[str]:
 
 def changes(texts: Mapping[int, str]) -> Changes:
     return Changes({str(id): row(id, text) for id, text in texts.items()})
+
+
+# ── deaths ──
+
+COUNT = 120
+CHANGED = {7: "seven", 61: "sixty-one", 118: "later"}
+LATER = range(COUNT + 1, COUNT + 13)
+
+
+def live(folder: Path, format: str, partition: str, safe: list[int], disk: Disk | None = None) -> None:
+    """Export everything as two runs do: pages, files of them, edits, and small files merged.
+
+    `safe` gets the ids of each page when its commit has returned.
+    """
+    with opened(folder, format, disk) as store:
+        for first in range(1, COUNT + 1, 30):
+            ids = list(range(first, first + 30))
+            store.commit([*page(format, partition, 1, ids[:20]), *page(format, partition, 2, ids[10:])])
+            safe.extend(ids)
+            if first == 61:
+                store.seal(stem_of(format, partition, 1, 61))
+        store.seal_all()
+    with opened(folder, format, disk) as store:
+        store.commit(page(format, partition, 2, list(LATER)))
+        safe.extend(LATER)
+        store.update(changes(CHANGED))
+        store.seal_all()
+        store.compact()
+
+
+def check_life(folder: Path, format: str, partition: str, safe: list[int]) -> None:
+    """Check what a death has left, let a further run go on, and check what that leaves."""
+    before = damaged_files(folder)
+    with opened(folder, format) as store:
+        stored = texts_of(store)
+        assert {int(id) for id in stored} == set(store.written), "the journal and the files differ"
+        assert set(safe) <= set(store.written), "lost"
+        assert not set(store.missing()), "seen, and not written"
+        assert all(text in ("hello", CHANGED.get(int(id))) for id, text in stored.items())
+        left = [finding for finding in store.inspect(deep=True)]
+        assert not left, left
+    live(folder, format, partition, [])
+    expected = {str(id): CHANGED.get(id, "hello") for id in [*range(1, COUNT + 1), *LATER]}
+    assert dict(texts_on_disk(folder)) == expected
+    assert len(texts_on_disk(folder)) == len(expected), "twice"
+    with opened(folder, format) as store:
+        assert not store.inspect(deep=True)
+        if format != "sqlite":
+            assert texts_of(store, "history") == dict.fromkeys(map(str, CHANGED), "hello")
+    assert damaged_files(folder) == before == []
+
+
+def die(folder: Path, format: str, partition: str, at: int, *, power: bool) -> bool:
+    """Let a process die at a call of the disk or of a database, and check what follows; False if it lived."""
+    fate = ForgetfulFate(folder, at) if power else Fate(folder, at)
+    disk = ForgetfulDisk(fate) if isinstance(fate, ForgetfulFate) else DyingDisk(fate)
+    safe: list[int] = []
+    with pytest.MonkeyPatch.context() as patched:
+        dying_journal(patched, fate)
+        dying_journal(patched, fate, converters)
+        try:
+            live(folder, format, partition, safe, disk)
+        except ProcessDeath:
+            fate.rise()
+        else:
+            return False
+    check_life(folder, format, partition, safe)
+    shutil.rmtree(folder)
+    return True

@@ -16,7 +16,7 @@ from ...errors import ChatRestError
 from ..disk import make_folder, sync_folder
 from ..file_names import DAMAGED, SPOOL, path_inside
 from ..id_set import IdSet
-from ..message_ids import PageIds, ids_of, number, times
+from ..message_ids import PageIds, number, times
 from .converters import format_of
 from .export_store import ExportStore, Kind, NewRows, block_of
 from .formats import Format, NewFile, file_sha256, is_record, readable
@@ -70,7 +70,7 @@ def salvage(store: ExportStore) -> int:
         if name.startswith(f"{SPOOL}/"):
             name = name_of(Path(name))
         stem = stem_of(store, name)
-        if stem is None or not store.kind(stem).is_unique:
+        if stem is None or store.kind(stem).by_content:
             continue
         for rows in _rows(path, name, is_segment=path.is_relative_to(store.folder / DAMAGED / SPOOL)):
             missing, others = store.missing(), set(store.journal.others_missing())
@@ -110,10 +110,8 @@ def _take_end(store: ExportStore, finding: Finding) -> None:
     assert file is not None
     kind, path = store.kind(file.stem), path_of(store.folder, file)
     end = readable(path, kind.format.packing, file.size)
-    found = [*end.rows, *end.later]
-    if kind.is_unique:
-        store.commit([NewRows(file.stem, 0, found)])
-    if not end.is_torn or (found and not kind.is_unique):
+    store.commit([NewRows(file.stem, 0, [*end.rows, *end.later])])
+    if not end.is_torn:
         aside = _free_aside(store, path)
         with NewFile(store.disk, aside) as copy:
             copy.copy(path, path.stat().st_size)
@@ -149,13 +147,13 @@ def _take_segment(store: ExportStore, path: Path, name: str, stem: str) -> None:
     known = format_of(name)
     assert known is not None
     found = readable(path, known.packing)
-    ids = ids_of(found.rows)
-    if found.rows and found.is_torn and _are_new(store, stem, found.rows, ids):
+    ids = store.ids_of(stem, found.rows)
+    if found.rows and found.is_torn and _are_new(store, found.rows, ids):
         _sync(store, path)
         with store.journal.transaction():
             file = store.journal.add_file(name, stem, "open", found.end)
             store.journal.add_blocks(file.number, [block_of(0, found.rows, ids)])
-            _write_others(store, file.number, stem, ids)
+            store.journal.write_others(file.number, 0, ids.others)
         store.load_ids()
     elif not found.is_torn or found.rows:
         _rescue(store, path, stem, [[*found.rows, *found.later]])
@@ -172,11 +170,9 @@ def _adopted(store: ExportStore, path: Path, name: str, stem: str) -> bool:
     try:
         for piece in known.read(path, path.stat().st_size):
             rows = list(map(row_of, piece.raws))
-            ids = ids_of(rows)
+            ids = store.ids_of(stem, rows)
             is_again = ids.numbers & held or ids.others.keys() & others.keys()
-            if not all(map(is_record, rows)):
-                return False
-            if store.kind(stem).is_unique and (is_again or not _are_new(store, stem, rows, ids)):
+            if is_again or not all(map(is_record, rows)) or not _are_new(store, rows, ids):
                 return False
             blocks.append(block_of(0, rows, ids))
             held.update(ids.numbers)
@@ -189,28 +185,20 @@ def _adopted(store: ExportStore, path: Path, name: str, stem: str) -> bool:
         store.journal.keep_file(file := file._replace(sha256=file_sha256(path)))
         store.journal.add_blocks(file.number, blocks)
         store.journal.merge_blocks([file], file.number, times([]))
-        _write_others(store, file.number, stem, PageIds(held, others))
+        store.journal.write_others(file.number, 0, others)
     store.load_ids()
     return True
 
 
-def _are_new(store: ExportStore, stem: str, rows: list[Row], ids: PageIds) -> bool:
-    if not store.kind(stem).is_unique:
-        return True
+def _are_new(store: ExportStore, rows: list[Row], ids: PageIds) -> bool:
     is_once = len(ids.numbers) + len(ids.others) == len(rows)
     return is_once and not ids.numbers & store.written and not store.journal.others_written(ids.others)
 
 
-def _write_others(store: ExportStore, file: int, stem: str, ids: PageIds) -> None:
-    if store.kind(stem).is_unique:
-        store.journal.write_others(file, 0, ids.others)
-
-
 def _rescue(store: ExportStore, path: Path, stem: str, batches: Iterable[list[Row]]) -> None:
     """Write the new records of a file again, and set it aside."""
-    if store.kind(stem).is_unique:  # of other kinds nobody knows which are new
-        for rows in batches:
-            store.commit([NewRows(stem, 0, rows)])
+    for rows in batches:
+        store.commit([NewRows(stem, 0, rows)])
     _set_aside(store, path)
 
 

@@ -14,17 +14,18 @@ Methods wait for the disk; one thread at a time.
 import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from hashlib import sha256
 from itertools import chain, islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, Self, final
+from typing import Final, NamedTuple, Self, final
 
 from ...core.replies.rows import UNKNOWN, Row, lines_of, row_of
 from ...errors import ChatRestError
 from ..disk import Disk, make_folder, sync_folder
 from ..file_names import SPOOL, path_inside
 from ..id_set import IdSet
-from ..message_ids import PageIds, ids_of, key_of, number, times
+from ..message_ids import PageIds, ids_of, number, times
 from ..opening import FolderLock
 from ..stored_records import lines
 from .converters import format_of
@@ -45,8 +46,9 @@ class Kind(NamedTuple):
     """A kind of rows: the first part of its files' stems is its name, as `messages` or `history`."""
 
     format: Format
-    is_unique: bool = True
-    """True where each id stands once."""
+    by_content: bool = False
+    """True where rows are told apart by their bytes: versions of messages; False for ids, each of which stands
+    once. No list shows the former, and so none of them is ever missing."""
 
 
 class NewRows(NamedTuple):
@@ -152,8 +154,7 @@ class ExportStore:
 
     def load_ids(self) -> None:
         """Learn from the journal which ids are written."""
-        files = self.journal.files("open", "sealing", "sealed")
-        self.written = self.journal.ids_in(file for file in files if self.kind(file.stem).is_unique)
+        self.written = self.journal.ids_in(self.journal.files("open", "sealing", "sealed"))
 
     def missing(self) -> IdSet:
         """Return the ids that were seen, and are not written: the proof, where it is empty."""
@@ -203,30 +204,33 @@ class ExportStore:
     def _add(self, page: NewRows, pending: IdSet, stems: dict[str, None]) -> int:
         if page.seen is not None:
             self.journal.see(page.source, page.seen.numbers, page.seen.others)
-        rows, ids = page.rows, page.ids or ids_of(page.rows)
-        if self.kind(page.stem).is_unique:
-            rows, ids = self._new(rows, ids, pending)
-            pending.update(ids.numbers)
+        rows, ids = self._new(page.rows, page.ids or self.ids_of(page.stem, page.rows), pending)
+        pending.update(ids.numbers)
         if rows:
             self._append(page.stem, page.source, rows, ids, stems)
         return len(rows)
 
+    def ids_of(self, stem: str, rows: list[Row]) -> PageIds:
+        """Return what tells the rows of a partition apart."""
+        if not self.kind(stem).by_content:
+            return ids_of(rows)
+        return PageIds(IdSet(), {f"{stem}#{sha256(row.raw).hexdigest()}": row for row in rows})
+
     def _new(self, rows: list[Row], ids: PageIds, pending: IdSet) -> tuple[list[Row], PageIds]:
         """Return the rows that are not written yet, each once, with their ids."""
         new = ids.numbers - self.written
-        new.discard(pending)
+        if pending:
+            new.discard(pending)
         if len(new) == len(rows):
             return rows, ids
-        numbers, keys = set(new), set(ids.others) - self.journal.others_written(ids.others)
-        chosen = []
-        for row in rows:
-            numbered = number(row.id)
-            left: set[Any] = keys if numbered is None else numbers
-            key: Any = key_of(row) if numbered is None else numbered
-            if key in left:
-                left.discard(key)
+        chosen, left = list[Row](), set(new)
+        for row in rows if left else ():
+            if (numbered := number(row.id)) in left:
+                left.discard(numbered)
                 chosen.append(row)
-        return chosen, ids_of(chosen)
+        known = self.journal.others_written(ids.others)
+        others = {key: row for key, row in ids.others.items() if key not in known}
+        return [*chosen, *others.values()], PageIds(new, others)
 
     def _append(self, stem: str, source: int, rows: list[Row], ids: PageIds, stems: dict[str, None]) -> None:
         """Write rows behind the segment of a partition, and note them; called in a transaction."""
@@ -239,8 +243,7 @@ class ExportStore:
         self._segments.write(segment, kind.format.packing.pack(lines_of(rows)))
         self.journal.keep_file(segment.file)
         self.journal.add_blocks(segment.file.number, [block_of(source, rows, ids)])
-        if kind.is_unique:
-            self.journal.write_others(segment.file.number, source, ids.others)
+        self.journal.write_others(segment.file.number, 0 if kind.by_content else source, ids.others)
 
     def _new_stem(self, stem: str) -> str:
         """Return the name of a new file, without its suffix; no other file ever has it."""
@@ -274,7 +277,7 @@ class ExportStore:
         ids, changes = ids_of(list(rows.values())), changes._replace(rows=rows)
         stems: dict[str, list[StoreFile]] = {}
         for file in self.journal.files("open", "sealed"):
-            if self.kind(file.stem).is_unique and self._holds(file, ids):
+            if not self.kind(file.stem).by_content and self._holds(file, ids):
                 stems.setdefault(file.stem, []).append(file)
         for stem, files in stems.items():
             self.seal(stem, [file for file in files if file.state == "sealed"], changes)
@@ -401,7 +404,7 @@ class ExportStore:
         for source, row in made.older:
             by_source.setdefault(source, []).append(row)
         for source, rows in by_source.items():
-            self._append(HISTORY, source, rows, ids_of(rows), stems)
+            self._add(NewRows(HISTORY, source, rows), IdSet(), stems)
         if job.changes.rows:
             job.changes.note(
                 list(job.changes.rows) if job.format.grows else [row.id for _, row in made.older]
@@ -411,6 +414,10 @@ class ExportStore:
     def settle(self) -> None:
         """End the seals that were begun and not noted as done, or forget them: what they replace is there."""
         journal, folder = self.journal, self.folder
+        for stem in {file.stem for file in journal.files("open") if file.successor is not None}:
+            own_format, path = self.kind(stem).format, folder / f"{stem}{self.kind(stem).format.suffix}"
+            if own_format.grows and path.exists():
+                own_format.write(self.disk, path, ())  # a transaction that was begun is rolled back
         for target in journal.files("sealing"):
             path, segment = path_inside(folder, target.name), segment_path(folder, target.name)
             others = [file for file in journal.files_of(target.stem) if file.successor == target.number]

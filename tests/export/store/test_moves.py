@@ -1,5 +1,7 @@
 from pathlib import Path
+
 import pytest
+
 from tests.sealing import *
 
 FORMAT_NAMES = list(FORMATS)
