@@ -11,9 +11,9 @@ import pytest
 from aioresponses import aioresponses
 from hypothesis import settings
 
+from chatrest import storage
 from chatrest.core.pace import pacer
 from chatrest.export.formats import sqlite
-from chatrest.export.journal import schema
 
 # The suite runs the same examples every time, so that it fails for a change and not by chance, and half of
 # the usual number, so that it stays below three minutes; a test that needs more says so. No deadline, as
@@ -39,7 +39,7 @@ def no_syncs() -> Iterator[None]:
     """Turn off syncs of files and databases: without a real power failure they only cost time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda file: None)
-        patch.setattr(schema, "SETTINGS", schema.SETTINGS.replace("=FULL", "=OFF"))
+        patch.setattr(storage, "SETTINGS", storage.SETTINGS.replace("=FULL", "=OFF"))
         patch.setattr(sqlite, "_SETTINGS", sqlite._SETTINGS.replace("=EXTRA", "=OFF"))
         yield
 

@@ -77,7 +77,7 @@ def change_journal(out: Path, sql: str, *values: Any) -> int:
 
 def vouch_for_journal(out: Path) -> None:
     """Give the manifest the hash of the journal's rows as they are."""
-    with JournalReader.open(out / JOURNAL) as journal:
+    with JournalReader(out / JOURNAL) as journal:
         change_manifest(out, journal_facts=journal.facts())
 
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from chatrest import AsyncSession
+from chatrest import AsyncSession, storage
 from chatrest.export import Plan, Report
 from chatrest.export.disk import Disk
-from chatrest.export.journal import schema
+from chatrest.export.journal import NAME
 from chatrest.export.run import export_folder
 
 every = False
@@ -153,12 +153,12 @@ class ForgetfulFate(Fate):
             self.see_all_names()
         for name, inode in self.names.items():
             is_there = all(folder in self.names for folder in name.parents[:-1])
-            if inode is not None and is_there and not name.name.startswith(schema.NAME):
+            if inode is not None and is_there and not name.name.startswith(NAME):
                 data = self.bytes.get(inode, b"")
                 size = (self.out / name).stat().st_size if keeps_sizes else len(data)
                 (self.grave / name).parent.mkdir(parents=True, exist_ok=True)
                 (self.grave / name).write_bytes(data[:size].ljust(size, b"\0"))
-        for path in self.out.glob(f"{schema.NAME}*"):
+        for path in self.out.glob(f"{NAME}*"):
             shutil.copy(path, self.grave / path.name)
 
 
@@ -213,6 +213,11 @@ def wrap_connections(
     monkeypatch.setattr(module, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
 
 
+def dying_journal(monkeypatch: pytest.MonkeyPatch, fate: Fate, module: ModuleType = storage) -> None:
+    """Let all journals that are opened from now on, or the databases of a module, crash with `fate`."""
+    wrap_connections(monkeypatch, module, lambda db: _DyingConnection(db, fate))
+
+
 async def dies(
     session: AsyncSession,
     fate: Fate,
@@ -226,7 +231,7 @@ async def dies(
     disk = ForgetfulDisk(fate) if isinstance(fate, ForgetfulFate) else DyingDisk(fate)
     with monkeypatch.context() as patched:
         if statements:
-            wrap_connections(patched, schema, lambda db: _DyingConnection(db, fate))
+            dying_journal(patched, fate)
         try:
             report = await export_folder(session, fate.out, plan, disk=disk, **options)
         except ProcessDeath:

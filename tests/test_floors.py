@@ -20,7 +20,7 @@ ROOT: Final = Path(chatrest.__file__).parent
 GROUND: Final = ("errors", "secrets", "times", "models", "parameters", "core")
 FLOORS: Final = {
     "errors": 0.0, "extras": 0.0, "error_codes": 0.0, "secrets": 0.0, "times": 0.0,
-    "models": 0.1, "parameters": 0.2, "core": 0.3,
+    "storage": 0.1, "models": 0.1, "parameters": 0.2, "core": 0.3,
     "walk": 1.0, "resources": 1.0,
     "network": 2.0, "telemetry": 2.0, "otel": 2.0, "session": 2.0, "management": 2.0,
     "fan_out": 2.0,

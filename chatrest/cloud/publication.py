@@ -7,14 +7,14 @@ The rules are in `publication_plan`.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar, final
 
 import msgspec
 from msgspec import Struct
 
+from ..export.in_thread import for_each
 from .lease import Lease
 from .operations import Operations, StoredObject
 from .publication_plan import (
@@ -285,27 +285,7 @@ async def _for_each(
     for item in items:
         if size(item) > _SMALL:
             await work(item)
-    rest = iter([item for item in items if size(item) <= _SMALL])
-
-    async def work_on(remaining: Iterator[T]) -> None:
-        for item in remaining:
-            await work(item)
-
-    async with _tasks(work_on(rest) for _ in range(min(_AT_ONCE, len(items)))) as tasks:
-        await asyncio.gather(*tasks)
-
-
-@asynccontextmanager
-async def _tasks(workers: Iterable[Coroutine[Any, Any, None]]) -> AsyncIterator[list[asyncio.Task[None]]]:
-    """Run workers in the block, and end those that are left at its end."""
-    tasks = [asyncio.create_task(worker) for worker in workers]
-    try:
-        yield tasks
-    finally:
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+    await for_each([item for item in items if size(item) <= _SMALL], work, _AT_ONCE)
 
 
 async def _stored_manifest(store: Operations) -> StoredObject | None:

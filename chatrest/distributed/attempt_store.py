@@ -7,7 +7,7 @@ The methods wait for the network, and are called in threads.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -15,6 +15,7 @@ from ..cloud.store import ObjectStore
 from ..cloud.store_errors import ObjectNotFoundError
 from ..export.disk import Disk, make_folder
 from ..export.file_names import SPOOL, path_inside
+from ..export.in_thread import for_each
 from .attempt_folder import AttemptFolder, AttemptPlace, JobEndedError
 
 _FOLDER: Final = "attempts"
@@ -49,7 +50,7 @@ class AttemptStore:
                 await self._store.head(_path(job))
             except ObjectNotFoundError:
                 raise JobEndedError(job) from None
-            await _all(files, lambda each: self._store.put_file(_path(each[1]), each[0]))
+            await for_each(files, lambda each: self._store.put_file(_path(each[1]), each[0]), _REQUESTS)
 
         asyncio.run(write())
 
@@ -63,7 +64,7 @@ class AttemptStore:
 
         async def delete() -> None:
             names = [info.name async for info in self._store.list(_FOLDER)]
-            await _all(names, self._store.delete)
+            await for_each(names, self._store.delete, _REQUESTS)
 
         asyncio.run(delete())
 
@@ -78,10 +79,11 @@ class AttemptStore:
         make_folder(Disk(), folder)
 
         async def move() -> None:
-            await _all(
-                files, lambda each: self._store.download(_path(each[0]), folder / each[0], size=each[1])
-            )
-            await _all(files, lambda each: self._store.delete(_path(each[0])))
+            def fetch(file: tuple[str, int]) -> Coroutine[Any, Any, object]:
+                return self._store.download(_path(file[0]), folder / file[0], size=file[1])
+
+            await for_each(files, fetch, _REQUESTS)
+            await for_each(files, lambda each: self._store.delete(_path(each[0])), _REQUESTS)
 
         asyncio.run(move())
 
@@ -115,20 +117,3 @@ def place_of(out: str) -> AttemptPlace:
 
 def _path(name: str) -> str:
     return f"{_FOLDER}/{name}"
-
-
-async def _all(items: Sequence[Any], work: Callable[[Any], Awaitable[object]]) -> None:
-    """Do some work for all items, several at a time; the first error ends it."""
-    queue = iter(items)
-
-    async def take() -> None:
-        for item in queue:
-            await work(item)
-
-    tasks = [asyncio.create_task(take()) for _ in range(min(_REQUESTS, len(items)))]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

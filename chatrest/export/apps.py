@@ -1,6 +1,5 @@
 """Exports of many apps in one run: a folder an app, each with its own limit, some of them at a time."""
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from os import PathLike
@@ -14,6 +13,7 @@ from ..session import AsyncSession
 from ..telemetry import LOGGER
 from .app_file import AppExport, check_names
 from .entry_points import journal_root
+from .in_thread import for_each
 from .local_path import local_path
 from .plan import Plan
 
@@ -150,22 +150,19 @@ async def export_apps(
     fits = len(apps) > 0 and all(isinstance(each, AppExport) for each in apps)
     check(fits, "apps", apps, "a list of AppExport, one at least")
     check_names([each.app.app_id for each in apps], [f"apps[{number}]" for number in range(len(apps))])
-    places = asyncio.Semaphore(check_count("at_once", at_once))
+    check_count("at_once", at_once)
     root = journal_root(out, journal)
     journals = None if journal is None else root
     runs = [AppRun(each, _place(out, each.app.app_id)) for each in apps]
 
     async def work(run: AppRun) -> None:
-        async with places:
-            run.has_begun = True
-            _notify(watch, run)
-            copy = {} if journals is None else {"journal": journals / run.app_id}
-            await _export(run, plan, headers, proxy, {**options, **copy})
-            _notify(watch, run)
+        run.has_begun = True
+        _notify(watch, run)
+        copy = {} if journals is None else {"journal": journals / run.app_id}
+        await _export(run, plan, headers, proxy, {**options, **copy})
+        _notify(watch, run)
 
-    async with asyncio.TaskGroup() as group:
-        for run in runs:
-            group.create_task(work(run))
+    await for_each(runs, work, at_once)
     return AppsReport(runs)
 
 

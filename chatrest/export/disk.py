@@ -10,13 +10,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, final
 
+from ..storage import REMOVED, check_in_place
 from .file_names import DAMAGED, path_inside
 
 MAX_OPEN: Final = 64
 """Files that are kept open at once."""
 _CHUNK: Final = 1 << 20
 _NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
-_REMOVED: Final = "it was removed or replaced while it was being written"
 
 
 class Disk:
@@ -113,7 +113,7 @@ class OpenFiles:
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | _NO_LINK
             file = self._open[path] = os.open(path, flags, 0o644)
         if os.fstat(file).st_size < size:
-            raise FileNotFoundError(errno.ENOENT, _REMOVED, str(path))
+            raise FileNotFoundError(errno.ENOENT, REMOVED, str(path))
         return file
 
     def _sync(self, path: Path) -> None:
@@ -122,16 +122,6 @@ class OpenFiles:
                 self._disk.sync(self._open[path])
             check_in_place(path, os.fstat(self._open[path]))
             self._dirty.discard(path)
-
-
-def check_in_place(path: Path, status: os.stat_result) -> None:
-    """Raise OSError where the file of this status is not the one at its path: it was removed, or replaced."""
-    try:
-        present = path.stat()
-    except FileNotFoundError:
-        raise FileNotFoundError(errno.ENOENT, _REMOVED, str(path)) from None
-    if (present.st_dev, present.st_ino) != (status.st_dev, status.st_ino):
-        raise FileNotFoundError(errno.ENOENT, _REMOVED, str(path))
 
 
 @final

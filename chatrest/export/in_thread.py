@@ -1,7 +1,7 @@
-"""Work that waits for the disk, in a thread."""
+"""Work that waits: for the disk in a thread, and for many items several at a time."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
@@ -23,3 +23,21 @@ async def in_thread(work: Callable[[], T], undo: Callable[[T], None] | None = No
         if undo is not None and task.exception() is None:
             undo(task.result())
         raise
+
+
+async def for_each(items: Sequence[T], work: Callable[[T], Awaitable[object]], at_once: int) -> None:
+    """Do the work for each item, `at_once` at a time; the first error ends the others, and is raised."""
+    queue = iter(items)
+
+    async def take() -> None:
+        for item in queue:
+            await work(item)
+
+    tasks = [asyncio.create_task(take()) for _ in range(min(at_once, len(items)))]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)

@@ -21,7 +21,6 @@ in between; any other is of another time. `verify` and reading back ask the same
 """
 
 import errno
-import fcntl
 import os
 import re
 import secrets
@@ -33,11 +32,12 @@ from typing import Final, final
 from msgspec import Struct
 
 from ..errors import ChatRestError, RequestInvalidError
+from ..storage import InUseError, try_lock
 from .disk import Disk, copy_aside, set_aside, sync_folder
 from .file_names import DAMAGED, DATABASE, MESSAGES, SPOOL, path_inside
 from .journal.journal import Journal
 from .journal.reader import JournalReader
-from .journal.schema import GENERATION, NAME as JOURNAL, PREVIOUS_GENERATION, InUseError
+from .journal.schema import GENERATION, NAME as JOURNAL, PREVIOUS_GENERATION
 from .manifest import NAME as MANIFEST, Manifest, find_undamaged, read
 from .workspace import Workspace
 
@@ -61,12 +61,12 @@ class FolderLock:
     def __init__(self, folder: Path) -> None:
         self._folder = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            fcntl.flock(self._folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(self._folder)
-            raise InUseError(f"{folder / JOURNAL}: another export is writing here") from None
+            is_free = try_lock(self._folder)
         except OSError:
-            pass  # a file system without such locks: SQLite's own is left
+            is_free = True  # a file system without such locks: SQLite's own is left
+        if not is_free:
+            os.close(self._folder)
+            raise InUseError(f"{folder / JOURNAL}: another export is writing here")
 
     def release(self) -> None:
         """Give it back."""
@@ -227,7 +227,7 @@ def read_folder(folder: Path, stack: ExitStack) -> FolderState:
 def _open_journal(path: Path, state: FolderState, stack: ExitStack) -> None:
     manifest = state.manifest
     try:
-        journal = stack.enter_context(JournalReader.open(path))
+        journal = stack.enter_context(JournalReader(path))
         journal.check_integrity()
         if fault := mismatch(journal, manifest) if manifest else "":
             state.journal_fault = f"it {fault}"

@@ -319,7 +319,7 @@ def _blocks(export: _Export, file: _File) -> list[tuple[Block, Source | None]] |
     if not export.has_journal:
         return None
     try:
-        with JournalReader.open(export.folder / JOURNAL) as journal:
+        with JournalReader(export.folder / JOURNAL) as journal:
             sources = {each.number: each.source for each in journal.sources()}
             return [(block, sources.get(block.source)) for block in journal.blocks(file.number)]
     except InUseError:  # a run has begun meanwhile

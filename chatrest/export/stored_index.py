@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from typing import final
 
 from ..core.replies.rows import Row
+from ..storage import sql_in
 from .id_set import IdSet
-from .journal.schema import sql_in
 from .message_ids import key_of, number
 from .workspace import StoredRow
 

@@ -6,10 +6,8 @@ them. Nothing is changed, and no lock is taken that a run would wait for.
 
 import sqlite3
 import sys
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, Final, NamedTuple
 
@@ -17,16 +15,12 @@ from ..core.replies.rows import UNKNOWN, row_of
 from ..errors import ChatRestError, RequestInvalidError
 from ..extras import missing_extra
 from .file_names import MILLISECONDS
-from .formats.compression import compression
+from .formats.compression import compression, pack_errors
 from .journal import Block
 from .plan import Compress
 
 _CHUNK: Final = 1 << 16
 _ROWS: Final = 5_000
-_GZIP: Final = 31
-"""zlib's number for gzip with the largest window."""
-_ZSTD: Final = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
-"""The module, which is loaded only where it is needed."""
 _HIGH: Final = (1 << 63) - 1
 
 
@@ -103,7 +97,7 @@ def block_lines(
             packed = file.read(block.size)
             try:
                 records = unpack(packed).split(b"\n")[:-1]
-            except pack_errors() as error:
+            except pack_errors(OSError, ValueError) as error:
                 raise damaged(path, error) from None
             if len(records) != block.rows:
                 reason = f"{len(records):,} lines, and not {block.rows:,}, are at byte {block.start:,}"
@@ -113,19 +107,16 @@ def block_lines(
 
 def _unpacked(path: Path, compress: Compress, size: int | None) -> Iterator[bytes]:
     """Yield the content of a file, whose compressed members follow one another."""
-    if compress == "none":
+    make = compression(compress).decompressor
+    if make is None:
         yield from _chunks(path, size)
         return
-    compression(compress)  # loads what it needs
-    make: Callable[[], Any] = partial(zlib.decompressobj, _GZIP)
-    if compress == "zstd":
-        make = sys.modules[_ZSTD].ZstdDecompressor
     member = make()
     for data in _chunks(path, size):
         while data:
             try:
                 yield member.decompress(data)
-            except pack_errors() as error:
+            except pack_errors(OSError, ValueError) as error:
                 raise damaged(path, error) from None
             data = member.unused_data if member.eof else b""
             member = make() if member.eof else member
@@ -139,12 +130,6 @@ def _chunks(path: Path, size: int | None) -> Iterator[bytes]:
             yield chunk
     if size is not None and left:
         raise damaged(path, f"it has {left:,} bytes less than were written")
-
-
-def pack_errors() -> tuple[type[Exception], ...]:
-    """Return the errors of damaged content, that of zstd only where it is loaded."""
-    zstd = (sys.modules[_ZSTD].ZstdError,) if _ZSTD in sys.modules else ()
-    return (zlib.error, OSError, EOFError, ValueError, *zstd)
 
 
 # ── Parquet ──

@@ -14,7 +14,6 @@ as an item may hold a credential. The last line of an item counts.
 import asyncio
 import os
 import re
-import sys
 from collections.abc import Callable
 from hashlib import blake2b
 from pathlib import Path
@@ -24,6 +23,7 @@ import msgspec
 
 from ..core.requests.arguments import check_unquoted
 from ..errors import RequestInvalidError
+from ..storage import try_lock
 
 SYNC_EVERY: Final = 1.0
 """Seconds between two syncs to the disk while outcomes come."""
@@ -70,7 +70,7 @@ class OutcomeJournal:
         self._sync: asyncio.Future[None] | None = None
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
         try:
-            if not _lock(self._file):
+            if not try_lock(self._file):
                 raise RequestInvalidError(f"journal {str(path)!r} is in use by another job or process")
             self._read(path, job, retry_failed)
         except BaseException:
@@ -163,32 +163,6 @@ def _write(file: int, data: bytes) -> None:
     remaining = memoryview(data)
     while remaining:
         remaining = remaining[os.write(file, remaining) :]
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(file: int) -> bool:
-        """Lock a byte far behind the end; return False if another handle has the lock."""
-        os.lseek(file, 1 << 40, os.SEEK_SET)
-        try:
-            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        finally:
-            os.lseek(file, 0, os.SEEK_SET)
-        return True
-
-else:
-    import fcntl
-
-    def _lock(file: int) -> bool:
-        """Lock the file; return False if another descriptor has the lock."""
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
 
 
 def check_path(path: object) -> Path | None:

@@ -5,16 +5,14 @@ the file from its beginning, and checks the digest where the run before it stopp
 """
 
 import gzip
-import sys
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
-from typing import IO, Any, Final, NamedTuple
+from typing import IO, Final, NamedTuple
 
 from ..errors import RequestInvalidError
-from ..extras import missing_extra
+from ..export.formats.compression import pack_errors, zstd_module
 from .entities import Kind, Reader
 
 LONGEST_LINE: Final = 16 * 1024 * 1024
@@ -167,28 +165,14 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
     try:
         with _open(path) as file:
             yield file
-    except Exception as error:
-        # The last is by its name, as its module may not be installed.
-        if isinstance(error, EOFError | zlib.error | gzip.BadGzipFile) or type(error).__name__ == "ZstdError":
-            raise RequestInvalidError(f"{path} cannot be decompressed: {error}") from None
-        raise
+    except pack_errors() as error:
+        raise RequestInvalidError(f"{path} cannot be decompressed: {error}") from None
 
 
 def _open(path: Path) -> IO[bytes]:
     if path.suffix == ".gz":
         return gzip.open(path)  # type: ignore[return-value]
     if path.suffix == ".zst":
-        file: IO[bytes] = _zstd().open(path)
+        file: IO[bytes] = zstd_module("a .zst file").open(path)
         return file
     return path.open("rb")
-
-
-def _zstd() -> Any:
-    try:
-        if sys.version_info >= (3, 14):
-            from compression import zstd
-        else:
-            from backports import zstd
-    except ImportError:
-        raise RequestInvalidError(missing_extra("a .zst file", "zstd")) from None
-    return zstd

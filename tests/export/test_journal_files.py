@@ -133,6 +133,6 @@ def test_a_snapshot_is_whole_while_another_thread_reads(tmp_path: Path) -> None:
     journal.write_snapshot(tmp_path / "copy.sqlite")
     assert len(list(reading)) == 99
     journal.close()
-    with JournalReader.open(tmp_path / "copy.sqlite") as copy:
+    with JournalReader(tmp_path / "copy.sqlite") as copy:
         assert len(list(copy.other_ids())) == 100
         assert copy["app"] == "a"

@@ -33,7 +33,7 @@ async def test_it_describes_the_plan_the_sources_and_the_files(tmp_path: Path) -
         assert entry.name.startswith("messages/")
         assert entry.name.endswith(".ndjson.gz")
         assert 0 < int(entry.first_id or 0) <= int(entry.last_id or 0) <= 150
-    with JournalReader.open(tmp_path / "out" / JOURNAL) as journal:
+    with JournalReader(tmp_path / "out" / JOURNAL) as journal:
         assert (journal["generation"], journal.facts()) == (manifest.generation, manifest.journal_facts)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from chatrest import storage
 from chatrest.core.replies.rows import row_of
 from chatrest.emulator.weather import First, Status
 from chatrest.errors import AuthenticationError
@@ -18,7 +19,6 @@ from chatrest.export import Plan, backlog, export, runs, verify
 from chatrest.export.archive import Archive
 from chatrest.export.disk import Disk
 from chatrest.export.jobs import Job
-from chatrest.export.journal import schema
 from chatrest.export.ownership import OwnershipRules, Source
 from chatrest.export.page_partition import PageDivider, Window
 from tests.dying import wrap_connections
@@ -177,8 +177,8 @@ async def test_no_room_for_the_journal_is_an_oserror_too(
 ) -> None:
     async with served(60) as service:
         with monkeypatch.context() as patched:
-            wrap_connections(patched, schema, lambda db: FullJournal(db, statement))
-            with pytest.raises(OSError, match="full"):
+            wrap_connections(patched, storage, lambda db: FullJournal(db, statement))
+            with pytest.raises(OSError, match="No space left"):
                 await export(service.session, tmp_path / "out", Plan(**MIXED))
         assert (await export(service.session, tmp_path / "out", Plan(**MIXED))).complete
         assert_whole(tmp_path / "out", service.expected())

@@ -120,7 +120,7 @@ async def check(world: World, report: Report, lists: dict[Source, dict[str, Row]
         now = {key for rows in lists.values() for key in rows}
         assert now <= stored.keys(), f"{sorted(now - stored.keys())} are missing"
         assert len(ever - stored.keys()) <= report.missing
-    with JournalReader.open(world.out / JOURNAL) as journal:
+    with JournalReader(world.out / JOURNAL) as journal:
         in_files = ids_of([Row(key) for key in stored])
         if world.plan.format != "sqlite":
             assert journal.ids_in_blocks() == in_files.numbers
@@ -145,9 +145,7 @@ def test_what_the_service_showed_is_on_disk_each_once(
         patch.setattr("chatrest.resources.listing.LARGEST_PAGE", Random(seed).choice([5, 1000]))
         patch.setattr("chatrest.export.news.LEAST_SOURCES", 2 if with_news else 1000)
         patch.setattr("chatrest.export.list_reader.LEAST_PAGES", 1)
-        patch.setattr(
-            "chatrest.export.journal.schema.SETTINGS", "PRAGMA journal_mode=WAL;PRAGMA synchronous=OFF;"
-        )
+        patch.setattr("chatrest.storage.SETTINGS", "PRAGMA journal_mode=WAL;PRAGMA synchronous=OFF;")
         world = (Plan(**sources, **shape), Random(seed), Path(folder) / "out")
         asyncio.run(live(*world, runs, patch))
 

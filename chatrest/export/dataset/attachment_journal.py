@@ -14,24 +14,21 @@ SQLite in `attachments/journal.sqlite`, one transaction a step: a link is added 
 """
 
 import re
-import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, final, get_args
 from urllib.parse import urlsplit
 
 from ...errors import ChatRestError
+from ...storage import JournalFile, Layout
 from ..id_set import IdSet
 from .tables import clean_text, record_of
 
 NAME: Final = "journal.sqlite"
 State: TypeAlias = Literal["new", "stored", "gone", "too_large", "refused", "failed"]
 _EXTENSION: Final = re.compile(r"[a-z0-9]{1,10}", re.ASCII)
-_APPLICATION: Final = 0x63_72_61_74
-_SCHEMA: Final = f"""
-BEGIN IMMEDIATE;
+_SCHEMA: Final = """
 CREATE TABLE attachments(message TEXT NOT NULL, position INTEGER NOT NULL, url TEXT NOT NULL,
     path TEXT NOT NULL, name TEXT, mime_type TEXT, extension TEXT, state TEXT NOT NULL DEFAULT 'new',
     file TEXT, bytes INTEGER, sha256 TEXT, error TEXT, checked_at INTEGER,
@@ -41,10 +38,10 @@ CREATE TABLE attachments(message TEXT NOT NULL, position INTEGER NOT NULL, url T
     CHECK(state != 'stored' OR (typeof(file) = 'text' AND typeof(sha256) = 'text')));
 CREATE TABLE searched(ids BLOB NOT NULL);
 CREATE INDEX by_state ON attachments(state);
-CREATE INDEX by_path ON attachments(path);
-PRAGMA application_id={_APPLICATION};
-COMMIT;
+CREATE INDEX by_path ON attachments(path)
 """
+_REMEDY: Final = "move it away, and the next run fetches the files again"
+_LAYOUT: Final = Layout("export", _SCHEMA, version=0, application=0x63_72_61_74, remedy=_REMEDY)
 _BATCH: Final = 1000
 _PENDING: Final = """SELECT rowid, message, position, url, name, mime_type, extension FROM attachments
     WHERE rowid > ? AND (state IN ('new', 'refused') OR (state = 'too_large' AND bytes < ?))
@@ -140,25 +137,14 @@ class StoredFile(NamedTuple):
 
 
 @final
-class AttachmentJournal:
-    """The open journal. Raises `ChatRestError` where it is damaged, OSError where the disk fails."""
+class AttachmentJournal(JournalFile):
+    """The open journal, for one thread after the other; raises as `JournalFile`."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
         self._lock = threading.RLock()
         if path.is_symlink():
             raise ChatRestError(f"{path} is a symbolic link, and may lead out of the folder; remove it")
-        with self._errors():
-            self._db = sqlite3.connect(path, isolation_level="IMMEDIATE", check_same_thread=False)
-            try:
-                self._open()
-            except BaseException:
-                self._db.close()
-                raise
-
-    def close(self) -> None:
-        """Close the journal."""
-        self._db.close()
+        super().__init__(path, _LAYOUT, lambda _: None)
 
     def add(self, links: Iterable[Link]) -> None:
         """Add links, or change those that are known; a file is fetched again for another path or name.
@@ -166,7 +152,7 @@ class AttachmentJournal:
         The query of an address may hold a signature that differs each time.
         """
         rows = [(*link, link.url.partition("?")[0]) for link in links]
-        with self._errors(), self._db:
+        with self._lock, self.transaction():
             self._db.executemany(
                 """INSERT INTO attachments(message, position, url, name, mime_type, extension, path)
                 VALUES(?, ?, ?, ?, ?, ?, ?)
@@ -181,7 +167,7 @@ class AttachmentJournal:
 
         Else those that fail for good would keep all others waiting, run after run.
         """
-        rows = self._rows("SELECT rowid FROM attachments WHERE state = 'failed'")
+        rows = self._all("SELECT rowid FROM attachments WHERE state = 'failed'")
         failed = IdSet(number for (number,) in rows)
         for _, *values in self._pages(_PENDING, max_bytes):
             yield Link(*values)
@@ -191,7 +177,7 @@ class AttachmentJournal:
 
     def stored_as(self, link: Link) -> FetchResult | None:
         """Return the file that was fetched from the same address for another message."""
-        rows = self._rows(
+        rows = self._all(
             "SELECT file, bytes, sha256 FROM attachments WHERE path = ? AND url = ? AND state = 'stored'",
             link.url.partition("?")[0], link.url,
         )  # fmt: skip
@@ -199,7 +185,7 @@ class AttachmentJournal:
 
     def note(self, link: Link, fetched: FetchResult, checked_at: int) -> None:
         """Note the outcome of a link; it is on the disk afterwards."""
-        with self._errors(), self._db:
+        with self._lock, self.transaction():
             self._db.execute(
                 """UPDATE attachments SET state = ?, file = ?, bytes = ?, sha256 = ?, error = ?,
                 checked_at = ? WHERE message = ? AND position = ?""",
@@ -213,12 +199,12 @@ class AttachmentJournal:
 
     def reset(self, number: int) -> None:
         """Note that a stored file is not there: it is fetched again."""
-        with self._errors(), self._db:
+        with self._lock, self.transaction():
             self._db.execute("UPDATE attachments SET state = 'new' WHERE rowid = ?", (number,))
 
     def searched(self) -> IdSet:
         """Return the ids of the messages whose links are here; none where that is damaged."""
-        rows = self._rows("SELECT ids FROM searched")
+        rows = self._all("SELECT ids FROM searched")
         try:
             return IdSet.from_bytes(rows[0][0]) if rows else IdSet()
         except (ValueError, TypeError):
@@ -226,62 +212,35 @@ class AttachmentJournal:
 
     def set_searched(self, ids: IdSet) -> None:
         """Note the ids of the messages whose links are here."""
-        with self._errors(), self._db:
+        with self._lock, self.transaction():
             self._db.execute("DELETE FROM searched")
             self._db.execute("INSERT INTO searched VALUES(?)", (ids.to_bytes(),))
 
     def counts(self) -> dict[str, int]:
         """Return the count of links by their state; `ChatRestError` for a state that none of ours is."""
-        counts = dict(self._rows("SELECT state, count(*) FROM attachments GROUP BY state"))
+        counts = dict(self._all("SELECT state, count(*) FROM attachments GROUP BY state"))
         if wrong := counts.keys() - get_args(State):
-            raise ChatRestError(
-                f"{self._path} is damaged: a link of it has the state {min(map(repr, wrong))}"
-            )
+            raise ChatRestError(f"{self.path} is damaged: a link of it has the state {min(map(repr, wrong))}")
         return counts
 
     def errors(self) -> dict[str, int]:
         """Return the most frequent reasons of the links that failed, each with its count."""
-        return {str(error): count for error, count in self._rows(_ERRORS, ERRORS_SHOWN)}
+        return {str(error): count for error, count in self._all(_ERRORS, ERRORS_SHOWN)}
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield all links as records of the table `attachments`, by message and position."""
-        with self._errors():
+        with self._lock, self._errors():
             for row in self._db.execute(_ALL):
                 values = zip(_MEMBERS, row, strict=True)
                 yield {name: value for name, value in values if value is not None}
 
-    def _open(self) -> None:
-        [application] = self._db.execute("PRAGMA application_id").fetchone()
-        [tables] = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if application != _APPLICATION and tables:
-            raise sqlite3.DatabaseError("it is not a journal of attachments")
-        [state] = self._db.execute("PRAGMA quick_check(1)").fetchone()
-        if state != "ok":
-            raise sqlite3.DatabaseError(state)
-        self._db.execute("PRAGMA synchronous=FULL")
-        if not tables:
-            self._db.executescript(_SCHEMA)
-
     def _pages(self, sql: str, *values: object) -> Iterator[Any]:
         """Yield the rows behind the last one, some at a time, by the number in front of each."""
         number = 0
-        while rows := self._rows(sql, number, *values, _BATCH):
+        while rows := self._all(sql, number, *values, _BATCH):
             yield from rows
             number = rows[-1][0]
 
-    def _rows(self, sql: str, *values: object) -> list[Any]:
-        with self._errors():
-            return self._db.execute(sql, values).fetchall()
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        """Let one thread in, and replace the errors of SQLite."""
-        try:
-            with self._lock:
-                yield
-        except sqlite3.OperationalError as error:
-            raise OSError(f"{self._path}: {error}") from None
-        except sqlite3.Error as error:
-            raise ChatRestError(
-                f"{self._path} is damaged ({error}): move it away, and the next run fetches the files again"
-            ) from None
+    def _all(self, sql: str, *values: object) -> list[Any]:
+        with self._lock:
+            return super()._all(sql, *values)

@@ -98,7 +98,7 @@ def read_coverage(folder: Path, plan: Plan | None, app_id: str, until: int) -> S
     path = folder / JOURNAL
     if not path.exists() or not path.stat().st_size:
         return StoredCoverage()
-    with JournalReader.open(path) as journal:
+    with JournalReader(path) as journal:
         journal.check_integrity()
         check_folder(folder, journal)
         kept = {name: journal[name] for name in ("app", "plan")}

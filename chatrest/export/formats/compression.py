@@ -5,7 +5,9 @@ A file of such blocks, one after the other, is a valid `.gz` or `.zst` file.
 
 import gzip
 import sys
+import zlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from ...errors import RequestInvalidError
@@ -14,6 +16,11 @@ from ..plan import Compress
 
 _GZIP_LEVEL: Final = 3
 """Level 6 takes twice the time for four fifths of the size; who wants it small takes zstd."""
+
+_GZIP_WINDOW: Final = 31
+"""zlib's number for gzip with the largest window."""
+_ZSTD: Final = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+"""The module, which is loaded only where it is needed."""
 
 
 class Compression(NamedTuple):
@@ -24,6 +31,8 @@ class Compression(NamedTuple):
     """Of bytes, or of a bytearray."""
     unpack: Callable[[bytes], bytes]
     """Of one block, or of several in a row."""
+    decompressor: Callable[[], Any] | None = None
+    """Makes what unpacks one block; None where blocks are not packed."""
 
 
 def compression(compress: Compress) -> Compression:
@@ -32,10 +41,10 @@ def compression(compress: Compress) -> Compression:
         case "none":
             return Compression("", _same, _same)
         case "gzip":
-            return Compression(".gz", _gzip, gzip.decompress)
+            return Compression(".gz", _gzip, gzip.decompress, partial(zlib.decompressobj, _GZIP_WINDOW))
         case "zstd":
-            zstd = _zstd()
-            return Compression(".zst", zstd.compress, zstd.decompress)
+            zstd = zstd_module("compress = 'zstd'")
+            return Compression(".zst", zstd.compress, zstd.decompress, zstd.ZstdDecompressor)
 
 
 def _same(data: Any) -> Any:
@@ -46,12 +55,19 @@ def _gzip(data: bytes | bytearray) -> bytes:
     return gzip.compress(data, _GZIP_LEVEL, mtime=0)
 
 
-def _zstd() -> Any:
+def zstd_module(purpose: str) -> Any:
+    """Return the module; `RequestInvalidError` that names the purpose where it is not installed."""
     try:
         if sys.version_info >= (3, 14):
             from compression import zstd
         else:
             from backports import zstd
     except ImportError:
-        raise RequestInvalidError(missing_extra("compress = 'zstd'", "zstd")) from None
+        raise RequestInvalidError(missing_extra(purpose, "zstd")) from None
     return zstd
+
+
+def pack_errors(*others: type[Exception]) -> tuple[type[Exception], ...]:
+    """Return the errors of damaged content, that of zstd only where it is loaded."""
+    zstd = (sys.modules[_ZSTD].ZstdError,) if _ZSTD in sys.modules else ()
+    return (zlib.error, gzip.BadGzipFile, EOFError, *zstd, *others)

@@ -1,64 +1,28 @@
 """The writes of the journal. All of them but `transaction` are called inside of one."""
 
 import json
-import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import final
 
 from ...core.paging.intervals import Interval, merge
 from ...core.replies.rows import Row
 from ...core.requests.endpoint import Pairs
-from ..disk import check_in_place
+from ...storage import sql_in
 from ..id_set import IdSet
 from ..message_ids import number
 from ..ownership import Source
 from .reader import JournalReader, position_of
 from .records import Block, DataFile, Role, State
-from .schema import open_for_writing, sql_in
 
 
 @final
 class Journal(JournalReader):
-    """The journal of one folder, open for writing; raises as `schema.open_for_writing`."""
+    """The journal of one folder, open for writing."""
 
     def __init__(self, path: Path, begin: Mapping[str, str] | None = None) -> None:
         """Open the journal; a new one begins with `begin` as its meta."""
-        super().__init__(path, open_for_writing(path, begin or {}))
-        self._status = path.stat() if path.exists() else None  # one in memory has no file
-
-    def check_in_place(self) -> None:
-        """Raise OSError where the journal was removed or replaced since it was opened."""
-        if self._status is not None:
-            check_in_place(self.path, self._status)
-
-    def forgo_durability(self) -> None:
-        """Do not wait for the disk from now on: for an export that a loss of power may take as a whole."""
-        self._db.execute("PRAGMA synchronous=OFF")
-
-    def write_snapshot(self, path: Path) -> None:
-        """Write all that is committed to a new file, outside of a transaction; raises sqlite3.Error."""
-        try:
-            self._db.execute("VACUUM INTO ?", (str(path),))
-        except sqlite3.OperationalError:
-            if self._db.in_transaction:
-                raise
-            path.unlink(missing_ok=True)  # another thread is reading: the pages are copied as they are
-            with closing(sqlite3.connect(path)) as copy:
-                self._db.backup(copy)
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """All of what is written inside, or nothing; commits at its end."""
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._db.execute("COMMIT")
-        except BaseException:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            raise
+        super().__init__(path, begin or {})
 
     def __setitem__(self, name: str, value: str) -> None:
         """Set a value of meta."""

@@ -3,22 +3,21 @@ export. A value that cannot be one of its column is an `UnreadableError` that na
 """
 
 import hashlib
-import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from ...core.paging.intervals import Interval, merge
 from ...core.replies.rows import Row, row_of
 from ...core.requests.endpoint import Pairs
+from ...storage import FAULTS, JournalFile, UnreadableError, sql_in
 from ..id_set import IdSet
 from ..message_ids import number
 from ..ownership import Source
 from .records import Block, Count, DataFile, DeletedId, OtherId, Recheck, Role, SourceState, State
-from .schema import FACTS, FAULTS, UnreadableError, check_integrity, fault_of, open_for_reading, sql_in
+from .schema import FACTS, LAYOUT
 
 T = TypeVar("T")
 
@@ -26,38 +25,14 @@ _DAMAGE: Final = (msgspec.MsgspecError, ValueError, TypeError, OverflowError, Un
 _WRITTEN: Final = "SELECT ids FROM blocks JOIN files ON number = file WHERE role <> 'history'"
 
 
-class JournalReader:
-    """A journal, open for reading; used with `with`."""
+class JournalReader(JournalFile):
+    """A journal, open for reading; raises as `JournalFile`."""
 
-    def __init__(self, path: Path, db: sqlite3.Connection) -> None:
-        self.path = path
-        self._db = db
-
-    @classmethod
-    def open(cls, path: Path) -> Self:
-        """Open a journal without changing it; raises as `schema.open_for_reading`."""
-        return cls(path, open_for_reading(path))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let go of it; what was not committed never happened."""
-        self._db.close()
-
-    # ── all of it ──
-
-    def check_integrity(self) -> None:
-        """Raise `UnreadableError` where SQLite finds damage; reads the whole journal."""
-        try:
-            check_integrity(self._db, self.path)
-        except FAULTS as error:
-            raise fault_of(self.path, error) from None
+    def __init__(self, path: Path, begin: Mapping[str, str] | None = None) -> None:
+        """Open a journal without changing it; for writing where `begin`, the meta of a new one, is given."""
+        meta = () if begin is None else begin.items()
+        insert = "INSERT INTO meta VALUES(?, ?)"
+        super().__init__(path, LAYOUT, None if begin is None else lambda db: db.executemany(insert, meta))
 
     def facts(self) -> str:
         """Return a SHA-256 of all rows in the order of their keys: a changed value gives another one.
@@ -211,10 +186,8 @@ class JournalReader:
         return next(self._rows(sql, kind, *values), None)
 
     def _rows(self, sql: str, kind: type[T], *values: Any) -> Iterator[T]:
-        try:
+        with self._errors():
             rows = self._db.execute(sql, values)
-        except FAULTS as error:
-            raise fault_of(self.path, error) from None
         return self._typed(rows, kind)
 
     def _typed(self, rows: Iterator[Any], kind: type[T]) -> Iterator[T]:
@@ -222,7 +195,7 @@ class JournalReader:
             for row in rows:
                 yield msgspec.convert(row, kind, strict=False, dec_hook=_read_value)
         except FAULTS as error:
-            raise fault_of(self.path, error) from None
+            raise self._failure(error) from None
         except _DAMAGE as error:
             raise UnreadableError(f"{self.path} is damaged: {error}") from None
 

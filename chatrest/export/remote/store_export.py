@@ -12,7 +12,6 @@ are needed: the local disk has room for what is not published yet, and for small
 
 import asyncio
 import shutil
-import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
 from functools import partial
@@ -24,7 +23,7 @@ from ...cloud.lease import Lease
 from ...cloud.publication import Publisher, fetch_version
 from ...cloud.reachability import check_reachable
 from ...cloud.store import ObjectStore
-from ...cloud.store_errors import ObjectStoreError
+from ...errors import ChatRestError
 from ..archive import Archive
 from ..dataset.tables import ATTACHMENTS
 from ..in_thread import in_thread
@@ -128,7 +127,7 @@ class StoreExport:
             begun = loop.time()
             try:
                 await self._publish_running(archive)
-            except (ObjectStoreError, OSError, sqlite3.Error):  # the next time may do better
+            except (ChatRestError, OSError):  # the next time may do better
                 if self._lease.is_lost:
                     raise
             wait = max(PUBLISH_SECONDS, loop.time() - begun)  # half of the time: else it could not keep up

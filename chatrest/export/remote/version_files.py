@@ -7,7 +7,6 @@ is added to them meanwhile is behind the bytes that are sent.
 
 import os
 import re
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,12 +14,12 @@ from typing import Final, NamedTuple
 
 from ...cloud.publication_plan import LocalFile
 from ...errors import ChatRestError, RequestInvalidError
-from ..dataset.attachment_journal import NAME as ATTACHMENT_JOURNAL
+from ..dataset.attachment_journal import NAME as ATTACHMENT_JOURNAL, AttachmentJournal
 from ..dataset.tables import ATTACHMENTS
 from ..file_names import DATABASE, SPOOL, path_inside
 from ..journal.journal import Journal
 from ..journal.records import DataFile
-from ..journal.schema import FAULTS, NAME as JOURNAL, fault_of
+from ..journal.schema import NAME as JOURNAL
 from ..manifest import NAME as MANIFEST, Manifest, TableEntry, parse
 from ..opening import file_path
 from ..plan import Plan
@@ -96,7 +95,8 @@ def stage_at_rest(folder: Path, staging: Path, remote: RemoteFiles) -> Stage:
             path = path_inside(folder, name)
             stage.files.append(StagedFile(name, path, path.stat().st_size, match[1] if match else None))
     if (path := attachments / ATTACHMENT_JOURNAL).is_file():
-        _copy_database(path, snapshot := staging / "attachments")
+        with AttachmentJournal(path) as links:
+            links.write_snapshot(snapshot := staging / "attachments")
         name = f"{ATTACHMENTS}/{ATTACHMENT_JOURNAL}"
         stage.files.append(StagedFile(name, snapshot, snapshot.stat().st_size))
     return stage
@@ -160,12 +160,3 @@ def _table_paths(folder: Path, entry: TableEntry) -> tuple[Path, Path]:
 
 def _has_size(path: Path, size: int) -> bool:
     return path.is_file() and path.stat().st_size == size
-
-
-def _copy_database(path: Path, target: Path) -> None:
-    """Write all that a database has committed to a new file: the same bytes for the same content."""
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as database:
-            database.execute("VACUUM INTO ?", (str(target),))
-    except FAULTS as error:
-        raise fault_of(path, error) from None

@@ -159,8 +159,8 @@ class WorkingFolder:
         """Return True if all ids that the copy has seen are among those of the complete version."""
         try:
             with (
-                JournalReader.open(self.folder / JOURNAL) as copy,
-                JournalReader.open(self._next / JOURNAL) as new,
+                JournalReader(self.folder / JOURNAL) as copy,
+                JournalReader(self._next / JOURNAL) as new,
             ):
                 others = {each.key for each in copy.other_ids()} - {each.key for each in new.other_ids()}
                 return not others and copy.all_seen() <= new.all_seen()

@@ -1,0 +1,251 @@
+"""Opening a store: what journal and disk differ in is repaired, as far as that is safe.
+
+What the journal does not know is adopted where its ids are new; else its new records are written again, and
+the file is set aside. Nothing is cut, and nothing is deleted but what the journal knows to be replaced. So a
+lost journal is rebuilt from the files, and an older one goes on beside newer files.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from ...core.replies.rows import Row, row_of
+from ...errors import ChatRestError
+from ..disk import make_folder, sync_folder
+from ..file_names import DAMAGED, SPOOL, path_inside
+from ..id_set import IdSet
+from ..message_ids import PageIds, number, times
+from .converters import format_of
+from .export_store import ExportStore, Kind, NewRows, block_of
+from .formats import Format, NewFile, file_sha256, is_record, readable
+from .inspection import Finding, FindingKind, path_of
+from .journal import StoreBlock
+from .segments import name_of
+
+_ORDER: Final[tuple[FindingKind, ...]] = (
+    "unfinished", "missing", "damaged", "unknown", "longer", "leftover",
+)  # fmt: skip
+"""What is not there is forgotten before anything is adopted; what is unlinked comes last."""
+_ENDING: Final = re.compile(r"(?:-[0-9a-f]{9,}|-[0-9]+)?\.(?:ndjson|jsonl|parquet|sqlite)(?:\.gz|\.zst)?\Z")
+
+
+def open_store(folder: Path, kinds: Mapping[str, Kind], **options: Any) -> tuple[ExportStore, list[Finding]]:
+    """Open the store of a folder, and return it with what was repaired; `options` as of `ExportStore`."""
+    store = ExportStore(folder, kinds, **options)
+    try:
+        return store, list(repair(store))
+    except BaseException:
+        store.close()
+        raise
+
+
+def repair(store: ExportStore) -> Iterator[Finding]:
+    """Repair what is safe, and yield it. Killed at any point it is as before, or done."""
+    repairs: dict[FindingKind, Callable[[ExportStore, Finding], None]] = {
+        "missing": _forget, "damaged": _set_damaged_aside, "unknown": _take_unknown, "longer": _take_end,
+        "leftover": _unlink,
+    }  # fmt: skip
+    for kind in _ORDER:
+        found = [finding for finding in store.inspect() if finding.kind == kind]
+        if found and kind == "unfinished":
+            store.settle()
+        else:
+            for finding in found:
+                repairs[kind](store, finding)
+        if found:
+            store.load_ids()
+        yield from found
+
+
+def salvage(store: ExportStore) -> int:
+    """Write records of files that were set aside, whose ids are missing still; return how many.
+
+    Called when the service was asked for them again: a damaged file may have wrong bytes in a record.
+    """
+    count = 0
+    for path in sorted((store.folder / DAMAGED).rglob("*.damaged-*")):
+        name = path.relative_to(store.folder / DAMAGED).as_posix().rpartition(".damaged-")[0]
+        if name.startswith(f"{SPOOL}/"):
+            name = name_of(Path(name))
+        stem = stem_of(store, name)
+        if stem is None or store.kind(stem).by_content:
+            continue
+        for rows in _rows(path, name, is_segment=path.is_relative_to(store.folder / DAMAGED / SPOOL)):
+            missing, others = store.missing(), set(store.journal.others_missing())
+            lost = [row for row in rows if (number(row.id) or 0) in missing or row.id in others]
+            count += store.commit([NewRows(stem, 0, lost)])
+    return count
+
+
+def stem_of(store: ExportStore, name: str) -> str | None:
+    """Return the partition of a file by its name; None where it is of no kind of the store."""
+    stem, count = _ENDING.subn("", name)
+    return stem if count and stem.partition("/")[0] in store.kinds else None
+
+
+# ── what the journal knows ──
+
+
+def _forget(store: ExportStore, finding: Finding) -> None:
+    assert finding.file is not None
+    with store.journal.transaction():
+        store.journal.forget_file(finding.file.number)
+
+
+def _set_damaged_aside(store: ExportStore, finding: Finding) -> None:
+    """Move a damaged file: its ids are missing then. A database of another time is adopted as it is."""
+    assert finding.file is not None
+    path = path_of(store.folder, finding.file)
+    known = format_of(finding.name)
+    if known is None or not known.grows or not _is_readable(path, known):
+        _set_aside(store, path)
+    _forget(store, finding)
+
+
+def _take_end(store: ExportStore, finding: Finding) -> None:
+    """Write the new records behind the committed size of a segment again, and seal what was committed."""
+    file = finding.file
+    assert file is not None
+    kind, path = store.kind(file.stem), path_of(store.folder, file)
+    end = readable(path, kind.format.packing, file.size)
+    store.commit([NewRows(file.stem, 0, [*end.rows, *end.later])])
+    if not end.is_torn:
+        aside = _free_aside(store, path)
+        with NewFile(store.disk, aside) as copy:
+            copy.copy(path, path.stat().st_size)
+        sync_folder(store.disk, aside.parent)
+    store.seal(file.stem)
+
+
+def _unlink(store: ExportStore, finding: Finding) -> None:
+    path = store.folder / finding.name
+    store.disk.remove(path)
+    if path.parent.exists():
+        sync_folder(store.disk, path.parent)
+    if finding.file is not None:
+        _forget(store, finding)
+
+
+# ── what it does not know ──
+
+
+def _take_unknown(store: ExportStore, finding: Finding) -> None:
+    path = store.folder / finding.name
+    is_segment = finding.name.startswith(f"{SPOOL}/")
+    name = name_of(path) if is_segment else finding.name
+    if (stem := stem_of(store, name)) is None:
+        return  # it is somebody else's
+    if is_segment:
+        _take_segment(store, path, name, stem)
+    elif not _adopted(store, path_inside(store.folder, name), name, stem):
+        _rescue(store, path, stem, _rows(path, name))
+
+
+def _take_segment(store: ExportStore, path: Path, name: str, stem: str) -> None:
+    known = format_of(name)
+    assert known is not None
+    found = readable(path, known.packing)
+    ids = store.ids_of(stem, found.rows)
+    if found.rows and found.is_torn and _are_new(store, found.rows, ids):
+        _sync(store, path)
+        with store.journal.transaction():
+            file = store.journal.add_file(name, stem, "open", found.end)
+            store.journal.add_blocks(file.number, [block_of(0, found.rows, ids)])
+            store.journal.write_others(file.number, 0, ids.others)
+        store.load_ids()
+    elif not found.is_torn or found.rows:
+        _rescue(store, path, stem, [[*found.rows, *found.later]])
+    else:
+        store.disk.remove(path)  # not one record was ever complete in it
+
+
+def _adopted(store: ExportStore, path: Path, name: str, stem: str) -> bool:
+    """Take a file over as it is, if it can be read and all of its ids are new; memory for its ids."""
+    known = format_of(name)
+    if known is None or store.journal.file(name) is not None:
+        return False
+    blocks, others, held = list[StoreBlock](), dict[str, Row](), IdSet()
+    try:
+        for piece in known.read(path, path.stat().st_size):
+            rows = list(map(row_of, piece.raws))
+            ids = store.ids_of(stem, rows)
+            is_again = ids.numbers & held or ids.others.keys() & others.keys()
+            if is_again or not all(map(is_record, rows)) or not _are_new(store, rows, ids):
+                return False
+            blocks.append(block_of(0, rows, ids))
+            held.update(ids.numbers)
+            others.update(ids.others)
+    except ChatRestError:
+        return False
+    _sync(store, path)
+    with store.journal.transaction():
+        file = store.journal.add_file(name, stem, "sealed", path.stat().st_size)
+        store.journal.keep_file(file := file._replace(sha256=file_sha256(path)))
+        store.journal.add_blocks(file.number, blocks)
+        store.journal.merge_blocks([file], file.number, times([]))
+        store.journal.write_others(file.number, 0, others)
+    store.load_ids()
+    return True
+
+
+def _are_new(store: ExportStore, rows: list[Row], ids: PageIds) -> bool:
+    is_once = len(ids.numbers) + len(ids.others) == len(rows)
+    return is_once and not ids.numbers & store.written and not store.journal.others_written(ids.others)
+
+
+def _rescue(store: ExportStore, path: Path, stem: str, batches: Iterable[list[Row]]) -> None:
+    """Write the new records of a file again, and set it aside."""
+    for rows in batches:
+        store.commit([NewRows(stem, 0, rows)])
+    _set_aside(store, path)
+
+
+def _rows(path: Path, name: str, *, is_segment: bool = False) -> Iterator[list[Row]]:
+    """Yield the records of a file, as far as they can be read."""
+    known = format_of(name)
+    if known is None:
+        return
+    if known.is_lines or is_segment:
+        found = readable(path, known.packing)
+        yield [*found.rows, *found.later]
+        return
+    with suppress(ChatRestError):
+        for piece in known.read(path, path.stat().st_size):
+            yield [row for row in map(row_of, piece.raws) if is_record(row)]
+
+
+def _is_readable(path: Path, known: Format) -> bool:
+    try:
+        for _ in known.read(path, path.stat().st_size):
+            pass
+    except ChatRestError:
+        return False
+    return True
+
+
+# ── the disk ──
+
+
+def _sync(store: ExportStore, path: Path) -> None:
+    """Let a file that somebody else has written survive a loss of power, before the journal knows it."""
+    with path.open("rb") as file:
+        store.disk.sync(file.fileno())
+    sync_folder(store.disk, path.parent)
+
+
+def _set_aside(store: ExportStore, path: Path) -> None:
+    """Move a file to the folder `damaged`; nothing is overwritten."""
+    new = _free_aside(store, path)
+    store.disk.replace(path, new)
+    sync_folder(store.disk, new.parent)
+    sync_folder(store.disk, path.parent)
+
+
+def _free_aside(store: ExportStore, path: Path) -> Path:
+    name, count = path.relative_to(store.folder).as_posix(), 1
+    while (new := store.folder / DAMAGED / f"{name}.damaged-{count}").exists():
+        count += 1
+    make_folder(store.disk, new.parent)
+    return new

@@ -1,0 +1,199 @@
+"""The formats of an export. Each is read and written here, and nowhere else.
+
+| format               | a segment becomes a file by | a file is replaced                        |
+|----------------------|-----------------------------|-------------------------------------------|
+| lines, gzip and zstd | a rename                    | by a new file                             |
+| Parquet              | its columns                 | by a new file                             |
+| SQLite               | one transaction             | never: it grows by one transaction a seal |
+"""
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from itertools import repeat
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, final
+
+from ...core.replies.rows import row_of
+from ...errors import RequestInvalidError
+from ...extras import missing_extra
+from ..disk import Disk, sync_folder
+from ..formats.compression import Compression, compression
+from ..formats.sqlite_rows import entry
+from ..formats.sqlite_schema import COUNT, UPSERT, adapt, is_empty, make, marks_of
+from ..plan import Compress
+from ..stored_records import compress_of, database_rows, lines, parquet_batches
+from .formats import Format, NewFile, SourceLines, file_sha256, piece_of
+
+_WAIT: Final = 10.0
+"""Seconds that another program may have the database for itself, before that is an error."""
+_LINES: Final = re.compile(r"\.(?:ndjson|jsonl)(?:\.gz|\.zst)?\Z")
+_INDEXES: Final = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
+_CODECS: Final[dict[Compress, tuple[str, int | None]]] = {
+    "none": ("NONE", None),
+    "gzip": ("GZIP", 3),  # Arrow's own choice is the slowest level there is
+    "zstd": ("ZSTD", 1),  # level 3 takes a sixth more time, for files of the same size
+}
+
+
+def format_of(name: str) -> Format | None:
+    """Return the format of a file by the end of its name; None where it is of none.
+
+    Raises `RequestInvalidError` where what it needs is not installed.
+    """
+    if _LINES.search(name):
+        return Lines(compress_of(name))
+    if name.endswith(".parquet"):
+        return Parquet()
+    return Database() if name.endswith(".sqlite") else None
+
+
+@final
+class Lines:
+    """NDJSON, plain or packed: each commit is a member, so that a segment can end behind any of them."""
+
+    is_lines: Final = True
+    grows: Final = False
+    full: Final = 1 << 27
+
+    def __init__(self, compress: Compress) -> None:
+        self.packing: Compression = compression(compress)
+        self.suffix: str = f".ndjson{self.packing.suffix}"
+
+    def write(self, disk: Disk, path: Path, pieces: Iterable[SourceLines]) -> bytes:
+        """Make a file, a member for each piece."""
+        with NewFile(disk, path) as out:
+            for piece in pieces:
+                out.write(self.packing.pack(piece.lines))
+        return out.sha256
+
+    def read(self, path: Path, size: int) -> Iterator[SourceLines]:
+        """Yield the lines of a file."""
+        return map(piece_of, lines(path, f"lines{self.suffix}", size))
+
+
+@final
+class Parquet:
+    """Parquet, which is read by columns; each record is in one of them as it was served."""
+
+    suffix: Final = ".parquet"
+    is_lines: Final = False
+    grows: Final = False
+    full: Final = 1 << 28
+
+    def __init__(self, compress: Compress = "zstd") -> None:
+        self.packing: Compression = compression("none")
+        self._codec = _CODECS[compress]
+
+    def write(self, disk: Disk, path: Path, pieces: Iterable[SourceLines]) -> bytes:
+        """Make a file; memory for a row group."""
+        try:
+            import pyarrow as pa  # type: ignore[import-untyped]
+            import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+            from ..formats.parquet_rows import Piece, tables
+            from ..formats.parquet_schema import ORDERED, REPEATING, SCHEMA
+        except ImportError:
+            raise RequestInvalidError(missing_extra("format = 'parquet'", "parquet")) from None
+        codec, level = self._codec
+        options = {"compression": codec, "compression_level": level}
+        with NewFile(disk, path) as out, _small_pool(pa):
+            writer = pq.ParquetWriter(
+                out, SCHEMA, use_dictionary=REPEATING, write_statistics=ORDERED, **options
+            )
+            try:
+                for table in tables(Piece(piece.label, piece.rows, piece.lines) for piece in pieces):
+                    writer.write_table(table, row_group_size=max(1, table.num_rows))
+                    del table  # else it is held while the next one is made
+                writer.close()
+            finally:
+                writer.is_open = False  # one that is left open would write when it is collected
+        return out.sha256
+
+    def read(self, path: Path, size: int) -> Iterator[SourceLines]:
+        """Yield the records of a file with the names of their sources."""
+        for raws, [names] in parquet_batches(path, ["source_name"]):
+            start = 0
+            for end in range(1, len(raws) + 1):
+                if end == len(raws) or names[end] != names[start]:
+                    yield piece_of(raws[start:end], label=names[start])
+                    start = end
+
+
+@contextmanager
+def _small_pool(arrow: Any) -> Iterator[None]:
+    """Let Arrow use jemalloc: its default pool keeps some 20 MB more of what a row group needed."""
+    before = arrow.default_memory_pool()
+    with suppress(NotImplementedError):  # on some platforms
+        arrow.set_memory_pool(arrow.jemalloc_memory_pool())
+    try:
+        yield
+    finally:
+        arrow.set_memory_pool(before)
+
+
+@final
+class Database:
+    """A database of messages; `marks` are the app and the plan that it belongs to."""
+
+    suffix: Final = ".sqlite"
+    is_lines: Final = False
+    grows: Final = True
+    full: Final = 1 << 28
+
+    def __init__(self, marks: Mapping[str, str] = MappingProxyType({})) -> None:
+        self.packing: Compression = compression("none")
+        self._marks = marks
+
+    def write(self, disk: Disk, path: Path, pieces: Iterable[SourceLines]) -> bytes:
+        """Make the database, or add to it in one transaction; raises OSError as SQLite fails."""
+        is_new = not path.exists()
+        try:
+            with closing(sqlite3.connect(path, timeout=_WAIT, isolation_level=None)) as db:
+                if is_new:  # of no use until it is whole
+                    db.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;")
+                else:
+                    db.execute("PRAGMA synchronous=EXTRA")
+                db.execute("PRAGMA cache_size=-65536")
+                db.execute("BEGIN IMMEDIATE")
+                self._add(db, path, pieces)
+                db.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise OSError(f"{path}: {error}") from error
+        with path.open("rb") as file:
+            disk.sync(file.fileno())
+        sync_folder(disk, path.parent)
+        return file_sha256(path)
+
+    def read(self, path: Path, size: int) -> Iterator[SourceLines]:
+        """Yield the records of the database."""
+        return map(piece_of, database_rows(path))
+
+    def _add(self, db: sqlite3.Connection, path: Path, pieces: Iterable[SourceLines]) -> None:
+        indexes = list[tuple[str, str]]()
+        if is_empty(db):
+            make(db, self._marks)
+            indexes = db.execute(_INDEXES).fetchall()  # they are made at once, which takes half of the time
+            for name, _ in indexes:
+                db.execute(f"DROP INDEX {name}")
+        elif marks_of(db) is None:
+            raise RequestInvalidError(f"{path} is no database of an export: move it elsewhere")
+        else:
+            adapt(db)
+        newest = _newest(db)
+        for piece in pieces:
+            rows = map(row_of, piece.raws)
+            db.executemany(UPSERT, map(entry, rows, repeat(piece.source)))
+            added, newest = _newest(db) - newest, _newest(db)
+            db.execute(COUNT, (piece.source, piece.label or "", added))
+        for _, sql in indexes:
+            db.execute(sql)
+        if indexes:
+            adapt(db)
+
+
+def _newest(db: sqlite3.Connection) -> int:
+    [newest] = db.execute("SELECT max(place) FROM messages").fetchone()
+    return int(newest or 0)

@@ -1,0 +1,493 @@
+"""The store: the four moves `commit`, `seal`, `adopt` and `inspect`, over one journal and one folder.
+
+Five rules:
+
+1. A byte that was committed is never changed, only dropped after its successor is committed.
+2. A file has one name for ever: a random part is in it.
+3. What the journal does not know is adopted where its ids are new, else set aside; never cut, never deleted.
+4. `written` is the ids of all sealed files and segments; `missing` is `seen - written`: the proof.
+5. Formats are converters at seal time, or a rename.
+
+Methods wait for the disk; one thread at a time.
+"""
+
+import secrets
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from hashlib import sha256
+from itertools import chain, islice
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, NamedTuple, Self, final
+
+from ...core.replies.rows import UNKNOWN, Row, lines_of, row_of
+from ...errors import ChatRestError
+from ..disk import Disk, make_folder, sync_folder
+from ..file_names import SPOOL, path_inside
+from ..id_set import IdSet
+from ..message_ids import PageIds, ids_of, number, times
+from ..opening import FolderLock
+from ..stored_records import lines
+from .converters import format_of
+from .formats import Format, NewFile, SourceLines, file_sha256, piece_of
+from .inspection import Finding, findings, path_of
+from .journal import NAME, StoreBlock, StoreFile, StoreJournal
+from .segments import Segments, new_path, segment_path
+
+HISTORY: Final = "history"
+"""The stem of older versions of messages."""
+_GROUP: Final = 256
+"""Files that are sealed by one pair of transactions."""
+_ROWS: Final = 1000
+"""Rows of a piece."""
+
+
+class Kind(NamedTuple):
+    """A kind of rows: the first part of its files' stems is its name, as `messages` or `history`."""
+
+    format: Format
+    by_content: bool = False
+    """True where rows are told apart by their bytes: versions of messages; False for ids, each of which stands
+    once. No list shows the former, and so none of them is ever missing."""
+
+
+class NewRows(NamedTuple):
+    """Rows of a source for a partition, and what its list has shown."""
+
+    stem: str
+    source: int
+    rows: list[Row]
+    ids: PageIds | None = None
+    """Those of the rows, where they are known."""
+    seen: PageIds | None = None
+
+
+class Changes(NamedTuple):
+    """Newer versions of rows, by their ids; `note` gets those that took their place, in a transaction."""
+
+    rows: Mapping[str, Row]
+    note: Callable[[list[str]], object] = lambda _: None
+
+
+NO_CHANGES: Final = Changes({})
+
+
+class _Job(NamedTuple):
+    """A file that is to be made."""
+
+    target: StoreFile | None
+    """The segment that it is named for, or the database; None where a name is to be found."""
+    inputs: list[StoreFile]
+    stem: str
+    format: Format
+    changes: Changes
+    digest: bytes | None
+    """The SHA-256 of the target's segment, where this process wrote it."""
+
+    @property
+    def is_rename(self) -> bool:
+        """True where the only segment becomes the file as it is."""
+        alone = [file.number for file in self.inputs] == [self.target.number if self.target else 0]
+        return self.format.is_lines and alone and not self.changes.rows
+
+
+class _Made(NamedTuple):
+    """A file that is in its place, and not noted yet."""
+
+    job: _Job
+    path: Path
+    sha256: bytes
+    older: list[tuple[int, Row]]
+    """The rows that changed ones have replaced, each with its source."""
+
+
+@final
+class ExportStore:
+    """The store of an export's folder, open for writing; used with `with`.
+
+    - `kinds`: by the first part of a stem, as `messages`; one of `history` is needed for changed messages.
+    - `meta`: what the journal of a new store begins with.
+    - `labels`: the name of a source, for formats that tell it.
+    - `elsewhere`: names of sealed files that are in an object store, and need not be in the folder.
+
+    Raises as `JournalFile`.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        kinds: Mapping[str, Kind],
+        *,
+        meta: Mapping[str, str] = MappingProxyType({}),
+        labels: Callable[[int], str | None] = lambda _: None,
+        elsewhere: Collection[str] = (),
+        disk: Disk | None = None,
+    ) -> None:
+        self.folder = folder
+        self.kinds = kinds
+        self.disk: Disk = disk or Disk()
+        self._elsewhere = elsewhere
+        self._labels = labels
+        self._segments = Segments(folder, self.disk)
+        self._token = secrets.token_hex(4)
+        self._count = 0
+        self.written: IdSet
+        """The ids of unique rows that are committed; not to be changed."""
+        make_folder(self.disk, folder / SPOOL)
+        with ExitStack() as stack:
+            lock = FolderLock(folder)
+            stack.callback(lock.release)
+            self.journal: StoreJournal = stack.enter_context(StoreJournal(folder / NAME, meta))
+            stack.callback(self._segments.close)
+            self.load_ids()
+            self._stack = stack.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the folder; segments stay as they are, and a later process seals them."""
+        self._stack.close()
+
+    def load_ids(self) -> None:
+        """Learn from the journal which ids are written."""
+        self.written = self.journal.ids_in(self.journal.files("open", "sealing", "sealed"))
+
+    def missing(self) -> IdSet:
+        """Return the ids that were seen, and are not written: the proof, where it is empty."""
+        return self.journal.seen() - self.written
+
+    def inspect(self, *, deep: bool = False) -> list[Finding]:
+        """Return where journal and disk differ; with `deep` every file is read. Nothing is changed."""
+        checked = findings(self.folder, self.journal, self.kinds, elsewhere=self._elsewhere, deep=deep)
+        result = list(checked)
+        if count := len(self.missing()) + len(self.journal.others_missing()):
+            result.append(Finding("ids", "", f"{count:,} were seen, and are not written"))
+        return result
+
+    def kind(self, stem: str) -> Kind:
+        """Return the kind of a partition's rows."""
+        return self.kinds[stem.partition("/")[0]]
+
+    # ── commit ──
+
+    def commit(self, pages: Iterable[NewRows], note: Callable[[], object] = lambda: None) -> int:
+        """Add the rows whose ids are new; return how many. All or nothing; it is on the disk afterwards.
+
+        `note` is called inside of the transaction, for what else these pages say. Bytes are synced before the
+        journal says so: one sync of each segment a commit. A segment that is full is sealed.
+        """
+        pending, stems = IdSet(), dict[str, None]()
+        try:
+            with self.journal.transaction():
+                count = sum(self._add(page, pending, stems) for page in pages)
+                note()
+                self._segments.sync(stems)
+                self.journal.check_in_place()
+        except BaseException:
+            self._segments.abandon(stems)
+            raise
+        self._segments.committed(stems)
+        self.written.update(pending)
+        full = [stem for stem in stems if self._size(stem) >= self.kind(stem).format.full]
+        for stem in full:
+            self.seal(stem)
+        return count
+
+    def _size(self, stem: str) -> int:
+        segment = self._segments.get(stem)
+        return 0 if segment is None else segment.file.size
+
+    def _add(self, page: NewRows, pending: IdSet, stems: dict[str, None]) -> int:
+        if page.seen is not None:
+            self.journal.see(page.source, page.seen.numbers, page.seen.others)
+        rows, ids = self._new(page.rows, page.ids or self.ids_of(page.stem, page.rows), pending)
+        pending.update(ids.numbers)
+        if rows:
+            self._append(page.stem, page.source, rows, ids, stems)
+        return len(rows)
+
+    def ids_of(self, stem: str, rows: list[Row]) -> PageIds:
+        """Return what tells the rows of a partition apart."""
+        if not self.kind(stem).by_content:
+            return ids_of(rows)
+        return PageIds(IdSet(), {f"{stem}#{sha256(row.raw).hexdigest()}": row for row in rows})
+
+    def _new(self, rows: list[Row], ids: PageIds, pending: IdSet) -> tuple[list[Row], PageIds]:
+        """Return the rows that are not written yet, each once, with their ids."""
+        new = ids.numbers - self.written
+        if pending:
+            new.discard(pending)
+        if len(new) == len(rows):
+            return rows, ids
+        chosen, left = list[Row](), set(new)
+        for row in rows if left else ():
+            if (numbered := number(row.id)) in left:
+                left.discard(numbered)
+                chosen.append(row)
+        known = self.journal.others_written(ids.others)
+        others = {key: row for key, row in ids.others.items() if key not in known}
+        return [*chosen, *others.values()], PageIds(new, others)
+
+    def _append(self, stem: str, source: int, rows: list[Row], ids: PageIds, stems: dict[str, None]) -> None:
+        """Write rows behind the segment of a partition, and note them; called in a transaction."""
+        stems[stem] = None
+        kind = self.kind(stem)
+        segment = self._segments.get(stem)
+        if segment is None:
+            name = f"{self._new_stem(stem)}{kind.format.suffix}"
+            segment = self._segments.add(self.journal.add_file(name, stem, "open"))
+        self._segments.write(segment, kind.format.packing.pack(lines_of(rows)))
+        self.journal.keep_file(segment.file)
+        self.journal.add_blocks(segment.file.number, [block_of(source, rows, ids)])
+        self.journal.write_others(segment.file.number, 0 if kind.by_content else source, ids.others)
+
+    def _new_stem(self, stem: str) -> str:
+        """Return the name of a new file, without its suffix; no other file ever has it."""
+        self._count += 1
+        return f"{stem}-{self._token}{self._count:x}"
+
+    # ── seal ──
+
+    def seal(self, stem: str, replaces: Sequence[StoreFile] = (), changes: Changes | None = None) -> None:
+        """Make a file of the segments of a partition, and of the sealed files that it replaces.
+
+        Costs a rename for a segment of lines, else the reading and writing of all of it. A database grows,
+        and replaces nothing.
+        """
+        self._seal([self._job(stem, replaces, changes or NO_CHANGES)])
+
+    def seal_all(self) -> None:
+        """Make files of all segments, as at the end of a run."""
+        stems = list(dict.fromkeys(file.stem for file in self.journal.files("open")))
+        for at in range(0, len(stems), _GROUP):
+            self._seal([self._job(stem, (), NO_CHANGES) for stem in stems[at : at + _GROUP]])
+
+    def update(self, changes: Changes) -> None:
+        """Let changed messages take the places of their older versions, which go to the history."""
+        others = self.journal.others_written(changes.rows)
+        rows = {
+            key: row
+            for key, row in changes.rows.items()
+            if (number(key) or 0) in self.written or key in others
+        }
+        ids, changes = ids_of(list(rows.values())), changes._replace(rows=rows)
+        stems: dict[str, list[StoreFile]] = {}
+        for file in self.journal.files("open", "sealed"):
+            if not self.kind(file.stem).by_content and self._holds(file, ids):
+                stems.setdefault(file.stem, []).append(file)
+        for stem, files in stems.items():
+            self.seal(stem, [file for file in files if file.state == "sealed"], changes)
+
+    def _holds(self, file: StoreFile, ids: PageIds) -> bool:
+        return bool(self.journal.ids_in([file]) & ids.numbers) or any(
+            key in ids.others for key in self.journal.others_in(file.number)
+        )
+
+    def compact(self, least: int = 2, largest: int = 1 << 26) -> int:
+        """Merge the small files of each partition that has at least so many; return how many are gone."""
+        small: dict[str, list[StoreFile]] = {}
+        for file in self.journal.files("sealed"):
+            if file.size < largest and not self.kind(file.stem).format.grows:
+                small.setdefault(file.stem, []).append(file)
+        groups = {stem: files for stem, files in small.items() if len(files) >= least}
+        for stem, files in groups.items():
+            self.seal(stem, files)
+        return sum(len(files) - 1 for files in groups.values())
+
+    def _job(self, stem: str, replaces: Sequence[StoreFile], changes: Changes) -> _Job:
+        segment = self._segments.take(stem)
+        own_format = self.kind(stem).format
+        inputs = [file for file in self.journal.files_of(stem) if file.state == "open"]
+        if own_format.grows:
+            target = self.journal.file(f"{stem}{own_format.suffix}")
+        else:
+            target = inputs[0] if inputs else None
+            inputs = [*replaces, *inputs]
+        is_own = segment is not None and target is not None and segment.file.number == target.number
+        digest = segment.hash.digest() if segment is not None and is_own else None
+        return _Job(target, inputs, stem, own_format, changes, digest)
+
+    def _seal(self, jobs: list[_Job]) -> None:
+        """Note the intent; write or rename; sync; note what is sealed and dropped; unlink what was dropped."""
+        jobs = [job for job in jobs if job.inputs or job.changes.rows]
+        with self.journal.transaction():
+            jobs = [job._replace(target=self._intend(job)) for job in jobs]
+        try:
+            made = [self._make(job) for job in jobs]
+            for folder in dict.fromkeys(each.path.parent for each in made):
+                sync_folder(self.disk, folder)
+            sync_folder(self.disk, self.folder / SPOOL)
+            stems = dict[str, None]()
+            with self.journal.transaction():
+                dropped = [file for each in made for file in self._note_sealed(each, stems)]
+                self._segments.sync(stems)
+        except Exception:
+            self._segments.abandon([HISTORY])
+            self.settle()
+            raise
+        self._segments.committed(stems)
+        self._unlink(dropped)
+
+    def _unlink(self, dropped: list[StoreFile]) -> None:
+        """Remove what was dropped, and then what the journal knows of it."""
+        paths = [path_of(self.folder, file) for file in dropped]
+        for path in paths:
+            self.disk.remove(path)
+        for folder in dict.fromkeys(path.parent for path in paths):
+            sync_folder(self.disk, folder)
+        if numbers := [file.number for file in dropped if file.state == "dropped"]:
+            with self.journal.transaction():
+                for number in numbers:
+                    self.journal.forget_file(number)
+
+    def _intend(self, job: _Job) -> StoreFile:
+        target = job.target
+        if target is None:
+            stem = job.stem if job.format.grows else self._new_stem(job.stem)
+            target = self.journal.add_file(f"{stem}{job.format.suffix}", job.stem, "sealing")
+        elif target.state == "open":
+            target = target._replace(state="sealing")
+            self.journal.keep_file(target)
+        else:  # the database: its hash is another one from now on
+            target = target._replace(sha256=None)
+            self.journal.keep_file(target)
+        for file in job.inputs:
+            if file.number != target.number:
+                self.journal.keep_file(file._replace(successor=target.number))
+        return target
+
+    def _make(self, job: _Job) -> _Made:
+        """Write a file, and give it its name; neither is noted yet."""
+        target, own_format = job.target, job.format
+        assert target is not None
+        path, new = path_inside(self.folder, target.name), new_path(self.folder, target.name)
+        make_folder(self.disk, path.parent)
+        older = list[tuple[int, Row]]()
+        segment = segment_path(self.folder, target.name)
+        if job.is_rename and segment.stat().st_size == target.size:
+            self.disk.replace(segment, path)
+            return _Made(job, path, job.digest or file_sha256(path), older)
+        self._check_inputs(job)
+        if own_format.grows and path.exists():
+            return _Made(job, path, own_format.write(self.disk, path, self._pieces(job, older)), older)
+        if own_format.is_lines and not job.changes.rows and self._are_alike(job.inputs, own_format):
+            with NewFile(self.disk, new) as out:
+                for file in job.inputs:
+                    out.copy(path_of(self.folder, file), file.size)
+            digest = out.sha256
+        else:
+            self.disk.remove(new)
+            digest = own_format.write(self.disk, new, self._pieces(job, older))
+        self.disk.replace(new, path)
+        return _Made(job, path, digest, older)
+
+    def _note_sealed(self, made: _Made, stems: dict[str, None]) -> list[StoreFile]:
+        """Note a file that is on the disk, and drop what it replaces; return what is to be unlinked."""
+        job, target = made.job, made.job.target
+        assert target is not None
+        before = {file.number: file for file in (target, *job.inputs)}
+        self.journal.merge_blocks(before.values(), target.number, times(list(job.changes.rows.values())))
+        size = made.path.stat().st_size
+        self.journal.keep_file(target._replace(state="sealed", size=size, sha256=made.sha256, successor=None))
+        dropped = []
+        for file in job.inputs:
+            if file.number != target.number:
+                dropped.append(file._replace(state="dropped", successor=None))
+                self.journal.keep_file(dropped[-1])
+            elif segment_path(self.folder, file.name).exists():
+                dropped.append(file)  # what it was made of
+        by_source: dict[int, list[Row]] = {}
+        for source, row in made.older:
+            by_source.setdefault(source, []).append(row)
+        for source, rows in by_source.items():
+            self._add(NewRows(HISTORY, source, rows), IdSet(), stems)
+        if job.changes.rows:
+            job.changes.note(
+                list(job.changes.rows) if job.format.grows else [row.id for _, row in made.older]
+            )
+        return dropped
+
+    def settle(self) -> None:
+        """End the seals that were begun and not noted as done, or forget them: what they replace is there."""
+        journal, folder = self.journal, self.folder
+        for stem in {file.stem for file in journal.files("open") if file.successor is not None}:
+            own_format, path = self.kind(stem).format, folder / f"{stem}{self.kind(stem).format.suffix}"
+            if own_format.grows and path.exists():
+                own_format.write(self.disk, path, ())  # a transaction that was begun is rolled back
+        for target in journal.files("sealing"):
+            path, segment = path_inside(folder, target.name), segment_path(folder, target.name)
+            others = [file for file in journal.files_of(target.stem) if file.successor == target.number]
+            is_renamed = target.size and not others and not segment.exists() and path.is_file()
+            if is_renamed and path.stat().st_size == target.size:
+                sync_folder(self.disk, path.parent)
+                sync_folder(self.disk, folder / SPOOL)
+                target = target._replace(state="sealed", sha256=file_sha256(path))
+            elif all(
+                path_of(folder, file).exists() for file in (*others, *([target] if target.size else []))
+            ):
+                self.disk.remove(path)  # what it was made of is there
+            with journal.transaction():
+                if target.size:
+                    journal.keep_file(target._replace(state="sealed" if target.sha256 else "open"))
+                else:
+                    journal.forget_file(target.number)
+                journal.clear_successors(target.number)
+        with journal.transaction():
+            journal.clear_successors()
+
+    # ── what a file is made of ──
+
+    def _are_alike(self, files: Iterable[StoreFile], format: Format) -> bool:
+        return all(file.name.endswith(format.suffix) for file in files)
+
+    def _check_inputs(self, job: _Job) -> None:
+        """Raise `ChatRestError` where a file is not as it was sealed: rewritten it would look sound."""
+        for file in job.inputs:
+            if file.sha256 is not None and file_sha256(path := path_of(self.folder, file)) != file.sha256:
+                raise ChatRestError(f"{path} is not as it was written: open the export again")
+
+    def _pieces(self, job: _Job, older: list[tuple[int, Row]]) -> Iterator[SourceLines]:
+        """Yield the records of the inputs as they are to be; `older` gets those that have changed."""
+        changes = job.changes.rows
+        for file in job.inputs:
+            for piece in self._records(file):
+                yield _changed(piece, changes, older) if changes else piece
+        if job.format.grows and changes:  # the database keeps older versions itself
+            yield piece_of([row.raw for row in changes.values()])
+
+    def _records(self, file: StoreFile) -> Iterator[SourceLines]:
+        """Yield the records of a file with their sources, as far as it tells them."""
+        path, own_format = path_of(self.folder, file), self._format(file)
+        if file.state == "sealed":
+            yield from own_format.read(path, file.size)
+            return
+        raws = chain.from_iterable(lines(path, f"segment.ndjson{own_format.packing.suffix}", file.size))
+        for block in self.journal.blocks(file.number):
+            label = self._labels(block.source)
+            for at in range(0, block.rows, _ROWS):
+                part = list(islice(raws, min(_ROWS, block.rows - at)))
+                yield piece_of(part, block.source, label)
+
+    def _format(self, file: StoreFile) -> Format:
+        own = self.kind(file.stem).format
+        return own if file.name.endswith(own.suffix) else format_of(file.name) or own
+
+
+def block_of(source: int, rows: list[Row], ids: PageIds) -> StoreBlock:
+    """Return the journal's record of rows with these ids; it begins at UNKNOWN where any tells no time."""
+    since, until, is_dated = times(rows)
+    return StoreBlock(source, len(rows), since if is_dated else UNKNOWN, until, ids.numbers)
+
+
+def _changed(piece: SourceLines, changes: Mapping[str, Row], older: list[tuple[int, Row]]) -> SourceLines:
+    """Return a piece with changed rows in their places; `older` gets those that they were."""
+    raws = piece.raws
+    for at, row in enumerate(map(row_of, raws)):
+        if (newer := changes.get(row.id)) is not None and newer.raw != row.raw:
+            older.append((piece.source, row))
+            raws[at] = newer.raw
+    return piece_of(raws, piece.source, piece.label)

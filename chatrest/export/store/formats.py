@@ -1,0 +1,186 @@
+"""A format is a converter: rows into a new file, and a file into its rows. Segments hold lines."""
+
+import hashlib
+import io
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol, final
+
+from ...core.replies.rows import Row, row_of
+from ...errors import ChatRestError
+from ..disk import Disk, ErrorPath
+from ..formats.compression import Compression, pack_errors
+
+_PIECE: Final = 1 << 20
+"""Bytes that are written, or copied, at once."""
+
+
+class SourceLines(NamedTuple):
+    """Records of one source."""
+
+    source: int
+    """0 where it is not known."""
+    rows: int
+    lines: bytes
+    """Each record, with a line break behind it."""
+    label: str | None = None
+    """The source's name."""
+
+    @property
+    def raws(self) -> list[bytes]:
+        """The records."""
+        return self.lines.split(b"\n")[:-1]
+
+
+def piece_of(raws: list[bytes], source: int = 0, label: str | None = None) -> SourceLines:
+    """Return records as a piece."""
+    return SourceLines(source, len(raws), b"\n".join([*raws, b""]), label)
+
+
+class Format(Protocol):
+    """A format, as a store sees it."""
+
+    @property
+    def suffix(self) -> str:
+        """The end of its files' names."""
+
+    @property
+    def packing(self) -> Compression:
+        """The compression of its segments."""
+
+    @property
+    def is_lines(self) -> bool:
+        """True where a segment is a file of it: it is sealed by a rename."""
+
+    @property
+    def grows(self) -> bool:
+        """True where there is one file, to which segments are added by transactions of its own."""
+
+    @property
+    def full(self) -> int:
+        """Bytes of a segment from which on it is sealed."""
+
+    def write(self, disk: Disk, path: Path, pieces: Iterable[SourceLines]) -> bytes:
+        """Make a file that survives a loss of power, or add to one that grows; return its SHA-256."""
+
+    def read(self, path: Path, size: int) -> Iterator[SourceLines]:
+        """Yield what is in a file of so many bytes; `ChatRestError` where it is damaged."""
+
+
+@final
+class NewFile(io.RawIOBase):
+    """A file that is being made and hashed; used with `with`, at whose end it survives a loss of power."""
+
+    def __init__(self, disk: Disk, path: Path) -> None:
+        disk.remove(path)
+        self._disk, self._path = disk, path
+        self._file = open(path, "xb", buffering=0)  # noqa: PTH123, SIM115
+        self._waiting = bytearray()
+        self._hash = hashlib.sha256()
+        self._size = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._size + len(self._waiting)
+
+    def write(self, data: Any) -> int:
+        if not self._file.closed:  # what an Arrow writer says behind an error comes to nothing
+            self._waiting += data
+            if len(self._waiting) >= _PIECE:
+                self._flush()
+        return memoryview(data).nbytes
+
+    def copy(self, path: Path, size: int) -> None:
+        """Add the first bytes of a file; `ChatRestError` where it has fewer."""
+        with path.open("rb") as file:
+            while size and (data := file.read(min(size, _PIECE))):
+                self.write(data)
+                size -= len(data)
+        if size:
+            raise ChatRestError(f"{path} has {size:,} bytes less than were written")
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        try:
+            if kind is None:
+                self._flush()
+                self._disk.sync(self._file.fileno())
+        finally:
+            self._file.close()
+
+    @property
+    def sha256(self) -> bytes:
+        """The SHA-256 of its bytes."""
+        return self._hash.digest()
+
+    def _flush(self) -> None:
+        rest = memoryview(bytes(self._waiting))
+        self._waiting.clear()
+        self._hash.update(rest)
+        with ErrorPath(self._path):
+            while rest:
+                written = self._disk.write(self._file.fileno(), self._size, rest)  # type: ignore[arg-type]
+                rest, self._size = rest[written:], self._size + written
+
+
+def file_sha256(path: Path) -> bytes:
+    """Return the SHA-256 of a file; reads all of it."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
+
+
+# ── bytes that the journal does not know ──
+
+
+class Readable(NamedTuple):
+    """The records in the bytes behind a position of a segment."""
+
+    rows: list[Row]
+    end: int
+    """Up to where each line is one of `rows`."""
+    later: list[Row]
+    """Records behind the first line that is none."""
+    is_torn: bool
+    """True where behind `end` there is nothing but what a kill or a loss of power leaves: the beginning of a
+    record, or zeros."""
+
+
+def readable(path: Path, packing: Compression, start: int = 0) -> Readable:
+    """Return what can be read behind a position; memory for all of it."""
+    with path.open("rb") as file:
+        file.seek(start)
+        data = file.read()
+    if packing.decompressor is not None:
+        return _of_members(data, packing.decompressor, start)
+    *whole, _ = data.split(b"\n")
+    rows = list(map(row_of, whole))
+    good = next((at for at, row in enumerate(rows) if not is_record(row)), len(rows))
+    later = list(filter(is_record, rows[good:]))
+    end = start + sum(len(line) + 1 for line in whole[:good])
+    return Readable(rows[:good], end, later, is_torn=not later)
+
+
+def _of_members(data: bytes, decompressor: Callable[[], Any], start: int) -> Readable:
+    rows, end, is_torn = list[Row](), 0, True
+    while data[end:].strip(b"\0"):
+        member = decompressor()
+        try:
+            *whole, rest = member.decompress(data[end:]).split(b"\n")
+        except pack_errors(OSError, ValueError):
+            is_torn = False
+            break
+        found = list(map(row_of, whole))
+        if not member.eof:
+            break
+        if rest or not all(map(is_record, found)):
+            is_torn = False
+            break
+        rows += found
+        end = len(data) - len(member.unused_data)
+    return Readable(rows, start + end, [], is_torn)
+
+
+def is_record(row: Row) -> bool:
+    """Return True if something can be found by its id."""
+    return bool(row.id or row.uid)

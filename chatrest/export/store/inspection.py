@@ -1,0 +1,124 @@
+"""Where journal and disk differ: the one question that opening, `verify` and the next run ask.
+
+| finding    | what it is                                   | what repairs it                         |
+|------------|----------------------------------------------|-----------------------------------------|
+| unfinished | a seal that was begun, and not noted as done | it is ended, or forgotten               |
+| missing    | a file of the journal is not there           | its ids are missing, and are read again |
+| damaged    | it has other bytes than were written         | set aside; its ids are read again       |
+| unknown    | a file that the journal does not know        | adopted, or set aside and salvaged      |
+| longer     | a segment has bytes that no commit knows     | new records in them are written again   |
+| leftover   | a file that was replaced, or was being made  | it is unlinked                          |
+| ids        | ids were seen, and are not written           | the next run reads them                 |
+"""
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from ...errors import ChatRestError
+from ..file_names import SPOOL, path_inside
+from .converters import format_of
+from .formats import file_sha256
+from .journal import StoreFile, StoreJournal
+from .segments import NEW, SEGMENT, new_path, segment_path
+
+FindingKind: TypeAlias = Literal["unfinished", "leftover", "missing", "damaged", "longer", "unknown", "ids"]
+DATABASE: Final = ".sqlite"
+_BESIDE: Final = ("-journal", "-wal", "-shm")
+
+
+class Finding(NamedTuple):
+    """A difference of journal and disk."""
+
+    kind: FindingKind
+    name: str
+    """Of a file, below the export's folder."""
+    detail: str = ""
+    file: StoreFile | None = None
+    """What the journal knows."""
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.name}" + (f" ({self.detail})" if self.detail else "")
+
+
+def path_of(folder: Path, file: StoreFile) -> Path:
+    """Return where a file is now: in its place, or as a segment."""
+    if file.state in ("sealed", "dropped") and not is_segment(folder, file):
+        return path_inside(folder, file.name)
+    return segment_path(folder, file.name)
+
+
+def is_segment(folder: Path, file: StoreFile) -> bool:
+    """Return True where a file that was dropped never was in its place."""
+    return file.state == "dropped" and file.sha256 is None
+
+
+def findings(
+    folder: Path,
+    journal: StoreJournal,
+    stems: Collection[str],
+    *,
+    elsewhere: Collection[str] = (),
+    deep: bool = False,
+) -> Iterator[Finding]:
+    """Yield the differences; with `deep` every file is read. Nothing is changed.
+
+    `stems` are the first parts of the names that the store's files have, as `messages`; `elsewhere` the names
+    of files that are in an object store.
+    """
+    files = {file.name: file for file in journal.files()}
+    for file in files.values():
+        if file.state == "sealing":
+            yield Finding("unfinished", file.name, file=file)
+        elif (finding := _checked(folder, file, elsewhere, deep)) is not None:
+            yield finding
+    yield from _others(folder, files, stems)
+
+
+def _checked(folder: Path, file: StoreFile, elsewhere: Collection[str], deep: bool) -> Finding | None:
+    path = path_of(folder, file)
+    if file.state == "dropped":
+        return Finding("leftover", str(path.relative_to(folder)), "it was replaced", file)
+    if not path.is_file():
+        return None if file.name in elsewhere else Finding("missing", file.name, file=file)
+    size = path.stat().st_size
+    if file.state == "open":
+        if size > file.size:
+            return Finding("longer", file.name, f"{size - file.size:,} bytes that no commit knows", file)
+        if size < file.size:
+            return Finding("damaged", file.name, f"{file.size - size:,} bytes less than were written", file)
+        return None
+    if file.sha256 is None:  # the database, while segments are being added
+        return None
+    if size != file.size:
+        return Finding("damaged", file.name, f"{size:,} bytes, and not {file.size:,}", file)
+    # A database may be of another time than the journal with the same size.
+    if (deep or file.name.endswith(DATABASE)) and file_sha256(path) != file.sha256:
+        return Finding("damaged", file.name, "its bytes are not those that were written", file)
+    return None
+
+
+def _others(folder: Path, files: dict[str, StoreFile], stems: Collection[str]) -> Iterator[Finding]:
+    """Yield what lies in the folder and is no file of the journal."""
+    own = {segment_path(folder, file.name) for file in files.values() if file.state in ("open", "sealing")}
+    own |= {segment_path(folder, file.name) for file in files.values() if is_segment(folder, file)}
+    made = {new_path(folder, file.name) for file in files.values()}
+    known = {segment_path(folder, name) for name in files}
+    for path in sorted((folder / SPOOL).glob("*")):
+        if path.name.endswith((NEW, *(NEW + each for each in _BESIDE))):
+            yield Finding("leftover", f"{SPOOL}/{path.name}", "it was being made" if path in made else "")
+        elif path.name.endswith(SEGMENT) and path not in own:
+            kind: FindingKind = "leftover" if path in known else "unknown"
+            yield Finding(kind, f"{SPOOL}/{path.name}")
+    for stem in stems:
+        for path in sorted([*folder.glob(f"{stem}*"), *(folder / stem).rglob("*")]):
+            name = path.relative_to(folder).as_posix()
+            if path.is_file() and name not in files and _is_ours(name):
+                yield Finding("unknown", name)
+
+
+def _is_ours(name: str) -> bool:
+    try:
+        return format_of(name) is not None
+    except ChatRestError:  # what its format needs is not installed: it is one all the same
+        return True

@@ -1,0 +1,211 @@
+"""The tables of a store's journal, and what is asked of them.
+
+| table     | holds                                                                                    |
+|-----------|------------------------------------------------------------------------------------------|
+| meta      | values by name                                                                           |
+| files     | every file: its name for ever, the committed bytes of a segment, the hash of what is sealed |
+| blocks    | per file the rows of each source: how many, their ids and times                          |
+| seen      | per source the ids that its list has shown                                               |
+| other_ids | ids that are no numbers: the sources that saw them, and the file that they are in        |
+
+What is `seen` and in no block is missing. All writes are made inside of a `transaction`.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, final
+
+import msgspec
+
+from ...storage import JournalFile, Layout, UnreadableError, sql_in
+from ..id_set import IdSet
+
+NAME: Final = "journal.sqlite"
+_SCHEMA: Final = """
+CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE files(number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE NOT NULL COLLATE NOCASE,
+    stem TEXT NOT NULL, state TEXT NOT NULL, size INTEGER NOT NULL, sha256 BLOB, successor INTEGER);
+CREATE INDEX files_of_stem ON files(stem);
+CREATE TABLE blocks(number INTEGER PRIMARY KEY, file INTEGER NOT NULL, source INTEGER NOT NULL,
+    rows INTEGER NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL, ids BLOB NOT NULL);
+CREATE INDEX blocks_of_file ON blocks(file);
+CREATE TABLE seen(number INTEGER PRIMARY KEY, source INTEGER NOT NULL, ids BLOB NOT NULL);
+CREATE TABLE other_ids(key TEXT, source INTEGER, file INTEGER, PRIMARY KEY(key, source)) WITHOUT ROWID
+"""
+LAYOUT: Final = Layout("export", _SCHEMA, version=3, application=0x63_72_65_78)
+State: TypeAlias = Literal["open", "sealing", "sealed", "dropped"]
+"""open: a segment; sealing: becomes a file, or is taken into one (`successor`); sealed: immutable;
+dropped: replaced, and to be unlinked."""
+_FILES: Final = "SELECT number, name, stem, state, size, sha256, successor FROM files"
+
+
+class StoreFile(NamedTuple):
+    """A file of the store."""
+
+    number: int
+    name: str
+    """Below the export's folder, once it is sealed."""
+    stem: str
+    """Its partition: the name without its token and its suffix."""
+    state: State
+    size: int
+    """Bytes of a segment that are committed; all bytes of what is sealed."""
+    sha256: bytes | None = None
+    successor: int | None = None
+    """The file that is being made of this one."""
+
+
+class StoreBlock(NamedTuple):
+    """Rows of one source in one file."""
+
+    source: int
+    rows: int
+    since: int
+    until: int
+    ids: IdSet
+
+
+@final
+class StoreJournal(JournalFile):
+    """The journal of one folder, open for writing, or for reading where `begin` is None."""
+
+    def __init__(self, path: Path, begin: Mapping[str, str] | None) -> None:
+        meta = () if begin is None else begin.items()
+        insert = "INSERT INTO meta VALUES(?, ?)"
+        super().__init__(path, LAYOUT, None if begin is None else lambda db: db.executemany(insert, meta))
+
+    def meta(self, name: str) -> str | None:
+        """Return a value of meta; None where there is none."""
+        rows = self._all("SELECT value FROM meta WHERE name = ?", name)
+        return rows[0][0] if rows else None
+
+    # ── files ──
+
+    def files(self, *states: State) -> list[StoreFile]:
+        """Return the files in these states, in the order in which they were made; without any, all."""
+        files = self._typed(f"{_FILES} ORDER BY number", StoreFile)
+        return [file for file in files if not states or file.state in states]
+
+    def files_of(self, stem: str) -> list[StoreFile]:
+        """Return the files of a partition, in the order in which they were made."""
+        return self._typed(f"{_FILES} WHERE stem = ? ORDER BY number", StoreFile, stem)
+
+    def file(self, name: str) -> StoreFile | None:
+        """Return the file of a name; None where there is none."""
+        files = self._typed(f"{_FILES} WHERE name = ?", StoreFile, name)
+        return files[0] if files else None
+
+    def add_file(self, name: str, stem: str, state: State, size: int = 0) -> StoreFile:
+        """Add a file."""
+        sql = "INSERT INTO files(name, stem, state, size) VALUES(?, ?, ?, ?)"
+        number = self._db.execute(sql, (name, stem, state, size)).lastrowid
+        assert number is not None
+        return StoreFile(number, name, stem, state, size)
+
+    def keep_file(self, file: StoreFile) -> None:
+        """Note the state, size, hash and successor of a file."""
+        sql = "UPDATE files SET state = ?, size = ?, sha256 = ?, successor = ? WHERE number = ?"
+        self._db.execute(sql, (file.state, file.size, file.sha256, file.successor, file.number))
+
+    def forget_file(self, number: int) -> None:
+        """Remove a file with its blocks: its ids are not written any more."""
+        self._db.execute("DELETE FROM blocks WHERE file = ?", (number,))
+        self._db.execute("DELETE FROM other_ids WHERE file = ? AND source = 0", (number,))  # no list shows them
+        self._db.execute("UPDATE other_ids SET file = NULL WHERE file = ?", (number,))
+        self._db.execute("DELETE FROM files WHERE number = ?", (number,))
+
+    def clear_successors(self, number: int | None = None) -> None:
+        """Note that nothing is made of files, or not that one, any more."""
+        self._db.execute(
+            "UPDATE files SET successor = NULL WHERE successor = ifnull(?, successor)", (number,)
+        )
+
+    # ── blocks ──
+
+    def blocks(self, file: int) -> list[StoreBlock]:
+        """Return the blocks of a file, in the order of its rows where it is a segment."""
+        sql = "SELECT source, rows, since, until, ids FROM blocks WHERE file = ? ORDER BY number"
+        return self._typed(sql, StoreBlock, file)
+
+    def add_blocks(self, file: int, blocks: Iterable[StoreBlock]) -> None:
+        """Add blocks behind those that a file has."""
+        sql = "INSERT INTO blocks(file, source, rows, since, until, ids) VALUES(?, ?, ?, ?, ?, ?)"
+        self._db.executemany(sql, [(file, *block[:4], block.ids.to_bytes()) for block in blocks])
+
+    def merge_blocks(self, files: Iterable[StoreFile], target: int, times: tuple[int, int, bool]) -> None:
+        """Move the blocks of files to another one, joined to one of each source.
+
+        `times` are those of rows that came into them.
+        """
+        by_source: dict[int, list[StoreBlock]] = {}
+        for file in files:
+            for block in self.blocks(file.number):
+                by_source.setdefault(block.source, []).append(block)
+            self._db.execute("DELETE FROM blocks WHERE file = ?", (file.number,))
+            self._db.execute("UPDATE other_ids SET file = ? WHERE file = ?", (target, file.number))
+        self.add_blocks(target, [_joined(source, blocks, times) for source, blocks in by_source.items()])
+
+    # ── ids ──
+
+    def ids_in(self, files: Iterable[StoreFile]) -> IdSet:
+        """Return the ids that files hold."""
+        rows = sql_in(self._db, "SELECT ids FROM blocks WHERE file IN", [file.number for file in files])
+        with self._errors():
+            return IdSet.union(IdSet.from_bytes(ids) for (ids,) in rows)
+
+    def see(self, source: int, ids: IdSet, keys: Iterable[str]) -> None:
+        """Note ids that the list of a source has shown."""
+        if ids:
+            self._db.execute("INSERT INTO seen(source, ids) VALUES(?, ?)", (source, ids.to_bytes()))
+        sql = "INSERT OR IGNORE INTO other_ids VALUES(?, ?, NULL)"
+        self._db.executemany(sql, [(key, source) for key in keys])
+
+    def seen(self) -> IdSet:
+        """Return the ids that any list has shown."""
+        return IdSet.union(IdSet.from_bytes(ids) for (ids,) in self._all("SELECT ids FROM seen"))
+
+    def write_others(self, file: int, source: int, keys: Iterable[str]) -> None:
+        """Note ids that are no numbers, and that a file holds."""
+        sql = "INSERT INTO other_ids VALUES(?, ?, ?) ON CONFLICT DO UPDATE SET file = excluded.file"
+        self._db.executemany(sql, [(key, source, file) for key in keys])
+
+    def others_written(self, keys: Iterable[str]) -> set[str]:
+        """Return those of these ids that are in a file."""
+        sql = "SELECT key FROM other_ids WHERE file IS NOT NULL AND key IN"
+        with self._errors():
+            return {key for (key,) in sql_in(self._db, sql, keys)}
+
+    def others_in(self, file: int) -> set[str]:
+        """Return the ids of a file that are no numbers."""
+        return {key for (key,) in self._all("SELECT key FROM other_ids WHERE file = ?", file)}
+
+    def others_missing(self) -> list[str]:
+        """Return the ids that are no numbers, and that were seen and are in no file."""
+        sql = "SELECT key FROM other_ids GROUP BY key HAVING count(file) = 0 ORDER BY key"
+        return [key for (key,) in self._all(sql)]
+
+    def _typed(self, sql: str, kind: Any, *values: Any) -> list[Any]:
+        try:
+            return [
+                msgspec.convert(row, kind, strict=False, dec_hook=_read_ids)
+                for row in self._all(sql, *values)
+            ]
+        except (msgspec.ValidationError, ValueError) as error:
+            raise UnreadableError(f"{self.path} is damaged: {error}") from None
+
+
+def _read_ids(kind: type, value: Any) -> IdSet:
+    if kind is IdSet and isinstance(value, bytes):
+        return IdSet.from_bytes(value)
+    raise ValueError(f"{type(value).__name__} in the place of {kind.__name__}")
+
+
+def _joined(source: int, blocks: list[StoreBlock], times: tuple[int, int, bool]) -> StoreBlock:
+    since, until, is_dated = times
+    return StoreBlock(
+        source,
+        sum(block.rows for block in blocks),
+        min([*(block.since for block in blocks), *([since] if until >= 0 or not is_dated else [])]),
+        max([until, *(block.until for block in blocks)]),
+        IdSet.union(block.ids for block in blocks),
+    )

@@ -1,0 +1,135 @@
+"""The segments that a process writes: one a partition, to which only this process appends.
+
+A segment of a process that is gone is never appended to: what is behind its committed size is of no commit.
+"""
+
+import os
+from collections import OrderedDict
+from collections.abc import Iterable
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, final
+
+from ..disk import Disk, ErrorPath, sync_folder
+from ..file_names import SPOOL
+from .journal import StoreFile
+
+MAX_OPEN: Final = 64
+"""Segments that are kept open at once."""
+SEGMENT: Final = ".segment"
+NEW: Final = ".new"
+_WRITE: Final = os.O_WRONLY | os.O_CLOEXEC
+
+
+def segment_path(folder: Path, name: str) -> Path:
+    """Return where the segment is that becomes the file of a name; no name has a `+`."""
+    return folder / SPOOL / (name.replace("/", "+") + SEGMENT)
+
+
+def new_path(folder: Path, name: str) -> Path:
+    """Return where the content of a file is made."""
+    return folder / SPOOL / (name.replace("/", "+") + NEW)
+
+
+def name_of(path: Path) -> str:
+    """Return the name of the file that a segment becomes."""
+    return path.name.removesuffix(SEGMENT).replace("+", "/")
+
+
+@final
+class Segment:
+    """A segment of this process."""
+
+    def __init__(self, file: StoreFile, path: Path) -> None:
+        self.file = file
+        self.path = path
+        self.descriptor: int | None = None
+        self.hash = sha256()
+        self.committed = 0
+        """Bytes that a commit of the journal knows."""
+
+
+@final
+class Segments:
+    """The segments of this process, by their partitions."""
+
+    def __init__(self, folder: Path, disk: Disk) -> None:
+        self._folder = folder
+        self._disk = disk
+        self._segments: dict[str, Segment] = {}
+        self._open: OrderedDict[str, Segment] = OrderedDict()
+
+    def get(self, stem: str) -> Segment | None:
+        """Return the segment of a partition; None where there is none yet."""
+        return self._segments.get(stem)
+
+    def add(self, file: StoreFile) -> Segment:
+        """Begin a segment; the file is made when it is written to."""
+        segment = self._segments[file.stem] = Segment(file, segment_path(self._folder, file.name))
+        return segment
+
+    def write(self, segment: Segment, data: bytes | bytearray) -> None:
+        """Append to a segment; `segment.file` has its new size."""
+        size, rest = segment.file.size, memoryview(data)
+        with ErrorPath(segment.path):
+            while rest:
+                written = self._disk.write(self._descriptor(segment), size, rest)  # type: ignore[arg-type]
+                rest, size = rest[written:], size + written
+        segment.hash.update(data)
+        segment.file = segment.file._replace(size=size)
+
+    def sync(self, stems: Iterable[str]) -> None:
+        """Let what was appended, and the names of new segments, survive a loss of power."""
+        is_new = False
+        for stem in stems:
+            segment = self._segments[stem]
+            with ErrorPath(segment.path):
+                self._disk.sync(self._descriptor(segment))
+            is_new = is_new or not segment.committed
+        if is_new:
+            sync_folder(self._disk, self._folder / SPOOL)
+
+    def committed(self, stems: Iterable[str]) -> None:
+        """Note that the journal knows all of these segments."""
+        for stem in stems:
+            self._segments[stem].committed = self._segments[stem].file.size
+
+    def abandon(self, stems: Iterable[str]) -> None:
+        """Append no more to segments whose last bytes no commit knows; remove those that have no others."""
+        for stem in stems:
+            segment = self.take(stem)
+            if segment is not None and not segment.committed:
+                with suppress(OSError):
+                    self._disk.remove(segment.path)
+
+    def take(self, stem: str) -> Segment | None:
+        """Return the segment of a partition, to which nothing is appended any more."""
+        segment = self._segments.pop(stem, None)
+        if segment is not None:
+            self._open.pop(stem, None)
+            _close(segment)
+        return segment
+
+    def close(self) -> None:
+        """Close all of them; they stay as they are."""
+        for stem in list(self._segments):
+            self.take(stem)
+
+    def _descriptor(self, segment: Segment) -> int:
+        """Return the open file of a segment; of too many the one that was not used for longest is closed."""
+        if segment.descriptor is not None:
+            self._open.move_to_end(segment.file.stem)
+            return segment.descriptor
+        if len(self._open) >= MAX_OPEN:
+            _close(self._open.popitem(last=False)[1])
+        flags = _WRITE if segment.file.size else _WRITE | os.O_CREAT | os.O_EXCL
+        segment.descriptor = os.open(segment.path, flags, 0o644)
+        self._open[segment.file.stem] = segment
+        return segment.descriptor
+
+
+def _close(segment: Segment) -> None:
+    if segment.descriptor is not None:
+        os.close(segment.descriptor)
+        segment.descriptor = None

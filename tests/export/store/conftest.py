@@ -1,0 +1,10 @@
+"""Fixtures of the store's tests."""
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "out"

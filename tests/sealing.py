@@ -1,0 +1,172 @@
+"""A store in a folder: its kinds, rows for it, and a run that is told by a script."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatrest.core.replies.rows import Row, row_of
+from chatrest.export.disk import Disk
+from chatrest.export.message_ids import ids_of
+from chatrest.export.store import Changes, ExportStore, Finding, Kind, NewRows, converters, open_store
+from chatrest.export.store.converters import Database, Lines, Parquet, format_of
+from chatrest.export.store.formats import Format
+from tests.dying import DyingDisk, Fate, ForgetfulDisk, ForgetfulFate, ProcessDeath, dying_journal
+
+FORMATS: dict[str, Callable[[], Format]] = {
+    "plain": lambda: Lines("none"),
+    "gzip": lambda: Lines("gzip"),
+    "zstd": lambda: Lines("zstd"),
+    "parquet": Parquet,
+    "sqlite": lambda: Database({"app": "an app", "plan": "{}"}),
+}
+PARTITIONS: dict[str, Callable[[int, int], str]] = {
+    "none": lambda source, id: "messages/messages",
+    "source": lambda source, id: f"messages/source=user-{source}/messages",
+    "month": lambda source, id: f"messages/month=2026-{1 + id // 40 % 12:02}/messages",
+}
+
+
+def kinds_of(name: str) -> dict[str, Kind]:
+    return {"messages": Kind(FORMATS[name]()), "history": Kind(Lines("none"), by_content=True)}
+
+
+def row(id: int | str, text: str = "hello") -> Row:
+    record = {"id": str(id), "sentAt": 1_700_000_000 + (id if isinstance(id, int) else 0), "sender": "ann",
+              "data": {"text": text}}  # fmt: skip
+    return row_of(json.dumps(record).encode())
+
+
+def stem_of(format: str, partition: str, source: int, id: int) -> str:
+    return "messages" if format == "sqlite" else PARTITIONS[partition](source, id)
+
+
+def page(format: str, partition: str, source: int, ids: list[int], text: str = "hello") -> list[NewRows]:
+    """Return a page of a source: what it shows, and the rows by their partitions."""
+    stems: dict[str, list[Row]] = {}
+    for id in ids:
+        stems.setdefault(stem_of(format, partition, source, id), []).append(row(id, text))
+    seen = ids_of([row(id) for id in ids])
+    pages = [NewRows(stem, source, rows) for stem, rows in stems.items()]
+    return [pages[0]._replace(seen=seen), *pages[1:]]
+
+
+@contextmanager
+def opened(folder: Path, format: str, disk: Disk | None = None) -> Iterator[ExportStore]:
+    store, _ = open_store(folder, kinds_of(format), meta={"app": "a"}, disk=disk)
+    with store:
+        yield store
+
+
+def repaired(folder: Path, format: str) -> list[Finding]:
+    """Open a store, and return what was repaired."""
+    store, findings = open_store(folder, kinds_of(format))
+    store.close()
+    return findings
+
+
+def texts_of(store: ExportStore, kind: str = "messages") -> dict[str, str]:
+    """Return the text of each message that a reader of the store finds, whose ids stand once."""
+    found = [record for file in store.journal.files("open", "sealed") for record in records_of(store, file)
+             if file.stem.startswith(kind)]  # fmt: skip
+    ids = [record["id"] for record in found]
+    assert len(set(ids)) == len(ids), "twice"
+    return {record["id"]: record["data"]["text"] for record in found}
+
+
+def records_of(store: ExportStore, file: Any) -> list[Any]:
+    return [json.loads(raw) for piece in store._records(file) for raw in piece.raws]
+
+
+def texts_on_disk(folder: Path) -> list[tuple[str, str]]:
+    """Return what a program finds that reads the data files below `messages`, and knows no journal."""
+    paths = [path for path in sorted(folder.glob("messages*")) if path.is_file()]
+    paths += [path for path in sorted(folder.glob("messages/**/*")) if path.is_file()]
+    found = []
+    for path in paths:
+        known = format_of(path.name)
+        assert known is not None, path
+        for piece in known.read(path, path.stat().st_size):
+            found += [json.loads(raw) for raw in piece.raws]
+    return sorted((record["id"], record["data"]["text"]) for record in found)
+
+
+def damaged_files(folder: Path) -> list[str]:
+    return sorted(path.name for path in (folder / "damaged").rglob("*") if path.is_file())
+
+
+def changes(texts: Mapping[int, str]) -> Changes:
+    return Changes({str(id): row(id, text) for id, text in texts.items()})
+
+
+# ── deaths ──
+
+COUNT = 120
+CHANGED = {7: "seven", 61: "sixty-one", 118: "later"}
+LATER = range(COUNT + 1, COUNT + 13)
+
+
+def live(folder: Path, format: str, partition: str, safe: list[int], disk: Disk | None = None) -> None:
+    """Export everything as two runs do: pages, files of them, edits, and small files merged.
+
+    `safe` gets the ids of each page when its commit has returned.
+    """
+    with opened(folder, format, disk) as store:
+        for first in range(1, COUNT + 1, 30):
+            ids = list(range(first, first + 30))
+            store.commit([*page(format, partition, 1, ids[:20]), *page(format, partition, 2, ids[10:])])
+            safe.extend(ids)
+            if first == 61:
+                store.seal(stem_of(format, partition, 1, 61))
+        store.seal_all()
+    with opened(folder, format, disk) as store:
+        store.commit(page(format, partition, 2, list(LATER)))
+        safe.extend(LATER)
+        store.update(changes(CHANGED))
+        store.seal_all()
+        store.compact()
+
+
+def check_life(folder: Path, format: str, partition: str, safe: list[int]) -> None:
+    """Check what a death has left, let a further run go on, and check what that leaves."""
+    before = damaged_files(folder)
+    with opened(folder, format) as store:
+        stored = texts_of(store)
+        assert {int(id) for id in stored} == set(store.written), "the journal and the files differ"
+        assert set(safe) <= set(store.written), "lost"
+        assert not set(store.missing()), "seen, and not written"
+        assert all(text in ("hello", CHANGED.get(int(id))) for id, text in stored.items())
+        left = [finding for finding in store.inspect(deep=True)]
+        assert not left, left
+    live(folder, format, partition, [])
+    expected = {str(id): CHANGED.get(id, "hello") for id in [*range(1, COUNT + 1), *LATER]}
+    assert dict(texts_on_disk(folder)) == expected
+    assert len(texts_on_disk(folder)) == len(expected), "twice"
+    with opened(folder, format) as store:
+        assert not store.inspect(deep=True)
+        if format != "sqlite":
+            assert texts_of(store, "history") == dict.fromkeys(map(str, CHANGED), "hello")
+    assert damaged_files(folder) == before == []
+
+
+def die(folder: Path, format: str, partition: str, at: int, *, power: bool) -> bool:
+    """Let a process die at a call of the disk or of a database, and check what follows; False if it lived."""
+    fate = ForgetfulFate(folder, at) if power else Fate(folder, at)
+    disk = ForgetfulDisk(fate) if isinstance(fate, ForgetfulFate) else DyingDisk(fate)
+    safe: list[int] = []
+    with pytest.MonkeyPatch.context() as patched:
+        dying_journal(patched, fate)
+        dying_journal(patched, fate, converters)
+        try:
+            live(folder, format, partition, safe, disk)
+        except ProcessDeath:
+            fate.rise()
+        else:
+            return False
+    check_life(folder, format, partition, safe)
+    shutil.rmtree(folder)
+    return True
