@@ -5,7 +5,7 @@ from typing import ClassVar, final
 from msgspec import UNSET, field
 
 from .entities import Entity, EntityWrapper, Parties
-from .record import Json, Maybe, Part, Record
+from .record import Json, Maybe, MessagePart, Record
 
 
 @final
@@ -26,7 +26,7 @@ class CallData(Record):
 
 
 @final
-class CallEntity(Part):
+class CallEntity(MessagePart):
     """A call. `status` is any text: `initiated` and `ongoing` are known, others may come.
 
     `started_at` is set once the call is ongoing. `session_id` is `sessionid` in JSON.
@@ -52,7 +52,7 @@ class CallEntity(Part):
 
 
 @final
-class CallEntities(Part):
+class CallEntities(MessagePart):
     """The entities of a call message: `by` acted, `on` is the call, `for_` is the other party."""
 
     by: EntityWrapper[Entity]
@@ -61,7 +61,7 @@ class CallEntities(Part):
 
 
 @final
-class CallContent(Part):
+class CallContent(MessagePart):
     """`data` of a call message. `action` is any text: `initiated` and `ongoing` are known."""
 
     action: str
@@ -74,7 +74,7 @@ class CallContent(Part):
 
 
 @final
-class CallParticipant(Part):
+class CallParticipant(MessagePart):
     """The part of one user in a call; durations are in minutes."""
 
     uid: str
@@ -91,7 +91,7 @@ class CallParticipant(Part):
 
 
 @final
-class Recording(Part):
+class Recording(MessagePart):
     """A recording of a call; `recording_url` has this name in JSON too."""
 
     rid: str

@@ -4,7 +4,7 @@ from typing import Generic, TypeVar, final
 
 from msgspec import UNSET
 
-from .record import Json, Maybe, Part, Record
+from .record import Json, Maybe, MessagePart, Record
 from .views import ABSENT, Filled, texts
 
 E = TypeVar("E")
@@ -12,7 +12,7 @@ E = TypeVar("E")
 
 @final
 @texts("entity_type")
-class EntityWrapper(Part, Generic[E]):
+class EntityWrapper(MessagePart, Generic[E]):
     """An entity wrapper: `entity`, and its `entity_type` such as user or call."""
 
     entity: E

@@ -12,7 +12,7 @@ from .entities import Entity, EntityWrapper, Parties
 from .lenient import CoercionError, coerced, shape
 from .outcomes import ItemOutcome
 from .raw_json import read_value, write_value
-from .record import Count, Id, Json, Maybe, OfCount, OfId, OfIdAndCount, Part, Record
+from .record import Count, Id, Json, Maybe, MessagePart, OfCount, OfId, OfIdAndCount, Record
 from .views import ABSENT, Filled, texts, views
 
 
@@ -40,7 +40,7 @@ def message_of(stored: Any) -> "Message":
 
 
 @final
-class Attachment(Part, OfCount):
+class Attachment(MessagePart, OfCount):
     """A file of a media message. `size` is in bytes."""
 
     url: str
@@ -57,7 +57,7 @@ else:
 
 
 @final
-class ReactionCount(Part):
+class ReactionCount(MessagePart):
     """The number of users who reacted to a message in one way."""
 
     reaction: str
@@ -67,7 +67,7 @@ class ReactionCount(Part):
 
 @final
 @texts("text")
-class Content(Part, OfCount):
+class Content(MessagePart, OfCount):
     """`data` of a text or media message: the text or caption ("" for none), and attachments."""
 
     text: Filled = ABSENT
@@ -95,7 +95,7 @@ class CustomContent(Record):
 
 
 @final
-class Goal(Part):
+class Goal(MessagePart):
     """The interactions that complete an interactive message.
 
     `type` is any text: anyAction, anyOf, allOf, oneOf and none are known.
@@ -132,7 +132,7 @@ class ActionEntities(Record):
 
 
 @final
-class ActionContent(Part):
+class ActionContent(MessagePart):
     """`data` of an action message. `action` is any text, such as edited, deleted, added, joined or kicked."""
 
     action: str
@@ -160,7 +160,7 @@ class Flag(Record):
 
 
 @final
-class Reaction(Part):
+class Reaction(MessagePart):
     """One user's reaction to a message: `reaction` is the emoji, `reacted_by` the user at that time.
 
     `reacted_at` is in the service's unit (epoch seconds on services of this kind). The number of users for
@@ -209,7 +209,7 @@ nests_messages = views(message_of, "quoted_message", "last_reply")
 
 # In the order in which the service writes the fields, as msgspec decodes that order fastest.
 @nests_messages
-class _Message(Part, OfId, tag_field="category"):
+class _Message(MessagePart, OfId, tag_field="category"):
     id: Id
     conversation_id: str
     sender: str
@@ -318,7 +318,7 @@ class InteractiveMessage(_ById, tag="interactive"):
 
 @final
 @nests_messages
-class UnknownMessage(Part, kw_only=True):
+class UnknownMessage(MessagePart, kw_only=True):
     """A record that no other message class can hold: `raw` is its JSON, byte for byte.
 
     `reason` is the reason. All readable fields have their values; unreadable ones are `""`, 0 or None if they

@@ -112,7 +112,7 @@ class Record(Struct, frozen=True, gc=False, rename="camel"):
         return masked_fields(self, [(name, value) for name, value in pairs if value is not UNSET])
 
 
-class Part(Record):
+class MessagePart(Record):
     """A message, or a part of one, which is shown although a text or a number of it is missing."""
 
     fill_missing: ClassVar[bool] = True

@@ -49,7 +49,7 @@ REPLACE_PINNED: Final = Endpoint(
 )  # fmt: skip
 
 
-class _With(NamedTuple):
+class _ConversationEndpoints(NamedTuple):
     """The operations of the acting user's conversation with a user, or with a group."""
 
     get: Endpoint[Conversation]
@@ -62,7 +62,7 @@ class _With(NamedTuple):
     unpin: Endpoint[Conversation]
 
 
-def _with(party: str, path: str, reset: type[Body]) -> _With:
+def _conversation_with(party: str, path: str, reset: type[Body]) -> _ConversationEndpoints:
     record = one(Conversation)
 
     def endpoint(
@@ -74,7 +74,7 @@ def _with(party: str, path: str, reset: type[Body]) -> _With:
             user_limit=5 if name == "mark_unread" else None,
         )  # fmt: skip
 
-    return _With(
+    return _ConversationEndpoints(
         endpoint("get", "GET", "", record),
         endpoint("update", "PUT", "", record, ConversationChanges),
         endpoint("reset", "DELETE", "", ACK, reset),
@@ -86,8 +86,8 @@ def _with(party: str, path: str, reset: type[Body]) -> _With:
     )
 
 
-USER: Final = _with("user", "/users/{uid}/conversation", UserReset)
-GROUP: Final = _with("group", "/groups/{guid}/conversation", GroupReset)
+USER: Final = _conversation_with("user", "/users/{uid}/conversation", UserReset)
+GROUP: Final = _conversation_with("group", "/groups/{guid}/conversation", GroupReset)
 
 
 @final

@@ -104,7 +104,7 @@ DELETE_CONTACT_DETAILS: Final = Endpoint(
 )
 
 
-class _PushProvider(NamedTuple, Generic[T]):
+class _PushProviderEndpoints(NamedTuple, Generic[T]):
     """The operations of the providers of one platform."""
 
     list: Endpoint[PushProviders]
@@ -114,10 +114,10 @@ class _PushProvider(NamedTuple, Generic[T]):
     set_default: Endpoint[Ack]
 
 
-def _push_provider(name: str, body: type[Body], added: Reader[T]) -> _PushProvider[T]:
+def _push_provider(name: str, body: type[Body], added: Reader[T]) -> _PushProviderEndpoints[T]:
     path = f"/notifications/push/v1/providers/{name}"
     prefix, default = "notifications.", f"{path}/default/{{providerId}}"
-    return _PushProvider(
+    return _PushProviderEndpoints(
         Endpoint(f"{prefix}list_{name}_providers", "GET", path, one(PushProviders)),
         Endpoint(f"{prefix}add_{name}_provider", "POST", path, added, "never", body=body),
         Endpoint(f"{prefix}update_{name}_provider", "PUT", path, ACK, "idempotent", body=body),
@@ -153,7 +153,7 @@ LIST_LOGS: Final = Endpoint(
 )  # fmt: skip
 
 
-class _Provider(NamedTuple, Generic[T]):
+class _ProviderEndpoints(NamedTuple, Generic[T]):
     """The operations of a provider that an app has once."""
 
     get: Endpoint[T]
@@ -164,9 +164,9 @@ class _Provider(NamedTuple, Generic[T]):
 
 def _provider(
     name: str, path: str, record: type[T], new: type[Body], changes: type[Body], get: str = "get_{}"
-) -> _Provider[T]:
+) -> _ProviderEndpoints[T]:
     prefix, path = "notifications.", f"/notifications/{path}"
-    return _Provider(
+    return _ProviderEndpoints(
         Endpoint(f"{prefix}{get.format(name)}", "GET", path, one(record)),
         Endpoint(f"{prefix}create_{name}", "POST", path, one(record), "never", body=new),
         Endpoint(f"{prefix}update_{name}", "PUT", path, one(record), "idempotent", body=changes),

@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct, UnsetType, convert, to_builtins
 
 from chatrest.models.lenient import CoercionError, Coercions, coerced, shape
 from chatrest.models.messages import CallMessage, CustomMessage, TextMessage
-from chatrest.models.record import Part, Record
+from chatrest.models.record import MessagePart, Record
 from tests.cases import loop_over
 
 Maybe = UnsetType | None
@@ -229,7 +229,7 @@ def test_other_types_are_coerced_member_by_member(served: Any, becomes: Shelf, n
     assert len(lines) == notes
 
 
-class Thing(Part, frozen=True):
+class Thing(MessagePart, frozen=True):
     id: str
     name: str
     age: int
