@@ -32,13 +32,9 @@ def new_id(context: Context, kind: str) -> str:
 
 
 def new_source(context: Context, kind: str, name: str, status: str, **members: Any) -> Document:
-    times = dict.fromkeys(("createdAt", "updatedAt"), context.now_ms)
-    document = {
-        "uniqueId": new_id(context, "source"), "appId": context.app["id"], "sourceName": name, "type": kind,
-        "status": status, **times, **members,
-    }  # fmt: skip
-    sources(context).put(document, document["uniqueId"])
-    return document
+    source = {"uniqueId": new_id(context, "source"), "appId": context.app["id"], "sourceName": name}
+    source |= {"type": kind, "status": status, "createdAt": context.now_ms, **members}
+    return change_source(context, source)
 
 
 def get_source(context: Context, kind: str, id: str) -> Document:

@@ -171,13 +171,15 @@ def _content(file: Any) -> str:
 
 def _read_form(content_type: str, body: bytes, kind: type[Struct]) -> dict[str, Any]:
     """Return the texts and files of a form; of a name that is repeated, all of them."""
-    message: Any = BytesParser().parsebytes(b"Content-Type: %b\r\n\r\n%b" % (content_type.encode(), body))
+    # Bytes of a header that are not UTF-8 come as lone surrogates.
+    header = content_type.encode(errors="replace")
+    message: Any = BytesParser().parsebytes(b"Content-Type: %b\r\n\r\n%b" % (header, body))
     if message.defects or not message.is_multipart():
         raise bad_request({"body": ["The body must be a form (multipart/form-data)."]})
     members: dict[str, Any] = {}
     for part in message.get_payload():
         name = str(part.get_param("name", header="content-disposition"))
-        data, file_name = part.get_payload(decode=True), part.get_filename()
+        data, file_name = part.get_payload(decode=True) or b"", part.get_filename()
         value = data.decode(errors="replace") if file_name is None else File(data, name="file")
         members.setdefault(name, []).append(value)
     hints = get_type_hints(kind, include_extras=True)

@@ -179,26 +179,27 @@ def _check_party(context: Context, kind: Kind, party: str) -> None:
 
 def accessible_view(context: Context, call: ServiceCall) -> ConversationView:
     """Return the acting user's view of the conversation in the path; 403 where it has no message."""
-    view = own_view(context, call)
-    if view.kind == "group" and context.store.members.member(view.party, view.uid) is None:
-        raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", view.uid)
-    return _first(context.store.views.all(view.uid, view.conversation), view.uid)
-
-
-def _first(views: list[ConversationView], uid: str) -> ConversationView:
-    if not views:
+    uid, views = str(call.acting_user), context.store.views
+    if "conversationId" in call.path:  # of the operations that are deprecated
+        conversation, is_open = call.path["conversationId"], True
+        if not views.exists(conversation):
+            raise refused("ERR_CONVERSATION_NOT_FOUND", conversation)
+    else:
+        view = own_view(context, call)
+        conversation = view.conversation
+        is_open = view.kind == "user" or context.store.members.member(view.party, uid) is not None
+    own = views.all(uid, conversation) if is_open else ()
+    if not own:
         raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", uid)
-    return views[0]
-
-
-def _record(context: Context, view: ConversationView) -> Document:
-    if context.store.views.is_removed(view):
-        raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", view.uid)
-    return conversation_record(context, view, {"withTags": True})
+    return own[0]
 
 
 def get_conversation(context: Context, call: ServiceCall) -> Document:
-    return _record(context, accessible_view(context, call))
+    """Return the record of a conversation; 403 for one that is empty since it was reset."""
+    view = accessible_view(context, call)
+    if context.store.views.is_removed(view):
+        raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", view.uid)
+    return conversation_record(context, view, {"withTags": True})
 
 
 def update_conversation(context: Context, call: ServiceCall) -> Document:
@@ -208,38 +209,16 @@ def update_conversation(context: Context, call: ServiceCall) -> Document:
 
 
 def reset_conversation(context: Context, call: ServiceCall) -> Document:
-    view, body = accessible_view(context, call), call.body
+    """Empty the user's view of a conversation; `preserveOrder` keeps its place in the list."""
+    view, body, store = accessible_view(context, call), call.body, context.store
     if body.get("conversationWith") not in (None, view.party):
         raise bad_request({"conversationWith": ["The conversationWith must be the one of the path."]})
-    _reset(context, view, keeps_place=bool(body.get("preserveOrder")))
-    if body.get("deleteMessagesPermanently"):
-        context.store.remove(context.store.ids(conversation=view.conversation))
-    return ack(f"The conversation with {view.party} has been reset.")
-
-
-def _reset(context: Context, view: ConversationView, *, keeps_place: bool = False) -> None:
-    store, last = context.store, context.store.views.last(view)
-    kept_at = (last[1] if last else view.created_at) if keeps_place else None
+    last = store.views.last(view)
+    kept_at = (last[1] if last else view.created_at) if body.get("preserveOrder") else None
     store.views.set(view, reset_id=store.last_id, read_id=store.last_id, kept_at=kept_at, tags=None)
-
-
-# ── by the id of a conversation: deprecated ──
-
-
-def get_by_id(context: Context, call: ServiceCall) -> Document:
-    return _record(context, _view_by_id(context, call))
-
-
-def delete_by_id(context: Context, call: ServiceCall) -> Document:
-    _reset(context, _view_by_id(context, call))
-    return ack(f"The conversation {call.path['conversationId']} has been deleted.")
-
-
-def _view_by_id(context: Context, call: ServiceCall) -> ConversationView:
-    conversation, uid, views = call.path["conversationId"], str(call.acting_user), context.store.views
-    if not views.exists(conversation):
-        raise refused("ERR_CONVERSATION_NOT_FOUND", conversation)
-    return _first(views.all(uid, conversation), uid)
+    if body.get("deleteMessagesPermanently"):
+        store.remove(store.ids(conversation=view.conversation))
+    return ack(f"The conversation with {view.party} has been reset.")
 
 
 # ── receipts ──
@@ -375,8 +354,8 @@ _TWINS: Final[dict[str, Handler]] = {
 }
 HANDLERS: Final[dict[str, Handler]] = {
     "conversations.list": list_conversations,
-    "conversations.get": get_by_id,
-    "conversations.delete": delete_by_id,
+    "conversations.get": get_conversation,
+    "conversations.delete": reset_conversation,
     "conversations.list_pinned": list_pinned,
     "conversations.replace_pinned": replace_pinned,
     **{f"conversations.{name}_{kind}": each for name, each in _TWINS.items() for kind in ("user", "group")},

@@ -3,9 +3,9 @@
 A user, group or owner that does not exist is created where the record has its details, and else refused.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 from msgspec.json import decode
@@ -61,19 +61,21 @@ def _import_user(context: Context, record: Document) -> Document:
     return tagged_user(context, uid)
 
 
-def _ensure_user(context: Context, uid: str, details: Any) -> None:
-    """Refuse a user that does not exist, or create it where the record has its details."""
-    if context.store.people.user(uid) is None and details and details["uid"] == uid:
-        _import_user(context, details)
-    if uid != APP:
-        user_record(context, uid)
+def _ensure(context: Context, kind: str, key: str, details: Document | None) -> None:
+    """Refuse a user or a group that does not exist, or create it where the record has its details."""
+    name, store, record_of = _KINDS[kind]
+    is_new = (context.store.people.user if kind == "user" else context.store.people.group)(key) is None
+    if is_new and details and details[name] == key:
+        store(context, details)
+    if key != APP:
+        record_of(context, key)
 
 
 def _import_group(context: Context, record: Document) -> Document:
     store, guid, owner = context.store, record["guid"], record.get("owner", APP)
     password = record.pop("password", None)
     check_password(record["type"], password)
-    _ensure_user(context, owner, record.pop("groupOwnerDetails", None))
+    _ensure(context, "user", owner, record.pop("groupOwnerDetails", None))
     record |= {"owner": owner}
     if (raw := store.people.group(guid)) is not None:
         store.groups.replace(guid, {**decode(raw), **record, "updatedAt": context.now}, password)
@@ -85,18 +87,18 @@ def _import_group(context: Context, record: Document) -> Document:
     return stored
 
 
-def _ensure_group(context: Context, guid: str, details: Any) -> Document:
-    """Return a group's record; create it where it does not exist and the record has its details."""
-    if context.store.people.group(guid) is None and details and details["guid"] == guid:
-        return _import_group(context, details)
-    stored: Document = decode(group_record(context, guid))
-    return stored
+_KINDS: Final[Mapping[str, tuple[str, Import, Callable[[Context, str], bytes]]]] = {
+    "user": ("uid", _import_user, user_record),
+    "group": ("guid", _import_group, group_record),
+}
+"""The member with the key of a record, what stores a record, and what gets it."""
 
 
 def _import_member(context: Context, record: Document) -> Document:
     guid, uid, members = record["guid"], record["uid"], context.store.members
-    group = _ensure_group(context, guid, record.get("groupDetails"))
-    _ensure_user(context, uid, record.get("userDetails"))
+    _ensure(context, "group", guid, record.get("groupDetails"))
+    _ensure(context, "user", uid, record.get("userDetails"))
+    group = decode(group_record(context, guid), type=Document)
     joined_at, scope = record.get("joinedAt", context.now), record.get("scope", "participant")
     if not group.get("createdAt", 0) <= joined_at <= context.now:
         raise refused("ERR_IMPORT_INVALID_JOINEDAT")
@@ -112,15 +114,13 @@ def _import_message(context: Context, record: Document) -> Document:
     muids = context.store.documents.of(_MUIDS)
     if muids.get(record["muid"]) is not None:
         raise refused("ERR_IMPORT_MUID_ALREADY_EXISTS", record["muid"])
-    _ensure_user(context, record["sender"], record.get("senderUserDetails"))
-    if record["receiverType"] == "group":
-        _ensure_group(context, record["receiver"], record.get("receiverGroupDetails"))
-    else:
-        _ensure_user(context, record["receiver"], record.get("receiverUserDetails"))
+    kind = record["receiverType"]
+    _ensure(context, "user", record["sender"], record.get("senderUserDetails"))
+    _ensure(context, kind, record["receiver"], record.get(f"receiver{kind.capitalize()}Details"))
     stored = context.store.add_message(
         record["sender"],
         record["receiver"],
-        receiver_type=record["receiverType"],
+        receiver_type=kind,
         category=record.get("category", "message"),
         type=record.get("type", "text"),
         data=record.get("data", {}),

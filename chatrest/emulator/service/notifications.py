@@ -201,20 +201,16 @@ def register_push_token(context: Context, call: ServiceCall) -> None:
 
 
 def unregister_push_tokens(context: Context, call: ServiceCall) -> list[Document]:
+    """Remove the push tokens of a login, or the one of the path, and return them; 404 for no such token."""
+    tokens, key = _tokens(context, call.body["authToken"]), call.path.get("pushToken")
     chosen = list_push_tokens(context, call)
+    if key is not None:
+        chosen = [token for token in tokens.list() if token["pushToken"] == key]
+        if not chosen:
+            raise refused("ERR_PUSH_TOKEN_NOT_FOUND")
     for token in chosen:
-        _tokens(context, token["authToken"]).delete(token["pushToken"])
+        tokens.delete(token["pushToken"])
     return chosen
-
-
-def delete_push_token(context: Context, call: ServiceCall) -> list[Document]:
-    """Remove one push token of a login's user, and return it; 404 where the user has no such token."""
-    tokens, key = _tokens(context, call.body["authToken"]), call.path["pushToken"]
-    token = tokens.get(key)
-    if token is None:
-        raise refused("ERR_PUSH_TOKEN_NOT_FOUND")
-    tokens.delete(key)
-    return [token]
 
 
 def list_logs(context: Context, call: ServiceCall) -> list[Document]:
@@ -262,6 +258,6 @@ HANDLERS: Final[dict[str, Handler]] = {
     "notifications.list_push_tokens": then(list_push_tokens, _push_tokens),
     "notifications.register_push_token": then(register_push_token, _done),
     "notifications.unregister_push_tokens": then(unregister_push_tokens, _push_tokens),
-    "notifications.delete_push_token": then(delete_push_token, _push_tokens),
+    "notifications.delete_push_token": then(unregister_push_tokens, _push_tokens),
     "notifications.list_logs": _LOG_PAGES.serve(list_logs),
 }

@@ -82,6 +82,7 @@ def test_forms(more: bytes, expected: Any) -> None:
         (TYPE, form(WORD)[:-6]),
         ("multipart/form-data", form(WORD)),
         ("multipart/form-data; boundary=other", form(WORD)),
+        ("multipart/form-data; boundary=\udcff", form(WORD)),
         ("application/json", form(WORD)),
     ],
 )
