@@ -98,9 +98,9 @@ class PageView:
     def _look_at_counts(self, pagination: Pagination) -> None:
         self.pagination = pagination
         current, pages = pagination.current_page, pagination.total_pages
-        is_counted = current is not None and pages is not None
-        self.says_last = is_counted and current >= pages > 0
-        self.counts_more_pages = is_counted and current < pages
+        self.says_last = self.counts_more_pages = False
+        if current is not None and pages is not None:
+            self.says_last, self.counts_more_pages = current >= pages > 0, current < pages
         is_given = 0 < (pagination.total or 0) <= self.cursor.delivered
         self.says_more = self.counts_more_pages and not is_given
 

@@ -65,14 +65,6 @@ def test_every_change_of_one_character_is_found() -> None:
                 assert is_refused(token[:place] + char + token[place + 1 :]), (place, char)
 
 
-def test_every_flipped_bit_is_found() -> None:
-    packed = bytearray(base64.urlsafe_b64decode(str(CURSOR) + "=" * (-len(str(CURSOR)) % 4)))
-    for bit in range(len(packed) * 8):
-        packed[bit // 8] ^= 1 << bit % 8
-        assert is_refused(base64.urlsafe_b64encode(packed).decode().rstrip("="))
-        packed[bit // 8] ^= 1 << bit % 8
-
-
 def test_a_token_cut_or_grown_is_found() -> None:
     token = str(CURSOR)
     for place in range(len(token)):
