@@ -315,6 +315,9 @@ def test_a_signed_token_goes_on_in_another_process() -> None:
 
 def test_no_repr_shows_a_key_or_a_signature() -> None:
     assert "shared" not in repr(CursorKey(b"shared"))
+    shown = dict(CURSOR.signed(KEY).__rich_repr__())
+    assert (shown["last"], shown["skip"]) == ("41", 3)
+    assert not {"mac", "query"} & shown.keys()
 
 
 # ── intervals that are done ──
