@@ -47,8 +47,8 @@ class Kind(NamedTuple):
 
     format: Format
     by_content: bool = False
-    """True where rows are told apart by their bytes: versions of messages; False for ids, each of which stands
-    once. No list shows the former, and so none of them is ever missing."""
+    """True where rows are told apart by their bytes, as versions of messages are: no list shows them, and so
+    none is ever missing. Else by their ids."""
 
 
 class NewRows(NamedTuple):
@@ -312,8 +312,8 @@ class ExportStore:
         return _Job(target, inputs, stem, own_format, changes, digest)
 
     def _seal(self, jobs: list[_Job]) -> None:
-        """Note the intent; write or rename; sync; note what is sealed and dropped; unlink what was dropped."""
-        jobs = [job for job in jobs if job.inputs or job.changes.rows]
+        """Note the intent; write or rename; sync; note what is sealed and dropped; unlink the latter."""
+        jobs = [job for job in jobs if job.inputs or job.changes.rows or _is_unfinished(job.target)]
         with self.journal.transaction():
             jobs = [job._replace(target=self._intend(job)) for job in jobs]
         try:
@@ -414,10 +414,6 @@ class ExportStore:
     def settle(self) -> None:
         """End the seals that were begun and not noted as done, or forget them: what they replace is there."""
         journal, folder = self.journal, self.folder
-        for stem in {file.stem for file in journal.files("open") if file.successor is not None}:
-            own_format, path = self.kind(stem).format, folder / f"{stem}{self.kind(stem).format.suffix}"
-            if own_format.grows and path.exists():
-                own_format.write(self.disk, path, ())  # a transaction that was begun is rolled back
         for target in journal.files("sealing"):
             path, segment = path_inside(folder, target.name), segment_path(folder, target.name)
             others = [file for file in journal.files_of(target.stem) if file.successor == target.number]
@@ -477,8 +473,13 @@ class ExportStore:
         return own if file.name.endswith(own.suffix) else format_of(file.name) or own
 
 
+def _is_unfinished(file: StoreFile | None) -> bool:
+    """Return True for a database to which segments were being added."""
+    return file is not None and file.state == "sealed" and file.sha256 is None
+
+
 def block_of(source: int, rows: list[Row], ids: PageIds) -> StoreBlock:
-    """Return the journal's record of rows with these ids; it begins at UNKNOWN where any tells no time."""
+    """Return the journal's record of rows with these ids; from UNKNOWN where any tells no time."""
     since, until, is_dated = times(rows)
     return StoreBlock(source, len(rows), since if is_dated else UNKNOWN, until, ids.numbers)
 
