@@ -158,11 +158,10 @@ def check_life(
     assert not is_journal_whole or damaged_files(folder) == []
 
 
-def die(folder: Path, format: str, partition: str, at: int, *, power: bool) -> bool:
-    """Let a process die at a call of the disk or of a database, and check what follows; False if it lived."""
+def dies(folder: Path, format: str, partition: str, at: int, safe: list[int], *, power: bool) -> bool:
+    """Let a process die at a call of the disk or of a database; return False if it lived."""
     fate = ForgetfulFate(folder, at) if power else Fate(folder, at)
     disk = ForgetfulDisk(fate) if isinstance(fate, ForgetfulFate) else DyingDisk(fate)
-    safe: list[int] = []
     with pytest.MonkeyPatch.context() as patched:
         dying_journal(patched, fate)
         dying_journal(patched, fate, converters)
@@ -170,10 +169,18 @@ def die(folder: Path, format: str, partition: str, at: int, *, power: bool) -> b
             live(folder, format, partition, safe, disk)
         except ProcessDeath:
             fate.rise()
-        else:
-            return False
+            return True
         finally:
             fate.close()
+    return False
+
+
+def die(folder: Path, format: str, partition: str, at: int, *, power: bool) -> bool:
+    """Let a process die, and the next one soon, while it repairs; check what follows. False if it lived."""
+    safe: list[int] = []
+    if not dies(folder, format, partition, at, safe, power=power):
+        return False
+    dies(folder, format, partition, 1 + at % 9, safe, power=power)
     check_life(folder, format, partition, safe)
     shutil.rmtree(folder)
     return True

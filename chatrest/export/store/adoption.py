@@ -47,15 +47,21 @@ def repair(store: ExportStore) -> Iterator[Finding]:
         "missing": _forget, "damaged": _set_damaged_aside, "unknown": _take_unknown, "longer": _take_end,
         "leftover": _unlink,
     }  # fmt: skip
+    findings = store.inspect()
     for kind in _ORDER:
-        found = [finding for finding in store.inspect() if finding.kind == kind]
-        if found and kind == "unfinished":
+        found = [finding for finding in findings if finding.kind == kind]
+        if not found:
+            continue
+        if kind == "unfinished":
             store.settle()
         else:
             for finding in found:
                 repairs[kind](store, finding)
-        if found:
-            store.load_ids()
+        if kind == "longer":  # when all ends are safe: a partition may have several segments
+            for stem in dict.fromkeys(finding.file.stem for finding in found if finding.file):
+                store.seal(stem)
+        store.load_ids()
+        findings = store.inspect()
         yield from found
     for file in store.journal.files("sealed"):
         if file.sha256 is None:  # segments were being added to the database
@@ -108,7 +114,7 @@ def _set_damaged_aside(store: ExportStore, finding: Finding) -> None:
 
 
 def _take_end(store: ExportStore, finding: Finding) -> None:
-    """Write the new records behind the committed size of a segment again, and seal what was committed."""
+    """Write the new records behind the committed size of a segment again."""
     file = finding.file
     assert file is not None
     kind, path = store.kind(file.stem), path_of(store.folder, file)
@@ -119,7 +125,6 @@ def _take_end(store: ExportStore, finding: Finding) -> None:
         with NewFile(store.disk, aside) as copy:
             copy.copy(path, path.stat().st_size)
         sync_folder(store.disk, aside.parent)
-    store.seal(file.stem)
 
 
 def _unlink(store: ExportStore, finding: Finding) -> None:
@@ -158,7 +163,7 @@ def _take_segment(store: ExportStore, path: Path, name: str, stem: str) -> None:
             file = store.journal.add_file(name, stem, "open", found.end)
             store.journal.add_blocks(file.number, [block_of(0, found.rows, ids)])
             store.journal.write_others(file.number, 0, ids.others)
-        store.load_ids()
+        store.written.update(ids.numbers)
     elif not found.is_torn or found.rows:
         _rescue(store, path, stem, [[*found.rows, *found.later]])
     else:
@@ -221,7 +226,7 @@ def _note(store: ExportStore, file: StoreFile, held: _Held) -> None:
     """Note what a file holds, as of no source."""
     store.journal.replace_blocks(file.number, held.blocks)
     store.journal.write_others(file.number, 0, held.ids.others)
-    store.load_ids()
+    store.written.update(held.ids.numbers)
 
 
 def _are_new(store: ExportStore, ids: PageIds) -> bool:

@@ -178,7 +178,7 @@ class ExportStore:
         """Add the rows whose ids are new; return how many. All or nothing; it is on the disk afterwards.
 
         `note` is called inside of the transaction, for what else these pages say. Bytes are synced before the
-        journal says so: one sync of each segment a commit. A segment that is full is sealed.
+        journal says so: one sync of each segment a commit.
         """
         pending, stems = IdSet(), dict[str, None]()
         try:
@@ -192,14 +192,7 @@ class ExportStore:
             raise
         self._segments.committed(stems)
         self.written.update(pending)
-        full = [stem for stem in stems if self._size(stem) >= self.kind(stem).format.full]
-        for stem in full:
-            self.seal(stem)
         return count
-
-    def _size(self, stem: str) -> int:
-        segment = self._segments.get(stem)
-        return 0 if segment is None else segment.file.size
 
     def _add(self, page: NewRows, pending: IdSet, stems: dict[str, None]) -> int:
         if page.seen is not None:
@@ -259,6 +252,12 @@ class ExportStore:
         and replaces nothing.
         """
         self._seal([self._job(stem, replaces, changes or NO_CHANGES)])
+
+    def seal_full(self) -> None:
+        """Make files of the segments that are full; called between commits."""
+        for file in self._segments.files():
+            if file.size >= self.kind(file.stem).format.full:
+                self.seal(file.stem)
 
     def seal_all(self) -> None:
         """Make files of all segments, as at the end of a run."""

@@ -94,6 +94,17 @@ def test_an_end_that_no_commit_knows_is_adopted_as_far_as_it_can_be_read(folder:
     assert damaged_files(folder) == []
 
 
+def test_the_ends_of_all_segments_of_a_partition_are_adopted(folder: Path) -> None:
+    for key in (1, 10):
+        with opened(folder, "plain") as store:
+            store.commit(page("plain", "none", 1, [key]))
+    for segment, key in zip(sorted((folder / "spool").iterdir()), (20, 30), strict=True):
+        with segment.open("ab") as file:
+            file.write(row(key).raw + b"\n")
+    assert kinds(folder, "plain") == ["longer", "longer"]
+    assert [key for key, _ in texts_on_disk(folder)] == ["1", "10", "20", "30"]
+
+
 @pytest.mark.parametrize("format", ["plain", "gzip"])
 def test_an_end_that_holds_something_else_is_kept_aside(folder: Path, format: str) -> None:
     with opened(folder, format) as store:

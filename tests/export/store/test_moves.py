@@ -53,13 +53,14 @@ def test_what_is_committed_is_sealed_and_stands_once(folder: Path, format: str, 
 
 
 @pytest.mark.parametrize("format", list(FORMATS))
-def test_a_full_segment_is_sealed_at_once_and_small_files_become_one(
+def test_full_segments_are_sealed_and_small_files_become_one(
     folder: Path, format: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(folder, format) as store:
         monkeypatch.setattr(type(store.kind("messages").format), "full", 200)
         for first in range(1, 200, 50):
             store.commit(page(format, "none", 1, list(range(first, first + 50))))
+            store.seal_full()
         assert not store.journal.files("open")
         assert store.compact() == (0 if format == "sqlite" else 3)
         assert len(store.journal.files()) == 1
