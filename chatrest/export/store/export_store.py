@@ -318,8 +318,7 @@ class ExportStore:
         try:
             made = [self._make(job) for job in jobs]
             for folder in dict.fromkeys(each.path.parent for each in made):
-                sync_folder(self.disk, folder)
-            sync_folder(self.disk, self.folder / SPOOL)
+                sync_folder(self.disk, folder)  # a segment that keeps its old name, too, is a leftover
             stems = dict[str, None]()
             with self.journal.transaction():
                 dropped = [file for each in made for file in self._note_sealed(each, stems)]
@@ -419,7 +418,6 @@ class ExportStore:
             is_renamed = target.size and not others and not segment.exists() and path.is_file()
             if is_renamed and path.stat().st_size == target.size:
                 sync_folder(self.disk, path.parent)
-                sync_folder(self.disk, folder / SPOOL)
                 target = target._replace(state="sealed", sha256=file_sha256(path))
             elif all(
                 path_of(folder, file).exists() for file in (*others, *([target] if target.size else []))
