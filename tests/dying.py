@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from random import Random
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -70,6 +70,9 @@ class Fate:
         if self.out.exists():
             shutil.copytree(self.out, self.grave)
 
+    def close(self) -> None:
+        """Let go of what it holds."""
+
     def rise(self) -> None:
         """Restore the folder as it was at the moment of the crash."""
         shutil.rmtree(self.out, ignore_errors=True)
@@ -117,11 +120,13 @@ class ForgetfulFate(Fate):
     def __init__(self, out: Path, at: int, *, seed: int = 0) -> None:
         super().__init__(out, at, seed=seed)
         self.bytes: dict[int, bytes] = {}
+        self.held: list[BinaryIO] = []
+        """The files of these bytes, kept open: the number of one that is removed is not given to another."""
         self.names: dict[Path, int | None] = {}
         """The files and folders whose names are on the disk, below the export's; None for a folder."""
         for path in self._all_paths():
             if path.is_file():
-                self.bytes[path.stat().st_ino] = path.read_bytes()
+                self.hold(path)
         self.see_all_names()
 
     def _all_paths(self) -> list[Path]:
@@ -144,7 +149,17 @@ class ForgetfulFate(Fate):
             if path.is_relative_to(self.out):
                 self.see_names(path)
         else:
-            self.bytes[path.stat().st_ino] = path.read_bytes()
+            self.hold(path)
+
+    def hold(self, path: Path) -> None:
+        inode = path.stat().st_ino
+        if inode not in self.bytes:
+            self.held.append(path.open("rb"))
+        self.bytes[inode] = path.read_bytes()
+
+    def close(self) -> None:
+        for file in self.held:
+            file.close()
 
     def bury(self) -> None:
         self.grave.mkdir()
@@ -237,5 +252,7 @@ async def dies(
         except ProcessDeath:
             fate.rise()
             return None
+        finally:
+            fate.close()
     assert not fate.dead
     return report

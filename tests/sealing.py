@@ -4,7 +4,9 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -25,9 +27,9 @@ FORMATS: dict[str, Callable[[], Format]] = {
     "sqlite": lambda: Database({"app": "an app", "plan": "{}"}),
 }
 PARTITIONS: dict[str, Callable[[int, int], str]] = {
-    "none": lambda source, id: "messages/messages",
-    "source": lambda source, id: f"messages/source=user-{source}/messages",
-    "month": lambda source, id: f"messages/month=2026-{1 + id // 40 % 12:02}/messages",
+    "none": lambda source, number: "messages/messages",
+    "source": lambda source, number: f"messages/source=user-{source}/messages",
+    "month": lambda source, number: f"messages/month=2026-{1 + number // 40 % 12:02}/messages",
 }
 
 
@@ -35,22 +37,22 @@ def kinds_of(name: str) -> dict[str, Kind]:
     return {"messages": Kind(FORMATS[name]()), "history": Kind(Lines("none"), by_content=True)}
 
 
-def row(id: int | str, text: str = "hello") -> Row:
-    record = {"id": str(id), "sentAt": 1_700_000_000 + (id if isinstance(id, int) else 0), "sender": "ann",
-              "data": {"text": text}}  # fmt: skip
+def row(key: int | str, text: str = "hello") -> Row:
+    sent_at = 1_700_000_000 + (key if isinstance(key, int) else 0)
+    record = {"id": str(key), "sentAt": sent_at, "sender": "ann", "data": {"text": text}}
     return row_of(json.dumps(record).encode())
 
 
-def stem_of(format: str, partition: str, source: int, id: int) -> str:
-    return "messages" if format == "sqlite" else PARTITIONS[partition](source, id)
+def stem_of(format: str, partition: str, source: int, number: int) -> str:
+    return "messages" if format == "sqlite" else PARTITIONS[partition](source, number)
 
 
 def page(format: str, partition: str, source: int, ids: list[int], text: str = "hello") -> list[NewRows]:
     """Return a page of a source: what it shows, and the rows by their partitions."""
     stems: dict[str, list[Row]] = {}
-    for id in ids:
-        stems.setdefault(stem_of(format, partition, source, id), []).append(row(id, text))
-    seen = ids_of([row(id) for id in ids])
+    for number in ids:
+        stems.setdefault(stem_of(format, partition, source, number), []).append(row(number, text))
+    seen = ids_of(list(map(row, ids)))
     pages = [NewRows(stem, source, rows) for stem, rows in stems.items()]
     return [pages[0]._replace(seen=seen), *pages[1:]]
 
@@ -100,7 +102,7 @@ def damaged_files(folder: Path) -> list[str]:
 
 
 def changes(texts: Mapping[int, str]) -> Changes:
-    return Changes({str(id): row(id, text) for id, text in texts.items()})
+    return Changes({str(number): row(number, text) for number, text in texts.items()})
 
 
 # ── deaths ──
@@ -131,33 +133,35 @@ def live(folder: Path, format: str, partition: str, safe: list[int], disk: Disk 
         store.compact()
 
 
-def check_life(folder: Path, format: str, partition: str, safe: list[int]) -> None:
-    """Check what a death has left, let a further run go on, and check what that leaves."""
-    before = damaged_files(folder)
+def check_life(
+    folder: Path, format: str, partition: str, safe: list[int], *, is_journal_whole: bool = True
+) -> None:
+    """Check what a death has left, let a further run go on, and check what that leaves.
+
+    Without its journal a seal that was under way leaves two versions of a file: one of them is set aside.
+    """
     with opened(folder, format) as store:
         stored = texts_of(store)
-        assert {int(id) for id in stored} == set(store.written), "the journal and the files differ"
+        assert set(map(int, stored)) == set(store.written), "the journal and the files differ"
         assert set(safe) <= set(store.written), "lost"
         assert not set(store.missing()), "seen, and not written"
-        assert all(text in ("hello", CHANGED.get(int(id))) for id, text in stored.items())
-        left = [finding for finding in store.inspect(deep=True)]
-        assert not left, left
+        assert all(text in ("hello", CHANGED.get(int(key))) for key, text in stored.items())
+        assert not store.inspect(deep=True)
     live(folder, format, partition, [])
-    expected = {str(id): CHANGED.get(id, "hello") for id in [*range(1, COUNT + 1), *LATER]}
+    expected = {str(key): CHANGED.get(key, "hello") for key in [*range(1, COUNT + 1), *LATER]}
     assert dict(texts_on_disk(folder)) == expected
     assert len(texts_on_disk(folder)) == len(expected), "twice"
     with opened(folder, format) as store:
         assert not store.inspect(deep=True)
-        if format != "sqlite":
+        if format != "sqlite" and is_journal_whole:
             assert texts_of(store, "history") == dict.fromkeys(map(str, CHANGED), "hello")
-    assert damaged_files(folder) == before == []
+    assert not is_journal_whole or damaged_files(folder) == []
 
 
-def die(folder: Path, format: str, partition: str, at: int, *, power: bool) -> bool:
-    """Let a process die at a call of the disk or of a database, and check what follows; False if it lived."""
+def dies(folder: Path, format: str, partition: str, at: int, safe: list[int], *, power: bool) -> bool:
+    """Let a process die at a call of the disk or of a database; return False if it lived."""
     fate = ForgetfulFate(folder, at) if power else Fate(folder, at)
     disk = ForgetfulDisk(fate) if isinstance(fate, ForgetfulFate) else DyingDisk(fate)
-    safe: list[int] = []
     with pytest.MonkeyPatch.context() as patched:
         dying_journal(patched, fate)
         dying_journal(patched, fate, converters)
@@ -165,8 +169,35 @@ def die(folder: Path, format: str, partition: str, at: int, *, power: bool) -> b
             live(folder, format, partition, safe, disk)
         except ProcessDeath:
             fate.rise()
-        else:
-            return False
+            return True
+        finally:
+            fate.close()
+    return False
+
+
+def die(folder: Path, format: str, partition: str, at: int, *, power: bool) -> bool:
+    """Let a process die, and the next one soon, while it repairs; check what follows. False if it lived."""
+    safe: list[int] = []
+    if not dies(folder, format, partition, at, safe, power=power):
+        return False
+    dies(folder, format, partition, 1 + at % 9, safe, power=power)
     check_life(folder, format, partition, safe)
     shutil.rmtree(folder)
     return True
+
+
+def main(stride: int = 1) -> None:
+    """Let processes die at every call, for all formats and partitions: some 1,500 deaths in two minutes."""
+    for shelf in product(FORMATS, PARTITIONS):
+        if shelf[0] == "sqlite" and shelf[1] != "none":
+            continue
+        for power in (False, True):
+            with TemporaryDirectory() as folder:
+                at = 1
+                while die(Path(folder) / "out", *shelf, at, power=power):
+                    at += stride
+            print(*shelf, "power" if power else "kill", at - 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -9,19 +9,19 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ...core.replies.rows import Row, row_of
 from ...errors import ChatRestError
 from ..disk import make_folder, sync_folder
 from ..file_names import DAMAGED, SPOOL, path_inside
 from ..id_set import IdSet
-from ..message_ids import PageIds, number, times
+from ..message_ids import PageIds, number
 from .converters import format_of
 from .export_store import ExportStore, Kind, NewRows, block_of
-from .formats import Format, NewFile, file_sha256, is_record, readable
+from .formats import NewFile, file_sha256, is_record, readable
 from .inspection import Finding, FindingKind, path_of
-from .journal import StoreBlock
+from .journal import StoreBlock, StoreFile
 from .segments import name_of
 
 _ORDER: Final[tuple[FindingKind, ...]] = (
@@ -47,16 +47,25 @@ def repair(store: ExportStore) -> Iterator[Finding]:
         "missing": _forget, "damaged": _set_damaged_aside, "unknown": _take_unknown, "longer": _take_end,
         "leftover": _unlink,
     }  # fmt: skip
+    findings = store.inspect()
     for kind in _ORDER:
-        found = [finding for finding in store.inspect() if finding.kind == kind]
-        if found and kind == "unfinished":
+        found = [finding for finding in findings if finding.kind == kind]
+        if not found:
+            continue
+        if kind == "unfinished":
             store.settle()
         else:
             for finding in found:
                 repairs[kind](store, finding)
-        if found:
-            store.load_ids()
+        if kind == "longer":  # when all ends are safe: a partition may have several segments
+            for stem in dict.fromkeys(finding.file.stem for finding in found if finding.file):
+                store.seal(stem)
+        store.load_ids()
+        findings = store.inspect()
         yield from found
+    for file in store.journal.files("sealed"):
+        if file.sha256 is None:  # segments were being added to the database
+            _add_again(store, file)
 
 
 def salvage(store: ExportStore) -> int:
@@ -96,16 +105,16 @@ def _forget(store: ExportStore, finding: Finding) -> None:
 
 def _set_damaged_aside(store: ExportStore, finding: Finding) -> None:
     """Move a damaged file: its ids are missing then. A database of another time is adopted as it is."""
-    assert finding.file is not None
-    path = path_of(store.folder, finding.file)
-    known = format_of(finding.name)
-    if known is None or not known.grows or not _is_readable(path, known):
+    file = finding.file
+    assert file is not None
+    path, known = path_of(store.folder, file), format_of(file.name)
+    if known is None or not known.grows or _held(store, path, file.name, file.stem) is None:
         _set_aside(store, path)
     _forget(store, finding)
 
 
 def _take_end(store: ExportStore, finding: Finding) -> None:
-    """Write the new records behind the committed size of a segment again, and seal what was committed."""
+    """Write the new records behind the committed size of a segment again."""
     file = finding.file
     assert file is not None
     kind, path = store.kind(file.stem), path_of(store.folder, file)
@@ -116,7 +125,6 @@ def _take_end(store: ExportStore, finding: Finding) -> None:
         with NewFile(store.disk, aside) as copy:
             copy.copy(path, path.stat().st_size)
         sync_folder(store.disk, aside.parent)
-    store.seal(file.stem)
 
 
 def _unlink(store: ExportStore, finding: Finding) -> None:
@@ -148,51 +156,81 @@ def _take_segment(store: ExportStore, path: Path, name: str, stem: str) -> None:
     assert known is not None
     found = readable(path, known.packing)
     ids = store.ids_of(stem, found.rows)
-    if found.rows and found.is_torn and _are_new(store, found.rows, ids):
+    is_once = len(ids.numbers) + len(ids.others) == len(found.rows)
+    if found.rows and found.is_torn and is_once and _are_new(store, ids):
         _sync(store, path)
         with store.journal.transaction():
             file = store.journal.add_file(name, stem, "open", found.end)
             store.journal.add_blocks(file.number, [block_of(0, found.rows, ids)])
             store.journal.write_others(file.number, 0, ids.others)
-        store.load_ids()
+        store.written.update(ids.numbers)
     elif not found.is_torn or found.rows:
         _rescue(store, path, stem, [[*found.rows, *found.later]])
     else:
         store.disk.remove(path)  # not one record was ever complete in it
 
 
-def _adopted(store: ExportStore, path: Path, name: str, stem: str) -> bool:
-    """Take a file over as it is, if it can be read and all of its ids are new; memory for its ids."""
-    known = format_of(name)
-    if known is None or store.journal.file(name) is not None:
-        return False
-    blocks, others, held = list[StoreBlock](), dict[str, Row](), IdSet()
+def _add_again(store: ExportStore, database: StoreFile) -> None:
+    """Add segments to the database again, and learn its ids: it may be newer than the journal."""
+    store.seal(database.stem)
+    held = _held(store, path_inside(store.folder, database.name), database.name, database.stem)
+    if held is not None and held.ids.numbers != store.journal.ids_in([database]):
+        with store.journal.transaction():
+            _note(store, database, held)
+
+
+class _Held(NamedTuple):
+    """What a file holds."""
+
+    ids: PageIds
+    blocks: list[StoreBlock]
+    is_once: bool
+    """True where no id stands twice in it."""
+
+
+def _held(store: ExportStore, path: Path, name: str, stem: str) -> _Held | None:
+    """Return what a file holds; None where it cannot be read. Memory for its ids."""
+    known, numbers, others = format_of(name), IdSet(), dict[str, Row]()
+    blocks, is_once = list[StoreBlock](), True
     try:
-        for piece in known.read(path, path.stat().st_size):
+        for piece in known.read(path, path.stat().st_size) if known else ():
             rows = list(map(row_of, piece.raws))
+            if not all(map(is_record, rows)):
+                return None
             ids = store.ids_of(stem, rows)
-            is_again = ids.numbers & held or ids.others.keys() & others.keys()
-            if is_again or not all(map(is_record, rows)) or not _are_new(store, rows, ids):
-                return False
+            is_again = ids.numbers & numbers or ids.others.keys() & others.keys()
+            is_once = is_once and not is_again and len(ids.numbers) + len(ids.others) == len(rows)
             blocks.append(block_of(0, rows, ids))
-            held.update(ids.numbers)
-            others.update(ids.others)
+            numbers.update(ids.numbers)
+            others.update(dict.fromkeys(ids.others, Row()))
     except ChatRestError:
+        return None
+    return _Held(PageIds(numbers, others), blocks, is_once)
+
+
+def _adopted(store: ExportStore, path: Path, name: str, stem: str) -> bool:
+    """Take a file over as it is, if it can be read and all of its ids are new."""
+    held = None if store.journal.file(name) else _held(store, path, name, stem)
+    if held is None or not held.is_once or not _are_new(store, held.ids):
         return False
     _sync(store, path)
+    digest, size = file_sha256(path), path.stat().st_size
     with store.journal.transaction():
-        file = store.journal.add_file(name, stem, "sealed", path.stat().st_size)
-        store.journal.keep_file(file := file._replace(sha256=file_sha256(path)))
-        store.journal.add_blocks(file.number, blocks)
-        store.journal.merge_blocks([file], file.number, times([]))
-        store.journal.write_others(file.number, 0, others)
-    store.load_ids()
+        file = store.journal.add_file(name, stem, "sealed", size)
+        store.journal.keep_file(file := file._replace(sha256=digest))
+        _note(store, file, held)
     return True
 
 
-def _are_new(store: ExportStore, rows: list[Row], ids: PageIds) -> bool:
-    is_once = len(ids.numbers) + len(ids.others) == len(rows)
-    return is_once and not ids.numbers & store.written and not store.journal.others_written(ids.others)
+def _note(store: ExportStore, file: StoreFile, held: _Held) -> None:
+    """Note what a file holds, as of no source."""
+    store.journal.replace_blocks(file.number, held.blocks)
+    store.journal.write_others(file.number, 0, held.ids.others)
+    store.written.update(held.ids.numbers)
+
+
+def _are_new(store: ExportStore, ids: PageIds) -> bool:
+    return not ids.numbers & store.written and not store.journal.others_written(ids.others)
 
 
 def _rescue(store: ExportStore, path: Path, stem: str, batches: Iterable[list[Row]]) -> None:
@@ -214,15 +252,6 @@ def _rows(path: Path, name: str, *, is_segment: bool = False) -> Iterator[list[R
     with suppress(ChatRestError):
         for piece in known.read(path, path.stat().st_size):
             yield [row for row in map(row_of, piece.raws) if is_record(row)]
-
-
-def _is_readable(path: Path, known: Format) -> bool:
-    try:
-        for _ in known.read(path, path.stat().st_size):
-            pass
-    except ChatRestError:
-        return False
-    return True
 
 
 # ── the disk ──

@@ -47,8 +47,8 @@ class Kind(NamedTuple):
 
     format: Format
     by_content: bool = False
-    """True where rows are told apart by their bytes: versions of messages; False for ids, each of which stands
-    once. No list shows the former, and so none of them is ever missing."""
+    """True where rows are told apart by their bytes, as versions of messages are: no list shows them, and so
+    none is ever missing. Else by their ids."""
 
 
 class NewRows(NamedTuple):
@@ -178,7 +178,7 @@ class ExportStore:
         """Add the rows whose ids are new; return how many. All or nothing; it is on the disk afterwards.
 
         `note` is called inside of the transaction, for what else these pages say. Bytes are synced before the
-        journal says so: one sync of each segment a commit. A segment that is full is sealed.
+        journal says so: one sync of each segment a commit.
         """
         pending, stems = IdSet(), dict[str, None]()
         try:
@@ -192,14 +192,7 @@ class ExportStore:
             raise
         self._segments.committed(stems)
         self.written.update(pending)
-        full = [stem for stem in stems if self._size(stem) >= self.kind(stem).format.full]
-        for stem in full:
-            self.seal(stem)
         return count
-
-    def _size(self, stem: str) -> int:
-        segment = self._segments.get(stem)
-        return 0 if segment is None else segment.file.size
 
     def _add(self, page: NewRows, pending: IdSet, stems: dict[str, None]) -> int:
         if page.seen is not None:
@@ -260,6 +253,12 @@ class ExportStore:
         """
         self._seal([self._job(stem, replaces, changes or NO_CHANGES)])
 
+    def seal_full(self) -> None:
+        """Make files of the segments that are full; called between commits."""
+        for file in self._segments.files():
+            if file.size >= self.kind(file.stem).format.full:
+                self.seal(file.stem)
+
     def seal_all(self) -> None:
         """Make files of all segments, as at the end of a run."""
         stems = list(dict.fromkeys(file.stem for file in self.journal.files("open")))
@@ -312,15 +311,14 @@ class ExportStore:
         return _Job(target, inputs, stem, own_format, changes, digest)
 
     def _seal(self, jobs: list[_Job]) -> None:
-        """Note the intent; write or rename; sync; note what is sealed and dropped; unlink what was dropped."""
-        jobs = [job for job in jobs if job.inputs or job.changes.rows]
+        """Note the intent; write or rename; sync; note what is sealed and dropped; unlink the latter."""
+        jobs = [job for job in jobs if job.inputs or job.changes.rows or _is_unfinished(job.target)]
         with self.journal.transaction():
             jobs = [job._replace(target=self._intend(job)) for job in jobs]
         try:
             made = [self._make(job) for job in jobs]
             for folder in dict.fromkeys(each.path.parent for each in made):
-                sync_folder(self.disk, folder)
-            sync_folder(self.disk, self.folder / SPOOL)
+                sync_folder(self.disk, folder)  # a segment that keeps its old name, too, is a leftover
             stems = dict[str, None]()
             with self.journal.transaction():
                 dropped = [file for each in made for file in self._note_sealed(each, stems)]
@@ -414,17 +412,12 @@ class ExportStore:
     def settle(self) -> None:
         """End the seals that were begun and not noted as done, or forget them: what they replace is there."""
         journal, folder = self.journal, self.folder
-        for stem in {file.stem for file in journal.files("open") if file.successor is not None}:
-            own_format, path = self.kind(stem).format, folder / f"{stem}{self.kind(stem).format.suffix}"
-            if own_format.grows and path.exists():
-                own_format.write(self.disk, path, ())  # a transaction that was begun is rolled back
         for target in journal.files("sealing"):
             path, segment = path_inside(folder, target.name), segment_path(folder, target.name)
             others = [file for file in journal.files_of(target.stem) if file.successor == target.number]
             is_renamed = target.size and not others and not segment.exists() and path.is_file()
             if is_renamed and path.stat().st_size == target.size:
                 sync_folder(self.disk, path.parent)
-                sync_folder(self.disk, folder / SPOOL)
                 target = target._replace(state="sealed", sha256=file_sha256(path))
             elif all(
                 path_of(folder, file).exists() for file in (*others, *([target] if target.size else []))
@@ -477,8 +470,13 @@ class ExportStore:
         return own if file.name.endswith(own.suffix) else format_of(file.name) or own
 
 
+def _is_unfinished(file: StoreFile | None) -> bool:
+    """Return True for a database to which segments were being added."""
+    return file is not None and file.state == "sealed" and file.sha256 is None
+
+
 def block_of(source: int, rows: list[Row], ids: PageIds) -> StoreBlock:
-    """Return the journal's record of rows with these ids; it begins at UNKNOWN where any tells no time."""
+    """Return the journal's record of rows with these ids; from UNKNOWN where any tells no time."""
     since, until, is_dated = times(rows)
     return StoreBlock(source, len(rows), since if is_dated else UNKNOWN, until, ids.numbers)
 

@@ -68,7 +68,7 @@ def findings(
     """
     files = {file.name: file for file in journal.files()}
     for file in files.values():
-        if file.state == "sealing":
+        if file.state == "sealing" or (file.state == "sealed" and file.sha256 is None):
             yield Finding("unfinished", file.name, file=file)
         elif (finding := _checked(folder, file, elsewhere, deep)) is not None:
             yield finding
@@ -87,8 +87,6 @@ def _checked(folder: Path, file: StoreFile, elsewhere: Collection[str], deep: bo
             return Finding("longer", file.name, f"{size - file.size:,} bytes that no commit knows", file)
         if size < file.size:
             return Finding("damaged", file.name, f"{file.size - size:,} bytes less than were written", file)
-        return None
-    if file.sha256 is None:  # the database, while segments are being added
         return None
     if size != file.size:
         return Finding("damaged", file.name, f"{size:,} bytes, and not {file.size:,}", file)

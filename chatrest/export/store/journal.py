@@ -108,9 +108,9 @@ class StoreJournal(JournalFile):
         self._db.execute(sql, (file.state, file.size, file.sha256, file.successor, file.number))
 
     def forget_file(self, number: int) -> None:
-        """Remove a file with its blocks: its ids are not written any more."""
+        """Remove a file with its blocks: its ids are not written any more. Those of no list are forgotten."""
         self._db.execute("DELETE FROM blocks WHERE file = ?", (number,))
-        self._db.execute("DELETE FROM other_ids WHERE file = ? AND source = 0", (number,))  # no list shows them
+        self._db.execute("DELETE FROM other_ids WHERE file = ? AND source = 0", (number,))
         self._db.execute("UPDATE other_ids SET file = NULL WHERE file = ?", (number,))
         self._db.execute("DELETE FROM files WHERE number = ?", (number,))
 
@@ -132,18 +132,30 @@ class StoreJournal(JournalFile):
         sql = "INSERT INTO blocks(file, source, rows, since, until, ids) VALUES(?, ?, ?, ?, ?, ?)"
         self._db.executemany(sql, [(file, *block[:4], block.ids.to_bytes()) for block in blocks])
 
+    def replace_blocks(self, file: int, blocks: Iterable[StoreBlock]) -> None:
+        """Replace the blocks of a file; there is one of each source then."""
+        by_source: dict[int, list[StoreBlock]] = {}
+        for block in blocks:
+            by_source.setdefault(block.source, []).append(block)
+        self._db.execute("DELETE FROM blocks WHERE file = ?", (file,))
+        self.add_blocks(file, [_joined(source, each) for source, each in by_source.items()])
+
     def merge_blocks(self, files: Iterable[StoreFile], target: int, times: tuple[int, int, bool]) -> None:
         """Move the blocks of files to another one, joined to one of each source.
 
         `times` are those of rows that came into them.
         """
-        by_source: dict[int, list[StoreBlock]] = {}
+        blocks = list[StoreBlock]()
+        since, until, is_dated = times
         for file in files:
-            for block in self.blocks(file.number):
-                by_source.setdefault(block.source, []).append(block)
+            blocks += self.blocks(file.number)
             self._db.execute("DELETE FROM blocks WHERE file = ?", (file.number,))
             self._db.execute("UPDATE other_ids SET file = ? WHERE file = ?", (target, file.number))
-        self.add_blocks(target, [_joined(source, blocks, times) for source, blocks in by_source.items()])
+        if until >= 0 or not is_dated:
+            blocks = [
+                each._replace(since=min(since, each.since), until=max(until, each.until)) for each in blocks
+            ]
+        self.replace_blocks(target, blocks)
 
     # ── ids ──
 
@@ -200,12 +212,11 @@ def _read_ids(kind: type, value: Any) -> IdSet:
     raise ValueError(f"{type(value).__name__} in the place of {kind.__name__}")
 
 
-def _joined(source: int, blocks: list[StoreBlock], times: tuple[int, int, bool]) -> StoreBlock:
-    since, until, is_dated = times
+def _joined(source: int, blocks: list[StoreBlock]) -> StoreBlock:
     return StoreBlock(
         source,
         sum(block.rows for block in blocks),
-        min([*(block.since for block in blocks), *([since] if until >= 0 or not is_dated else [])]),
-        max([until, *(block.until for block in blocks)]),
+        min(block.since for block in blocks),
+        max(block.until for block in blocks),
         IdSet.union(block.ids for block in blocks),
     )

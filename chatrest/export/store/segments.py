@@ -64,6 +64,10 @@ class Segments:
         """Return the segment of a partition; None where there is none yet."""
         return self._segments.get(stem)
 
+    def files(self) -> list[StoreFile]:
+        """Return the files of all of them."""
+        return [segment.file for segment in self._segments.values()]
+
     def add(self, file: StoreFile) -> Segment:
         """Begin a segment; the file is made when it is written to."""
         segment = self._segments[file.stem] = Segment(file, segment_path(self._folder, file.name))

@@ -249,7 +249,8 @@ async def test_files_that_fail_for_good_keep_no_others_waiting(
         report = await attach(session, out, concurrency=1)
         assert 2 <= counts(report).failed < 5
         assert counts(report).stored == 1, "the other server is asked"
-    report = await attach(session, out, concurrency=1)
+    for _ in range(2):  # a run that gives up early leaves one more for the next
+        report = await attach(session, out, concurrency=1)
     assert (counts(report).failed, counts(report).stored, counts(report).pending) == (5, 2, 0)
 
 

@@ -1,25 +1,43 @@
+"""The moves of the store: what is committed is safe, sealed once, and read by any program."""
+
+import json
 from pathlib import Path
 
 import pytest
 
-from tests.sealing import *
+from chatrest import RequestInvalidError
+from chatrest.core.replies.rows import UNKNOWN, row_of
+from chatrest.errors import ChatRestError
+from chatrest.export.store import NewRows, publish_plan
+from chatrest.export.store.journal import StoreFile
+from tests.sealing import (
+    FORMATS,
+    PARTITIONS,
+    changes,
+    opened,
+    page,
+    repaired,
+    row,
+    stem_of,
+    texts_of,
+    texts_on_disk,
+)
 
-FORMAT_NAMES = list(FORMATS)
+SHELVES = [*((each, "none") for each in FORMATS), *(("plain", each) for each in PARTITIONS)]
 
-@pytest.mark.parametrize("partition", list(PARTITIONS))
-@pytest.mark.parametrize("format", FORMAT_NAMES)
-def test_what_is_committed_is_sealed_read_and_stands_once(folder: Path, format: str, partition: str) -> None:
+
+@pytest.mark.parametrize(("format", "partition"), dict.fromkeys([*SHELVES, ("parquet", "month")]))
+def test_what_is_committed_is_sealed_and_stands_once(folder: Path, format: str, partition: str) -> None:
     with opened(folder, format) as store:
         for source, first in ((1, 1), (2, 60), (1, 101), (2, 150)):
             store.commit(page(format, partition, source, list(range(first, first + 70))))
         assert store.commit(page(format, partition, 3, [5, 400, 500])) == 2
         assert len(texts_of(store)) == 221
         store.seal_all()
-        assert len(texts_of(store)) == 221
-        assert [f.kind for f in store.inspect(deep=True)] == []
-        assert len(texts_on_disk(folder)) == 221
+        assert not store.inspect(deep=True)
+        assert len(texts_of(store)) == len(texts_on_disk(folder)) == 221
         store.update(changes({5: "x", 400: "y", 9999: "z"}))
-        assert [f for f in store.inspect(deep=True)] == []
+        assert not store.inspect(deep=True)
         on_disk = dict(texts_on_disk(folder))
         assert (on_disk["5"], on_disk["400"], len(on_disk)) == ("x", "y", 221)
         store.seal_all()
@@ -28,8 +46,100 @@ def test_what_is_committed_is_sealed_read_and_stands_once(folder: Path, format: 
         store.commit(page(format, partition, 1, [600, 601]))
         store.seal_all()
         store.compact()
-        assert [f for f in store.inspect(deep=True)] == []
-        assert len(texts_on_disk(folder)) == 223
-        assert len([p for p in (folder/"spool").iterdir()]) == 0
-    assert repaired(folder, format) == [] or {f.kind for f in repaired(folder, format)} <= {"leftover"}
+        assert not store.inspect(deep=True)
+        assert list((folder / "spool").iterdir()) == []
+    assert repaired(folder, format) == []
     assert len(texts_on_disk(folder)) == 223
+
+
+@pytest.mark.parametrize("format", list(FORMATS))
+def test_full_segments_are_sealed_and_small_files_become_one(
+    folder: Path, format: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(folder, format) as store:
+        monkeypatch.setattr(type(store.kind("messages").format), "full", 200)
+        for first in range(1, 200, 50):
+            store.commit(page(format, "none", 1, list(range(first, first + 50))))
+            store.seal_full()
+        assert not store.journal.files("open")
+        assert store.compact() == (0 if format == "sqlite" else 3)
+        assert len(store.journal.files()) == 1
+        assert not store.inspect(deep=True)
+    assert len(texts_on_disk(folder)) == 200
+
+
+def test_rows_keep_their_sources_and_times_in_blocks_and_in_columns(folder: Path) -> None:
+    with opened(folder, "parquet") as store:
+        store._labels = {1: "user ann", 2: "group g"}.get
+        stem = stem_of("parquet", "none", 1, 1)
+        store.commit([NewRows(stem, 1, [row(1), row(2)]), NewRows(stem, 2, [row(3)])])
+        store.commit([NewRows(stem, 1, [row(4)]), NewRows(stem, 2, [row_of(b'{"id":"5"}')])])
+        store.seal_all()
+        [file] = store.journal.files()
+        blocks = store.journal.blocks(file.number)
+        ids = [(block.source, block.rows, list(block.ids)) for block in blocks]
+        assert ids == [(1, 3, [1, 2, 4]), (2, 2, [3, 5])]
+        assert (blocks[0].since, blocks[0].until) == (1_700_000_001, 1_700_000_004)
+        assert (blocks[1].since, blocks[1].until) == (UNKNOWN, 1_700_000_003)
+        labels = [(piece.label, piece.rows) for piece in store._records(file)]
+        assert labels == [("user ann", 2), ("group g", 1), ("user ann", 1), ("group g", 1)]
+
+
+def test_what_fails_in_a_commit_never_happened(folder: Path) -> None:
+    def fail() -> None:
+        raise KeyError
+
+    with opened(folder, "plain") as store:
+        store.commit(page("plain", "source", 1, [1]))
+        with pytest.raises(KeyError):
+            store.commit([*page("plain", "source", 1, [2]), *page("plain", "source", 2, [3])], fail)
+        assert set(store.written) == {1}
+        assert not set(store.missing())
+        assert store.commit(page("plain", "source", 1, [2, 3])) == 2
+        store.seal_all()
+    assert [key for key, _ in texts_on_disk(folder)] == ["1", "2", "3"]
+    assert repaired(folder, "plain") == []
+
+
+def test_one_process_has_a_store(folder: Path) -> None:
+    with (
+        opened(folder, "plain"),
+        pytest.raises(RequestInvalidError, match="another export is writing here"),
+    ):
+        repaired(folder, "plain")
+
+
+def test_many_partitions_are_written_and_sealed_at_once(folder: Path) -> None:
+    with opened(folder, "plain") as store:
+        for part in range(2):
+            pages = [page("plain", "source", source, [source * 10 + part]) for source in range(1, 301)]
+            store.commit([each for single in pages for each in single])
+        store.seal_all()
+        assert len(store.journal.files("sealed")) == 300
+    assert len(texts_on_disk(folder)) == 600
+
+
+# ── object stores ──
+
+
+def stored(number: int, name: str, state: str = "sealed") -> StoreFile:
+    return StoreFile(number, name, "messages", state, 10, b"\1" * 32)  # type: ignore[arg-type]
+
+
+def test_a_plan_puts_what_is_missing_and_deletes_only_what_was_listed_and_is_ours() -> None:
+    files = [stored(1, "messages/a.ndjson"), stored(2, "messages/b.ndjson"), stored(3, "messages/c", "open")]
+    listed = {"messages/a.ndjson": 10, "messages/old.ndjson": 3, "holiday.jpg": 5, "manifest.json": 9}
+    plan = publish_plan(files, listed, ["messages"], {"app": "a"})
+    assert [file.name for file in plan.put] == ["messages/b.ndjson"]
+    assert plan.delete == ["messages/old.ndjson"]
+    manifest = json.loads(plan.manifest)
+    assert manifest["app"] == "a"
+    assert [each["name"] for each in manifest["files"]] == ["messages/a.ndjson", "messages/b.ndjson"]
+    listed = dict.fromkeys(["messages/a.ndjson", "messages/b.ndjson"], 10)
+    again = publish_plan(files, listed, ["messages"], {})
+    assert (again.put, again.delete) == ([], [])
+
+
+def test_another_content_under_a_name_is_an_error() -> None:
+    with pytest.raises(ChatRestError, match=r"messages/a\.ndjson has another size"):
+        publish_plan([stored(1, "messages/a.ndjson")], {"messages/a.ndjson": 11}, ["messages"], {})

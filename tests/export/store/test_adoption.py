@@ -1,0 +1,297 @@
+"""Folders whose journal and files are not of one time: nothing is lost, nothing stands twice."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from chatrest import storage
+from chatrest.export.disk import Disk
+from chatrest.export.store import NewRows, salvage
+from chatrest.export.store.journal import NAME
+from tests.dying import DyingDisk, Fate, ProcessDeath
+from tests.sealing import (
+    COUNT,
+    FORMATS,
+    LATER,
+    check_life,
+    damaged_files,
+    live,
+    opened,
+    page,
+    repaired,
+    row,
+    stem_of,
+    texts_of,
+    texts_on_disk,
+)
+
+ALL = {*range(1, COUNT + 1), *LATER}
+
+
+def kinds(folder: Path, format: str) -> list[str]:
+    return [finding.kind for finding in repaired(folder, format)]
+
+
+def forget_journal(folder: Path) -> None:
+    for path in folder.glob(f"{NAME}*"):
+        path.unlink()
+
+
+@pytest.fixture
+def copies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Path]:
+    """Copies of the journal, as it is after each of its transactions."""
+    copies: list[Path] = []
+    inner = storage.JournalFile.transaction
+
+    def transaction(self: storage.JournalFile) -> object:
+        copies.append(tmp_path / f"copy-{len(copies)}")
+        self.write_snapshot(copies[-1])
+        return inner(self)
+
+    monkeypatch.setattr(storage.JournalFile, "transaction", transaction)
+    return copies
+
+
+@pytest.mark.parametrize(
+    ("format", "partition"), [("plain", "source"), ("zstd", "none"), ("parquet", "none"), ("sqlite", "none")]
+)
+def test_an_older_journal_goes_on_beside_newer_files(
+    folder: Path, tmp_path: Path, copies: list[Path], format: str, partition: str
+) -> None:
+    live(folder, format, partition, [])
+    for copy in list(copies)[::7]:
+        out = tmp_path / "again"
+        shutil.copytree(folder, out)
+        forget_journal(out)
+        shutil.copy(copy, out / NAME)
+        check_life(out, format, partition, sorted(ALL))
+        assert damaged_files(out) == []
+        shutil.rmtree(out)
+
+
+@pytest.mark.parametrize(
+    ("format", "partition"), [("plain", "source"), ("gzip", "none"), ("parquet", "month"), ("sqlite", "none")]
+)
+@pytest.mark.parametrize("at", [4, 8, 11, 14])
+def test_a_lost_journal_is_rebuilt_from_the_files(folder: Path, format: str, partition: str, at: int) -> None:
+    fate, safe = Fate(folder, at), list[int]()
+    with pytest.raises(ProcessDeath):
+        live(folder, format, partition, safe, DyingDisk(fate))
+    fate.rise()
+    forget_journal(folder)
+    check_life(folder, format, partition, safe, is_journal_whole=False)
+
+
+def test_an_end_that_no_commit_knows_is_adopted_as_far_as_it_can_be_read(folder: Path) -> None:
+    with opened(folder, "plain") as store:
+        store.commit(page("plain", "none", 1, [1, 2]))
+    [segment] = (folder / "spool").iterdir()
+    with segment.open("ab") as file:
+        file.write(row(2).raw + b"\n" + row(3).raw + b"\n" + row(4).raw[:20])
+    assert kinds(folder, "plain") == ["longer"]
+    assert [key for key, _ in texts_on_disk(folder)] == ["1", "2", "3"]
+    assert damaged_files(folder) == []
+
+
+def test_the_ends_of_all_segments_of_a_partition_are_adopted(folder: Path) -> None:
+    for key in (1, 10):
+        with opened(folder, "plain") as store:
+            store.commit(page("plain", "none", 1, [key]))
+    for segment, key in zip(sorted((folder / "spool").iterdir()), (20, 30), strict=True):
+        with segment.open("ab") as file:
+            file.write(row(key).raw + b"\n")
+    assert kinds(folder, "plain") == ["longer", "longer"]
+    assert [key for key, _ in texts_on_disk(folder)] == ["1", "10", "20", "30"]
+
+
+@pytest.mark.parametrize("format", ["plain", "gzip"])
+def test_an_end_that_holds_something_else_is_kept_aside(folder: Path, format: str) -> None:
+    with opened(folder, format) as store:
+        store.commit(page(format, "none", 1, [1, 2]))
+    [segment] = (folder / "spool").iterdir()
+    end = b"what is this?\n" + row(3).raw + b"\n"
+    with segment.open("ab") as file:
+        file.write(end)
+    before = segment.read_bytes()
+    assert kinds(folder, format) == ["longer"]
+    found = ["1", "2", "3"] if format == "plain" else ["1", "2"]
+    assert [key for key, _ in texts_on_disk(folder)] == found
+    [aside] = (folder / "damaged/spool").iterdir()
+    assert aside.read_bytes() == before
+
+
+@pytest.mark.parametrize("format", list(FORMATS))
+def test_a_file_of_others_is_adopted_where_its_ids_are_new(folder: Path, tmp_path: Path, format: str) -> None:
+    other = tmp_path / "other"
+    for out, ids in ((folder, range(1, 50)), (other, range(50, 90))):
+        with opened(out, format) as store:
+            store.commit(page(format, "source", 1, list(ids)))
+            store.seal_all()
+    [path] = [path for path in other.rglob("messages*") if path.is_file()]
+    name = path.relative_to(other)
+    if format == "sqlite":  # there is one database, and it is this one now
+        forget_journal(folder)
+        (folder / name).unlink()
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    path.rename(folder / name)
+    assert kinds(folder, format) == ["unknown"]
+    with opened(folder, format) as store:
+        expected = set(range(50 if format == "sqlite" else 1, 90))
+        assert set(store.written) == set(map(int, texts_of(store))) == expected
+        assert not store.inspect(deep=True)
+    assert damaged_files(folder) == []
+
+
+@pytest.mark.parametrize("format", ["plain", "zstd", "parquet"])
+def test_new_records_of_a_file_with_known_ids_are_written_and_it_is_set_aside(
+    folder: Path, tmp_path: Path, format: str
+) -> None:
+    other = tmp_path / "other"
+    for out, ids in ((folder, range(1, 50)), (other, range(40, 90))):
+        with opened(out, format) as store:
+            store.commit(page(format, "none", 1, list(ids)))
+            store.seal_all()
+    [path] = (other / "messages").iterdir()
+    content = path.read_bytes()
+    path.rename(folder / "messages" / path.name)
+    assert kinds(folder, format) == ["unknown"]
+    with opened(folder, format) as store:
+        store.seal_all()
+        assert set(store.written) == set(range(1, 90))
+    assert len(texts_on_disk(folder)) == 89
+    [aside] = (folder / "damaged/messages").iterdir()
+    assert aside.read_bytes() == content
+
+
+@pytest.mark.parametrize("format", list(FORMATS))
+def test_a_file_that_was_removed_is_missing_and_read_again(folder: Path, format: str) -> None:
+    with opened(folder, format) as store:
+        store.commit(page(format, "source", 1, list(range(1, 50))))
+        store.commit(page(format, "source", 2, list(range(50, 60))))
+        store.seal_all()
+    lost = next(path for path in sorted(folder.rglob("messages*")) if path.is_file())
+    lost.unlink()
+    assert kinds(folder, format) == ["missing"]
+    with opened(folder, format) as store:
+        missing = set(store.missing())
+        assert missing == (set(range(1, 60)) if format == "sqlite" else set(range(1, 50)))
+        assert [finding.kind for finding in store.inspect()] == ["ids"]
+        store.commit(page(format, "source", 1, sorted(missing)))
+        store.seal_all()
+        assert not store.inspect(deep=True)
+    assert len(texts_on_disk(folder)) == 59
+
+
+@pytest.mark.parametrize("format", list(FORMATS))
+def test_a_damaged_file_is_set_aside_and_salvaged_at_last(folder: Path, format: str) -> None:
+    with opened(folder, format) as store:
+        store.commit(page(format, "source", 1, list(range(1, 200))))
+        store.seal_all()
+    [path] = [path for path in folder.rglob("messages*") if path.is_file()]
+    content = path.read_bytes()[: -30_000 if format == "sqlite" else -7]
+    path.write_bytes(content)
+    assert kinds(folder, format) == ["damaged"]
+    [aside] = [path for path in (folder / "damaged").rglob("*") if path.is_file()]
+    assert aside.read_bytes() == content
+    with opened(folder, format) as store:
+        assert set(store.missing()) == set(range(1, 200))
+        store.commit(page(format, "source", 1, list(range(1, 100))))  # what the service still shows
+        count = salvage(store)
+        assert count == {"plain": 99, "sqlite": count}.get(format, 0)
+        assert salvage(store) == 0
+        assert {*store.written, *store.missing()} == set(range(1, 200))
+
+
+@pytest.mark.parametrize("format", ["plain", "zstd", "parquet"])
+def test_changed_bytes_are_found_where_every_file_is_read(folder: Path, format: str) -> None:
+    with opened(folder, format) as store:
+        store.commit(page(format, "none", 1, list(range(1, 50))))
+        store.seal_all()
+    [path] = (folder / "messages").iterdir()
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    with opened(folder, format) as store:
+        assert not store.inspect()
+        assert [finding.kind for finding in store.inspect(deep=True)] == ["damaged"]
+        with pytest.raises(storage.ChatRestError, match="is not as it was written"):
+            store.seal("messages/messages", store.journal.files("sealed"))
+        assert path.read_bytes() == data
+
+
+def test_files_of_somebody_else_are_left_alone(folder: Path) -> None:
+    with opened(folder, "plain") as store:
+        store.commit(page("plain", "none", 1, [1]))
+        store.seal_all()
+    for name in ("messages/notes.txt", "other/messages.ndjson", "spool/notes", "list.ndjson"):
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"{}")
+    assert kinds(folder, "plain") == []
+    assert (folder / "messages/notes.txt").exists()
+    assert (folder / "spool/notes").exists()
+
+
+def test_files_of_an_earlier_version_are_sealed_as_they_stand(folder: Path) -> None:
+    for name, ids in (("messages", (1, 2)), ("messages-2", (3,))):
+        path = folder / "messages" / "source=user-a" / f"{name}.ndjson"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"".join(row(key).raw + b"\n" for key in ids))
+    assert kinds(folder, "plain") == ["unknown", "unknown"]
+    with opened(folder, "plain") as store:
+        assert {file.stem for file in store.journal.files()} == {"messages/source=user-a/messages"}
+        assert store.commit([NewRows("messages/source=user-a/messages", 1, [row(3), row(4)])]) == 1
+        store.compact()
+        store.seal_all()
+    assert [key for key, _ in texts_on_disk(folder)] == ["1", "2", "3", "4"]
+
+
+class FullDisk(Disk):
+    """A disk without room for the bytes behind the first ones."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+
+    def write(self, file: int, at: int, data: bytes) -> int:
+        if self.room <= 0:
+            raise OSError(28, "No space left on device")
+        written = super().write(file, at, data[: self.room])
+        self.room -= written
+        return written
+
+
+@pytest.mark.parametrize("format", ["plain", "gzip", "parquet"])
+def test_a_full_disk_takes_back_the_whole_commit_and_the_store_goes_on(folder: Path, format: str) -> None:
+    disk = FullDisk(1 << 20)
+    with opened(folder, format, disk) as store:
+        store.commit(page(format, "source", 1, [1, 2, 3]))
+        disk.room = 50
+        with pytest.raises(OSError, match="No space"):
+            store.commit([*page(format, "source", 1, [4, 5]), *page(format, "source", 2, [6, 7])])
+        assert set(store.written) == set(map(int, texts_of(store))) == {1, 2, 3}
+        if format == "parquet":
+            with pytest.raises(OSError, match="No space"):
+                store.seal_all()
+            assert not set(store.missing())
+        disk.room = 1 << 20
+        store.commit([*page(format, "source", 1, [4, 5]), *page(format, "source", 2, [6, 7])])
+        store.seal_all()
+        assert not store.inspect(deep=True)
+    assert len(texts_on_disk(folder)) == 7
+    assert repaired(folder, format) == []
+
+
+def test_ids_that_are_no_numbers_stand_once_and_are_missed(folder: Path) -> None:
+    stem = stem_of("plain", "none", 1, 1)
+    with opened(folder, "plain") as store:
+        rows = [row("abc"), row(5), row("x-1"), row("abc")]
+        seen = store.ids_of(stem, rows)
+        assert store.commit([NewRows(stem, 1, rows, seen=seen), NewRows(stem, 2, rows, seen=seen)]) == 3
+        assert store.commit([NewRows(stem, 1, [row("abc"), row("new")])]) == 1
+        store.seal_all()
+        assert store.journal.others_missing() == []
+    [path] = (folder / "messages").iterdir()
+    path.unlink()
+    with opened(folder, "plain") as store:
+        assert (set(store.missing()), store.journal.others_missing()) == ({5}, ["abc", "new", "x-1"])
