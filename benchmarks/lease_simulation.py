@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 from chatrest.core.pace.pacer import GatePacer, Pace, Pacer, Signal
 from chatrest.distributed.rate_book import LeaseBook
-from chatrest.distributed.rate_messages import Lease, Report
+from chatrest.distributed.rate_messages import RateLease, RateReport
 from chatrest.distributed.rate_participant import Participant
 from chatrest.emulator.limits import Limiter
 
@@ -56,7 +56,7 @@ class SimulatedWorker:
         """The time by its own clock."""
         return self._cluster.now + self._clock
 
-    def receive(self, lease: Lease) -> None:
+    def receive(self, lease: RateLease) -> None:
         """Take a lease, and report at once that it has come."""
         if self.is_alive:
             self._participant.receive(lease, self.now)
@@ -194,12 +194,12 @@ class Cluster:
             return None
         return wait if self._retry_after == "exact" else float(max(1, math.ceil(wait)))
 
-    def post(self, report: Report) -> None:
+    def post(self, report: RateReport) -> None:
         """Send a report to the coordinator."""
         self.messages += 1
         self.at(self.now + self._message_delay(self.dice), lambda: self._hear(report))
 
-    def _hear(self, report: Report) -> None:
+    def _hear(self, report: RateReport) -> None:
         if self.is_led and self.book.hear(report, self.now):
             self._act()
 

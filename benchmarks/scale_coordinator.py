@@ -28,7 +28,7 @@ from chatrest.distributed.coordinator import ShardRunner
 from chatrest.distributed.shard import Shard, ShardResult, SourceResult
 from chatrest.distributed.start import ClusterWalk
 from chatrest.export import Plan
-from chatrest.export.adoption import Attempt, AttemptBlock, AttemptFile, AttemptSource
+from chatrest.export.adoption import AttemptBlock, AttemptFile, AttemptSource, ShardAttempt
 from chatrest.export.id_set import IdSet
 from chatrest.export.run import export_folder
 from chatrest.export.walk_ahead import OpenWalk
@@ -116,7 +116,7 @@ class MadeUpWorkers:
             SourceResult(each.number, each.intervals, shown=1, newest=shard.until, is_proven=True)
             for each in sources
         ]
-        attempt = Attempt([file for file in files if file.blocks], sources)
+        attempt = ShardAttempt([file for file in files if file.blocks], sources)
         self.cpu += thread_time() - began
         return ShardResult(shard=shard.id, attempt=attempt, sources=results)
 

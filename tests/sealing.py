@@ -14,7 +14,7 @@ import pytest
 from chatrest.core.replies.rows import Row, row_of
 from chatrest.export.disk import Disk
 from chatrest.export.message_ids import ids_of
-from chatrest.export.store import Changes, ExportStore, Finding, Kind, NewRows, converters, open_store
+from chatrest.export.store import Changes, ExportStore, Finding, NewRows, RowKind, converters, open_store
 from chatrest.export.store.converters import Database, Lines, Parquet, format_of
 from chatrest.export.store.formats import Format
 from tests.dying import DyingDisk, Fate, ForgetfulDisk, ForgetfulFate, ProcessDeath, dying_journal
@@ -33,8 +33,8 @@ PARTITIONS: dict[str, Callable[[int, int], str]] = {
 }
 
 
-def kinds_of(name: str) -> dict[str, Kind]:
-    return {"messages": Kind(FORMATS[name]()), "history": Kind(Lines("none"), by_content=True)}
+def kinds_of(name: str) -> dict[str, RowKind]:
+    return {"messages": RowKind(FORMATS[name]()), "history": RowKind(Lines("none"), by_content=True)}
 
 
 def row(key: int | str, text: str = "hello") -> Row:

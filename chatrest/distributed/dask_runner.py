@@ -24,7 +24,7 @@ from typing import Any, Final, TypeVar, final
 from distributed import Client, KilledWorker
 
 from ..errors import ChatRestError
-from ..export.adoption import Attempt
+from ..export.adoption import ShardAttempt
 from ..export.in_thread import in_thread
 from ..export.report import Phase, Progress
 from ..extras import install_command
@@ -122,7 +122,7 @@ class DaskRunner:
             await self._fetch(result.attempt)
         return result
 
-    async def _fetch(self, attempt: Attempt) -> None:
+    async def _fetch(self, attempt: ShardAttempt) -> None:
         files = [(file.name, file.size) for file in attempt.files]
         try:
             await in_thread(lambda: self._attempts.fetch(files))

@@ -6,7 +6,7 @@ from typing import Final, final
 from ..core.pace.pacer import DOCUMENTED_RATES, Pace, Pacer
 from ..core.requests.endpoint import RateClass
 from .rate_leases import RateLeases
-from .rate_messages import Grant, Lease, Report
+from .rate_messages import Grant, RateLease, RateReport
 
 _REPORTS_A_SECOND: Final = 500.0
 """Reports that the coordinator takes from all workers together; beyond, each reports less often."""
@@ -27,7 +27,7 @@ class LeaseBook:
         """The pacers of the classes that are in use: their rates are those of the whole cluster."""
         return {rate_class: leases.pacer for rate_class, leases in self._classes.items()}
 
-    def hear(self, report: Report, now: float) -> bool:
+    def hear(self, report: RateReport, now: float) -> bool:
         """Take a report; return True if leases should go at once."""
         if report.is_last:
             self._leave(report.worker)
@@ -44,14 +44,14 @@ class LeaseBook:
             is_urgent |= leases.is_held != was_held or bool(usage.refusals) or not usage.grant
         return is_urgent
 
-    def leases(self, now: float) -> list[Lease]:
+    def leases(self, now: float) -> list[RateLease]:
         """Return the leases that are to be sent now."""
         grants: dict[str, dict[RateClass, Grant]] = {}
         for rate_class, leases in self._classes.items():
             for worker, grant in leases.grants(now).items():
                 grants.setdefault(worker, {})[rate_class] = grant
         every = max(_REPORT_EVERY, len(self._workers) / _REPORTS_A_SECOND)
-        return [Lease(worker, by_class, every) for worker, by_class in grants.items()]
+        return [RateLease(worker, by_class, every) for worker, by_class in grants.items()]
 
     def _leave(self, worker: str) -> None:
         self._workers.discard(worker)

@@ -11,7 +11,7 @@ import msgspec
 from ..core.pace.pacer import Pace
 from ..telemetry import LOGGER
 from .rate_book import LeaseBook
-from .rate_messages import Lease, Report
+from .rate_messages import RateLease, RateReport
 from .rate_reporter import Reporter
 from .rate_session import (
     COORDINATOR,
@@ -93,7 +93,7 @@ class RateCoordinator:
             return
         self._hear(report)
 
-    def _hear(self, report: Report) -> None:
+    def _hear(self, report: RateReport) -> None:
         if self._book.hear(report, time.monotonic()):
             self._wakeup.set()
 
@@ -112,7 +112,7 @@ class RateCoordinator:
                 async with asyncio.timeout(_ACT_EVERY):
                     await self._wakeup.wait()
 
-    async def _send(self, leases: list[Lease]) -> None:
+    async def _send(self, leases: list[RateLease]) -> None:
         """Send the leases; a worker that does not answer delays nothing but this task."""
         messages = encoded(leases)
         try:

@@ -21,7 +21,7 @@ from math import inf
 from typing import Final, final
 
 from ..core.pace.pacer import Pace, Pacer, Signal
-from .rate_member import Member
+from .rate_member import RateMember
 from .rate_messages import Grant, Usage
 from .rate_shares import phases, shares
 
@@ -79,7 +79,7 @@ class RateLeases:
         self._use = _ClusterUse()
         self.pacer = Pacer(pace, documented, self._use)
         """The pacer whose rate is leased."""
-        self._members: dict[str, Member] = {}
+        self._members: dict[str, RateMember] = {}
         self._number = self._epoch = self._valid_from = 0
         self._rate: float | None = None
         self._anchor = 0.0
@@ -90,7 +90,7 @@ class RateLeases:
         """Note the use of a worker, as reported now."""
         member = self._members.get(worker)
         if member is None:
-            member = self._members[worker] = Member(now)
+            member = self._members[worker] = RateMember(now)
         member.hear(usage, report, now)
         if usage.epoch == self._epoch and self._rate and self.pacer.held_since is None:
             self._use.add(usage.offered, usage.full, self._rate)
@@ -190,7 +190,13 @@ class RateLeases:
                 yield name, self._grant(member, target, now, offsets.get(name))
 
     def _grant(
-        self, member: Member, rate: float, now: float, phase: float | None = None, *, is_probe: bool = False
+        self,
+        member: RateMember,
+        rate: float,
+        now: float,
+        phase: float | None = None,
+        *,
+        is_probe: bool = False,
     ) -> Grant:
         self._number += 1
         grant = Grant(self._number, self._epoch, rate, member.report, phase, is_probe)

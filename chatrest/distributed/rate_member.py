@@ -23,7 +23,7 @@ _FLOOR: Final = 0.03  # of the rate, for all idle workers together
 
 
 @final
-class Member:
+class RateMember:
     """One worker and one rate class."""
 
     def __init__(self, now: float) -> None:

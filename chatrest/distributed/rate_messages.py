@@ -72,7 +72,7 @@ class Grant(Struct, frozen=True, array_like=True):
 Usages: TypeAlias = dict[RateClass, Usage]
 
 
-class Report(Struct, frozen=True, array_like=True):
+class RateReport(Struct, frozen=True, array_like=True):
     """The report of a worker to the coordinator, several times a second."""
 
     worker: str
@@ -83,7 +83,7 @@ class Report(Struct, frozen=True, array_like=True):
     """True if the worker needs no share any more."""
 
 
-class Lease(Struct, frozen=True, array_like=True):
+class RateLease(Struct, frozen=True, array_like=True):
     """The message of the coordinator to a worker: its grants by rate class."""
 
     worker: str

@@ -5,7 +5,7 @@ from typing import final
 
 from ..core.requests.endpoint import RateClass
 from .rate_lease import LeasedPacer
-from .rate_messages import Lease, Report, Usages
+from .rate_messages import RateLease, RateReport, Usages
 
 
 @final
@@ -29,16 +29,16 @@ class Participant:
         """Return True while requests of any class wait for slots."""
         return any(pacer.is_waiting(now) for pacer in list(self._pacers.values()))
 
-    def receive(self, lease: Lease, now: float) -> None:
+    def receive(self, lease: RateLease, now: float) -> None:
         """Follow the grants of a lease that has just come."""
         self.report_every = lease.report_every
         for rate_class, grant in lease.grants.items():
             if (pacer := self._pacers.get(rate_class)) is not None:
                 pacer.receive(grant, now, lease.seconds)
 
-    def report(self, now: float, *, is_last: bool = False) -> Report:
+    def report(self, now: float, *, is_last: bool = False) -> RateReport:
         """Return the report of what happened since the last one."""
         self._number += 1
         pacers = list(self._pacers.items())  # a session of another thread may add one
         usages: Usages = {rate_class: pacer.usage(now, self._number) for rate_class, pacer in pacers}
-        return Report(self.name, self._number, usages, is_last)
+        return RateReport(self.name, self._number, usages, is_last)

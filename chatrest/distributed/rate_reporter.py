@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Final, final
 
 from .rate_lease import LOST
-from .rate_messages import Lease, Report
+from .rate_messages import RateLease, RateReport
 from .rate_participant import Participant
 
 _CLOSEST: Final = 0.01  # seconds between two reports, also where much happens
@@ -24,7 +24,7 @@ class Reporter:
     def __init__(
         self,
         name: str,
-        send: Callable[[Report], object],
+        send: Callable[[RateReport], object],
         loop: asyncio.AbstractEventLoop,
         clock: Callable[[], float] = time.monotonic,
         lose: Callable[[], object] = lambda: None,
@@ -51,7 +51,7 @@ class Reporter:
                 await self._task
         self._send(self.participant.report(self._clock(), is_last=True))
 
-    def receive(self, lease: Lease) -> Report:
+    def receive(self, lease: RateLease) -> RateReport:
         """Follow a lease, and return the report that says so."""
         self._heard_at = now = self._clock()
         self.participant.receive(lease, now)

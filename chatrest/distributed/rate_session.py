@@ -23,7 +23,7 @@ from ..errors import RequestInvalidError
 from ..network.options import ClientOptions
 from ..network.pool import MakePacer
 from ..session import AsyncSession
-from .rate_messages import Lease, Report
+from .rate_messages import RateLease, RateReport
 from .rate_participant import Participant
 from .rate_reporter import Reporter
 
@@ -37,8 +37,8 @@ FREQUENT_CALLS: Final = (("receive_leases",), ("state_of",))
 _REPORTERS: Final[dict[tuple[str, str], Reporter]] = {}
 _LOCK: Final = Lock()
 _encode: Final = msgspec.msgpack.Encoder().encode
-decode_report: Final = msgspec.msgpack.Decoder(Report).decode
-_decode_lease: Final = msgspec.msgpack.Decoder(Lease).decode
+decode_report: Final = msgspec.msgpack.Decoder(RateReport).decode
+_decode_lease: Final = msgspec.msgpack.Decoder(RateLease).decode
 
 
 def topic(job_id: str) -> str:
@@ -93,7 +93,7 @@ def _participant(job_id: str) -> Participant:
 def _reporter_of(worker: "Worker", job_id: str) -> Reporter:
     loop = worker.loop.asyncio_loop  # type: ignore[attr-defined]
 
-    def send(report: Report) -> None:
+    def send(report: RateReport) -> None:
         worker.log_event(topic(job_id), _encode(report))
 
     logging.getLogger("distributed.worker").addFilter(is_rare_call)
@@ -154,6 +154,6 @@ async def end_job(job_id: str, dask_worker: "Worker") -> None:
         await asyncio.shield(reporter.stop())
 
 
-def encoded(leases: list[Lease]) -> dict[str, bytes]:
+def encoded(leases: list[RateLease]) -> dict[str, bytes]:
     """Return the leases by worker, as `receive_leases` takes them."""
     return {lease.worker: _encode(lease) for lease in leases}

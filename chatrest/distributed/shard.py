@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from ..core.paging.intervals import Gap, Interval
-from ..export.adoption import Attempt
+from ..export.adoption import ShardAttempt
 from ..export.ownership import OwnershipRules, Source
 from ..export.plan import Plan
 
@@ -83,7 +83,7 @@ class ShardResult(Struct, frozen=True, array_like=True):
     """The result of a shard."""
 
     shard: int
-    attempt: Attempt | None = None
+    attempt: ShardAttempt | None = None
     """The attempt that is adopted; None where the shard failed as a whole."""
     sources: list[SourceResult] = []
     requests: int = 0
@@ -105,7 +105,7 @@ class ShardResult(Struct, frozen=True, array_like=True):
 
 
 @final
-class Job(Struct, frozen=True, kw_only=True):
+class ShardJob(Struct, frozen=True, kw_only=True):
     """The data that all shards of a run have in common; kept in a file of the export's folder."""
 
     version: str
@@ -121,8 +121,8 @@ class Job(Struct, frozen=True, kw_only=True):
 class OpenJob:
     """A job as a worker uses it. Costs about half a KB of memory a source of the plan."""
 
-    def __init__(self, job: Job) -> None:
-        self.job: Job = job
+    def __init__(self, job: ShardJob) -> None:
+        self.job: ShardJob = job
         self.plan: Plan = Plan.parse(job.plan)
         self.sources: dict[int, Source] = {number: Source.parse(key) for number, key in job.sources}
         self.rules: OwnershipRules = OwnershipRules(self.sources.values())
@@ -133,17 +133,17 @@ def installed_version() -> str:
     return str(vars(sys.modules[__name__.partition(".")[0]])["__version__"])
 
 
-_JOB: Final = msgspec.msgpack.Decoder(Job)
+_JOB: Final = msgspec.msgpack.Decoder(ShardJob)
 _SHARD: Final = msgspec.msgpack.Decoder(Shard)
 _RESULT: Final = msgspec.msgpack.Decoder(ShardResult)
 
 
-def encode(value: Job | Shard | ShardResult) -> bytes:
+def encode(value: ShardJob | Shard | ShardResult) -> bytes:
     """Return a job, a shard or a result as bytes."""
     return msgspec.msgpack.encode(value)
 
 
-def decode_job(data: bytes) -> Job:
+def decode_job(data: bytes) -> ShardJob:
     """Return the job of its bytes; `msgspec.DecodeError` where they are none."""
     return _JOB.decode(data)
 

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final, cast, final
 
 from ..core.paging.intervals import Gap
-from ..export.adoption import Attempt, AttemptBlock, AttemptFile, AttemptSource
+from ..export.adoption import AttemptBlock, AttemptFile, AttemptSource, ShardAttempt
 from ..export.archive import Archive
 from ..export.disk import Disk
 from ..export.file_names import STEM
@@ -128,7 +128,7 @@ class ShardReading:
         ]
         return ShardResult(
             shard=self._shard.id,
-            attempt=Attempt(files, [own for own, _ in sources]),
+            attempt=ShardAttempt(files, [own for own, _ in sources]),
             sources=[result for _, result in sources],
             requests=self._sender.sent,
             received=self._progress.received,

@@ -30,7 +30,7 @@ from .coordinator import Coordinator, ShardRunner
 from .credentials import Credentials
 from .dask_runner import DaskRunner
 from .rate_coordinator import RateCoordinator
-from .shard import Budget, Job, encode, installed_version, plan_of_files
+from .shard import Budget, ShardJob, encode, installed_version, plan_of_files
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -161,8 +161,8 @@ class ClusterWalk:
         finally:
             await in_thread(lambda: place.remove_job(name))
 
-    def _job(self, walk: OpenWalk) -> Job:
-        return Job(
+    def _job(self, walk: OpenWalk) -> ShardJob:
+        return ShardJob(
             version=installed_version(),
             app_id=self._app_id,
             plan=plan_of_files(walk.pool.archive.plan).encoded(),

@@ -91,14 +91,14 @@ class AttemptSource(Struct, frozen=True, array_like=True):
 
 
 @final
-class Attempt(Struct, frozen=True, array_like=True):
+class ShardAttempt(Struct, frozen=True, array_like=True):
     """The pages that another process has read."""
 
     files: list[AttemptFile] = []
     sources: list[AttemptSource] = []
 
 
-def adopt(archive: Archive, attempt: Attempt) -> CommitStats:
+def adopt(archive: Archive, attempt: ShardAttempt) -> CommitStats:
     """Take over an attempt, all of it or nothing; return how many messages it has added.
 
     Costs a few calls of the file system a file, and the reading of files that are partly known. Raises
@@ -111,7 +111,7 @@ def adopt(archive: Archive, attempt: Attempt) -> CommitStats:
 class AttemptAdoption:
     """An attempt on its way into an archive."""
 
-    def __init__(self, archive: Archive, attempt: Attempt) -> None:
+    def __init__(self, archive: Archive, attempt: ShardAttempt) -> None:
         self._archive = archive
         self._workspace = archive.workspace
         self._attempt = attempt

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from chatrest.core.paging.intervals import Gap, merge
 from chatrest.distributed.attempt_folder import AttemptFolder
-from chatrest.distributed.shard import Budget, Job, OpenJob, Shard, ShardSource, plan_of_files
+from chatrest.distributed.shard import Budget, OpenJob, Shard, ShardJob, ShardSource, plan_of_files
 from chatrest.distributed.shard_reader import read_shard
 from chatrest.export import Plan
-from chatrest.export.adoption import Attempt, AttemptLostError, adopt
+from chatrest.export.adoption import AttemptLostError, ShardAttempt, adopt
 from chatrest.export.archive import Archive
 from chatrest.export.id_set import IdSet
 from chatrest.export.run_manifest import write_unfinished
@@ -36,7 +36,7 @@ class Attempts(NamedTuple):
     """Attempts at the lists of two users, who have seen messages that nobody claims."""
 
     plan: Plan
-    attempts: list[Attempt]
+    attempts: list[ShardAttempt]
     folder: Path
     """Their files."""
     rows: list[Counter[bytes]]
@@ -51,7 +51,7 @@ async def attempts(request: pytest.FixtureRequest, tmp_path: Path, small_pages: 
     dice = Random(5)
     async with served(160) as service:
         job = OpenJob(
-            Job(
+            ShardJob(
                 version="1", app_id=service.session.app.app_id, plan=plan_of_files(plan).encoded(),
                 sources=[(number, source.key) for number, source in enumerate(plan.sources, 1)],
             )
@@ -67,7 +67,7 @@ async def attempts(request: pytest.FixtureRequest, tmp_path: Path, small_pages: 
     return Attempts(plan, attempts, tmp_path / "spool", [rows_of(plan, each, tmp_path) for each in attempts])
 
 
-def rows_of(plan: Plan, attempt: Attempt, folder: Path) -> Counter[bytes]:
+def rows_of(plan: Plan, attempt: ShardAttempt, folder: Path) -> Counter[bytes]:
     """Return the records of an attempt: those of an export that holds nothing else."""
     with TemporaryDirectory() as alone:
         with opened(Path(alone), plan) as archive:
@@ -84,7 +84,7 @@ def opened(out: Path, plan: Plan, **options: Any) -> Archive:
     return archive
 
 
-def lay_out(attempt: Attempt, folder: Path, out: Path) -> None:
+def lay_out(attempt: ShardAttempt, folder: Path, out: Path) -> None:
     """Put the files of an attempt where a worker leaves them."""
     (out / "spool").mkdir(exist_ok=True)
     for file in attempt.files:

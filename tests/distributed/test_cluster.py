@@ -25,7 +25,7 @@ from chatrest.distributed.cluster import connect
 from chatrest.distributed.credentials import Credentials
 from chatrest.distributed.dask_runner import DaskRunner
 from chatrest.distributed.rate_coordinator import RateCoordinator
-from chatrest.distributed.shard import Budget, Job, Shard, encode
+from chatrest.distributed.shard import Budget, Shard, ShardJob, encode
 from chatrest.distributed.start import export_with
 from chatrest.emulator import Emulator
 from chatrest.export import Phase, Plan, Progress, verify
@@ -198,7 +198,7 @@ async def test_a_worker_that_cannot_read_is_an_error_with_its_address(
 
             text = await fails(wrong, tmp_path / "refused")
             assert re.match(r"the service refuses the key of the worker tcp://127\S+: ", text)
-            job = encode(Job(version="0.0", app_id=app.app_id, plan=Plan().encoded(), sources=[]))
+            job = encode(ShardJob(version="0.0", app_id=app.app_id, plan=Plan().encoded(), sources=[]))
             folder = AttemptFolder(tmp_path)
             folder.write_job("job-1", job)
             rate = RateCoordinator(client, app.app_id, None, "job-1")

@@ -11,7 +11,7 @@ from chatrest import Pace
 from chatrest.core.pace.pacer import Signal
 from chatrest.distributed.rate_book import LeaseBook
 from chatrest.distributed.rate_lease import LOST, LeasedPacer
-from chatrest.distributed.rate_messages import LEASE_SECONDS, Grant, Report
+from chatrest.distributed.rate_messages import LEASE_SECONDS, Grant, RateReport
 from chatrest.distributed.rate_participant import Participant
 from chatrest.distributed.rate_reporter import Reporter
 from chatrest.distributed.rate_shares import shares
@@ -206,7 +206,7 @@ def test_each_rate_class_has_leases_of_its_own() -> None:
 
 
 def test_reports_end_a_minute_after_the_coordinator() -> None:
-    reports: list[Report] = []
+    reports: list[RateReport] = []
     lost: list[float] = []
 
     async def main() -> None:

@@ -1,11 +1,19 @@
 """The store of an export: a journal, open segments, sealed files. Its README has its ideas, a line each."""
 
 from .adoption import open_store, repair, salvage
-from .export_store import Changes, ExportStore, Kind, NewRows
+from .export_store import Changes, ExportStore, NewRows, RowKind
 from .inspection import Finding
 from .publishing import PublishPlan, publish_plan
 
 __all__ = [
-    "Changes", "ExportStore", "Finding", "Kind", "NewRows", "PublishPlan", "open_store", "publish_plan",
-    "repair", "salvage",
+    "Changes",
+    "ExportStore",
+    "Finding",
+    "NewRows",
+    "PublishPlan",
+    "RowKind",
+    "open_store",
+    "publish_plan",
+    "repair",
+    "salvage",
 ]  # fmt: skip

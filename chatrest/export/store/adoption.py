@@ -18,7 +18,7 @@ from ..file_names import DAMAGED, SPOOL, path_inside
 from ..id_set import IdSet
 from ..message_ids import PageIds, number
 from .converters import format_of
-from .export_store import ExportStore, Kind, NewRows, block_of
+from .export_store import ExportStore, NewRows, RowKind, block_of
 from .formats import NewFile, file_sha256, is_record, readable
 from .inspection import Finding, FindingKind, path_of
 from .journal import StoreBlock, StoreFile
@@ -31,7 +31,9 @@ _ORDER: Final[tuple[FindingKind, ...]] = (
 _ENDING: Final = re.compile(r"(?:-[0-9a-f]{9,}|-[0-9]+)?\.(?:ndjson|jsonl|parquet|sqlite)(?:\.gz|\.zst)?\Z")
 
 
-def open_store(folder: Path, kinds: Mapping[str, Kind], **options: Any) -> tuple[ExportStore, list[Finding]]:
+def open_store(
+    folder: Path, kinds: Mapping[str, RowKind], **options: Any
+) -> tuple[ExportStore, list[Finding]]:
     """Open the store of a folder, and return it with what was repaired; `options` as of `ExportStore`."""
     store = ExportStore(folder, kinds, **options)
     try:

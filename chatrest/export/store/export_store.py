@@ -42,7 +42,7 @@ _ROWS: Final = 1000
 """Rows of a piece."""
 
 
-class Kind(NamedTuple):
+class RowKind(NamedTuple):
     """A kind of rows: the first part of its files' stems is its name, as `messages` or `history`."""
 
     format: Format
@@ -116,7 +116,7 @@ class ExportStore:
     def __init__(
         self,
         folder: Path,
-        kinds: Mapping[str, Kind],
+        kinds: Mapping[str, RowKind],
         *,
         meta: Mapping[str, str] = MappingProxyType({}),
         labels: Callable[[int], str | None] = lambda _: None,
@@ -168,7 +168,7 @@ class ExportStore:
             result.append(Finding("ids", "", f"{count:,} were seen, and are not written"))
         return result
 
-    def kind(self, stem: str) -> Kind:
+    def kind(self, stem: str) -> RowKind:
         """Return the kind of a partition's rows."""
         return self.kinds[stem.partition("/")[0]]
 
