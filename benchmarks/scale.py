@@ -28,7 +28,7 @@ from chatrest.core.paging.intervals import Gap
 from chatrest.distributed import export
 from chatrest.distributed.attempt_folder import AttemptFolder
 from chatrest.distributed.cluster import connect
-from chatrest.distributed.shard import Budget, ShardJob, OpenJob, Shard, ShardSource, installed_version
+from chatrest.distributed.shard import Budget, OpenJob, Shard, ShardJob, ShardSource, installed_version
 from chatrest.distributed.shard_cutter import CONCURRENCY
 from chatrest.distributed.shard_reader import read_shard
 from chatrest.export import Plan
