@@ -15,7 +15,7 @@ from ..export.in_thread import in_thread
 from ..export.journal import SourceState
 from ..export.ownership import Source
 from ..export.report import Active
-from ..export.walk_ahead import OpenWalk
+from ..export.run import OpenWalk
 from .shard import Budget, Shard, ShardResult
 from .shard_cutter import ShardCutter
 

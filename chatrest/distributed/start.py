@@ -19,8 +19,7 @@ from ..export.in_thread import in_thread
 from ..export.local_path import local_path
 from ..export.plan import Plan
 from ..export.report import Progress, Report
-from ..export.run import export_folder
-from ..export.walk_ahead import OpenWalk
+from ..export.run import OpenWalk, export_folder
 from ..export.worker_pool import WORKERS
 from ..session import AsyncSession
 from .attempt_folder import JOB_PREFIX, AttemptFolder

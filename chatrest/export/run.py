@@ -18,9 +18,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Final, final
+from typing import Final, NamedTuple, Protocol, final
 
-from ..core.paging.intervals import LAST, Gap, gaps
+from ..core.paging.intervals import LAST, Gap
 from ..core.replies.rows import Row
 from ..core.requests.arguments import check, check_count
 from ..errors import ChatRestError, RequestInvalidError
@@ -32,7 +32,7 @@ from .dataset.tables import Table, check_tables
 from .disk import Disk
 from .id_continuity import IdsBeginAnewError
 from .in_thread import in_thread
-from .jobs import Job
+from .jobs import ListJob
 from .journal import SourceState
 from .message_ids import number
 from .news import MOST_RUNS, RUNS, News, runs_by_app_list
@@ -43,9 +43,34 @@ from .rereads import Rereads
 from .run_log import append_run
 from .run_manifest import write_finished, write_unfinished
 from .source_list import GOES_BACKWARDS, SourceList, ago, goes_backwards, newest, user_with_messages
-from .walk_ahead import OpenWalk, WalkAhead
+from .work_left import Work, gaps_left, work_left
 from .worker_pool import WORKERS, WorkerPool
 from .workspace import RemoteFiles
+
+
+class OpenWalk(NamedTuple):
+    """A run that is about to read lists."""
+
+    sources: SourceList
+    pool: WorkerPool
+    """Has the archive and the progress, counts what was written, and knows the sources that have failed, or
+    whose end was proven."""
+    until: int
+    """The frozen end."""
+    gaps: Callable[[SourceState], list[Gap]]
+    """The ids of a source that are to be read, by what the journal has now."""
+
+
+class WalkAhead(Protocol):
+    """Reads what it can of the gaps of a run, on other machines; the run itself reads what is left."""
+
+    @property
+    def requests(self) -> int:
+        """The number of requests that it has sent."""
+
+    async def __call__(self, walk: OpenWalk, /) -> None:
+        """Read, and commit to the archive."""
+
 
 ROUNDS: Final = 4
 """How often gaps are looked for."""
@@ -169,9 +194,9 @@ class Run:
         is_whole = await rereads.read_missing()
         progress.enter(Phase.FINISHING)
         amended = await in_thread(archive.finish)
-        unread = [*filter(self._gaps, self._sources.known), *rereads.unread()]
+        unread = [*self._left(), *rereads.left()]
         report = self._report(amended)
-        if any(known.number not in self._pool.failed for known in unread):
+        if any(work.known.number not in self._pool.failed for work in unread):
             report.reasons.append("some sources are not read to their end; run it again")
         if not is_whole:
             report.reasons.append("some messages could not be read from any source that has shown them")
@@ -216,9 +241,9 @@ class Run:
             await self._ahead(walk)
         for count in range(ROUNDS):
             pieces = [
-                self._pool.piece(self._job(known), gap, from_start=count == ROUNDS - 1)
-                for known in self._sources.known
-                for gap in self._gaps(known)
+                self._pool.piece(self._job(work), gap, from_start=count == ROUNDS - 1)
+                for work in self._left()
+                for gap in work.gaps
             ]
             if not pieces:
                 break
@@ -226,24 +251,26 @@ class Run:
             await self._pool.read(sorted(pieces, key=lambda piece: piece.is_open))
             await self._sources.update()
 
-    def _job(self, known: SourceState) -> Job:
-        source = known.source
-        return Job(
-            number=known.number, source=source, until=self._until, by_time=known.by_time,
-            proven=known.proven,
-            has_newest=source.kind == "everything" or not self._newest_names.isdisjoint(source.names),
-        )  # fmt: skip
+    def _job(self, work: Work) -> ListJob:
+        source = work.source
+        has_newest = source.kind == "everything" or not self._newest_names.isdisjoint(source.names)
+        return work.job(until=self._until, has_newest=has_newest)
+
+    def _left(self) -> Iterator[Work]:
+        """Yield what is left of the sources that have not failed."""
+        pool = self._pool
+        sources = (known for known in self._sources.known if known.number not in pool.failed)
+        journal = pool.archive.journal
+        return work_left(journal, sources, self._until, ended=pool.ended, asks_all=self._asks_all)
 
     def _gaps(self, known: SourceState) -> list[Gap]:
-        """Return the ids of a source that are to be read; behind its last one where the end is not proven."""
+        """Return the ids of a source that are to be read."""
         if known.number in self._pool.failed:
             return []
-        is_proven = known.number in self._pool.ended
-        if known.by_time:  # ids do not tell what is new in it, so each run reads all of it
-            return [] if is_proven else [Gap(0, self._until)]
-        is_proven = is_proven or (known.proven >= self._until and not self._asks_all)
-        left = gaps(self._pool.archive.journal.intervals(known.number), self._until)
-        return [gap for gap in left if gap.until < self._until or not is_proven]
+        has_ended = known.number in self._pool.ended
+        return gaps_left(
+            self._pool.archive.journal, known, self._until, has_ended=has_ended, asks_all=self._asks_all
+        )
 
     # ── what has come of it ──
 
@@ -270,7 +297,7 @@ class Run:
                     self._note(known, report)
             if self._has_checked_end and report.messages > 1:  # of one, the oldest is the newest
                 archive.journal[GOES_BACKWARDS] = "yes"
-            if self._asks_all and not any(map(self._gaps, self._sources.known)):
+            if self._asks_all and not any(self._left()):
                 archive.journal[RUNS] = "0"
         report.sources = len(self._sources.known) - len(report.deleted_users)
         pool.progress.failed = len(report.failed)

@@ -27,7 +27,7 @@ from ..walk.walk import Walk
 from .file_names import MILLISECONDS
 from .journal import SourceState
 from .ownership import Source
-from .page_partition import Window
+from .page_check import Window
 from .worker_pool import WorkerPool
 
 GOES_BACKWARDS: Final = "goes_backwards"

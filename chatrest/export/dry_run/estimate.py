@@ -35,7 +35,8 @@ from ..message_ids import key_of, number
 from ..ownership import OwnershipRules, Source
 from ..plan import Plan
 from ..report import Failure
-from ..source_list import newest
+from ..source_list import ago, newest
+from ..work_left import Work
 from ..worker_pool import WORKERS
 from .survey import (
     AT_LEAST,
@@ -46,10 +47,8 @@ from .survey import (
     Sample,
     StoredCoverage,
     Survey,
-    Task,
+    kind_of,
     read_coverage,
-    rechecks_of,
-    tasks_of,
 )
 
 _END: Final = 2
@@ -154,16 +153,17 @@ async def estimate(
     coverage = StoredCoverage()
     if out is not None:
         with view:
-            coverage = await asyncio.to_thread(read_coverage, view.folder, plan, session.app.app_id, until)
+            end = last.sent_at if last.sent_at > 0 else int(time.time())
+            since = None if recheck is None else ago(end, recheck)
+            coverage = await asyncio.to_thread(
+                read_coverage, view.folder, plan, session.app.app_id, until, since
+            )
     plan = coverage.plan or plan or Plan()
     survey = Survey(session, plan, until)
-    sources = await survey.sources(coverage.gaps)
-    tasks = list(tasks_of(coverage, sources, until))
+    sources = await survey.sources(coverage.known)
+    tasks = coverage.tasks(sources, until)
     whole = len(sources) - len(tasks)
-    if recheck is not None:
-        tasks += rechecks_of(
-            coverage, sources, last.sent_at if last.sent_at > 0 else int(time.time()), recheck
-        )
+    tasks += coverage.rechecks
     samples = await survey.samples(tasks)
     of_app = await survey.of_app() if plan.all_users and len(samples) < len(tasks) else None
     figures = _Figures(plan, sources, coverage, tasks, samples, of_app, until)
@@ -227,7 +227,7 @@ class _Figures(Struct, frozen=True, dict=True):
     plan: Plan
     sources: Sequence[Source]
     coverage: StoredCoverage
-    tasks: Sequence[Task]
+    tasks: Sequence[Work]
     samples: Sequence[Sample]
     of_app: Sample | None
     until: int
@@ -235,12 +235,12 @@ class _Figures(Struct, frozen=True, dict=True):
     @cached_property
     def _weights(self) -> list[float]:
         """The number of tasks that each sample stands for."""
-        kinds = Counter(task.kind for task in self.tasks)
-        sampled = Counter(each.task.kind for each in self.samples)
-        return [kinds[each.task.kind] / sampled[each.task.kind] for each in self.samples]
+        kinds = Counter(map(kind_of, self.tasks))
+        sampled = Counter(kind_of(each.task) for each in self.samples)
+        return [kinds[kind_of(each.task)] / sampled[kind_of(each.task)] for each in self.samples]
 
     @cached_property
-    def _unsampled(self) -> list[Task]:
+    def _unsampled(self) -> list[Work]:
         sampled = {id(sample.task) for sample in self.samples}
         return [task for task in self.tasks if id(task) not in sampled]
 
@@ -277,7 +277,7 @@ class _Figures(Struct, frozen=True, dict=True):
     def written(self) -> Range:
         """The messages that are new in the export, where each is stored once."""
         seen = self.coverage.seen
-        rows = [row for each in self.samples if each.task.since is None for row in each.rows]
+        rows = [row for each in self.samples if each.task.purpose == "walk" for row in each.rows]
         count = len({key_of(row) for row in rows if (number(row.id) or 0) not in seen})
         if self._is_counted:
             return Range(count, count, count)
@@ -286,8 +286,8 @@ class _Figures(Struct, frozen=True, dict=True):
             likely = self.of_app.left.likely - len(seen)
             bounds.append(self.of_app.left.most)
         if self.until != LAST:
-            befores = [each.before for each in self.samples if each.task.since is None]
-            befores += [task.gaps[0].after for task in self._unsampled if task.since is None]
+            befores = [each.before for each in self.samples if each.task.purpose == "walk"]
+            befores += [task.gaps[0].after for task in self._unsampled if task.purpose == "walk"]
             after = min(befores, default=self.until)
             bounds.append(self.until - after - seen.count(after + 1, self.until))
         return Range.of(count, likely, min((each for each in bounds if each is not None), default=None))
@@ -295,7 +295,7 @@ class _Figures(Struct, frozen=True, dict=True):
     @property
     def _new(self) -> float:
         """Messages to be read that are not only read again."""
-        return self._sum([each.left.likely * (each.task.since is None) for each in self.samples])
+        return self._sum([each.left.likely * (each.task.purpose == "walk") for each in self.samples])
 
     @property
     def _share(self) -> float:

@@ -5,10 +5,10 @@ from hypothesis import given, strategies as st
 
 from chatrest.core.replies.rows import UNKNOWN, Row
 from chatrest.export.id_set import IdSet
-from chatrest.export.jobs import Job
+from chatrest.export.jobs import ListJob
 from chatrest.export.message_ids import number
 from chatrest.export.ownership import Ownership, OwnershipRules, Source
-from chatrest.export.page_partition import PageDivider, Window, last_id, partition_page
+from chatrest.export.page_check import PageCheck, Window, last_id, partition_page
 
 START = 1_600_000_000
 ALICE, BOB, GROUP = (Source(kind, (name,)) for kind, name in [("user", "a"), ("user", "b"), ("group", "g")])  # type: ignore[arg-type]
@@ -81,7 +81,7 @@ def test_a_page_for_missing_messages_has_each_row_under_the_source_that_the_rule
     rows: list[Row], source: Source
 ) -> None:
     rows = [row for row in rows if is_of(source, row)]
-    page = PageDivider(Window(), RULES).page(Job(number=1, source=source, purpose="missing"), rows)
+    page = PageCheck(Window(), RULES).page(ListJob(number=1, source=source, purpose="missing"), rows)
     assert page.writers is not None
     assert sorted(id(row) for written in page.writers.values() for row in written) == sorted(map(id, rows))
     for writer, written in page.writers.items():
@@ -93,8 +93,8 @@ def test_a_page_for_missing_messages_has_each_row_under_the_source_that_the_rule
 @given(pages(), st.integers(1, 9))
 def test_a_recheck_counts_as_shown_what_it_does_not_compare(rows: list[Row], since: int) -> None:
     """A message that tells another time now is shown all the same; so is one of another list."""
-    job = Job(number=1, source=ALICE, purpose="recheck", since=since)
-    page = PageDivider(Window(), RULES).page(job, rows)
+    job = ListJob(number=1, source=ALICE, purpose="recheck", since=since)
+    page = PageCheck(Window(), RULES).page(job, rows)
     assert page.shown == IdSet(found for row in rows if (found := number(row.id)))
     assert page.compared == Window(since).within([row for row in rows if is_of(ALICE, row)])
 
