@@ -145,7 +145,7 @@ class ListReader:
         """Read a piece until it or its list ends."""
         job, position = piece.of, piece.position
         reader: PieceReader[Row] = PieceReader(job.list(self._messages, self._query(job)))
-        async with self._backlog.fetching() as fetching, aclosing(reader.pages(piece)) as parts:
+        async with self._backlog.fetching() as next_page, aclosing(reader.pages(piece)) as parts:
             async for part in parts:
                 if part.page is None:
                     break
@@ -169,7 +169,7 @@ class ListReader:
                 if _is_timed(part.page):
                     shown.numbers.update(ids.numbers)
                 await self._share(piece, last, last - covered, queue)
-                await fetching.next_page()
+                await next_page()
 
     async def _has_passed(self, piece: JobPiece, part: PiecePage[Row]) -> bool:
         """Return whether a page comes to the end of its piece.

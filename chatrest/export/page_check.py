@@ -27,7 +27,7 @@ from .archive import FetchedPage
 from .file_names import MILLISECONDS, seconds
 from .jobs import ListJob
 from .message_ids import ids_of, number
-from .ownership import Ownership, OwnershipRules, Source, SourceOwnership
+from .ownership import OwnershipRules, Source
 
 _DISORDER: Final = 300
 """Seconds by which the times of a list may go back: as far as the clocks of a service disagree."""
@@ -107,7 +107,6 @@ class PageCheck:
         self._rules = rules
         self._query = query or MessageQuery()
         self._expectations: dict[Source, Expectation] = {}
-        self._ownerships: dict[Source, SourceOwnership] = {}
         self._faults: dict[Source, str] = {}
         self._ignored: set[str] = set()
 
@@ -128,7 +127,7 @@ class PageCheck:
             rows = Window(job.since).within(rows)
         seen = ids_of(rows)
         takes_all = job.purpose == "missing"
-        written = rows if takes_all else partition_page(rows, self._ownership(job.source))
+        written = rows if takes_all else partition_page(rows, self._rules, job.source)
         page: dict[str, Any] = {
             "number": job.number, "source": job.source, "purpose": job.purpose, "after": 0, "last": 0,
             "seen": seen, "rows": written, "ids": seen if written is rows else ids_of(written),
@@ -136,11 +135,6 @@ class PageCheck:
             "compared": rows if job.purpose == "recheck" else [],
         }  # fmt: skip
         return FetchedPage(**page | covered)
-
-    def _ownership(self, source: Source) -> SourceOwnership:
-        if source not in self._ownerships:
-            self._ownerships[source] = self._rules.of(source)
-        return self._ownerships[source]
 
     def _writers(self, source: Source, rows: list[Row]) -> dict[Source, list[Row]]:
         """Return the rows by the sources whose files they belong to."""
@@ -208,12 +202,12 @@ def _fault(source: Source, row: Row) -> str:
     )
 
 
-def partition_page(rows: list[Row], ownership: SourceOwnership) -> list[Row]:
+def partition_page(rows: list[Row], rules: OwnershipRules, source: Source) -> list[Row]:
     """Return the rows that a source writes: its own, and those that no source claims."""
-    if ownership.owns_all:
+    if rules.writes_all(source):
         return rows
     ends = list(map(_ENDS, rows))
     # Most pages are of a few conversations, and a source's own.
     distinct = set(ends)
-    own = {names for names in distinct if ownership.of(names) is not Ownership.FOREIGN}
+    own = {names for names in distinct if rules.writes(source, *names)}
     return rows if len(own) == len(distinct) else list(compress(rows, map(own.__contains__, ends)))

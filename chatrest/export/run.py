@@ -15,12 +15,12 @@ newest id → sources → pieces of lists → archive.commit → … until no ga
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol, final
 
-from ..core.paging.intervals import LAST, Gap
+from ..core.paging.intervals import LAST
 from ..core.replies.rows import Row
 from ..core.requests.arguments import check, check_count
 from ..errors import ChatRestError, RequestInvalidError
@@ -43,7 +43,7 @@ from .rereads import Rereads
 from .run_log import append_run
 from .run_manifest import write_finished, write_unfinished
 from .source_list import GOES_BACKWARDS, SourceList, ago, goes_backwards, newest, user_with_messages
-from .work_left import Work, gaps_left, work_left
+from .work_left import Work, work_left
 from .worker_pool import WORKERS, WorkerPool
 from .workspace import RemoteFiles
 
@@ -57,8 +57,8 @@ class OpenWalk(NamedTuple):
     whose end was proven."""
     until: int
     """The frozen end."""
-    gaps: Callable[[SourceState], list[Gap]]
-    """The ids of a source that are to be read, by what the journal has now."""
+    left: Callable[[Iterable[SourceState]], Iterable[Work]]
+    """What is left to read of sources, by what the journal has now."""
 
 
 class WalkAhead(Protocol):
@@ -237,8 +237,7 @@ class Run:
 
     async def _walk(self) -> None:
         if self._ahead is not None:
-            walk = OpenWalk(self._sources, self._pool, self._until, self._gaps)
-            await self._ahead(walk)
+            await self._ahead(OpenWalk(self._sources, self._pool, self._until, self._left))
         for count in range(ROUNDS):
             pieces = [
                 self._pool.piece(self._job(work), gap, from_start=count == ROUNDS - 1)
@@ -256,21 +255,12 @@ class Run:
         has_newest = source.kind == "everything" or not self._newest_names.isdisjoint(source.names)
         return work.job(until=self._until, has_newest=has_newest)
 
-    def _left(self) -> Iterator[Work]:
-        """Yield what is left of the sources that have not failed."""
+    def _left(self, sources: Iterable[SourceState] | None = None) -> Iterator[Work]:
+        """Yield what is left of the sources that have not failed; of all, where none are given."""
         pool = self._pool
-        sources = (known for known in self._sources.known if known.number not in pool.failed)
-        journal = pool.archive.journal
+        journal, sources = pool.archive.journal, self._sources.known if sources is None else sources
+        sources = (known for known in sources if known.number not in pool.failed)
         return work_left(journal, sources, self._until, ended=pool.ended, asks_all=self._asks_all)
-
-    def _gaps(self, known: SourceState) -> list[Gap]:
-        """Return the ids of a source that are to be read."""
-        if known.number in self._pool.failed:
-            return []
-        has_ended = known.number in self._pool.ended
-        return gaps_left(
-            self._pool.archive.journal, known, self._until, has_ended=has_ended, asks_all=self._asks_all
-        )
 
     # ── what has come of it ──
 
@@ -308,9 +298,11 @@ class Run:
 
         An earlier run has read them that far, and ended before it could note so: nothing is left to read.
         """
-        for known in self._sources.known if self._until != LAST else ():
-            is_read = known.number not in self._pool.failed and not known.by_time
-            if is_read and known.proven < self._until and not self._gaps(known):
+        if self._until == LAST:
+            return
+        left = {work.known.number for work in self._left()} | self._pool.failed.keys()
+        for known in self._sources.known:
+            if known.number not in left and not known.by_time and known.proven < self._until:
                 self._pool.archive.journal.prove(known.number, self._until)
 
     def _note(self, known: SourceState, report: Report) -> None:

@@ -76,20 +76,6 @@ class Work(Struct, frozen=True):
         return f"{self.source}: {self.purpose} of the ids {ids}{since}"
 
 
-def gaps_left(
-    journal: JournalReader, known: SourceState, until: int, *, has_ended: bool = False, asks_all: bool = False
-) -> list[Gap]:
-    """Return the ids of a source that are to be read; behind its last one where the end is not proven.
-
-    `has_ended`: it was proven in this run; with `asks_all` not even what earlier runs have proven counts.
-    """
-    if known.by_time:
-        return [] if has_ended else [Gap(0, until)]
-    has_ended = has_ended or (known.proven >= until and not asks_all)
-    left = gaps(journal.intervals(known.number), until)
-    return [gap for gap in left if gap.until < until or not has_ended]
-
-
 def work_left(
     journal: JournalReader,
     sources: Iterable[SourceState],
@@ -98,10 +84,20 @@ def work_left(
     ended: Collection[int] = (),
     asks_all: bool = False,
 ) -> Iterator[Work]:
-    """Yield what the lists of sources have left up to the id `until`; `ended` are those of this run."""
+    """Yield what the lists of sources have left up to the id `until`.
+
+    `ended` are sources whose end was proven in this run; with `asks_all` what earlier runs have proven does
+    not count.
+    """
     for known in sources:
         has_ended = known.number in ended
-        if left := gaps_left(journal, known, until, has_ended=has_ended, asks_all=asks_all):
+        if known.by_time:
+            left = [] if has_ended else [Gap(0, until)]
+        else:
+            has_ended = has_ended or (known.proven >= until and not asks_all)
+            left = gaps(journal.intervals(known.number), until)
+            left = [gap for gap in left if gap.until < until or not has_ended]
+        if left:
             yield Work(known, left)
 
 

@@ -161,7 +161,7 @@ async def test_large_pages_are_fetched_by_fewer_readers_at_the_same_time(
 
     async def read(pages: int) -> None:
         nonlocal most, now
-        async with backlog.fetching() as fetching:
+        async with backlog.fetching() as next_page:
             for number in range(pages):
                 now += 1
                 most = max(most, now)
@@ -170,7 +170,7 @@ async def test_large_pages_are_fetched_by_fewer_readers_at_the_same_time(
                 finally:
                     now -= 1
                 await backlog.put(page(number, 40))
-                await fetching.next_page()
+                await next_page()
 
     await read(1)  # the size of a page is known from now on
     readers = [asyncio.create_task(read(5)) for _ in range(8)]

@@ -7,7 +7,7 @@ from chatrest.core.replies.rows import UNKNOWN, Row
 from chatrest.export.id_set import IdSet
 from chatrest.export.jobs import ListJob
 from chatrest.export.message_ids import number
-from chatrest.export.ownership import Ownership, OwnershipRules, Source
+from chatrest.export.ownership import OwnershipRules, Source
 from chatrest.export.page_check import PageCheck, Window, last_id, partition_page
 
 START = 1_600_000_000
@@ -66,13 +66,13 @@ def test_a_window_and_a_service_may_have_two_units(unit: int, service: int) -> N
 def test_a_source_writes_its_own_rows_and_those_that_no_source_claims(
     rows: list[Row], source: Source
 ) -> None:
-    ownership = RULES.of(source)
-    assert partition_page(rows, ownership) == [row for row in rows if ownership(row) is not Ownership.FOREIGN]
+    own = [row for row in rows if RULES.writes(source, row.sender, row.receiver, row.receiver_type)]
+    assert partition_page(rows, RULES, source) == own
 
 
 def test_a_page_of_ones_own_is_handed_on_as_it_is() -> None:
     rows = [Row("1", "", "a", "x", "user"), Row("2", "", "a", "y", "user")]
-    assert partition_page(rows, RULES.of(ALICE)) is rows
+    assert partition_page(rows, RULES, ALICE) is rows
     assert Window().within(rows) is rows
 
 
