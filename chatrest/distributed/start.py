@@ -145,7 +145,7 @@ class ClusterWalk:
             raise RequestInvalidError(_SQLITE)
         if self._store is not None:  # what a run that was killed has left
             await in_thread(self._store.clear)
-        if not any(map(walk.gaps, walk.sources.known)):
+        if not any(walk.left(walk.sources.known)):
             return
         place = self._store or AttemptFolder(self._out, walk.pool.archive.disk)
         name = f"{JOB_PREFIX}{os.urandom(8).hex()}"

@@ -37,7 +37,6 @@ class Backlog:
 
     @property
     def is_full(self) -> bool:
-        """True if the walks wait for the disk."""
         return self._held >= self._room
 
     @asynccontextmanager
@@ -70,7 +69,6 @@ class Backlog:
             end()
 
     async def put(self, page: FetchedPage) -> None:
-        """Add a page, once there is room for more."""
         while self.is_full:
             self._has_room.clear()
             await self._has_room.wait()
@@ -94,10 +92,8 @@ class Backlog:
         return batch
 
     def open(self) -> None:
-        """Expect pages."""
         self._closed = False
 
     async def close(self) -> None:
-        """No more pages come."""
         self._closed = True
         self._has_pages.set()

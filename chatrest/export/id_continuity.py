@@ -176,7 +176,6 @@ class IdContinuity:
 
 
 def message_words(id: int, sent_at: int, sender: str = "") -> str:
-    """Return a message in the words of an error."""
     by = f" by {sender}" if sender else ""
     at = f" at {timestamp_words(sent_at)}" if sent_at != UNKNOWN else ""
     return f"{id} (sent{by}{at})" if by or at else str(id)

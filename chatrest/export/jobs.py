@@ -39,7 +39,6 @@ class Place(NamedTuple):
 
     @classmethod
     def of(cls, row: Row) -> "Place":
-        """Return the place of a row."""
         return cls(row.sent_at, number(row.id) or 0)
 
     @classmethod
@@ -76,7 +75,6 @@ class Newest(Struct, frozen=True):
 
     @property
     def place(self) -> Place:
-        """The place of the latest of them."""
         return latest(self.rows)
 
 
@@ -113,7 +111,6 @@ class ListJob(Struct, kw_only=True, eq=False):
     """True where the service was seen to show the newest messages where it is asked for them."""
 
     def list(self, messages: Messages, query: MessageQuery) -> Walk[Any]:
-        """Return the walk over the list, from its start."""
         names = self.source.names[::-1] if self.is_other_side else self.source.names
         return Source(self.source.kind, names).list(messages, query)
 

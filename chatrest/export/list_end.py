@@ -66,12 +66,10 @@ class ShownIds(Struct, eq=False):
 
     @property
     def last(self) -> int:
-        """The highest id."""
         return max(self.covered, self.numbers.last)
 
     @property
     def count(self) -> int:
-        """A number that grows with each id."""
         return self.covered + len(self.numbers) + len(self.keys)
 
 
@@ -230,7 +228,6 @@ class ListEnds:
         return []
 
     async def _never_seen(self, job: ListJob, keys: set[str]) -> set[str]:
-        """Return the ids that are no numbers, and that no run has seen in the list."""
         return await in_thread(lambda: self._archive.unseen_keys(job.number, keys)) if keys else keys
 
     async def _see_late(self, job: ListJob, ids: IdSet, covered: int) -> None:
@@ -291,7 +288,6 @@ class ListEnds:
             return await anext(pages, None)
 
     def window_of(self, job: ListJob) -> Window:
-        """Return the times to ask for."""
         if job.purpose == "confirm":  # which is for whatever the service makes of times
             return Window()
         return self.window.asked(job.since if job.purpose == "recheck" else None)

@@ -40,7 +40,6 @@ from ..walk.split.piece_queue import PieceQueue, cut
 from ..walk.split.piece_reader import PiecePage, PieceReader
 from .archive import Archive
 from .backlog import Backlog
-from .file_names import MILLISECONDS, seconds
 from .jobs import JobPiece, ListJob, OtherSideError, Place, latest
 from .list_end import ListEnds, ShownIds, by_id_alone
 from .message_ids import PageIds, ids_of, number
@@ -54,11 +53,6 @@ _TRIES: Final = 2
 """How often a list is gone on with behind an id, and brings nothing, before that is an error."""
 
 
-def usual_least_pages() -> int:
-    """Return the pages that have to be left of a list for it to be divided."""
-    return LEAST_PAGES
-
-
 @final
 class ListReader:
     """Reads lists for a pool of workers."""
@@ -70,10 +64,9 @@ class ListReader:
         rules: OwnershipRules,
         backlog: Backlog,
         progress: Progress,
-        least_pages: Callable[[], int] = usual_least_pages,
+        least_pages: Callable[[], int] | None = None,
     ) -> None:
-        """`least_pages` gives the pages that have to be left of a list for it to be divided."""
-        self._least_pages = least_pages
+        self._least_pages = least_pages or (lambda: LEAST_PAGES)
         self._messages = messages
         self._plan_query = archive.plan.query
         self._rules = rules
@@ -142,7 +135,6 @@ class ListReader:
                     break
 
     async def _read_pages(self, piece: JobPiece, queue: PieceQueue[ListJob], shown: ShownIds) -> None:
-        """Read a piece until it or its list ends."""
         job, position = piece.of, piece.position
         reader: PieceReader[Row] = PieceReader(job.list(self._messages, self._query(job)))
         async with self._backlog.fetching() as next_page, aclosing(reader.pages(piece)) as parts:
@@ -214,7 +206,6 @@ class ListReader:
     async def _put(
         self, piece: JobPiece, rows: list[Row], after: int, last: int, position: Pairs, served: Page[Row]
     ) -> PageIds:
-        """Hand a page on; return the ids of its rows."""
         job, progress, size = piece.of, self._progress, len(served.raw)
         job.has_shown = job.has_shown or bool(rows)
         progress.waits_for_disk = self._backlog.is_full
@@ -266,19 +257,7 @@ class ListReader:
         return structs.replace(query, affix=affix, from_timestamp=since, to_timestamp=until)
 
 
-def in_unit_of(window: Window, timestamp: int) -> Window:
-    """Return a window in the unit of a timestamp, seconds or milliseconds: no shorter than it is."""
-    if timestamp < MILLISECONDS:
-        return Window(*(time and seconds(time) for time in window))
-    rest = (0, 999)  # of the last second all milliseconds
-    return Window(*(
-        time if time is None or time >= MILLISECONDS else time * 1000 + more
-        for time, more in zip(window, rest, strict=True)
-    ))  # fmt: skip
-
-
 def _is_timed(page: Page[Row]) -> bool:
-    """Return whether the position after a page tells a time."""
     return any(name == "sentAt" for name, _ in page.cursor.position)
 
 

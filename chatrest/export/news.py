@@ -58,7 +58,6 @@ _ENDS: Final = attrgetter("sender", "receiver", "receiver_type")
 
 
 def runs_by_app_list(journal: JournalReader) -> int:
-    """Return how many runs have believed the app's own list since every source was asked."""
     return int(journal[RUNS] or 0)
 
 

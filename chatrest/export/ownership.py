@@ -51,12 +51,10 @@ class Source(Struct, frozen=True):
 
     @classmethod
     def parse(cls, key: str) -> "Source":
-        """The source of a key."""
         kind, *names = json.loads(key)
         return msgspec.convert({"kind": kind, "names": names}, cls)
 
     def list(self, messages: Messages, query: MessageQuery) -> Walk[Any]:
-        """The walk over it, from its start."""
         match self.kind:
             case "everything":
                 return messages.list(query=query)
@@ -127,5 +125,4 @@ class OwnershipRules:
 
 
 def pair_of(uid: str, other: str) -> Source:
-    """The conversation of two, whichever is named first."""
     return Source("pair", tuple(sorted((uid, other))))

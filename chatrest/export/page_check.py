@@ -56,6 +56,21 @@ class Window(NamedTuple):
         low = None if since is None else max(0, since - _second(since))
         return Window(low, None if self.until is None else self.until + _second(self.until))
 
+    def in_unit_of(self, timestamp: int | None) -> "Window":
+        """Return the window in the unit of a timestamp, seconds or milliseconds: no shorter than it is.
+
+        With no timestamp the unit is not known, and no time can be asked for.
+        """
+        if timestamp is None:
+            return Window()
+        if timestamp < MILLISECONDS:
+            return Window(*(time and seconds(time) for time in self))
+        rest = (0, 999)  # of the last second all milliseconds
+        return Window(*(
+            time if time is None or time >= MILLISECONDS else time * 1000 + more
+            for time, more in zip(self, rest, strict=True)
+        ))  # fmt: skip
+
     def is_past(self, rows: list[Row]) -> bool:
         """Return whether rows in the order of ids show that none of the window comes after them."""
         if self.until is None or not rows:
@@ -89,7 +104,6 @@ class Window(NamedTuple):
 
 
 def _second(timestamp: int) -> int:
-    """Return a second in the unit of a timestamp."""
     return 1000 if timestamp >= MILLISECONDS else 1
 
 
@@ -162,7 +176,6 @@ class PageCheck:
         return [row for index, row in enumerate(rows) if index not in misfits]
 
     def fault(self, source: Source) -> ChatRestError | None:
-        """Return the error of a source whose list showed messages of others; None where it did not."""
         fault = self._faults.get(source)
         return None if fault is None else ChatRestError(fault)
 
@@ -194,7 +207,6 @@ def left_out(page: Page[Row], rows: list[Row]) -> list[Row]:
 
 
 def _fault(source: Source, row: Row) -> str:
-    """Return why a row does not belong to a source."""
     return (
         f"the service showed a message that does not belong to the list of {source}: {shown_text(row.id)}, "
         f"from {shown_text(row.sender)} to the {row.receiver_type or 'receiver'} {shown_text(row.receiver)}; "

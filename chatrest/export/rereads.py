@@ -111,7 +111,6 @@ class Rereads:
                 self._journal.recheck(work.known.number, since, work.gaps[0].until)
 
     def left(self) -> list[Work]:
-        """Return what the recheck has left to read."""
         return list(rechecks_left(self._journal, self._sources.known))
 
     async def recheck(self) -> int:
@@ -165,7 +164,6 @@ class Rereads:
 
 
 def _without(keys: dict[int, set[str]], number: int) -> dict[int, set[str]]:
-    """Return the keys of each source without those that a source has seen."""
     return {each: left - keys.get(number, set()) for each, left in keys.items()}
 
 

@@ -42,7 +42,15 @@ from .report import Failure, Phase, Progress, Report
 from .rereads import Rereads
 from .run_log import append_run
 from .run_manifest import write_finished, write_unfinished
-from .source_list import GOES_BACKWARDS, SourceList, ago, goes_backwards, newest, user_with_messages
+from .source_list import (
+    GOES_BACKWARDS,
+    SourceList,
+    ago,
+    goes_backwards,
+    newest,
+    sent_by,
+    user_with_messages,
+)
 from .work_left import Work, work_left
 from .worker_pool import WORKERS, WorkerPool
 from .workspace import RemoteFiles
@@ -103,7 +111,7 @@ async def export_folder(
     limits = AttachmentOptions() if attachments is True else attachments or None
     _check_arguments(session, plan, limits, recheck, workers)
     tables = check_tables(tables)
-    shown, started, sent = progress or Progress(), int(now()), _sent(session)
+    shown, started, sent = progress or Progress(), int(now()), sent_by(session)
     try:
         archive = await in_thread(
             lambda: Archive(folder, plan, app_id=session.app.app_id, disk=disk, remote=remote),
@@ -116,7 +124,7 @@ async def export_folder(
             )
 
             def end() -> tuple[int, int]:
-                return int(now()), _sent(session) - sent + (ahead.requests if ahead is not None else 0)
+                return int(now()), sent_by(session) - sent + (ahead.requests if ahead is not None else 0)
 
             with _logged_failure(archive, Report(started=started), end):
                 async with alongside(archive):
@@ -174,8 +182,9 @@ class Run:
         self._until = (number(last.id) if last else None) or LAST
         self._newest_names = {last.sender, last.receiver} if last else set()
         await self._sources.learn()
+        ends = self._pool.ends
         if not self._knows_unit and archive.plan.window != (None, None):
-            self._pool.ask_in_unit_of(await self._sources.recent_time())
+            ends.window = ends.window.in_unit_of(await self._sources.recent_time())
         if self._recheck is not None:
             end = last.sent_at if last is not None and last.sent_at >= 0 else int(self._now())
             rereads.begin_recheck(ago(end, self._recheck))
@@ -214,7 +223,7 @@ class Run:
         numbered = [row for row in rows if number(row.id) is not None]
         last = next(iter(numbered or rows), None)
         if last is not None and last.sent_at > 0:
-            self._pool.ask_in_unit_of(last.sent_at)
+            self._pool.ends.window = self._pool.ends.window.in_unit_of(last.sent_at)
             self._knows_unit = True
         if last is None or number(last.id) is None:
             return last  # what has no number is no end
@@ -326,7 +335,7 @@ class Run:
         is_doubtful = plan.everything or (plan.all_users and self._until != LAST)
         if not is_doubtful or report.messages or report.failed:
             return None
-        uid = await user_with_messages(self._session, plan.query, self._pool.window)
+        uid = await user_with_messages(self._session, plan.query, self._pool.ends.window)
         lists = "the app's own list of messages is" if plan.everything else "the lists of all users are"
         return uid and f"{lists} empty, although the list of user {uid} is not"
 
@@ -387,7 +396,3 @@ def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error) or type(error).__name__
-
-
-def _sent(session: AsyncSession) -> int:
-    return sum(pool.sent for pool in session.pools.values())

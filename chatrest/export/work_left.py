@@ -40,7 +40,6 @@ class Work(Struct, frozen=True):
 
     @property
     def source(self) -> Source:
-        """The source."""
         return self.known.source
 
     @property

@@ -34,9 +34,9 @@ from .backlog import Backlog
 from .id_continuity import IdContinuity
 from .in_thread import in_thread
 from .jobs import JobPiece, ListJob, OtherSideError, Sides
-from .list_reader import ListReader, in_unit_of, usual_least_pages
+from .list_end import ListEnds
+from .list_reader import ListReader
 from .ownership import OwnershipRules
-from .page_check import Window
 from .report import Active, Progress
 from .work_left import Work
 
@@ -54,7 +54,7 @@ class WorkerPool:
         rules: OwnershipRules,
         progress: Progress | None = None,
         workers: int = WORKERS,
-        least_pages: Callable[[], int] = usual_least_pages,
+        least_pages: Callable[[], int] | None = None,
     ):
         """`least_pages` gives the pages that have to be left of a list for it to be divided."""
         self.archive = archive
@@ -64,7 +64,8 @@ class WorkerPool:
         self._backlog = Backlog()
         messages = Messages(AsRows(session.sender))
         self._reader = ListReader(messages, archive, rules, self._backlog, self.progress, least_pages)
-        self.ids: IdContinuity = self._reader.ends.ids
+        self.ends: ListEnds = self._reader.ends
+        self.ids: IdContinuity = self.ends.ids
         self.stats: CommitStats = CommitStats()
         self.failed: dict[int, ChatRestError] = {}
         """The errors of sources that could not be read, by their number."""
@@ -140,18 +141,6 @@ class WorkerPool:
             is_guess=bool(gap.after) and not is_named and not from_start,
             may_be_cut=not from_start,
         )
-
-    @property
-    def window(self) -> Window:
-        """The times to ask the service for, in its unit."""
-        return self._reader.ends.window
-
-    def ask_in_unit_of(self, timestamp: int | None) -> None:
-        """Ask for the times of the plan's window in the unit of a timestamp of the service; for none at all
-        where its unit is not known.
-        """
-        window = self._reader.ends.window
-        self._reader.ends.window = Window() if timestamp is None else in_unit_of(window, timestamp)
 
     # ── reading ──
 
@@ -241,7 +230,6 @@ class WorkerPool:
 
 
 def first_error(error: BaseException) -> BaseException:
-    """Return an error, or the first one of a group."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

@@ -35,7 +35,7 @@ from ..message_ids import key_of, number
 from ..ownership import OwnershipRules, Source
 from ..plan import Plan
 from ..report import Failure
-from ..source_list import ago, newest
+from ..source_list import ago, newest, sent_by
 from ..work_left import Work
 from ..worker_pool import WORKERS
 from .survey import (
@@ -145,7 +145,7 @@ async def estimate(
     """
     check(plan is None or isinstance(plan, Plan), "plan", plan, "a Plan, or None")
     check_count("workers", workers)
-    sent = _sent(session)
+    sent = sent_by(session)
     if out is not None:
         view = await asyncio.to_thread(open_view, out, may_be_new=True)
     last = next(iter(await newest(session)), Row())
@@ -168,7 +168,7 @@ async def estimate(
     of_app = await survey.of_app() if plan.all_users and len(samples) < len(tasks) else None
     figures = _Figures(plan, sources, coverage, tasks, samples, of_app, until)
     requests = figures.requests(1 if coverage.goes_backwards or last is None else 3)
-    return _estimate(figures, requests, whole, workers, _rate(session), _sent(session) - sent)
+    return _estimate(figures, requests, whole, workers, _rate(session), sent_by(session) - sent)
 
 
 def _estimate(
@@ -200,21 +200,15 @@ def _estimate(
 
 
 def _fields(name: str, figure: Range) -> dict[str, Any]:
-    """Return the three fields of an estimate that one figure has."""
     return {name: round(figure.likely), f"{name}_least": figure.least, f"{name}_most": figure.most}
 
 
 def _rate(session: AsyncSession) -> float | None:
-    """Return the requests a minute that the service allows, as far as the session knows by now."""
     app = session.app
     for state in session.pools[app.region].limits:
         if (state.app_id, state.rate_class) == (app.app_id, LIST.rate_class) and state.limit is not None:
             return 60 * state.limit
     return None
-
-
-def _sent(session: AsyncSession) -> int:
-    return sum(pool.sent for pool in session.pools.values())
 
 
 # ── figures, from the samples to the whole ──
@@ -358,19 +352,16 @@ class _Figures(Struct, frozen=True, dict=True):
 
     @property
     def latency(self) -> float:
-        """Seconds that a small request takes."""
         times = [each.look_seconds or each.seconds for each in self.samples if each.error is None]
         return median(times) if times else 0.0
 
     @property
     def page_latency(self) -> float:
-        """Seconds that a whole page takes."""
         largest = max(self.samples, key=lambda sample: sample.page_rows, default=None)
         return largest.seconds if largest is not None and largest.page_rows else self.latency
 
     @property
     def bytes(self) -> int:
-        """Bytes of the pages with all messages."""
         size = sum(each.bytes for each in self.samples)
         count = sum(each.page_rows for each in self.samples)
         return round(self.messages.likely * size / count) if count else 0

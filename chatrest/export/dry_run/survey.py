@@ -141,7 +141,6 @@ def read_coverage(
 
 
 def kind_of(task: Work) -> tuple[str, str]:
-    """Return the common features of tasks that are alike: the source's kind, and the purpose."""
     return task.source.kind, task.purpose
 
 
@@ -193,7 +192,6 @@ class Survey:
         return list(sources)
 
     async def samples(self, tasks: Sequence[Work]) -> list[Sample]:
-        """Return samples of every kind; one that the service refuses has the error."""
         kinds: dict[tuple[str, str], list[Work]] = {}
         for task in tasks:
             kinds.setdefault(kind_of(task), []).append(task)
