@@ -1,4 +1,4 @@
-"""Reads a piece of one source's list, page by page, and believes its end only after a probe.
+"""Reads a piece of one source's list, page by page, and believes its end only after a probe (`list_end`).
 
 | the reply                              | the reader                                        |
 |----------------------------------------|---------------------------------------------------|
@@ -11,15 +11,9 @@
 |                                        | start; `CursorError` where that brings nothing    |
 
 Ids that are no numbers, and all ids of a list that goes by time, have no order: they were seen, or were not.
-A source that earlier runs have read is probed first: where its newest messages have all been seen, nothing is
-new, for one request.
-
-Where the app's newest message is not known, the list is probed before it is read, and ends at the newest id
-that it has then: what comes while it is read is the next run's. Where positions tell times (see `list_end`):
-
-- a later run goes on behind an id alone; that all up to there was shown is checked, unless it was proven;
-- a piece that ends before its list does is checked at its end;
-- disorder of ids and times is `NotOrderedByIdError`: the list is read whole.
+Where the app's newest message is not known, the list ends at the newest id that it has before it is read.
+Where positions tell times, a later run goes on behind an id alone, a piece that ends before its list does is
+checked at its end, and disorder of ids and times is `NotOrderedByIdError`: the list is read whole.
 """
 
 from collections.abc import Callable

@@ -41,7 +41,6 @@ from .jobs import ListJob
 from .journal import JournalReader, SourceState
 from .message_ids import ids_of
 from .ownership import Source
-from .page_check import PageCheck, Window
 from .plan import Plan
 from .source_list import SourceList
 from .work_left import Work, work_left
@@ -112,7 +111,7 @@ class News:
     async def _read_list(self, after: int) -> bool:
         """Read the app's own list behind an id; return True where it reaches the frozen end."""
         app_list = self._sources.add_app_list()
-        job = ListJob(number=app_list.number, source=app_list.source, purpose="missing")
+        job = Work(app_list, [], "missing").job()
         piece = ListPiece(of=None, after=after, until=self._until, is_guess=True, may_be_cut=False)
         messages = Messages(AsRows(self._session.sender))
         reader: PieceReader[Row] = PieceReader(job.source.list(messages, MessageQuery()))
@@ -134,8 +133,7 @@ class News:
 
     async def _take(self, job: ListJob, rows: list[Row]) -> bool:
         """Write the rows of a page; return False where it cannot be told which of them the export holds."""
-        divider = PageCheck(Window(*self._pool.archive.plan.window), self._pool.rules)
-        rows = divider.window.within(rows)
+        rows = self._pool.check.window.within(rows)
         if ids_of(rows).others:
             return False
         by_claimant: dict[Source, list[Row]] = {}
@@ -153,7 +151,7 @@ class News:
         for group in ({*self._claims}, self._senders):
             if not self._sampled.keys() & group and not await self._sample(group):
                 return False
-        await self._pool.commit([divider.page(job, claimed)])
+        await self._pool.commit([self._pool.check.page(job, claimed)])
         return True
 
     @property

@@ -37,6 +37,7 @@ from .jobs import JobPiece, ListJob, OtherSideError, Sides
 from .list_end import ListEnds
 from .list_reader import ListReader
 from .ownership import OwnershipRules
+from .page_check import PageCheck
 from .report import Active, Progress
 from .work_left import Work
 
@@ -65,6 +66,7 @@ class WorkerPool:
         messages = Messages(AsRows(session.sender))
         self._reader = ListReader(messages, archive, rules, self._backlog, self.progress, least_pages)
         self.ends: ListEnds = self._reader.ends
+        self.check: PageCheck = self._reader.check
         self.ids: IdContinuity = self.ends.ids
         self.stats: CommitStats = CommitStats()
         self.failed: dict[int, ChatRestError] = {}
@@ -197,7 +199,7 @@ class WorkerPool:
 
     def warnings(self) -> list[str]:
         """Return what the service ignored of what was asked, and what others warn of, a sentence each."""
-        return [*self.warned | dict.fromkeys(self._reader.check.warnings())]
+        return [*self.warned | dict.fromkeys(self.check.warnings())]
 
     # ── writing ──
 

@@ -11,7 +11,7 @@ from chatrest import ActingUserIgnoredError, MessageQuery
 from chatrest.core.replies.rows import Row
 from chatrest.emulator.store.message_index import group_list
 from chatrest.export import Plan, export
-from chatrest.export.ownership import OwnershipRules, Source, pair_of
+from chatrest.export.ownership import OwnershipRules, pair_of
 from chatrest.export.page_check import PageCheck, Window
 from tests.exporting import assert_holds, assert_whole, ids_of, served
 from tests.runs import MIXED
@@ -23,35 +23,10 @@ def row(id: int, sender: str, receiver: str, kind: str = "user", **members: Any)
     return Row(str(id), "", sender, receiver, kind, 0, json.dumps(record).encode())
 
 
-def check_of(query: MessageQuery) -> PageCheck:
-    return PageCheck(Window(), OwnershipRules(), query)
-
-
-def test_a_row_of_another_conversation_is_left_out_and_fails_the_source() -> None:
-    group, check = Source("group", ("den",)), check_of(MessageQuery())
-    own, other = row(1, "ann", "den", "group"), row(2, "ann", "oak", "group")
-    assert check.fitting(group, [own]) == [own]
-    assert check.fault(group) is None
-    assert check.fitting(group, [own, other]) == [own]
-    assert "'2', from 'ann' to the group 'oak'" in str(check.fault(group))
-    assert check.fault(Source("group", ("oak",))) is None
-    assert check.warnings() == []
-
-
-def test_a_filter_that_is_ignored_is_a_warning() -> None:
-    ann, check = Source("user", ("ann",)), check_of(MessageQuery(types=["text"]))
-    text, image = row(1, "ann", "bob", type="text"), row(2, "ann", "bob", type="image")
-    assert check.fitting(ann, [text, image]) == [text]
-    assert check.fault(ann) is None
-    assert check.warnings() == [
-        "the service ignored the filter types: messages that do not fit it were left out"
-    ]
-
-
 @pytest.mark.parametrize("ends", [("ann", "cat"), ("cat", "bob"), ("cat", "dan"), ("bob", "bob")])
 def test_a_pair_shows_that_the_acting_user_is_ignored(ends: tuple[str, str]) -> None:
     with pytest.raises(ActingUserIgnoredError, match="list of pair ann bob"):
-        check_of(MessageQuery()).fitting(pair_of("ann", "bob"), [row(1, *ends)])
+        PageCheck(Window(), OwnershipRules()).fitting(pair_of("ann", "bob"), [row(1, *ends)])
 
 
 async def test_a_list_of_a_group_that_shows_all_groups_fails_and_files_nothing_else(tmp_path: Path) -> None:

@@ -249,13 +249,11 @@ class _Figures(Struct, frozen=True, dict=True):
     @cached_property
     def known(self) -> Counter[Knowledge]:
         """The count of tasks by how they are known, those that were not sampled like the others."""
-        kinds: tuple[Knowledge, ...] = (COUNTED, REPORTED, AT_LEAST)
-        return Counter(
-            {
-                kind: round(self._sum([each.known == kind and not each.error for each in self.samples]))
-                for kind in kinds
-            }
-        )
+        counts = {
+            kind: self._sum([each.known == kind and not each.error for each in self.samples])
+            for kind in (COUNTED, REPORTED, AT_LEAST)
+        }
+        return Counter({kind: round(count) for kind, count in counts.items()})
 
     # ── messages ──
 
