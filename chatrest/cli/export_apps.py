@@ -7,7 +7,7 @@ seconds. The exit status is the largest of those that single exports would have.
 import asyncio
 import shlex
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -101,14 +101,16 @@ async def _log(runs: "dict[str, AppRun]", count: int, *, is_shown: bool) -> Asyn
 
 def _progress_line(runs: "list[AppRun]", count: int) -> str:
     ended = sum(each.report is not None or each.error is not None for each in runs)
-    written = sum(each.progress.written for each in runs)
-    requests = sum(each.progress.requests for each in runs)
-    limited = sum(each.progress.limited for each in runs)
+    written, requests, limited = (_total(runs, name) for name in ("written", "requests", "limited"))
     limits = f" ({limited:,} × 429)" if limited else ""
     return (
         f"{ended:,} of {plural(count, 'app')} ended, {len(runs) - ended:,} running, "
         f"{written:,} new messages, {requests:,} requests{limits}"
     )
+
+
+def _total(runs: "Iterable[AppRun]", name: str) -> int:
+    return sum(getattr(each.progress, name) for each in runs)
 
 
 # ── the summary ──
@@ -153,9 +155,7 @@ def _rows(report: "AppsReport", out: str, seconds: float) -> Iterator[tuple[str,
         yield app_run.app_id, f"{app_run.state}{counts}"
     messages, written = _totals(report)
     yield "messages", f"{messages:,}, {written:,} of them new"
-    requests, limited = (
-        sum(getattr(each.progress, name) for each in report.runs) for name in ("requests", "limited")
-    )
+    requests, limited = (_total(report.runs, name) for name in ("requests", "limited"))
     yield "requests", f"{requests:,}, {limited:,} answered 429"
     yield "time", duration(seconds)
 
@@ -173,7 +173,7 @@ def _members(report: "AppsReport", out: str, seconds: float) -> dict[str, Any]:
         "apps": [_app_members(app_run) for app_run in report.runs],
         "messages": messages,
         "written": written,
-        "requests": sum(each.progress.requests for each in report.runs),
+        "requests": _total(report.runs, "requests"),
         "seconds": seconds,
     }
 

@@ -16,7 +16,9 @@ import json
 from collections.abc import Iterator
 from itertools import accumulate
 from random import Random
-from typing import Any, Final, NamedTuple, Self, TypeAlias, final
+from typing import Any, Final, NamedTuple, TypeAlias, final
+
+from msgspec import Struct
 
 from ..media import FAMILY, FILES, GIVEN, LANGUAGES, MEDIA, MEDIA_SIZES, PHRASES, REACTIONS, TAGS
 from . import Store
@@ -28,31 +30,20 @@ _ENTITY = ("uid", "name", "role", "status", "avatar")
 
 
 @final
-class GeneratedConversation:
+class GeneratedConversation(Struct):
     """A conversation being generated, and what later messages in it may refer to."""
 
-    __slots__ = ("call", "changed", "guid", "id", "members", "receivers", "root")
-
-    def __init__(self, id: str, members: list[str], guid: str = "") -> None:
-        self.id: str = id
-        self.members: list[str] = members
-        self.guid: str = guid
-        self.receivers: dict[str, str] = {}
-        """Entity wrappers of receivers, with `conversationId`, by uid."""
-        self.root: str = ""
-        """The message that thread replies answer."""
-        self.changed: tuple[str, str] | None = None
-        """A message that shows an edit or a deletion whose action is still to come: (action, record)."""
-        self.call: tuple[str, str, int] | None = None
-        """A call that was initiated and has not begun: (session, audio or video, when)."""
-
-    @classmethod
-    def of_pair(cls, uid: str, other: str) -> Self:
-        return cls(conversation_id(uid, other), [uid, other])
-
-    @classmethod
-    def of_group(cls, group: dict[str, Any], members: list[str]) -> Self:
-        return cls(group["conversationId"], members, group["guid"])
+    id: str
+    members: list[str]
+    guid: str = ""
+    receivers: dict[str, str] = {}
+    """Entity wrappers of receivers, with `conversationId`, by uid."""
+    root: str = ""
+    """The message that thread replies answer."""
+    changed: tuple[str, str] | None = None
+    """A message that shows an edit or a deletion whose action is still to come: (action, record)."""
+    call: tuple[str, str, int] | None = None
+    """A call that was initiated and has not begun: (session, audio or video, when)."""
 
 
 class _Draft(NamedTuple):
@@ -310,7 +301,9 @@ def _records(
         return
     conversations = _pairs(dice, users)
     weights = _zipf(len(conversations), 1 - _GROUP_SHARE if rooms else 1)
-    conversations += [GeneratedConversation.of_group(group, members) for group, members in rooms]
+    conversations += [
+        GeneratedConversation(group["conversationId"], uids, group["guid"]) for group, uids in rooms
+    ]
     weights += _zipf(len(rooms), _GROUP_SHARE)
     groups = {room["guid"]: room for room, _ in rooms}
     writer = Writer(dice, {user["uid"]: user for user in users}, groups, media_url)
@@ -332,7 +325,7 @@ def _pairs(dice: Random, users: list[dict[str, Any]]) -> list[GeneratedConversat
         uid, other = dice.choices(uids, cum_weights=weights, k=2)
         if uid != other and (other, uid) not in pairs:
             pairs[uid, other] = None
-    return [GeneratedConversation.of_pair(*pair) for pair in pairs]
+    return [GeneratedConversation(conversation_id(*pair), list(pair)) for pair in pairs]
 
 
 def _zipf(count: int, total: float) -> list[float]:

@@ -20,6 +20,8 @@ from collections.abc import Iterable, Iterator
 from random import Random
 from typing import Any, Final, NamedTuple, final
 
+from msgspec import Struct
+
 from ...errors import RequestInvalidError
 from ..service.context import ServiceRequest as Request
 from .connection import CloseIdle, Cut, Drip, Reset, WrongLength
@@ -53,12 +55,11 @@ class FaultSet(NamedTuple):
         return sum(fault.seconds for fault in self.beside if isinstance(fault, Latency))
 
 
-class _Entry:
-    def __init__(self, fault: Fault, dice: Random) -> None:
-        self.fault = fault
-        self.dice = dice
-        self.requests = 0
-        self.strikes = 0
+class _Entry(Struct):
+    fault: Fault
+    dice: Random
+    requests: int = 0
+    strikes: int = 0
 
 
 @final

@@ -18,7 +18,7 @@ pieces show the same item at the cut (`PiecePage.first_rank`, `PiecePage.beyond`
 """
 
 from bisect import bisect_right
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Any, Generic, Protocol, Self, TypeVar, final
 
@@ -49,13 +49,14 @@ class NotOrderedByIdError(Exception):
 
 
 class PagedList(Protocol[T]):
-    """The part of a `Walk` that its pieces are read by."""
+    """The part of a `Walk` that a split needs."""
 
     @property
     def cursor(self) -> Cursor: ...
     def at(self, cursor: Cursor) -> Self: ...
     def thorough(self) -> Self: ...
     def pages(self) -> AsyncGenerator[Page[T]]: ...
+    def __aiter__(self) -> AsyncIterator[T]: ...
 
 
 @final

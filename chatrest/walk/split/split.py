@@ -22,7 +22,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 from types import TracebackType
-from typing import Any, Final, Generic, Protocol, Self, TypeVar, final
+from typing import Any, Final, Generic, Self, TypeVar, final
 
 from msgspec import Struct, structs
 
@@ -43,15 +43,11 @@ T = TypeVar("T")
 LOGGER: Final = logging.getLogger("chatrest")
 
 
-class _Items(PagedList[T], Protocol[T]):
-    def __aiter__(self) -> AsyncIterator[T]: ...
-
-
 @final
 class Split(Generic[T]):
     """A list that is read from many positions at once: `walk.split()`, used with `async with`, once."""
 
-    def __init__(self, walk: _Items[T], reader: "SplitReader[T]") -> None:
+    def __init__(self, walk: PagedList[T], reader: "SplitReader[T]") -> None:
         """`walk` is moved by this split alone, and has its pages from `reader`."""
         self._walk = walk
         self._reader = reader
@@ -201,6 +197,8 @@ class SplitReader(Generic[T]):
         if page is None:
             await self.close()
             return _empty(position.cursor, left, is_end=True)
+        if self._is_ordered:  # all that lies before it was given, pieces without an item included
+            page = structs.replace(page, after=position.rank)
         items = page.items if left is None else page.items[:left]
         self._position = after = position.after(page, len(items))
         if left is not None:

@@ -19,9 +19,9 @@ def test_a_list_comes_as_comma_list_repeated_key_or_brackets(query: str) -> None
 
 
 def test_values_have_the_types_of_the_filter_and_unknown_ones_stay_texts() -> None:
-    query = "unread=1&count=false&per_page=3&perPage=7&sentAt[to]=5&mentionswithTagInfo=true&receiver=x"
+    query = "unread=1&count=false&per_page=3&perPage=7&sentAt[to]=5&mentionswithTagInfo=1&page=1&receiver=x"
     assert read_query(query, LIST) == {
-        "unread": True, "count": False, "perPage": 7, "sentAt[to]": 5, "mentionsWithTagInfo": True,
+        "unread": True, "count": False, "perPage": 7, "sentAt[to]": 5, "mentionsWithTagInfo": True, "page": 1,
         "receiver": "x",
     }  # fmt: skip
 
@@ -29,7 +29,8 @@ def test_values_have_the_types_of_the_filter_and_unknown_ones_stay_texts() -> No
 @pytest.mark.parametrize(
     ("query", "name"),
     [
-        ("limit=0", "limit"), ("limit=1001", "limit"), ("id=x", "id"), ("unread=maybe", "unread"),
+        ("limit=0", "limit"), ("page=0", "page"), ("limit=1001", "limit"), ("id=x", "id"),
+        ("unread=maybe", "unread"),
         ("affix=up", "affix"), ("attachmentTypes=image,poem", "attachmentTypes"),
         ("sentAt[from]=x", "sentAt[from]"), (f"toTimestamp={10**18 + 1}", "toTimestamp"),
         (f"toTimestamp={'9' * 30}", "toTimestamp"), ("searchKey=null&pinned=2", "pinned"),

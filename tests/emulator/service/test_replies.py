@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from chatrest.emulator.service.context import Context, PageFormat
-from chatrest.emulator.service.replies import PositionedPages
+from chatrest.emulator.service.replies import PositionedPages, cursor_reply
 from chatrest.emulator.store import Store
 from tests.emulator.conftest import NOW
 
@@ -36,6 +36,18 @@ def test_pages_go_backwards_with_prepend() -> None:
     assert (sorted(ids), meta["next"], meta["previous"]["affix"]) == (
         ["b", "c", "d"], {"affix": "prepend", "at": 2}, "append"
     )  # fmt: skip
+
+
+def test_pages_by_a_cursor_name_only_the_pages_that_there_are() -> None:
+    shown, query = [], {"limit": 2}
+    for _ in range(3):
+        reply = json.loads(cursor_reply(ENTRIES[:5], query, "id"))
+        shown.append(("".join(entry["id"] for entry in reply["data"]), sorted(reply["meta"])))
+        query = {"limit": 2, "cursor": reply["meta"].get("next", {}).get("cursor", "YQ==")}
+    assert shown == [
+        ("ed", ["current", "next"]), ("cb", ["current", "next", "previous"]), ("a", ["current", "previous"])
+    ]  # fmt: skip
+    assert json.loads(cursor_reply(ENTRIES[:5], query, "id"))["meta"] == {"current": {"limit": 2, "count": 0}}
 
 
 def test_times(store: Store) -> None:

@@ -81,7 +81,9 @@ async def test_a_lost_reply_to_a_send_is_an_unknown_outcome(fault: Any, processe
 )  # fmt: skip
 async def test_faults_that_never_end_are_raised(fault: Fault, kind: type[Exception]) -> None:
     emulator, time = served(fault)
-    options = {"timeouts": Timeouts(read=0.03), "max_reply_bytes": 1 << 20}
+    # Only what never answers is given up early: a busy machine may take its time for the others.
+    read = 0.03 if isinstance(fault, HalfOpen) else 20.0
+    options = {"timeouts": Timeouts(read=read), "max_reply_bytes": 1 << 20}
     async with emulator, session(emulator, time, **options) as chat:
         with pytest.raises(kind):
             await chat.messages.list().collect()
