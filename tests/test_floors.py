@@ -73,11 +73,10 @@ REASON: Final = "A file of its own because "
 FILE_A_NOUN: Final = ("chatrest.models.", "chatrest.parameters.")
 """Folders with a file a noun of the service, as small as it may be."""
 KNOWN_TWICE: Final = {
-    "Attempt", "Batch", "Entity", "Failure", "Job", "Kind", "Lease", "Member", "Position", "Progress",
-    "Report",
+    "Attempt", "Batch", "Entity", "Failure", "Kind", "Lease", "Member", "Position", "Progress", "Report",
 }  # fmt: skip
 """Public classes of one name, still to be renamed. This table only shrinks."""
-KNOWN_SMALL: Final = {"distributed.rate_book", "distributed.rate_shares", "export.compaction", "export.sides"}
+KNOWN_SMALL: Final = {"distributed.rate_book", "distributed.rate_shares", "export.compaction"}
 """Small files with one importer, still to be merged. This table only shrinks."""
 
 
