@@ -30,8 +30,7 @@ from chatrest.distributed.start import ClusterWalk
 from chatrest.export import Plan
 from chatrest.export.adoption import AttemptBlock, AttemptFile, AttemptSource, ShardAttempt
 from chatrest.export.id_set import IdSet
-from chatrest.export.run import export_folder
-from chatrest.export.walk_ahead import OpenWalk
+from chatrest.export.run import OpenWalk, export_folder
 
 from .pages import talk
 from .resident import resident

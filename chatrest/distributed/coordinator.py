@@ -15,7 +15,7 @@ from ..export.in_thread import in_thread
 from ..export.journal import SourceState
 from ..export.ownership import Source
 from ..export.report import Active
-from ..export.walk_ahead import OpenWalk
+from ..export.run import OpenWalk
 from .shard import Budget, Shard, ShardResult
 from .shard_cutter import ShardCutter
 
@@ -106,7 +106,7 @@ class Coordinator:
         self._walk.sources.refresh()
 
     def _gaps(self, number: int) -> list[Gap]:
-        gaps = self._walk.gaps(self._known[number])
+        gaps = [gap for work in self._walk.left([self._known[number]]) for gap in work.gaps]
         self._walk.pool.progress.covered += self._walk.until - sum(gap.until - gap.after for gap in gaps)
         return gaps
 

@@ -16,7 +16,7 @@ from ..export.archive import Archive
 from ..export.disk import Disk
 from ..export.file_names import STEM
 from ..export.in_thread import in_thread
-from ..export.jobs import Job as ListJob
+from ..export.jobs import ListJob
 from ..export.journal import Block, DataFile, OtherId
 from ..export.list_reader import LEAST_PAGES
 from ..export.report import Progress

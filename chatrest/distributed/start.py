@@ -19,8 +19,7 @@ from ..export.in_thread import in_thread
 from ..export.local_path import local_path
 from ..export.plan import Plan
 from ..export.report import Progress, Report
-from ..export.run import export_folder
-from ..export.walk_ahead import OpenWalk
+from ..export.run import OpenWalk, export_folder
 from ..export.worker_pool import WORKERS
 from ..session import AsyncSession
 from .attempt_folder import JOB_PREFIX, AttemptFolder
@@ -146,7 +145,7 @@ class ClusterWalk:
             raise RequestInvalidError(_SQLITE)
         if self._store is not None:  # what a run that was killed has left
             await in_thread(self._store.clear)
-        if not any(map(walk.gaps, walk.sources.known)):
+        if not any(walk.left(walk.sources.known)):
             return
         place = self._store or AttemptFolder(self._out, walk.pool.archive.disk)
         name = f"{JOB_PREFIX}{os.urandom(8).hex()}"

@@ -62,8 +62,6 @@ class FetchedPage(Struct, frozen=True, kw_only=True):
     """Where the list goes on."""
     proven: int = 0
     """The frozen end, where this page comes last, and the end of the source is proven."""
-    newest: str = ""
-    """With a proven end: what a later run has to know of the newest message of a list that goes by time."""
     seen: PageIds
     """The ids of all of its rows."""
     rows: list[Row]
@@ -231,11 +229,6 @@ class Archive:
         is_dense = seen.count(ids.first, ids.last) == len(ids)
         return is_end and is_dense and (is_whole or len(seen) > len(ids))
 
-    def newest_of(self, source: int) -> str:
-        """Return what was noted of the newest message of a list that goes by time; "" for nothing."""
-        with self._lock:
-            return self.journal[f"newest {source}"] or ""
-
     def last_seen(self, source: int, count: int) -> int:
         """Return the first of the last `count` ids that the list of a source has shown; 0 for none."""
         with self._lock:
@@ -384,8 +377,6 @@ class Archive:
         self.journal.cover(page.number, page.after, page.last, page.position)
         if page.proven:
             self.journal.prove(page.number, page.proven)
-        if page.newest:
-            self.journal[f"newest {page.number}"] = page.newest
 
     def _add(
         self, number: int, source: Source, rows: list[Row], ids: PageIds, *, is_first: bool = False

@@ -5,8 +5,9 @@ The walks fetch on while a batch is written, and wait where the disk is slower t
 
 import asyncio
 from collections import deque
-from types import TracebackType
-from typing import Final, Self, final
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Final, final
 
 from .archive import FetchedPage
 
@@ -36,27 +37,38 @@ class Backlog:
 
     @property
     def is_full(self) -> bool:
-        """True if the walks wait for the disk."""
         return self._held >= self._room
 
-    def fetching(self) -> "Fetching":
-        """Return the room of a reader, to be used with `async with`."""
-        return Fetching(self)
+    @asynccontextmanager
+    async def fetching(self) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+        """Hold the room of the page that a reader fetches or holds, once there is room for it.
 
-    async def begin_fetch(self) -> None:
-        """Wait until there is room for another page as large as the largest so far."""
-        while self._fetching * self._largest >= FETCH_ROOM:
-            self._may_fetch.clear()
-            await self._may_fetch.wait()
-        self._fetching += 1
+        What the block gets is called between two pages: it gives the room back, and waits for another.
+        """
+        has_room = False
 
-    def end_fetch(self) -> None:
-        """Give the room of a page back."""
-        self._fetching -= 1
-        self._may_fetch.set()
+        def end() -> None:
+            nonlocal has_room
+            self._fetching -= has_room
+            has_room = False
+            self._may_fetch.set()
+
+        async def next_page() -> None:
+            nonlocal has_room
+            end()
+            while self._fetching * self._largest >= FETCH_ROOM:  # as if all were as large as the largest
+                self._may_fetch.clear()
+                await self._may_fetch.wait()
+            self._fetching += 1
+            has_room = True
+
+        try:
+            await next_page()
+            yield next_page
+        finally:
+            end()
 
     async def put(self, page: FetchedPage) -> None:
-        """Add a page, once there is room for more."""
         while self.is_full:
             self._has_room.clear()
             await self._has_room.wait()
@@ -80,43 +92,8 @@ class Backlog:
         return batch
 
     def open(self) -> None:
-        """Expect pages."""
         self._closed = False
 
     async def close(self) -> None:
-        """No more pages come."""
         self._closed = True
         self._has_pages.set()
-
-
-@final
-class Fetching:
-    """The room of one reader: that of the page that it fetches or holds; used with `async with`.
-
-    It waits for room where it is entered; whoever fetches several pages calls `next_page` between them.
-    """
-
-    def __init__(self, backlog: Backlog) -> None:
-        self._backlog = backlog
-        self._has_room = False
-
-    async def __aenter__(self) -> Self:
-        await self.next_page()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.end()
-
-    async def next_page(self) -> None:
-        """Give the room of the last page back, and wait for that of another."""
-        self.end()
-        await self._backlog.begin_fetch()
-        self._has_room = True
-
-    def end(self) -> None:
-        """Give the room back; twice is fine."""
-        if self._has_room:
-            self._has_room = False
-            self._backlog.end_fetch()

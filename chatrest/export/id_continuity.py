@@ -28,7 +28,7 @@ from .file_names import seconds
 from .in_thread import in_thread
 from .message_ids import number, times
 
-NEWEST: Final = "newest"
+_NEWEST: Final = "newest"
 """In the journal's meta: the newest message that the service is known to have had."""
 
 
@@ -63,9 +63,9 @@ class IdContinuity:
     def __init__(self, messages: Messages, archive: Archive) -> None:
         self._messages = messages
         self._archive = archive
-        noted = archive.journal[NEWEST]
+        noted = archive.journal[_NEWEST]
         self._known = None if noted is None else msgspec.json.decode(noted, type=KnownMessage)
-        self._newest = self._known
+        self._newest = self._saved = self._known
         self._is_sure = self._known is None
         self._found: list[Row] | None = None
         self._has_fault = False
@@ -109,7 +109,8 @@ class IdContinuity:
             elif self._found is None:
                 self._found = await self.message(self._known.id)
             if self._found:
-                self._check_same(self._found[0])
+                if not is_same(self._found[0], self._known.sent_at, self._known.sender):
+                    raise self.fault("the app", str(self._known), _words(self._found[0]))
                 self._is_sure = True
             else:
                 await self.check_held(rows)
@@ -152,16 +153,16 @@ class IdContinuity:
         self._has_fault = True
         return IdsBeginAnewError(name, known, found)
 
+    @property
+    def is_new(self) -> bool:
+        """True where the newest message is sure to go on from the one that is known, and is not noted yet."""
+        return self._is_sure and not self._has_fault and self._newest not in (None, self._saved)
+
     def save(self) -> None:
         """Note the newest message for later runs; in a transaction of the journal."""
-        if self._newest is not None and self._newest != self._known and not self._has_fault:
-            self._archive.journal[NEWEST] = msgspec.json.encode(self._newest).decode()
-
-    def _check_same(self, row: Row) -> None:
-        known = self._known
-        assert known is not None
-        if not is_same(row, known.sent_at, known.sender):
-            raise self.fault("the app", str(known), _words(row))
+        if self._newest is not None and self._newest != self._saved and not self._has_fault:
+            self._archive.journal[_NEWEST] = msgspec.json.encode(self._newest).decode()
+            self._saved = self._newest
 
     def _held(self, by_id: dict[int, Row]) -> dict[int, Row]:
         """Return those on the disk that have one of these ids; not those that tell no time."""
@@ -175,20 +176,15 @@ class IdContinuity:
 
 
 def message_words(id: int, sent_at: int, sender: str = "") -> str:
-    """Return a message in the words of an error."""
     by = f" by {sender}" if sender else ""
     at = f" at {timestamp_words(sent_at)}" if sent_at != UNKNOWN else ""
     return f"{id} (sent{by}{at})" if by or at else str(id)
 
 
-def is_same(row: Row, sent_at: int, sender: str) -> bool:
+def is_same(row: Row, sent_at: int, sender: str = "") -> bool:
     """Return whether a row is the message with this time and sender; what is not told may be any."""
-    return is_same_time(row.sent_at, sent_at) and (row.sender == sender or not row.sender or not sender)
-
-
-def is_same_time(one: int, other: int) -> bool:
-    """Return whether two times are the same second; one that is not told may be any."""
-    return UNKNOWN in (one, other) or seconds(one) == seconds(other)
+    is_at = UNKNOWN in (row.sent_at, sent_at) or seconds(row.sent_at) == seconds(sent_at)
+    return is_at and (row.sender == sender or not row.sender or not sender)
 
 
 def _by_id(rows: list[Row]) -> dict[int, Row]:

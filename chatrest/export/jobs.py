@@ -1,6 +1,15 @@
-"""Jobs: what a worker has to know of a list beside the piece that it reads."""
+"""Jobs: what a worker has to know of a list beside the piece that it reads, and the sides of pairs.
 
-from typing import Any, NamedTuple, TypeAlias, final
+The messages of two users are in the list of either, on behalf of the other one. A service that ignores the
+acting user shows, in both lists, what the owner of its login token has with the user in the path. So one of
+the two lists may be that of the pair, if the owner is one of them, and the other one is empty or not of the
+pair. The side that was found is kept in the journal for later runs.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple, TypeAlias, final
 
 from msgspec import Struct
 
@@ -10,11 +19,16 @@ from ..core.requests.endpoint import Pairs
 from ..parameters.messages import MessageQuery
 from ..resources.messages import Messages
 from ..walk.split.piece_queue import ListPiece
+from ..walk.split.piece_reader import NotOrderedByIdError
 from ..walk.walk import Walk
 from .archive import Purpose
 from .id_continuity import message_words
+from .journal import Journal
 from .message_ids import PageIds, number
 from .ownership import Source
+
+_OTHER_SIDES: Final = "other_sides"
+"""In the journal's meta: the pairs whose messages are read from the list of the second of the two."""
 
 
 class Place(NamedTuple):
@@ -25,7 +39,6 @@ class Place(NamedTuple):
 
     @classmethod
     def of(cls, row: Row) -> "Place":
-        """Return the place of a row."""
         return cls(row.sent_at, number(row.id) or 0)
 
     @classmethod
@@ -62,18 +75,11 @@ class Newest(Struct, frozen=True):
 
     @property
     def place(self) -> Place:
-        """The place of the latest of them."""
         return latest(self.rows)
-
-    @property
-    def noted(self) -> str:
-        """The highest id, its time, and the latest time: they show a later run whether ids begin again."""
-        newest = max(map(Place.of, self.rows), key=lambda place: place.id)
-        return f"{newest.id} {newest.sent_at} {self.place.sent_at}"
 
 
 @final
-class Job(Struct, kw_only=True, eq=False):
+class ListJob(Struct, kw_only=True, eq=False):
     """A list that is read for a purpose, all of it or pieces of it."""
 
     number: int
@@ -105,7 +111,6 @@ class Job(Struct, kw_only=True, eq=False):
     """True where the service was seen to show the newest messages where it is asked for them."""
 
     def list(self, messages: Messages, query: MessageQuery) -> Walk[Any]:
-        """Return the walk over the list, from its start."""
         names = self.source.names[::-1] if self.is_other_side else self.source.names
         return Source(self.source.kind, names).list(messages, query)
 
@@ -114,4 +119,39 @@ class OtherSideError(Exception):
     """A pair's list shows nothing, and that of the other one of the two is to be read."""
 
 
-JobPiece: TypeAlias = ListPiece[Job]
+JobPiece: TypeAlias = ListPiece[ListJob]
+
+
+@final
+class Sides:
+    """The sides from which the pairs of an export are read."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self.others: set[Source] = {Source.parse(key) for key in json.loads(journal[_OTHER_SIDES] or "[]")}
+        """The pairs that are read from their other side."""
+        self._tried: set[Source] = set()
+
+    def choose(self, job: ListJob) -> None:
+        """Let a job read the side that is known; a pair may change it once a run."""
+        job.is_other_side = job.source in self.others
+        job.may_change_side = job.source.kind == "pair" and job.source not in self._tried
+
+    @contextmanager
+    def changed(self, job: ListJob) -> Iterator[None]:
+        """Let a job read the other side within the block, and the next jobs too if it has shown something."""
+        self._tried.add(job.source)
+        job.is_other_side, job.may_change_side = not job.is_other_side, False
+        try:
+            yield
+        except NotOrderedByIdError:  # the list is read again, by time, and on this side
+            job.has_shown = True
+            raise
+        finally:
+            if job.has_shown:
+                self.others ^= {job.source}
+
+    def save(self) -> None:
+        """Keep the sides for later runs; within a transaction."""
+        if self.others or self._journal[_OTHER_SIDES]:
+            self._journal[_OTHER_SIDES] = json.dumps(sorted(source.key for source in self.others))

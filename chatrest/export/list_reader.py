@@ -1,4 +1,4 @@
-"""Reads a piece of one source's list, page by page, and believes its end only after a probe.
+"""Reads a piece of one source's list, page by page, and believes its end only after a probe (`list_end`).
 
 | the reply                              | the reader                                        |
 |----------------------------------------|---------------------------------------------------|
@@ -11,15 +11,9 @@
 |                                        | start; `CursorError` where that brings nothing    |
 
 Ids that are no numbers, and all ids of a list that goes by time, have no order: they were seen, or were not.
-A source that earlier runs have read is probed first: where its newest messages have all been seen, nothing is
-new, for one request.
-
-Where the app's newest message is not known, the list is probed before it is read, and ends at the newest id
-that it has then: what comes while it is read is the next run's. Where positions tell times (see `list_end`):
-
-- a later run goes on behind an id alone; that all up to there was shown is checked, unless it was proven;
-- a piece that ends before its list does is checked at its end;
-- disorder of ids and times is `NotOrderedByIdError`: the list is read whole.
+Where the app's newest message is not known, the list ends at the newest id that it has before it is read.
+Where positions tell times, a later run goes on behind an id alone, a piece that ends before its list does is
+checked at its end, and disorder of ids and times is `NotOrderedByIdError`: the list is read whole.
 """
 
 from collections.abc import Callable
@@ -40,27 +34,17 @@ from ..walk.split.piece_queue import PieceQueue, cut
 from ..walk.split.piece_reader import PiecePage, PieceReader
 from .archive import Archive
 from .backlog import Backlog
-from .end_check import EndCheck, ShownIds
-from .file_names import MILLISECONDS, seconds
-from .id_continuity import IdContinuity
-from .jobs import Job, JobPiece, OtherSideError, Place, latest
-from .list_end import EndProbe, by_id_alone
+from .jobs import JobPiece, ListJob, OtherSideError, Place, latest
+from .list_end import ListEnds, ShownIds, by_id_alone
 from .message_ids import PageIds, ids_of, number
 from .ownership import OwnershipRules
-from .page_partition import PageDivider, Window, last_id
-from .repeated_rows import left_out
+from .page_check import PageCheck, Window, last_id, left_out
 from .report import Progress
-from .source_filter import SourceFilter
 
 LEAST_PAGES: Final = 16
 """Pages that have to be left of a list for it to be divided: a cut costs about a page that is read twice."""
 _TRIES: Final = 2
 """How often a list is gone on with behind an id, and brings nothing, before that is an error."""
-
-
-def usual_least_pages() -> int:
-    """Return the pages that have to be left of a list for it to be divided."""
-    return LEAST_PAGES
 
 
 @final
@@ -74,24 +58,20 @@ class ListReader:
         rules: OwnershipRules,
         backlog: Backlog,
         progress: Progress,
-        least_pages: Callable[[], int] = usual_least_pages,
+        least_pages: Callable[[], int] | None = None,
     ) -> None:
-        """`least_pages` gives the pages that have to be left of a list for it to be divided."""
-        self._least_pages = least_pages
+        self._least_pages = least_pages or (lambda: LEAST_PAGES)
         self._messages = messages
-        self._probe = EndProbe(messages, archive.plan.query)
         self._plan_query = archive.plan.query
         self._rules = rules
-        self._divider = PageDivider(Window(*archive.plan.window), rules, SourceFilter(archive.plan.query))
-        self.filter: SourceFilter = self._divider.filter
+        self.check: PageCheck = PageCheck(Window(*archive.plan.window), rules, archive.plan.query)
         self._backlog = backlog
         self._progress = progress
-        self.ids: IdContinuity = IdContinuity(messages, archive)
-        self.ends: EndCheck = EndCheck(self._probe, self.ids, archive, self._divider, backlog, progress)
+        self.ends: ListEnds = ListEnds(messages, archive, self.check, backlog, progress)
         self.ended: set[int] = set()
         """Sources whose end was proven in this run."""
 
-    async def read(self, piece: JobPiece, queue: PieceQueue[Job]) -> None:
+    async def read(self, piece: JobPiece, queue: PieceQueue[ListJob]) -> None:
         """Read a piece to its end; halves of it are given away while the queue wants work.
 
         Raises `PositionRefusedError`, `NotOrderedByIdError`, and the errors of a walk.
@@ -111,7 +91,7 @@ class ListReader:
                 await self._read_pages(piece, queue, shown)
             if shown.covered >= min(piece.until, job.until) or shown.is_past:
                 break
-            if was_from_start and not shown.count and self._divider.window.until is not None:
+            if was_from_start and not shown.count and self.check.window.until is not None:
                 break  # an empty list
             unseen = await self.ends.unseen(piece, shown, is_first=tries == 0)
             if not unseen:
@@ -143,16 +123,15 @@ class ListReader:
                 shown.numbers.update(ids.numbers)
                 shown.keys.update(ids.others)
                 await self._put(piece, sorted(page.items, key=_by_id), 0, 0, (), page)
-                shown.is_past = self._divider.window.is_past(page.items)
+                shown.is_past = self.check.window.is_past(page.items)
                 is_behind = job.end is not None and latest(page.items) > job.end.place
                 if shown.is_past or (is_behind and await self.ends.is_sure(job)):
                     break
 
-    async def _read_pages(self, piece: JobPiece, queue: PieceQueue[Job], shown: ShownIds) -> None:
-        """Read a piece until it or its list ends."""
+    async def _read_pages(self, piece: JobPiece, queue: PieceQueue[ListJob], shown: ShownIds) -> None:
         job, position = piece.of, piece.position
         reader: PieceReader[Row] = PieceReader(job.list(self._messages, self._query(job)))
-        async with self._backlog.fetching() as fetching, aclosing(reader.pages(piece)) as parts:
+        async with self._backlog.fetching() as next_page, aclosing(reader.pages(piece)) as parts:
             async for part in parts:
                 if part.page is None:
                     break
@@ -170,13 +149,13 @@ class ListReader:
                 ids = await self._put(piece, rows, covered, last, position, part.page)
                 shown.covered, shown.newest_page = last, ids.numbers
                 shown.keys.update(ids.others)
-                shown.is_past = self._divider.window.is_past(part.items)
+                shown.is_past = self.check.window.is_past(part.items)
                 if has_passed or shown.is_past:
                     break
                 if _is_timed(part.page):
                     shown.numbers.update(ids.numbers)
                 await self._share(piece, last, last - covered, queue)
-                await fetching.next_page()
+                await next_page()
 
     async def _has_passed(self, piece: JobPiece, part: PiecePage[Row]) -> bool:
         """Return whether a page comes to the end of its piece.
@@ -203,7 +182,9 @@ class ListReader:
             await self.ends.check_shown(piece, shown, until, latest(page.items))
         return job.end.place.position if job.end is not None and until == job.until else ()
 
-    async def _share(self, piece: JobPiece, covered: int, ids_a_page: int, queue: PieceQueue[Job]) -> None:
+    async def _share(
+        self, piece: JobPiece, covered: int, ids_a_page: int, queue: PieceQueue[ListJob]
+    ) -> None:
         """Give the upper half of the rest away where somebody is idle and there is much of it."""
         job = piece.of
         if not queue.is_wanting or not piece.may_be_cut or job.until == LAST:
@@ -211,7 +192,7 @@ class ListReader:
         least = max(2, self._least_pages() * ids_a_page)
         if not job.newest and min(piece.until, job.until) - covered >= least:
             # The frozen end is the app's, and may be far above.
-            job.newest = (await self._probe.newest(job)).ids.numbers.last
+            job.newest = (await self.ends.newest(job)).ids.numbers.last
         if (left := min(piece.until, job.until, job.newest) - covered) >= least:
             piece.until = min(piece.until, job.until)
             queue.give(cut(piece, covered + left // 2))
@@ -219,15 +200,13 @@ class ListReader:
     async def _put(
         self, piece: JobPiece, rows: list[Row], after: int, last: int, position: Pairs, served: Page[Row]
     ) -> PageIds:
-        """Hand a page on; return the ids of its rows."""
         job, progress, size = piece.of, self._progress, len(served.raw)
         job.has_shown = job.has_shown or bool(rows)
         progress.waits_for_disk = self._backlog.is_full
         if job.purpose == "walk":
-            await self.ids.check_later(rows)
-        page = self._divider.page(job, rows)
+            await self.ends.ids.check_later(rows)
         again = left_out(served, rows) if job.purpose == "walk" else []
-        page = structs.replace(page, after=after, last=last, position=position, bytes=size, again=again)
+        page = self.check.page(job, rows, after=after, last=last, position=position, bytes=size, again=again)
         await self._backlog.put(page)
         active = progress.active[id(piece)]
         active.messages += len(rows)
@@ -242,10 +221,10 @@ class ListReader:
 
         Raises `OtherSideError`, and the error of a source whose list showed messages of others.
         """
-        job, last, proven, position, noted = piece.of, shown.last, 0, piece.position, ""
+        job, last, proven, position = piece.of, shown.last, 0, piece.position
         if job.may_change_side and not shown.count:
             raise OtherSideError
-        if (fault := self.filter.fault(job.source)) is not None:
+        if (fault := self.check.fault(job.source)) is not None:
             raise fault
         if job.until != LAST:
             self._progress.covered += max(0, min(piece.until, job.until) - last)
@@ -255,20 +234,14 @@ class ListReader:
                 self._rules.note_empty(job.source)
             self._progress.done = len(self.ended)
             proven = last if job.until == LAST else job.until
-            if job.end is not None and job.by_time:
-                noted = job.end.noted
-            elif job.end is not None and job.end.is_timed:
+            if job.end is not None and job.end.is_timed and not job.by_time:
                 last, position = job.until, job.end.place.position
         else:
             last = piece.until  # there is nothing up to there
-        page = self._divider.page(job, [])
-        await self._backlog.put(
-            structs.replace(
-                page, after=shown.covered, last=last, position=position, proven=proven, newest=noted
-            )
-        )
+        page = self.check.page(job, [], after=shown.covered, last=last, position=position, proven=proven)
+        await self._backlog.put(page)
 
-    def _query(self, job: Job, affix: Affix | None = None) -> MessageQuery:
+    def _query(self, job: ListJob, affix: Affix | None = None) -> MessageQuery:
         """Return the plan's filter, with the times to ask for."""
         query = self._plan_query
         since, until = self.ends.window_of(job)
@@ -278,19 +251,7 @@ class ListReader:
         return structs.replace(query, affix=affix, from_timestamp=since, to_timestamp=until)
 
 
-def in_unit_of(window: Window, timestamp: int) -> Window:
-    """Return a window in the unit of a timestamp, seconds or milliseconds: no shorter than it is."""
-    if timestamp < MILLISECONDS:
-        return Window(*(time and seconds(time) for time in window))
-    rest = (0, 999)  # of the last second all milliseconds
-    return Window(*(
-        time if time is None or time >= MILLISECONDS else time * 1000 + more
-        for time, more in zip(window, rest, strict=True)
-    ))  # fmt: skip
-
-
 def _is_timed(page: Page[Row]) -> bool:
-    """Return whether the position after a page tells a time."""
     return any(name == "sentAt" for name, _ in page.cursor.position)
 
 

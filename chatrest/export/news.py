@@ -23,11 +23,12 @@ by the sources that claim it: their lists may lack it, and may have more. So not
 either, and a run that asks them reads all that they show since they were asked the last time.
 """
 
+from collections.abc import Iterable
 from contextlib import aclosing
 from operator import attrgetter
 from typing import Final, final
 
-from ..core.paging.intervals import LAST, Gap, gaps
+from ..core.paging.intervals import LAST
 from ..core.replies.rows import AsRows, Row
 from ..errors import ApiError, AuthenticationError, CursorError, ServerError
 from ..parameters.messages import MessageQuery
@@ -36,12 +37,13 @@ from ..session import AsyncSession
 from ..walk.split.piece_queue import ListPiece
 from ..walk.split.piece_reader import NotOrderedByIdError, PieceReader, PositionRefusedError
 from .id_set import IdSet
-from .jobs import Job
+from .jobs import ListJob
 from .journal import JournalReader, SourceState
 from .message_ids import ids_of
 from .ownership import Source
-from .page_partition import PageDivider, Window
+from .plan import Plan
 from .source_list import SourceList
+from .work_left import Work, work_left
 from .worker_pool import WorkerPool
 
 LEAST_SOURCES: Final = 8
@@ -55,8 +57,18 @@ _ENDS: Final = attrgetter("sender", "receiver", "receiver_type")
 
 
 def runs_by_app_list(journal: JournalReader) -> int:
-    """Return how many runs have believed the app's own list since every source was asked."""
     return int(journal[RUNS] or 0)
+
+
+def candidates(plan: Plan, journal: JournalReader, sources: Iterable[SourceState], until: int) -> list[Work]:
+    """Return the sources whose end was proven by the last run, and that have no gaps below it."""
+    if plan.everything or plan.query != MessageQuery() or plan.window[1] is not None or until == LAST:
+        return []  # the app's own list may take filters in a way of its own
+    sources = list(sources)
+    end = max((known.proven for known in sources), default=0)
+    proven = (known for known in sources if known.proven == end > 0 and known.state == "open")
+    left = work_left(journal, proven, max(until, end + 1))
+    return [work for work in left if not work.known.by_time and len(work.gaps) == 1]
 
 
 @final
@@ -68,7 +80,9 @@ class News:
         self._pool = pool
         self._sources = sources
         self._until = until
-        self._eligible = {known.source: known for known in self._candidates()}
+        archive = pool.archive
+        left = candidates(archive.plan, archive.journal, sources.known, until)
+        self._eligible = {work.source: work for work in left}
         self._sampled: dict[Source, SourceState] = {}
         self._claims: dict[Source, IdSet] = {}
         """The ids that the own lists of sources should show, by the rule of ownership."""
@@ -85,36 +99,19 @@ class News:
 
         Where they are not, nothing is lost: each source has to be asked then, and what was written stays.
         """
-        after = max(known.proven for known in self._eligible.values())
+        after = max(work.known.proven for work in self._eligible.values())
         if after < self._until and not await self._read_list(after):
             return False
         if not await self._sample(self._eligible.keys() - self._claims.keys()):
             return False
         return self._prove(after)
 
-    def _candidates(self) -> list[SourceState]:
-        """Return the sources whose end was proven by the last run, and that have no gaps below it."""
-        plan, known_sources = self._pool.archive.plan, self._sources.known
-        if plan.everything or plan.query != MessageQuery() or plan.window[1] is not None:
-            return []  # the app's own list may take filters in a way of its own
-        end = max((known.proven for known in known_sources), default=0)
-        return [
-            known
-            for known in known_sources
-            if known.proven == end > 0 and known.state == "open" and not known.by_time
-            if self._until != LAST and len(self._gaps(known)) == 1
-        ]
-
-    def _gaps(self, known: SourceState) -> list[Gap]:
-        intervals = self._pool.archive.journal.intervals(known.number)
-        return gaps(intervals, max(self._until, known.proven + 1))
-
     # ── the app's own list ──
 
     async def _read_list(self, after: int) -> bool:
         """Read the app's own list behind an id; return True where it reaches the frozen end."""
         app_list = self._sources.add_app_list()
-        job = Job(number=app_list.number, source=app_list.source, purpose="missing")
+        job = Work(app_list, [], "missing").job()
         piece = ListPiece(of=None, after=after, until=self._until, is_guess=True, may_be_cut=False)
         messages = Messages(AsRows(self._session.sender))
         reader: PieceReader[Row] = PieceReader(job.source.list(messages, MessageQuery()))
@@ -134,10 +131,9 @@ class News:
                 raise
         return False
 
-    async def _take(self, job: Job, rows: list[Row]) -> bool:
+    async def _take(self, job: ListJob, rows: list[Row]) -> bool:
         """Write the rows of a page; return False where it cannot be told which of them the export holds."""
-        divider = PageDivider(Window(*self._pool.archive.plan.window), self._pool.rules)
-        rows = divider.window.within(rows)
+        rows = self._pool.check.window.within(rows)
         if ids_of(rows).others:
             return False
         by_claimant: dict[Source, list[Row]] = {}
@@ -155,7 +151,7 @@ class News:
         for group in ({*self._claims}, self._senders):
             if not self._sampled.keys() & group and not await self._sample(group):
                 return False
-        await self._pool.commit([divider.page(job, claimed)])
+        await self._pool.commit([self._pool.check.page(job, claimed)])
         return True
 
     @property
@@ -170,10 +166,10 @@ class News:
         if not left:
             return True
         source = left[int(self._session.sender.dice() * len(left))]
-        known = self._sampled[source] = self._eligible[source]
-        job = Job(number=known.number, source=source, until=self._until)
-        await self._pool.read([self._pool.piece(job, self._gaps(known)[0])])
-        return known.number in self._pool.ended
+        work = self._eligible[source]
+        self._sampled[source] = work.known
+        await self._pool.read([self._pool.piece(work.job(until=self._until), work.gaps[0])])
+        return work.known.number in self._pool.ended
 
     def _prove(self, after: int) -> bool:
         """Note that the ends of all sources are proven; False where one has seen other ids than it should."""
@@ -184,6 +180,6 @@ class News:
                 return False
         with journal.transaction():
             journal[RUNS] = str(runs_by_app_list(journal) + 1)
-            for known in self._eligible.values():
-                journal.prove(known.number, self._until)
+            for work in self._eligible.values():
+                journal.prove(work.known.number, self._until)
         return True

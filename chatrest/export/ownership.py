@@ -17,13 +17,11 @@ that saw it.
 
 import json
 from collections.abc import Iterable
-from enum import IntEnum
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, final
+from typing import Any, Final, Literal, TypeAlias, final
 
 import msgspec
 from msgspec import Struct
 
-from ..core.replies.rows import Row
 from ..parameters.messages import MessageQuery
 from ..resources.messages import Messages
 from ..walk.walk import Walk
@@ -53,12 +51,10 @@ class Source(Struct, frozen=True):
 
     @classmethod
     def parse(cls, key: str) -> "Source":
-        """The source of a key."""
         kind, *names = json.loads(key)
         return msgspec.convert({"kind": kind, "names": names}, cls)
 
     def list(self, messages: Messages, query: MessageQuery) -> Walk[Any]:
-        """The walk over it, from its start."""
         match self.kind:
             case "everything":
                 return messages.list(query=query)
@@ -68,17 +64,6 @@ class Source(Struct, frozen=True):
                 return messages.list_user(self.names[0], on_behalf_of=self.names[1], query=query)
             case "user":
                 return messages.list_user(self.names[0], query=query)
-
-
-class Ownership(IntEnum):
-    """The part of a source in a message."""
-
-    OWN = 0
-    """It writes it."""
-    UNCLAIMED = 1
-    """No source claims it: whichever comes first writes it."""
-    FOREIGN = 2
-    """It leaves it to another one."""
 
 
 @final
@@ -112,13 +97,13 @@ class OwnershipRules:
             return claimants[0] if claimants else None
         return next((source for source in claimants if source not in self._empty), claimants[0])
 
-    def are_of(self, source: Source) -> bool:
-        """Return True if there is no other source."""
-        return self._ranks.keys() == {source}
+    def writes(self, source: Source, sender: str, receiver: str, receiver_type: str) -> bool:
+        """Return True where a source writes a message: its own, or one that no source claims."""
+        return self.writer(sender, receiver, receiver_type) in (None, source)
 
-    def of(self, source: Source) -> "SourceOwnership":
-        """Return the rule of one source."""
-        return SourceOwnership(self, source)
+    def writes_all(self, source: Source) -> bool:
+        """Return True if a source writes every message that it shows."""
+        return source.kind == "everything" or self._ranks.keys() == {source}
 
     def claimants(self, sender: str, receiver: str, receiver_type: str) -> "list[Source]":
         """Return the sources that claim a message, the one that writes it first; not to be changed."""
@@ -139,30 +124,5 @@ class OwnershipRules:
         return candidates & self._ranks.keys()
 
 
-@final
-class SourceOwnership(NamedTuple):
-    """The part of one source in each message."""
-
-    rules: OwnershipRules
-    source: Source
-
-    @property
-    def owns_all(self) -> bool:
-        """True if it writes every message that it shows."""
-        return self.source.kind == "everything" or self.rules.are_of(self.source)
-
-    def __call__(self, row: Row) -> Ownership:
-        """Return what the source does with a row."""
-        return self.of((row.sender, row.receiver, row.receiver_type))
-
-    def of(self, names: tuple[str, str, str]) -> Ownership:
-        """Return what the source does with a message of this sender, receiver and type of receiver."""
-        writer = self.rules.writer(*names)
-        if writer is None:
-            return Ownership.UNCLAIMED
-        return Ownership.OWN if writer == self.source else Ownership.FOREIGN
-
-
 def pair_of(uid: str, other: str) -> Source:
-    """The conversation of two, whichever is named first."""
     return Source("pair", tuple(sorted((uid, other))))

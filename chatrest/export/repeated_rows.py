@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from typing import Final, final
 
-from ..core.replies.rows import Row, rows as read_rows
-from ..walk.source import Page
+from ..core.replies.rows import Row
 from .id_set import IdSet
 from .message_ids import PageIds, ids_of, key_of, number
 from .sink import Sink
@@ -62,14 +61,6 @@ class RepeatedRows:
         ids = ", ".join(map(str, list(self._differing)[:_SHOWN]))
         more = f" and {count - _SHOWN:,} more" if count > _SHOWN else ""
         return [f"different records came under one id, and the first of each was kept: {ids}{more}"]
-
-
-def left_out(page: Page[Row], rows: list[Row]) -> list[Row]:
-    """Return the rows of a reply that a walk has left out, as their ids were read before; usually none."""
-    if page.served <= len(rows):
-        return []
-    taken = {(row.id, row.raw) for row in rows}
-    return [row for row in read_rows(page.raw).items if (row.id, row.raw) not in taken]
 
 
 def _key(row: Row) -> int | str:

@@ -1,4 +1,7 @@
-"""The numbers of a run: its progress, to be read at any time, and the report of its result."""
+"""The numbers of a run: its progress, to be read at any time, and the report of its result.
+
+A line of the log of runs (`run_log`) is such a report, too.
+"""
 
 from enum import StrEnum
 from typing import final
@@ -181,6 +184,11 @@ class Report(Struct, kw_only=True):
     """When it began, in epoch seconds."""
     finished: int = 0
     """When it ended, in epoch seconds."""
+
+    @property
+    def seconds(self) -> int:
+        """How long it took."""
+        return max(0, self.finished - self.started)
 
     @property
     def all_reasons(self) -> list[str]:

@@ -22,10 +22,10 @@ from ..core.paging.intervals import LAST, Gap
 from ..core.paging.paging import LARGEST_PAGE
 from .id_set import IdSet
 from .in_thread import in_thread
-from .jobs import Job
 from .journal import SourceState
 from .news import runs_by_app_list
 from .source_list import SourceList, is_app_list
+from .work_left import Work, rechecks_left, rechecks_since
 from .worker_pool import WorkerPool
 
 
@@ -56,21 +56,17 @@ class Rereads:
         """Read what is missing; return True where all is on disk then, or not shown by any source."""
         asked: dict[int, IdSet] = {}
         asked_whole: set[int] = set()
-        while gaps := await in_thread(lambda: self._missing_gaps(asked, asked_whole)):
-            await self._pool.read_again(
-                (Job(number=known.number, source=known.source, purpose="missing", by_time=known.by_time), gap)
-                for known, gap in gaps
-            )
+        while works := await in_thread(lambda: list(self._missing(asked, asked_whole))):
+            await self._pool.read_again(works)
         return await in_thread(self._note_missing)
 
-    def _missing_gaps(self, asked: dict[int, IdSet], asked_whole: set[int]) -> list[tuple[SourceState, Gap]]:
-        """Return ranges of ids that are to be read, each id from one source that was not asked for it yet.
+    def _missing(self, asked: dict[int, IdSet], asked_whole: set[int]) -> Iterator[Work]:
+        """Yield what is to be read, each id from one source that was not asked for it yet.
 
         `asked` are the ids that each source was asked for, `asked_whole` the sources that were read as a
         whole; both are added to.
         """
         missing, keys = self._archive.missing(), self._archive.missing_keys()
-        gaps: list[tuple[SourceState, Gap]] = []
         for known in self._journal.sources() if missing or keys else ():
             number = known.number
             if number in self._pool.failed or self._sources.is_deleted(known) or number in asked_whole:
@@ -82,10 +78,9 @@ class Rereads:
             if keys.get(number) or (ids and known.by_time):  # such an id may stand anywhere in a list
                 asked_whole.add(number)
                 keys = _without(keys, number)
-                gaps.append((known, Gap(0, LAST)))
-            else:
-                gaps += [(known, gap) for gap in clusters(ids, seen, LARGEST_PAGE)]
-        return gaps
+                yield Work(known, [Gap(0, LAST)], "missing")
+            elif ids:
+                yield Work(known, clusters(ids, seen, LARGEST_PAGE), "missing")
 
     def _note_missing(self) -> bool:
         """Note what no source shows any more; return False where one could not be asked."""
@@ -109,33 +104,14 @@ class Rereads:
     # ── what may have changed ──
 
     def begin_recheck(self, since: int) -> None:
-        """Note that what was sent since a time is to be read again, up to what is covered by now.
-
-        Where earlier runs have believed the app's own list, what they wrote is not covered, but proven; and
-        where the window has become wider, nothing is covered, although ids have been seen. An id
-        that is no number may stand anywhere in a list, so all of it is read.
-        """
+        """Note that what was sent since a time is to be read again, up to what is covered by now."""
         is_behind = runs_by_app_list(self._journal) > 0
         with self._journal.transaction():
-            with_others = self._journal.sources_of_other_ids()
-            for known in self._sources.known:
-                intervals = self._journal.intervals(known.number)
-                until = max(intervals[-1].last if intervals else 0, known.proven if is_behind else 0)
-                until = max(until, self._journal.seen(known.number).last)
-                if known.number in with_others:
-                    until = LAST
-                if until:
-                    self._journal.recheck(known.number, since, until)
+            for work in rechecks_since(self._journal, self._sources.known, since, is_behind=is_behind):
+                self._journal.recheck(work.known.number, since, work.gaps[0].until)
 
-    def unread(self) -> list[SourceState]:
-        """Return the sources whose recheck is not done, without users that were deleted."""
-        rechecks = self._journal.rechecks()
-        return [
-            known
-            for known in self._sources.known
-            if known.number in rechecks and not rechecks[known.number].is_done
-            if not self._sources.is_deleted(known)
-        ]
+    def left(self) -> list[Work]:
+        return list(rechecks_left(self._journal, self._sources.known))
 
     async def recheck(self) -> int:
         """Read again what is noted, by earlier runs, too; return how many messages it newly found deleted."""
@@ -144,19 +120,12 @@ class Rereads:
             return 0
         times = [recheck.since for recheck in rechecks.values()]
         await in_thread(lambda: self._archive.prepare(min(times)))
-        await self._pool.read_again(
-            (Job(number=known.number, source=known.source, purpose="recheck", since=recheck.since,
-                 by_time=known.by_time),
-             Gap(recheck.after, recheck.until, recheck.position))
-            for known in self._sources.known
-            if (recheck := rechecks.get(known.number)) is not None and not recheck.is_done
-        )  # fmt: skip
+        await self._pool.read_again(self.left())
         if unshown := await in_thread(lambda: self._unshown(max(times))):
             await self._pool.read_again(
-                (Job(number=known.number, source=known.source, purpose="confirm"), gap)
+                Work(known, clusters(ids, self._journal.seen(known.number), LARGEST_PAGE), "confirm")
                 for known, ids in self._by_source(unshown, self._confirming())
                 if not known.by_time  # all of it was read
-                for gap in clusters(ids, self._journal.seen(known.number), LARGEST_PAGE)
             )
         return await in_thread(lambda: self._note_deleted(max(times)))
 
@@ -188,24 +157,22 @@ class Rereads:
         new.discard(self._archive.deleted)
         for known, ids in self._by_source(new, self._journal.sources()):
             self._archive.note_deleted(known.number, ids, self._now)
-        if not self.unread():
+        if all(self._sources.is_deleted(work.known) for work in self.left()):
             with self._journal.transaction():
                 self._journal.end_rechecks()
         return len(new)
 
 
 def _without(keys: dict[int, set[str]], number: int) -> dict[int, set[str]]:
-    """Return the keys of each source without those that a source has seen."""
     return {each: left - keys.get(number, set()) for each, left in keys.items()}
 
 
-def clusters(ids: IdSet, seen: IdSet, apart: int) -> Iterator[Gap]:
+def clusters(ids: IdSet, seen: IdSet, apart: int) -> list[Gap]:
     """Group ids into gaps that have `apart` ids of `seen` or more between them."""
-    first = last = 0
+    found: list[Gap] = []
     for low, high in ids.ranges():
-        if first and seen.count(last + 1, low - 1) >= apart:
-            yield Gap(first - 1, last)
-            first = 0
-        first, last = first or low, high
-    if first:
-        yield Gap(first - 1, last)
+        if found and seen.count(found[-1].until + 1, low - 1) < apart:
+            found[-1] = Gap(found[-1].after, high)
+        else:
+            found.append(Gap(low - 1, high))
+    return found

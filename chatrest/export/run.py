@@ -15,12 +15,12 @@ newest id → sources → pieces of lists → archive.commit → … until no ga
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Final, final
+from typing import Final, NamedTuple, Protocol, final
 
-from ..core.paging.intervals import LAST, Gap, gaps
+from ..core.paging.intervals import LAST
 from ..core.replies.rows import Row
 from ..core.requests.arguments import check, check_count
 from ..errors import ChatRestError, RequestInvalidError
@@ -32,7 +32,7 @@ from .dataset.tables import Table, check_tables
 from .disk import Disk
 from .id_continuity import IdsBeginAnewError
 from .in_thread import in_thread
-from .jobs import Job
+from .jobs import ListJob
 from .journal import SourceState
 from .message_ids import number
 from .news import MOST_RUNS, RUNS, News, runs_by_app_list
@@ -42,10 +42,43 @@ from .report import Failure, Phase, Progress, Report
 from .rereads import Rereads
 from .run_log import append_run
 from .run_manifest import write_finished, write_unfinished
-from .source_list import GOES_BACKWARDS, SourceList, ago, goes_backwards, newest, user_with_messages
-from .walk_ahead import OpenWalk, WalkAhead
+from .source_list import (
+    GOES_BACKWARDS,
+    SourceList,
+    ago,
+    goes_backwards,
+    newest,
+    sent_by,
+    user_with_messages,
+)
+from .work_left import Work, work_left
 from .worker_pool import WORKERS, WorkerPool
 from .workspace import RemoteFiles
+
+
+class OpenWalk(NamedTuple):
+    """A run that is about to read lists."""
+
+    sources: SourceList
+    pool: WorkerPool
+    """Has the archive and the progress, counts what was written, and knows the sources that have failed, or
+    whose end was proven."""
+    until: int
+    """The frozen end."""
+    left: Callable[[Iterable[SourceState]], Iterable[Work]]
+    """What is left to read of sources, by what the journal has now."""
+
+
+class WalkAhead(Protocol):
+    """Reads what it can of the gaps of a run, on other machines; the run itself reads what is left."""
+
+    @property
+    def requests(self) -> int:
+        """The number of requests that it has sent."""
+
+    async def __call__(self, walk: OpenWalk, /) -> None:
+        """Read, and commit to the archive."""
+
 
 ROUNDS: Final = 4
 """How often gaps are looked for."""
@@ -78,7 +111,7 @@ async def export_folder(
     limits = AttachmentOptions() if attachments is True else attachments or None
     _check_arguments(session, plan, limits, recheck, workers)
     tables = check_tables(tables)
-    shown, started, sent = progress or Progress(), int(now()), _sent(session)
+    shown, started, sent = progress or Progress(), int(now()), sent_by(session)
     try:
         archive = await in_thread(
             lambda: Archive(folder, plan, app_id=session.app.app_id, disk=disk, remote=remote),
@@ -91,7 +124,7 @@ async def export_folder(
             )
 
             def end() -> tuple[int, int]:
-                return int(now()), _sent(session) - sent + (ahead.requests if ahead is not None else 0)
+                return int(now()), sent_by(session) - sent + (ahead.requests if ahead is not None else 0)
 
             with _logged_failure(archive, Report(started=started), end):
                 async with alongside(archive):
@@ -149,8 +182,9 @@ class Run:
         self._until = (number(last.id) if last else None) or LAST
         self._newest_names = {last.sender, last.receiver} if last else set()
         await self._sources.learn()
+        ends = self._pool.ends
         if not self._knows_unit and archive.plan.window != (None, None):
-            self._pool.ask_in_unit_of(await self._sources.recent_time())
+            ends.window = ends.window.in_unit_of(await self._sources.recent_time())
         if self._recheck is not None:
             end = last.sent_at if last is not None and last.sent_at >= 0 else int(self._now())
             rereads.begin_recheck(ago(end, self._recheck))
@@ -169,9 +203,9 @@ class Run:
         is_whole = await rereads.read_missing()
         progress.enter(Phase.FINISHING)
         amended = await in_thread(archive.finish)
-        unread = [*filter(self._gaps, self._sources.known), *rereads.unread()]
+        unread = [*self._left(), *rereads.left()]
         report = self._report(amended)
-        if any(known.number not in self._pool.failed for known in unread):
+        if any(work.known.number not in self._pool.failed for work in unread):
             report.reasons.append("some sources are not read to their end; run it again")
         if not is_whole:
             report.reasons.append("some messages could not be read from any source that has shown them")
@@ -189,7 +223,7 @@ class Run:
         numbered = [row for row in rows if number(row.id) is not None]
         last = next(iter(numbered or rows), None)
         if last is not None and last.sent_at > 0:
-            self._pool.ask_in_unit_of(last.sent_at)
+            self._pool.ends.window = self._pool.ends.window.in_unit_of(last.sent_at)
             self._knows_unit = True
         if last is None or number(last.id) is None:
             return last  # what has no number is no end
@@ -212,13 +246,12 @@ class Run:
 
     async def _walk(self) -> None:
         if self._ahead is not None:
-            walk = OpenWalk(self._sources, self._pool, self._until, self._gaps)
-            await self._ahead(walk)
+            await self._ahead(OpenWalk(self._sources, self._pool, self._until, self._left))
         for count in range(ROUNDS):
             pieces = [
-                self._pool.piece(self._job(known), gap, from_start=count == ROUNDS - 1)
-                for known in self._sources.known
-                for gap in self._gaps(known)
+                self._pool.piece(self._job(work), gap, from_start=count == ROUNDS - 1)
+                for work in self._left()
+                for gap in work.gaps
             ]
             if not pieces:
                 break
@@ -226,24 +259,17 @@ class Run:
             await self._pool.read(sorted(pieces, key=lambda piece: piece.is_open))
             await self._sources.update()
 
-    def _job(self, known: SourceState) -> Job:
-        source = known.source
-        return Job(
-            number=known.number, source=source, until=self._until, by_time=known.by_time,
-            proven=known.proven,
-            has_newest=source.kind == "everything" or not self._newest_names.isdisjoint(source.names),
-        )  # fmt: skip
+    def _job(self, work: Work) -> ListJob:
+        source = work.source
+        has_newest = source.kind == "everything" or not self._newest_names.isdisjoint(source.names)
+        return work.job(until=self._until, has_newest=has_newest)
 
-    def _gaps(self, known: SourceState) -> list[Gap]:
-        """Return the ids of a source that are to be read; behind its last one where the end is not proven."""
-        if known.number in self._pool.failed:
-            return []
-        is_proven = known.number in self._pool.ended
-        if known.by_time:  # ids do not tell what is new in it, so each run reads all of it
-            return [] if is_proven else [Gap(0, self._until)]
-        is_proven = is_proven or (known.proven >= self._until and not self._asks_all)
-        left = gaps(self._pool.archive.journal.intervals(known.number), self._until)
-        return [gap for gap in left if gap.until < self._until or not is_proven]
+    def _left(self, sources: Iterable[SourceState] | None = None) -> Iterator[Work]:
+        """Yield what is left of the sources that have not failed; of all, where none are given."""
+        pool = self._pool
+        journal, sources = pool.archive.journal, self._sources.known if sources is None else sources
+        sources = (known for known in sources if known.number not in pool.failed)
+        return work_left(journal, sources, self._until, ended=pool.ended, asks_all=self._asks_all)
 
     # ── what has come of it ──
 
@@ -270,7 +296,7 @@ class Run:
                     self._note(known, report)
             if self._has_checked_end and report.messages > 1:  # of one, the oldest is the newest
                 archive.journal[GOES_BACKWARDS] = "yes"
-            if self._asks_all and not any(map(self._gaps, self._sources.known)):
+            if self._asks_all and not any(self._left()):
                 archive.journal[RUNS] = "0"
         report.sources = len(self._sources.known) - len(report.deleted_users)
         pool.progress.failed = len(report.failed)
@@ -281,9 +307,11 @@ class Run:
 
         An earlier run has read them that far, and ended before it could note so: nothing is left to read.
         """
-        for known in self._sources.known if self._until != LAST else ():
-            is_read = known.number not in self._pool.failed and not known.by_time
-            if is_read and known.proven < self._until and not self._gaps(known):
+        if self._until == LAST:
+            return
+        left = {work.known.number for work in self._left()} | self._pool.failed.keys()
+        for known in self._sources.known:
+            if known.number not in left and not known.by_time and known.proven < self._until:
                 self._pool.archive.journal.prove(known.number, self._until)
 
     def _note(self, known: SourceState, report: Report) -> None:
@@ -307,7 +335,7 @@ class Run:
         is_doubtful = plan.everything or (plan.all_users and self._until != LAST)
         if not is_doubtful or report.messages or report.failed:
             return None
-        uid = await user_with_messages(self._session, plan.query, self._pool.window)
+        uid = await user_with_messages(self._session, plan.query, self._pool.ends.window)
         lists = "the app's own list of messages is" if plan.everything else "the lists of all users are"
         return uid and f"{lists} empty, although the list of user {uid} is not"
 
@@ -368,7 +396,3 @@ def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error) or type(error).__name__
-
-
-def _sent(session: AsyncSession) -> int:
-    return sum(pool.sent for pool in session.pools.values())

@@ -8,62 +8,25 @@ has no line.
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
-from typing import Final, final
+from typing import Final, TypeAlias
 
 import msgspec
-from msgspec import Struct
 
 from .disk import Disk, OpenFiles
 from .folder_view import open_view
-from .report import Failure, Report
+from .report import Report
 
 NAME: Final = "runs.jsonl"
+RunEntry: TypeAlias = Report
+"""One line of the log: the report of one run, with the fields that a line has."""
+_FIELDS: Final = (
+    "started", "finished", "seconds", "complete", "reasons", "failed", "written", "changed", "deleted",
+    "missing", "messages", "requests",
+)  # fmt: skip
 _OLD_NAME: Final = (b'"new":', b'"written":')
 """The name of a member in version 0.2.0. In a text the quotes are escaped, so that it occurs nowhere else."""
 _TAIL: Final = 1 << 16
 """Bytes that are read at once to find the end of the last whole line."""
-
-
-@final
-class RunEntry(Struct, frozen=True, kw_only=True):
-    """One line of `runs.jsonl`: one run."""
-
-    started: int
-    """In epoch seconds."""
-    finished: int
-    seconds: int
-    complete: bool
-    """True if the export was complete at the end of the run."""
-    reasons: list[str]
-    """The reasons why it was not, beside `failed`."""
-    failed: list[Failure]
-    """Sources that could not be read."""
-    written: int
-    """Messages that the run added."""
-    changed: int
-    deleted: int
-    missing: int
-    messages: int
-    """Messages in the export at the end of the run."""
-    requests: int
-
-
-def run_entry(report: Report) -> RunEntry:
-    """Return the line of a run that has ended."""
-    return RunEntry(
-        started=report.started,
-        finished=report.finished,
-        seconds=max(0, report.finished - report.started),
-        complete=report.complete,
-        reasons=list(report.reasons),
-        failed=list(report.failed),
-        written=report.written,
-        changed=report.changed,
-        deleted=report.deleted,
-        missing=report.missing,
-        messages=report.messages,
-        requests=report.requests,
-    )
 
 
 def append_run(disk: Disk, folder: Path, report: Report) -> None:
@@ -73,7 +36,8 @@ def append_run(disk: Disk, folder: Path, report: Report) -> None:
     try:
         if end is not None and path.stat().st_size > end:
             disk.truncate(path, end)
-        files.write(path, end or 0, msgspec.json.encode(run_entry(report)) + b"\n")
+        line = msgspec.json.encode({name: getattr(report, name) for name in _FIELDS})
+        files.write(path, end or 0, line + b"\n")
         files.sync()
     finally:
         files.close()
@@ -92,7 +56,7 @@ def runs(out: str | PathLike[str]) -> Iterator[RunEntry]:
                 entry = msgspec.json.decode(line.replace(*_OLD_NAME), type=RunEntry)
             except (msgspec.DecodeError, UnicodeDecodeError):
                 continue
-            if line.endswith(b"\n"):
+            if entry.started and line.endswith(b"\n"):  # else it is a line of another program
                 yield entry
 
 

@@ -27,7 +27,7 @@ from ..walk.walk import Walk
 from .file_names import MILLISECONDS
 from .journal import SourceState
 from .ownership import Source
-from .page_partition import Window
+from .page_check import Window
 from .worker_pool import WorkerPool
 
 GOES_BACKWARDS: Final = "goes_backwards"
@@ -89,7 +89,6 @@ class SourceList:
         return next(known for known in self._journal.sources() if known.source == app_list)
 
     def refresh(self) -> None:
-        """Read the states of the sources from the journal again."""
         self.known = [each for each in self._journal.sources() if each.asked and each.state != "deleted_user"]
         for each in self.known:
             self._pool.rules.add(each.source)
@@ -139,7 +138,6 @@ class SourceList:
         return [str(each.source) for each in unasked if each.proven or not is_app_list(each)]
 
     def lists(self, known: SourceState) -> bool:
-        """Return whether the plan or the service names a source in this run."""
         return known.source in self._listed
 
     def is_deleted(self, known: SourceState) -> bool:
@@ -214,6 +212,11 @@ async def user_with_messages(session: AsyncSession, query: MessageQuery, window:
     except ChatRestError:
         return None  # this is a hint, and not what the export is about
     return None
+
+
+def sent_by(session: AsyncSession) -> int:
+    """Return how many requests a session has sent."""
+    return sum(pool.sent for pool in session.pools.values())
 
 
 def ago(end: int, seconds: int) -> int:

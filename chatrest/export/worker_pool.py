@@ -5,7 +5,7 @@ has been fetched by then is committed first. A pool asks for nothing but the lis
 
 ```python
 pool = WorkerPool(session, archive, OwnershipRules([source]))
-await pool.read([pool.piece(Job(number=1, source=source, until=9000), Gap(4000, 5000))])
+await pool.read([pool.piece(ListJob(number=1, source=source, until=9000), Gap(4000, 5000))])
 pool.failed  # by the source's number in the archive's journal
 ```
 """
@@ -33,12 +33,13 @@ from .archive import Archive, CommitStats, FetchedPage
 from .backlog import Backlog
 from .id_continuity import IdContinuity
 from .in_thread import in_thread
-from .jobs import Job, JobPiece, OtherSideError
-from .list_reader import ListReader, in_unit_of, usual_least_pages
+from .jobs import JobPiece, ListJob, OtherSideError, Sides
+from .list_end import ListEnds
+from .list_reader import ListReader
 from .ownership import OwnershipRules
-from .page_partition import Window
+from .page_check import PageCheck
 from .report import Active, Progress
-from .sides import Sides
+from .work_left import Work
 
 WORKERS: Final = 32
 
@@ -54,7 +55,7 @@ class WorkerPool:
         rules: OwnershipRules,
         progress: Progress | None = None,
         workers: int = WORKERS,
-        least_pages: Callable[[], int] = usual_least_pages,
+        least_pages: Callable[[], int] | None = None,
     ):
         """`least_pages` gives the pages that have to be left of a list for it to be divided."""
         self.archive = archive
@@ -64,7 +65,9 @@ class WorkerPool:
         self._backlog = Backlog()
         messages = Messages(AsRows(session.sender))
         self._reader = ListReader(messages, archive, rules, self._backlog, self.progress, least_pages)
-        self.ids: IdContinuity = self._reader.ids
+        self.ends: ListEnds = self._reader.ends
+        self.check: PageCheck = self._reader.check
+        self.ids: IdContinuity = self.ends.ids
         self.stats: CommitStats = CommitStats()
         self.failed: dict[int, ChatRestError] = {}
         """The errors of sources that could not be read, by their number."""
@@ -105,21 +108,22 @@ class WorkerPool:
             return
         raise first  # outside: what else failed at the same time says no more
 
-    async def read_again(self, gaps: Iterable[tuple[Job, Gap]]) -> None:
+    async def read_again(self, works: Iterable[Work]) -> None:
         """Read what was read before; where the service refuses a position, the list from its start."""
         self.uncut.clear()
         self.refused.clear()
-        gaps = list(gaps)
-        await self.read([self.piece(job, gap) for job, gap in gaps])
-        again: list[tuple[Job, Gap]] = []
-        for job, gap in gaps:
-            if job.number in self.by_time and not job.by_time:
-                again.append((structs.replace(job, by_time=True), gap))
-            elif job.number in self.uncut | self.refused:
-                again.append((job, gap))
-        await self.read([self.piece(job, gap, from_start=True) for job, gap in again])
+        works = list(works)
+        await self.read([self.piece(work.job(), gap) for work in works for gap in work.gaps])
+        again: list[JobPiece] = []
+        for work in works:
+            number, was_by_time = work.known.number, work.known.by_time
+            by_time = number in self.by_time or was_by_time
+            if by_time != was_by_time or number in self.uncut | self.refused:
+                jobs = ((work.job(by_time=by_time), gap) for gap in work.gaps)
+                again += [self.piece(job, gap, from_start=True) for job, gap in jobs]
+        await self.read(again)
 
-    def piece(self, job: Job, gap: Gap, *, from_start: bool = False) -> JobPiece:
+    def piece(self, job: ListJob, gap: Gap, *, from_start: bool = False) -> JobPiece:
         """Return the piece of a gap; one whose end is the frozen end is read to the end of the list.
 
         `from_start`: what lies before the gap is read, too, where the service named no position for it, or
@@ -140,21 +144,9 @@ class WorkerPool:
             may_be_cut=not from_start,
         )
 
-    @property
-    def window(self) -> Window:
-        """The times to ask the service for, in its unit."""
-        return self._reader.ends.window
-
-    def ask_in_unit_of(self, timestamp: int | None) -> None:
-        """Ask for the times of the plan's window in the unit of a timestamp of the service; for none at all
-        where its unit is not known.
-        """
-        window = self._reader.ends.window
-        self._reader.ends.window = Window() if timestamp is None else in_unit_of(window, timestamp)
-
     # ── reading ──
 
-    async def _work(self, queue: PieceQueue[Job]) -> None:
+    async def _work(self, queue: PieceQueue[ListJob]) -> None:
         while (piece := await queue.take()) is not None:
             self.progress.jobs = len(queue)
             self.progress.active[id(piece)] = Active(str(piece.of.source))
@@ -165,7 +157,7 @@ class WorkerPool:
                 del self.progress.active[id(piece)]
                 queue.done()
 
-    async def _read(self, piece: JobPiece, queue: PieceQueue[Job]) -> None:
+    async def _read(self, piece: JobPiece, queue: PieceQueue[ListJob]) -> None:
         job = piece.of
         try:
             await self._read_side(piece, queue)
@@ -187,7 +179,7 @@ class WorkerPool:
                 self.progress.failed += 1
             self.failed[job.number] = error
 
-    async def _read_side(self, piece: JobPiece, queue: PieceQueue[Job]) -> None:
+    async def _read_side(self, piece: JobPiece, queue: PieceQueue[ListJob]) -> None:
         """Read a piece; that of a pair from the other one's list, where this one shows nothing of the pair.
 
         So it is where a service ignores the acting user, and shows what its own user has with the other one.
@@ -207,7 +199,7 @@ class WorkerPool:
 
     def warnings(self) -> list[str]:
         """Return what the service ignored of what was asked, and what others warn of, a sentence each."""
-        return [*self.warned | dict.fromkeys(self._reader.filter.warnings())]
+        return [*self.warned | dict.fromkeys(self.check.warnings())]
 
     # ── writing ──
 
@@ -226,9 +218,13 @@ class WorkerPool:
         # Taken out of the batch one by one: they need no memory while files are converted after the commit.
         batch.reverse()
         pages = (batch.pop() for _ in range(len(batch)))
-        await in_thread(lambda: self._count(self.archive.commit(pages)))
+        await in_thread(lambda: self._commit(pages))
 
-    def _count(self, stats: CommitStats) -> None:
+    def _commit(self, pages: Iterable[FetchedPage]) -> None:
+        stats = self.archive.commit(pages)
+        if self.ids.is_new:  # should the service lose its data, a run that is killed now has a witness, too
+            with self.archive.journal.transaction():
+                self.ids.save()
         self.stats.written += stats.written
         self.stats.changed += stats.changed
         self.progress.written += stats.written
@@ -236,7 +232,6 @@ class WorkerPool:
 
 
 def first_error(error: BaseException) -> BaseException:
-    """Return an error, or the first one of a group."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

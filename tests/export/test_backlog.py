@@ -27,14 +27,6 @@ async def turns(count: int = 5) -> None:
         await asyncio.sleep(0)
 
 
-async def test_pages_come_in_the_order_in_which_they_were_put() -> None:
-    backlog, pages = Backlog(), [page(i) for i in range(5)]
-    for each in pages:
-        await backlog.put(each)
-    assert await backlog.batch() == pages
-    assert backlog.rest() == []
-
-
 async def test_a_walk_waits_where_the_room_is_full_and_goes_on_when_a_batch_is_taken() -> None:
     backlog = Backlog(20)
     await backlog.put(page(0))
@@ -62,32 +54,6 @@ async def test_a_page_larger_than_all_the_room_passes_and_is_alone_in_it() -> No
     assert [each.number for each in await backlog.batch()] == [0]
     await late
     assert [each.number for each in await backlog.batch()] == [1]
-
-
-async def test_the_writer_waits_for_the_first_page() -> None:
-    backlog = Backlog()
-    batch = asyncio.create_task(backlog.batch())
-    await turns()
-    assert not batch.done()
-    await backlog.put(page(7))
-    assert [each.number for each in await batch] == [7]
-
-
-async def test_when_it_is_closed_what_waits_is_still_given_and_then_the_end() -> None:
-    backlog = Backlog()
-    await backlog.put(page(1))
-    await backlog.close()
-    assert [each.number for each in await backlog.batch()] == [1]
-    assert await backlog.batch() == []
-    assert await backlog.batch() == []
-
-
-async def test_closing_ends_a_writer_that_waits() -> None:
-    backlog = Backlog()
-    batch = asyncio.create_task(backlog.batch())
-    await turns()
-    await backlog.close()
-    assert await batch == []
 
 
 async def test_a_batch_is_bounded_and_the_next_one_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +127,7 @@ async def test_large_pages_are_fetched_by_fewer_readers_at_the_same_time(
 
     async def read(pages: int) -> None:
         nonlocal most, now
-        async with backlog.fetching() as fetching:
+        async with backlog.fetching() as next_page:
             for number in range(pages):
                 now += 1
                 most = max(most, now)
@@ -170,7 +136,7 @@ async def test_large_pages_are_fetched_by_fewer_readers_at_the_same_time(
                 finally:
                     now -= 1
                 await backlog.put(page(number, 40))
-                await fetching.next_page()
+                await next_page()
 
     await read(1)  # the size of a page is known from now on
     readers = [asyncio.create_task(read(5)) for _ in range(8)]

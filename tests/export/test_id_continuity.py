@@ -1,5 +1,6 @@
 """A service that lost its data: its ids begin at 1 again, and no run says that nothing is new."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
@@ -186,3 +187,27 @@ async def test_another_sender_under_the_newest_id_is_another_message(tmp_path: P
             else {"sender": "ann", "receiver": "bob"}
         )
         check_anew(await export(session, tmp_path / "out"), 20)
+
+
+async def test_a_run_that_is_killed_is_a_witness_of_what_the_service_had(tmp_path: Path) -> None:
+    service = SmallService(talk(400))
+    running: asyncio.Task[Report]
+
+    def stop(request: Any, reply: dict[str, Any]) -> dict[str, Any]:
+        if "uid" not in request.match_info:
+            return {"data": []}
+        if any(record["id"] == "150" for record in reply["data"]):
+            running.cancel()
+        return reply
+
+    service.spoil = stop
+    async with service.session() as session:
+        running = asyncio.create_task(export(session, tmp_path / "out", Plan(users=["ann"])))
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        held = ids_of(tmp_path / "out")
+        assert 0 < len(held) < 400
+        service.spoil = lambda request, reply: reply if "uid" in request.match_info else {"data": []}
+        service.records = [each | {"sentAt": each["sentAt"] + 9_999} for each in talk(60)]
+        check_anew(await export(session, tmp_path / "out"), 400)
+    assert ids_of(tmp_path / "out") == held

@@ -86,3 +86,18 @@ async def test_a_run_that_stops_in_the_midst_is_not_whole_and_repeats_nothing(
         assert (await export(session, tmp_path / "out")).complete
     assert ids_of(tmp_path / "out") == [str(number) for number in range(1, 201)]
     assert verify(tmp_path / "out").ok
+
+
+async def test_ids_that_begin_anew_are_found(tmp_path: Path) -> None:
+    service = SmallService(shuffled(120, 60))
+    service.by_time = True
+    service.spoil = lambda request, reply: reply if "uid" in request.match_info else {"data": []}
+    async with service.session() as session:
+        for written in (120, 0):
+            report = await export(session, tmp_path / "out", Plan(users=["ann"]))
+            assert (report.complete, report.written) == (True, written)
+        service.records = [each | {"sentAt": each["sentAt"] + 9_999} for each in shuffled(60, 60)]
+        for _ in range(2):
+            report = await export(session, tmp_path / "out")
+            assert (report.complete, report.written) == (False, 0)
+            assert "begin anew: the newest message that the export knows is 120" in report.failed[0].error

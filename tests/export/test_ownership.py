@@ -7,7 +7,7 @@ from hypothesis import example, given, strategies as st
 
 from chatrest.core.replies.rows import Row
 from chatrest.export import ownership as rules_module
-from chatrest.export.ownership import Ownership, OwnershipRules, Source, pair_of
+from chatrest.export.ownership import OwnershipRules, Source, pair_of
 
 names = st.sampled_from(["a", "b", "c"])
 """Of users and groups alike: a group may be named as a user is."""
@@ -37,21 +37,23 @@ def is_served(source: Source, row: Row) -> bool:
             return source.names == (row.sender,) or received
 
 
+def ends_of(row: Row) -> tuple[str, str, str]:
+    return row.sender, row.receiver, row.receiver_type
+
+
 # ── ownership ──
 
 
 @given(plans, messages)
 def test_of_those_that_claim_a_message_exactly_one_writes_it(plan: list[Source], row: Row) -> None:
     claims = OwnershipRules(plan)
-    found = {source: claims.of(source)(row) for source in plan}
     served = [source for source in plan if is_served(source, row)]
-    writers = [source for source in plan if found[source] is Ownership.OWN]
+    writers = [source for source in plan if claims.writes(source, *ends_of(row))]
     if not served:
-        assert set(found.values()) <= {Ownership.UNCLAIMED}
-        return
-    assert len(writers) == 1
-    assert writers[0] in served
-    assert all(found[source] is Ownership.FOREIGN for source in plan if source not in writers)
+        assert writers == plan, "whichever comes first"
+    else:
+        assert writers == [claims.writer(*ends_of(row))]
+        assert writers[0] in served
 
 
 @given(plans, messages)
@@ -81,23 +83,22 @@ def test_a_judge_that_forgets_judges_as_before(plan: list[Source], rows: list[Ro
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rules_module, "_KEPT", 2)
         for source in plan:
-            judge = claims.of(source)
-            assert [judge(row) for row in rows] == [claims.of(source)(row) for row in rows]
+            judged = [claims.writes(source, *ends_of(row)) for row in rows]
+            assert judged == [OwnershipRules(plan).writes(source, *ends_of(row)) for row in rows]
 
 
 def test_what_somebody_writes_to_themselves_is_theirs_alone() -> None:
     row = Row(sender="a", receiver="a", receiver_type="user")
     claims = OwnershipRules([Source("user", ("a",)), Source("user", ("b",)), pair_of("a", "b")])
-    assert claims.of(Source("user", ("a",)))(row) is Ownership.OWN
-    assert claims.of(Source("user", ("b",)))(row) is Ownership.FOREIGN
+    assert claims.writer(*ends_of(row)) == Source("user", ("a",))
 
 
 def test_a_conversation_is_one_source_whoever_is_named_first() -> None:
     assert pair_of("b", "a") == pair_of("a", "b") == Source("pair", ("a", "b"))
     claims = OwnershipRules([pair_of("b", "a")])
     for sender, receiver in (("a", "b"), ("b", "a")):
-        assert claims.of(pair_of("a", "b"))(Row("", "", sender, receiver, "user")) is Ownership.OWN
-        assert claims.of(pair_of("a", "b"))(Row("", "", sender, receiver, "group")) is Ownership.UNCLAIMED
+        assert claims.writer(sender, receiver, "user") == pair_of("a", "b")
+        assert claims.writer(sender, receiver, "group") is None
 
 
 # ── keys ──

@@ -18,9 +18,9 @@ from chatrest.errors import AuthenticationError
 from chatrest.export import Plan, backlog, export, runs, verify
 from chatrest.export.archive import Archive
 from chatrest.export.disk import Disk
-from chatrest.export.jobs import Job
+from chatrest.export.jobs import ListJob
 from chatrest.export.ownership import OwnershipRules, Source
-from chatrest.export.page_partition import PageDivider, Window
+from chatrest.export.page_check import PageCheck, Window
 from tests.dying import wrap_connections
 from tests.exporting import assert_whole, manifest_of, raws_of, served
 from tests.runs import MIXED, Meanwhile
@@ -191,7 +191,7 @@ async def test_an_end_that_was_read_and_not_noted_is_proven_by_the_next_run(tmp_
     with Archive(tmp_path / "out", plan, app_id="app-1") as archive:
         with archive.journal.transaction():
             archive.journal.add_sources([ann])
-        page = PageDivider(Window(), OwnershipRules([ann])).page(Job(number=1, source=ann), rows)
+        page = PageCheck(Window(), OwnershipRules([ann])).page(ListJob(number=1, source=ann), rows)
         archive.commit([structs.replace(page, last=40)])
     async with service.session() as session:
         report = await export(session, tmp_path / "out", plan)

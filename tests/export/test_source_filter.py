@@ -11,8 +11,8 @@ from chatrest import ActingUserIgnoredError, MessageQuery
 from chatrest.core.replies.rows import Row
 from chatrest.emulator.store.message_index import group_list
 from chatrest.export import Plan, export
-from chatrest.export.ownership import Source, pair_of
-from chatrest.export.source_filter import SourceFilter
+from chatrest.export.ownership import OwnershipRules, pair_of
+from chatrest.export.page_check import PageCheck, Window
 from tests.exporting import assert_holds, assert_whole, ids_of, served
 from tests.runs import MIXED
 from tests.small_service import Record, SmallService, talk
@@ -23,31 +23,10 @@ def row(id: int, sender: str, receiver: str, kind: str = "user", **members: Any)
     return Row(str(id), "", sender, receiver, kind, 0, json.dumps(record).encode())
 
 
-def test_a_row_of_another_conversation_is_left_out_and_fails_the_source() -> None:
-    group, source_filter = Source("group", ("den",)), SourceFilter(MessageQuery())
-    own, other = row(1, "ann", "den", "group"), row(2, "ann", "oak", "group")
-    assert source_filter.fitting(group, [own]) == [own]
-    assert source_filter.fault(group) is None
-    assert source_filter.fitting(group, [own, other]) == [own]
-    assert "'2', from 'ann' to the group 'oak'" in str(source_filter.fault(group))
-    assert source_filter.fault(Source("group", ("oak",))) is None
-    assert source_filter.warnings() == []
-
-
-def test_a_filter_that_is_ignored_is_a_warning() -> None:
-    ann, source_filter = Source("user", ("ann",)), SourceFilter(MessageQuery(types=["text"]))
-    text, image = row(1, "ann", "bob", type="text"), row(2, "ann", "bob", type="image")
-    assert source_filter.fitting(ann, [text, image]) == [text]
-    assert source_filter.fault(ann) is None
-    assert source_filter.warnings() == [
-        "the service ignored the filter types: messages that do not fit it were left out"
-    ]
-
-
 @pytest.mark.parametrize("ends", [("ann", "cat"), ("cat", "bob"), ("cat", "dan"), ("bob", "bob")])
 def test_a_pair_shows_that_the_acting_user_is_ignored(ends: tuple[str, str]) -> None:
     with pytest.raises(ActingUserIgnoredError, match="list of pair ann bob"):
-        SourceFilter(MessageQuery()).fitting(pair_of("ann", "bob"), [row(1, *ends)])
+        PageCheck(Window(), OwnershipRules()).fitting(pair_of("ann", "bob"), [row(1, *ends)])
 
 
 async def test_a_list_of_a_group_that_shows_all_groups_fails_and_files_nothing_else(tmp_path: Path) -> None:

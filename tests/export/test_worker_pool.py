@@ -7,7 +7,7 @@ import pytest
 from chatrest.core.paging.intervals import Gap
 from chatrest.export import Plan
 from chatrest.export.archive import Archive
-from chatrest.export.jobs import Job
+from chatrest.export.jobs import ListJob
 from chatrest.export.ownership import OwnershipRules, Source
 from chatrest.export.worker_pool import WorkerPool
 from tests.exporting import ids_of
@@ -25,7 +25,7 @@ async def test_pieces_of_a_list_are_read_into_an_archive(tmp_path: Path) -> None
                 archive.journal.add_sources(sources)
             ann, nobody = archive.journal.sources()
             pool = WorkerPool(session, archive, OwnershipRules(sources), workers=2)
-            job = Job(number=ann.number, source=ann.source, until=200)
+            job = ListJob(number=ann.number, source=ann.source, until=200)
             await pool.read([pool.piece(job, gap) for gap in (Gap(20, 60), Gap(100, 120))])
             covered = [(each.first, each.last) for each in archive.journal.intervals(ann.number)]
             assert (covered, pool.ended, pool.stats.written) == ([(21, 60), (101, 120)], set(), 60)

@@ -35,7 +35,8 @@ from ..message_ids import key_of, number
 from ..ownership import OwnershipRules, Source
 from ..plan import Plan
 from ..report import Failure
-from ..source_list import newest
+from ..source_list import ago, newest, sent_by
+from ..work_left import Work
 from ..worker_pool import WORKERS
 from .survey import (
     AT_LEAST,
@@ -46,10 +47,8 @@ from .survey import (
     Sample,
     StoredCoverage,
     Survey,
-    Task,
+    kind_of,
     read_coverage,
-    rechecks_of,
-    tasks_of,
 )
 
 _END: Final = 2
@@ -146,7 +145,7 @@ async def estimate(
     """
     check(plan is None or isinstance(plan, Plan), "plan", plan, "a Plan, or None")
     check_count("workers", workers)
-    sent = _sent(session)
+    sent = sent_by(session)
     if out is not None:
         view = await asyncio.to_thread(open_view, out, may_be_new=True)
     last = next(iter(await newest(session)), Row())
@@ -154,21 +153,22 @@ async def estimate(
     coverage = StoredCoverage()
     if out is not None:
         with view:
-            coverage = await asyncio.to_thread(read_coverage, view.folder, plan, session.app.app_id, until)
+            end = last.sent_at if last.sent_at > 0 else int(time.time())
+            since = None if recheck is None else ago(end, recheck)
+            coverage = await asyncio.to_thread(
+                read_coverage, view.folder, plan, session.app.app_id, until, since
+            )
     plan = coverage.plan or plan or Plan()
     survey = Survey(session, plan, until)
-    sources = await survey.sources(coverage.gaps)
-    tasks = list(tasks_of(coverage, sources, until))
+    sources = await survey.sources(coverage.known)
+    tasks = coverage.tasks(sources, until)
     whole = len(sources) - len(tasks)
-    if recheck is not None:
-        tasks += rechecks_of(
-            coverage, sources, last.sent_at if last.sent_at > 0 else int(time.time()), recheck
-        )
+    tasks += coverage.rechecks
     samples = await survey.samples(tasks)
     of_app = await survey.of_app() if plan.all_users and len(samples) < len(tasks) else None
     figures = _Figures(plan, sources, coverage, tasks, samples, of_app, until)
     requests = figures.requests(1 if coverage.goes_backwards or last is None else 3)
-    return _estimate(figures, requests, whole, workers, _rate(session), _sent(session) - sent)
+    return _estimate(figures, requests, whole, workers, _rate(session), sent_by(session) - sent)
 
 
 def _estimate(
@@ -200,21 +200,15 @@ def _estimate(
 
 
 def _fields(name: str, figure: Range) -> dict[str, Any]:
-    """Return the three fields of an estimate that one figure has."""
     return {name: round(figure.likely), f"{name}_least": figure.least, f"{name}_most": figure.most}
 
 
 def _rate(session: AsyncSession) -> float | None:
-    """Return the requests a minute that the service allows, as far as the session knows by now."""
     app = session.app
     for state in session.pools[app.region].limits:
         if (state.app_id, state.rate_class) == (app.app_id, LIST.rate_class) and state.limit is not None:
             return 60 * state.limit
     return None
-
-
-def _sent(session: AsyncSession) -> int:
-    return sum(pool.sent for pool in session.pools.values())
 
 
 # ── figures, from the samples to the whole ──
@@ -227,7 +221,7 @@ class _Figures(Struct, frozen=True, dict=True):
     plan: Plan
     sources: Sequence[Source]
     coverage: StoredCoverage
-    tasks: Sequence[Task]
+    tasks: Sequence[Work]
     samples: Sequence[Sample]
     of_app: Sample | None
     until: int
@@ -235,12 +229,12 @@ class _Figures(Struct, frozen=True, dict=True):
     @cached_property
     def _weights(self) -> list[float]:
         """The number of tasks that each sample stands for."""
-        kinds = Counter(task.kind for task in self.tasks)
-        sampled = Counter(each.task.kind for each in self.samples)
-        return [kinds[each.task.kind] / sampled[each.task.kind] for each in self.samples]
+        kinds = Counter(map(kind_of, self.tasks))
+        sampled = Counter(kind_of(each.task) for each in self.samples)
+        return [kinds[kind_of(each.task)] / sampled[kind_of(each.task)] for each in self.samples]
 
     @cached_property
-    def _unsampled(self) -> list[Task]:
+    def _unsampled(self) -> list[Work]:
         sampled = {id(sample.task) for sample in self.samples}
         return [task for task in self.tasks if id(task) not in sampled]
 
@@ -255,13 +249,11 @@ class _Figures(Struct, frozen=True, dict=True):
     @cached_property
     def known(self) -> Counter[Knowledge]:
         """The count of tasks by how they are known, those that were not sampled like the others."""
-        kinds: tuple[Knowledge, ...] = (COUNTED, REPORTED, AT_LEAST)
-        return Counter(
-            {
-                kind: round(self._sum([each.known == kind and not each.error for each in self.samples]))
-                for kind in kinds
-            }
-        )
+        counts = {
+            kind: self._sum([each.known == kind and not each.error for each in self.samples])
+            for kind in (COUNTED, REPORTED, AT_LEAST)
+        }
+        return Counter({kind: round(count) for kind, count in counts.items()})
 
     # ── messages ──
 
@@ -277,7 +269,7 @@ class _Figures(Struct, frozen=True, dict=True):
     def written(self) -> Range:
         """The messages that are new in the export, where each is stored once."""
         seen = self.coverage.seen
-        rows = [row for each in self.samples if each.task.since is None for row in each.rows]
+        rows = [row for each in self.samples if each.task.purpose == "walk" for row in each.rows]
         count = len({key_of(row) for row in rows if (number(row.id) or 0) not in seen})
         if self._is_counted:
             return Range(count, count, count)
@@ -286,8 +278,8 @@ class _Figures(Struct, frozen=True, dict=True):
             likely = self.of_app.left.likely - len(seen)
             bounds.append(self.of_app.left.most)
         if self.until != LAST:
-            befores = [each.before for each in self.samples if each.task.since is None]
-            befores += [task.gaps[0].after for task in self._unsampled if task.since is None]
+            befores = [each.before for each in self.samples if each.task.purpose == "walk"]
+            befores += [task.gaps[0].after for task in self._unsampled if task.purpose == "walk"]
             after = min(befores, default=self.until)
             bounds.append(self.until - after - seen.count(after + 1, self.until))
         return Range.of(count, likely, min((each for each in bounds if each is not None), default=None))
@@ -295,7 +287,7 @@ class _Figures(Struct, frozen=True, dict=True):
     @property
     def _new(self) -> float:
         """Messages to be read that are not only read again."""
-        return self._sum([each.left.likely * (each.task.since is None) for each in self.samples])
+        return self._sum([each.left.likely * (each.task.purpose == "walk") for each in self.samples])
 
     @property
     def _share(self) -> float:
@@ -358,19 +350,16 @@ class _Figures(Struct, frozen=True, dict=True):
 
     @property
     def latency(self) -> float:
-        """Seconds that a small request takes."""
         times = [each.look_seconds or each.seconds for each in self.samples if each.error is None]
         return median(times) if times else 0.0
 
     @property
     def page_latency(self) -> float:
-        """Seconds that a whole page takes."""
         largest = max(self.samples, key=lambda sample: sample.page_rows, default=None)
         return largest.seconds if largest is not None and largest.page_rows else self.latency
 
     @property
     def bytes(self) -> int:
-        """Bytes of the pages with all messages."""
         size = sum(each.bytes for each in self.samples)
         count = sum(each.page_rows for each in self.samples)
         return round(self.messages.likely * size / count) if count else 0

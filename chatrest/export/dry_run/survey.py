@@ -1,15 +1,14 @@
 """The requests of an estimate: the users, and the first page of a few lists, with a look behind it.
 
-A task is what is left of a source, or what is to be read of it again. Tasks of one kind are alike, and so a
-few of them, spread evenly, speak for all. A list that ends with its first page is counted. For a longer one
-there is the service's own total, which is a hint: some services say 0, or the size of the page, or any
-number. It is believed where what was seen of the list does not contradict it.
+A task is what is left of a source (`work_left`), or what is to be read of it again. Tasks of one kind are
+alike, and so a few of them, spread evenly, speak for all. A list that ends with its first page is counted.
+For a longer one there is the service's own total, which is a hint: some services say 0, or the size of the
+page, or any number. It is believed where what was seen of the list does not contradict it.
 """
 
 import asyncio
 import time
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import aclosing
 from math import ceil
 from pathlib import Path
@@ -18,24 +17,24 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, final
 import msgspec
 from msgspec import Struct, structs
 
-from ...core.paging.intervals import LAST, Gap, gaps
+from ...core.paging.intervals import LAST, Gap
 from ...core.paging.paging import LARGEST_PAGE
 from ...core.replies.rows import AsRows, Row
 from ...errors import AuthenticationError, ChatRestError
-from ...parameters.messages import MessageQuery
 from ...resources.messages import Messages
 from ...session import AsyncSession
 from ...walk.walk import Page, Walk
 from ..archive import agreed
 from ..id_set import IdSet
-from ..journal import NAME as JOURNAL, JournalReader
+from ..journal import NAME as JOURNAL, JournalReader, SourceState
 from ..message_ids import number
-from ..news import LEAST_SOURCES
+from ..news import LEAST_SOURCES, candidates, runs_by_app_list
 from ..opening import check_folder, check_place
 from ..ownership import Source
-from ..page_partition import Window
+from ..page_check import Window
 from ..plan import Plan
-from ..source_list import GOES_BACKWARDS, ago, users
+from ..source_list import GOES_BACKWARDS, users
+from ..work_left import Work, rechecks_left, rechecks_since, work_left
 
 T = TypeVar("T")
 Knowledge: TypeAlias = Literal["counted", "reported", "at least"]
@@ -74,13 +73,15 @@ class Range(NamedTuple):
 
 @final
 class StoredCoverage(Struct, kw_only=True):
-    """The coverage of the export that is there already; nothing where there is none."""
+    """The export that is there already, as the next run goes on from it; nothing where there is none."""
 
     plan: Plan | None = None
-    gaps: dict[Source, list[Gap]] = {}
-    """Of each source that the next run reads, too: what is left of it, as `Run` goes on from it."""
-    last: dict[Source, int] = {}
-    """The highest id that was read of each."""
+    known: set[Source] = set()
+    """The sources that the next run reads, too."""
+    work: list[Work] = []
+    """What is left of them."""
+    rechecks: list[Work] = []
+    """What is to be read of them again."""
     seen: IdSet = msgspec.field(default_factory=IdSet)
     """The ids that any of them has shown."""
     goes_backwards: bool = False
@@ -88,11 +89,19 @@ class StoredCoverage(Struct, kw_only=True):
     has_news: bool = False
     """True where the next run asks the app's own list for what is new, and few of the sources (`news`)."""
 
+    def tasks(self, sources: Iterable[Source], until: int) -> list[Work]:
+        """Return what is left of the sources up to an id: all of those that are new."""
+        new = (source for source in sources if source not in self.known)
+        return [*self.work, *(Work(SourceState(0, source), [Gap(0, until)]) for source in new)]
 
-def read_coverage(folder: Path, plan: Plan | None, app_id: str, until: int) -> StoredCoverage:
+
+def read_coverage(
+    folder: Path, plan: Plan | None, app_id: str, until: int, since: int | None = None
+) -> StoredCoverage:
     """Return the coverage of `folder` up to the id `until`; changes nothing, and may be allowed to read only.
 
-    Raises `RequestInvalidError` where an export with this plan cannot go there.
+    With `since` a recheck of what was sent from then on is begun. Raises `RequestInvalidError` where an
+    export with this plan cannot go there.
     """
     check_place(folder)
     path = folder / JOURNAL
@@ -103,76 +112,36 @@ def read_coverage(folder: Path, plan: Plan | None, app_id: str, until: int) -> S
         check_folder(folder, journal)
         kept = {name: journal[name] for name in ("app", "plan")}
         stored, plan = agreed(folder, kept, plan, app_id)
+        named = {*plan.sources}
+        known = [
+            each
+            for each in journal.sources()
+            if each.source in named or (plan.all_users and each.source.kind == "user")
+            if each.state != "deleted_user"
+        ]
         is_wider = plan.window != stored.window  # then all lists are read again
-        coverage = StoredCoverage(
-            plan=plan, seen=journal.all_seen(), goes_backwards=journal[GOES_BACKWARDS] is not None
+        if since is None:
+            rechecks = rechecks_left(journal, known)
+        else:
+            rechecks = rechecks_since(journal, known, since, is_behind=runs_by_app_list(journal) > 0)
+        return StoredCoverage(
+            plan=plan,
+            known={each.source for each in known},
+            work=[Work(each, [Gap(0, until)]) for each in known]
+            if is_wider
+            else list(work_left(journal, known, until)),
+            rechecks=list(rechecks),
+            seen=journal.all_seen(),
+            goes_backwards=journal[GOES_BACKWARDS] is not None,
+            has_news=not is_wider and len(candidates(plan, journal, known, until)) >= LEAST_SOURCES,
         )
-        ends = Counter[int]()
-        for known in journal.sources():
-            is_named = known.source in plan.sources or (plan.all_users and known.source.kind == "user")
-            if known.state == "deleted_user" or not is_named:
-                continue
-            intervals = [] if is_wider else journal.intervals(known.number)
-            left = [Gap(0, until)] if known.by_time else gaps(intervals, until)
-            if not known.by_time and not is_wider and known.proven >= until:
-                left = [gap for gap in left if gap.until < until]
-            elif not known.by_time and known.state == "open" and len(left) == 1:
-                ends[known.proven] += 1
-            coverage.gaps[known.source] = left
-            coverage.last[known.source] = intervals[-1].last if intervals else 0
-    is_plain = plan.query == MessageQuery() and plan.window[1] is None and not plan.everything
-    end = max(ends, default=0)
-    coverage.has_news = is_plain and not is_wider and end > 0 and ends[end] >= LEAST_SOURCES
-    return coverage
 
 
-# ── tasks ──
+# ── samples ──
 
 
-class Task(NamedTuple):
-    """The part of a source that is to be read."""
-
-    source: Source
-    gaps: Sequence[Gap]
-    since: int | None = None
-    """Of a recheck: the time from which on it reads again."""
-
-    @property
-    def kind(self) -> tuple[str, bool]:
-        """The common features of tasks that are alike: the source's kind, and whether it is a recheck."""
-        return self.source.kind, self.since is not None
-
-    @property
-    def ids(self) -> int | None:
-        """The count of ids to read: no more messages can be left. None where no end is known."""
-        return self.ids_behind(0)
-
-    def ids_behind(self, last: int) -> int | None:
-        """Return the count of ids to read that are higher than an id."""
-        if self.gaps[-1].until == LAST:
-            return None
-        return sum(max(0, gap.until - max(gap.after, last)) for gap in self.gaps)
-
-    def holds(self, row: Row) -> bool:
-        """Return True for a row that is to be read; one without a number for its id may be anywhere."""
-        numbered = number(row.id)
-        return numbered is None or any(gap.after < numbered <= gap.until for gap in self.gaps)
-
-
-def tasks_of(coverage: StoredCoverage, sources: Iterable[Source], until: int) -> Iterator[Task]:
-    """Yield what is left of the sources up to an id."""
-    for source in sources:
-        if left := coverage.gaps.get(source, [Gap(0, until)]):
-            yield Task(source, left)
-
-
-def rechecks_of(
-    coverage: StoredCoverage, sources: Iterable[Source], end: int, recheck: int
-) -> Iterator[Task]:
-    """Yield what is to be read again of stored sources: so many seconds before the time `end`."""
-    for source in sources:
-        if last := coverage.last.get(source):
-            yield Task(source, [Gap(0, last)], ago(end, recheck))
+def kind_of(task: Work) -> tuple[str, str]:
+    return task.source.kind, task.purpose
 
 
 def evenly(items: Sequence[T], count: int) -> list[T]:
@@ -181,13 +150,10 @@ def evenly(items: Sequence[T], count: int) -> list[T]:
     return [items[int((index + 0.5) * len(items) / count)] for index in range(count)]
 
 
-# ── samples ──
-
-
 class Sample(NamedTuple):
     """The first page of a task's list, and how much there is in all."""
 
-    task: Task
+    task: Work
     left: Range = Range(0, 0, 0)
     """Messages to be read."""
     known: Knowledge = COUNTED
@@ -225,11 +191,10 @@ class Survey:
                 sources[source] = None
         return list(sources)
 
-    async def samples(self, tasks: Sequence[Task]) -> list[Sample]:
-        """Return samples of every kind; one that the service refuses has the error."""
-        kinds: dict[tuple[str, bool], list[Task]] = {}
+    async def samples(self, tasks: Sequence[Work]) -> list[Sample]:
+        kinds: dict[tuple[str, str], list[Work]] = {}
         for task in tasks:
-            kinds.setdefault(task.kind, []).append(task)
+            kinds.setdefault(kind_of(task), []).append(task)
         chosen = [task for alike in kinds.values() for task in evenly(alike, ceil(SAMPLES / len(kinds)))]
         free = asyncio.Semaphore(_AT_ONCE)
         async with asyncio.TaskGroup() as group:
@@ -241,10 +206,11 @@ class Survey:
 
         Two requests.
         """
-        sample = await self._sample(Task(Source("everything"), [Gap(0, self._until)]), asyncio.Semaphore())
+        task = Work(SourceState(0, Source("everything")), [Gap(0, self._until)])
+        sample = await self._sample(task, asyncio.Semaphore())
         return None if sample.error else sample
 
-    async def _sample(self, task: Task, free: asyncio.Semaphore) -> Sample:
+    async def _sample(self, task: Work, free: asyncio.Semaphore) -> Sample:
         async with free:
             try:
                 return await self._first_page(task)
@@ -253,7 +219,7 @@ class Survey:
             except ChatRestError as error:
                 return Sample(task, error=error)
 
-    async def _first_page(self, task: Task) -> Sample:
+    async def _first_page(self, task: Work) -> Sample:
         """Read a page, and look whether anything comes behind it, whatever the page says."""
         walk, began = self._walk(task), time.perf_counter()
         async with aclosing(walk.pages()) as pages:
@@ -265,9 +231,9 @@ class Survey:
         look = time.perf_counter() - began - taken
         return self._sample_of(task, page, is_longer)._replace(seconds=taken, look_seconds=look)
 
-    def _sample_of(self, task: Task, page: Page[Row], is_longer: bool) -> Sample:
+    def _sample_of(self, task: Work, page: Page[Row], is_longer: bool) -> Sample:
         """Return what the first page of a list tells; `is_longer`: something comes behind it."""
-        within = Window(task.since).within(Window(*self._plan.window).within(page.items))
+        within = Window(task.since or None).within(Window(*self._plan.window).within(page.items))
         rows = [row for row in within if task.holds(row)]
         ids = [numbered for row in page.items if (numbered := number(row.id)) is not None] or [0]
         known, left = COUNTED, Range(len(rows), len(rows), len(rows))
@@ -280,8 +246,8 @@ class Survey:
         before = max(task.gaps[0].after, min(ids) - 1)
         return Sample(task, left, known, rows, len(page.items), len(page.raw), before=before, last=max(ids))
 
-    def _walk(self, task: Task) -> Walk[Any]:
-        since, until = Window(*self._plan.window).asked(task.since)
+    def _walk(self, task: Work) -> Walk[Any]:
+        since, until = Window(*self._plan.window).asked(task.since or None)
         query = structs.replace(self._plan.query, from_timestamp=since, to_timestamp=until, affix="append")
         walk, gap = task.source.list(Messages(AsRows(self._session.sender)), query).thorough(), task.gaps[0]
         if not gap.after:
@@ -300,7 +266,7 @@ def _range(seen: int, page_rows: int, ids: list[int], ids_behind: int | None) ->
     return Range(seen, seen + density * ids_behind, seen + ids_behind)
 
 
-def _part(total: int, task: Task) -> int:
+def _part(total: int, task: Work) -> int:
     """Return the part of a list's total, from its first gap on, that lies in the gaps."""
     if task.ids is None:
         return total

@@ -221,6 +221,18 @@ async def test_a_recheck_is_counted(session: AsyncSession, tmp_path: Path) -> No
     assert 0 < (await estimate(session, None, tmp_path, recheck=1)).messages < all_of_it.messages
 
 
+async def test_a_recheck_that_was_interrupted_is_counted(session: AsyncSession, tmp_path: Path) -> None:
+    await export(session, tmp_path, Plan(users=["user-01"]))
+    kept = Journal(tmp_path / journal.NAME)
+    begin_generation(kept, find(tmp_path))
+    with kept.transaction():
+        kept.recheck(1, 1, 10**6)
+    kept.close()
+    result = await estimate(session, None, tmp_path)
+    assert (result.whole, result.written) == (1, 0)
+    assert result.messages == len(await session.messages.list_user("user-01").collect())
+
+
 async def test_a_journal_that_a_crash_has_left_is_read_and_not_touched(
     session: AsyncSession, tmp_path: Path
 ) -> None:

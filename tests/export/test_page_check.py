@@ -5,10 +5,10 @@ from hypothesis import given, strategies as st
 
 from chatrest.core.replies.rows import UNKNOWN, Row
 from chatrest.export.id_set import IdSet
-from chatrest.export.jobs import Job
+from chatrest.export.jobs import ListJob
 from chatrest.export.message_ids import number
-from chatrest.export.ownership import Ownership, OwnershipRules, Source
-from chatrest.export.page_partition import PageDivider, Window, last_id, partition_page
+from chatrest.export.ownership import OwnershipRules, Source
+from chatrest.export.page_check import PageCheck, Window, last_id, partition_page
 
 START = 1_600_000_000
 ALICE, BOB, GROUP = (Source(kind, (name,)) for kind, name in [("user", "a"), ("user", "b"), ("group", "g")])  # type: ignore[arg-type]
@@ -66,13 +66,13 @@ def test_a_window_and_a_service_may_have_two_units(unit: int, service: int) -> N
 def test_a_source_writes_its_own_rows_and_those_that_no_source_claims(
     rows: list[Row], source: Source
 ) -> None:
-    ownership = RULES.of(source)
-    assert partition_page(rows, ownership) == [row for row in rows if ownership(row) is not Ownership.FOREIGN]
+    own = [row for row in rows if RULES.writes(source, row.sender, row.receiver, row.receiver_type)]
+    assert partition_page(rows, RULES, source) == own
 
 
 def test_a_page_of_ones_own_is_handed_on_as_it_is() -> None:
     rows = [Row("1", "", "a", "x", "user"), Row("2", "", "a", "y", "user")]
-    assert partition_page(rows, RULES.of(ALICE)) is rows
+    assert partition_page(rows, RULES, ALICE) is rows
     assert Window().within(rows) is rows
 
 
@@ -81,7 +81,7 @@ def test_a_page_for_missing_messages_has_each_row_under_the_source_that_the_rule
     rows: list[Row], source: Source
 ) -> None:
     rows = [row for row in rows if is_of(source, row)]
-    page = PageDivider(Window(), RULES).page(Job(number=1, source=source, purpose="missing"), rows)
+    page = PageCheck(Window(), RULES).page(ListJob(number=1, source=source, purpose="missing"), rows)
     assert page.writers is not None
     assert sorted(id(row) for written in page.writers.values() for row in written) == sorted(map(id, rows))
     for writer, written in page.writers.items():
@@ -93,8 +93,8 @@ def test_a_page_for_missing_messages_has_each_row_under_the_source_that_the_rule
 @given(pages(), st.integers(1, 9))
 def test_a_recheck_counts_as_shown_what_it_does_not_compare(rows: list[Row], since: int) -> None:
     """A message that tells another time now is shown all the same; so is one of another list."""
-    job = Job(number=1, source=ALICE, purpose="recheck", since=since)
-    page = PageDivider(Window(), RULES).page(job, rows)
+    job = ListJob(number=1, source=ALICE, purpose="recheck", since=since)
+    page = PageCheck(Window(), RULES).page(job, rows)
     assert page.shown == IdSet(found for row in rows if (found := number(row.id)))
     assert page.compared == Window(since).within([row for row in rows if is_of(ALICE, row)])
 
