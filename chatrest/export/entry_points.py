@@ -133,7 +133,7 @@ def journal_root(out: object, journal: str | PathLike[str] | None) -> Path | Non
     folder.
     """
     if isinstance(out, str) and is_address(out):
-        from ..cloud.opening import import_obstore
+        from ..cloud.address import import_obstore
         from .remote.working_folder import default_root
 
         import_obstore()

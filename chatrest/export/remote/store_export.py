@@ -21,7 +21,6 @@ from typing import Final, TypeAlias, final
 
 from ...cloud.lease import Lease
 from ...cloud.publication import Publisher, fetch_version
-from ...cloud.reachability import check_reachable
 from ...cloud.store import ObjectStore
 from ...errors import ChatRestError
 from ..archive import Archive
@@ -197,7 +196,7 @@ async def store_export(
         def tell(seconds: float) -> None:
             on_phase(Phase.WAITING_FOR_LEASE, f"{seconds:.0f} s")
 
-        await check_reachable(store)
+        await store.check_reachable()
         async with Lease(store, owner=working.owner, on_wait=tell) as lease:
             publisher = Publisher(store, lease, on_version=working.note_next)
             export = StoreExport(working, publisher, lease, StoredFiles(store), sleep)

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatrest import AsyncSession
-from chatrest.cloud.lease import LEASE
-from chatrest.cloud.lease_record import LeaseRecord
+from chatrest.cloud.lease import LEASE, LeaseRecord
 from chatrest.cloud.store_errors import ConditionUnsupportedError, LeaseLostError
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, Report, export, read, verify
