@@ -110,9 +110,7 @@ class StoreJournal(JournalFile):
     def forget_file(self, number: int) -> None:
         """Remove a file with its blocks: its ids are not written any more."""
         self._db.execute("DELETE FROM blocks WHERE file = ?", (number,))
-        self._db.execute(
-            "DELETE FROM other_ids WHERE file = ? AND source = 0", (number,)
-        )  # no list shows them
+        self._db.execute("DELETE FROM other_ids WHERE file = ? AND source = 0", (number,))  # no list shows them
         self._db.execute("UPDATE other_ids SET file = NULL WHERE file = ?", (number,))
         self._db.execute("DELETE FROM files WHERE number = ?", (number,))
 

@@ -6,7 +6,6 @@ from tests.sealing import *
 
 FORMAT_NAMES = list(FORMATS)
 
-
 @pytest.mark.parametrize("partition", list(PARTITIONS))
 @pytest.mark.parametrize("format", FORMAT_NAMES)
 def test_what_is_committed_is_sealed_read_and_stands_once(folder: Path, format: str, partition: str) -> None:
@@ -31,6 +30,6 @@ def test_what_is_committed_is_sealed_read_and_stands_once(folder: Path, format: 
         store.compact()
         assert [f for f in store.inspect(deep=True)] == []
         assert len(texts_on_disk(folder)) == 223
-        assert len([p for p in (folder / "spool").iterdir()]) == 0
+        assert len([p for p in (folder/"spool").iterdir()]) == 0
     assert repaired(folder, format) == [] or {f.kind for f in repaired(folder, format)} <= {"leftover"}
     assert len(texts_on_disk(folder)) == 223
