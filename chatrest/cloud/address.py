@@ -106,9 +106,12 @@ def check_name(name: str, argument: str = "name") -> str:
 
 
 class RequestLimits(NamedTuple):
-    """Bounds of one request to a store, its repetitions included."""
+    """Bounds of one request to a store, its repetitions included.
 
-    retries: int = 5
+    With these, a store that fails for some seconds ends nothing: the waits are 30 s in all, in the median.
+    """
+
+    retries: int = 8
     total: float = 600.0
     """Seconds from the first attempt, after which no other begins."""
     timeout: float = 180.0
@@ -116,7 +119,7 @@ class RequestLimits(NamedTuple):
     connect: float = 10.0
     """Seconds to make a connection."""
     first_wait: float = 0.2
-    """Seconds before the first repetition; the waits double, up to 15 s."""
+    """Seconds before the first repetition; the waits double on average, up to 15 s."""
 
     def wait(self, number: int) -> float:
         """Return the seconds before a repetition; the first has the number 0."""
@@ -188,8 +191,8 @@ def _client_options(limits: RequestLimits, allow_http: bool) -> dict[str, Any]:
             "retry_timeout": timedelta(seconds=limits.total),
             "backoff": {
                 "init_backoff": timedelta(seconds=limits.wait(0)),
-                "max_backoff": timedelta(seconds=limits.wait(5)),
-                "base": 2,
+                "max_backoff": timedelta(seconds=limits.wait(99)),
+                "base": 4,  # each is random, from the first to so many times the last: twice that on average
             },
         },
     }

@@ -77,20 +77,19 @@ async def run(
     tables of users, groups and members and for its messages, the oldest first, in any format; one that is not
     complete is refused, if `allow_incomplete` is not given. Of one at an address a file at a time is on the
     local disk, beside the sorted messages. Roles of its users that the app does not have are made. Any other
-    folder stands for the `.ndjson` files in
-    it and in its `messages`. `kind` is detected from the first record of each file if it is not given, and of
-    an export only the records of that kind are imported; users are imported first, then groups, members and
-    messages. `journal` is a path, by default that of the first file or export with `.import-journal`, of one
-    at an address the last part of that, in the current folder. One request for 50 records; waits for rate
-    limits as long as it takes.
+    folder stands for the `.ndjson` files in it and in its `messages`. `kind` is detected from the first
+    record of each file if it is not given, and of an export only the records of that kind are imported; users
+    are imported first, then groups, members and messages. `journal` is a path, by default that of the first
+    file or export with `.import-journal`; of an export at an address the last part of that, in the current
+    folder. One request for 50 records; waits for rate limits as long as it takes.
 
     A record of an export, or one with a member that only the service writes (see `shown_records`), may have
     members that no import takes: they are dropped. In any other line an unknown member is a mistake.
 
     The result has the lines that were refused, and the counts of what was dropped. Raises
-    `RequestInvalidError` for a wrong argument, a changed file or a journal of another import, and the errors
-    of the service that are not about a record (`ServerError`, `AuthenticationError` …); after any error and
-    any kill the same call continues.
+    `RequestInvalidError` for a wrong argument, a changed file or a journal of another import,
+    `ObjectStoreError` where a store fails, and the errors of the service that are not about a record
+    (`ServerError`, `AuthenticationError` …); after any error and any kill the same call continues.
     """
     with ExitStack() as stack:
         inputs = await in_thread(partial(read_inputs, files, kind, stack, allow_incomplete=allow_incomplete))

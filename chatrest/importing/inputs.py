@@ -12,7 +12,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Final, NamedTuple, final
 
@@ -89,7 +89,7 @@ def read_inputs(
             export = _Export(file, stack, allow_incomplete=allow_incomplete)
             inputs += [part for part in export.parts() if kind in (None, part.kind)]
             omissions.update(export.omissions() if kind is None else {})
-            roles |= export.roles() if kind in (None, "users") else set()
+            roles |= export.roles if kind in (None, "users") else set()
         else:
             inputs += [
                 ImportInput(
@@ -166,10 +166,11 @@ class _Export:
         conversations = self._tables.get("conversations")
         counts = {
             "conversations (their tags, pins and unread counts)": conversations.rows if conversations else 0,
-            "rights of roles (a missing role is made without them)": len(self.roles()),
+            "rights of roles (a missing role is made without them)": len(self.roles),
         }
         return {what: count for what, count in counts.items() if count}
 
+    @cached_property
     def roles(self) -> set[str]:
         """Return the roles of all users, but for the one that every app has."""
         roles = {_object(raw).get("role") for raw in self._table("users")} if "users" in self._tables else ()
