@@ -73,9 +73,9 @@ REASON: Final = "A file of its own because "
 FILE_A_NOUN: Final = ("chatrest.models.", "chatrest.parameters.")
 """Folders with a file a noun of the service, as small as it may be."""
 KNOWN_TWICE: Final = {
-    "Attempt", "AuthTokens", "Batch", "Body", "Call", "Calls", "Conversation", "Credentials", "Entity",
-    "Failure", "Filter", "Groups", "Job", "Lease", "Line", "Member", "MessageBody", "Operations",
-    "Outbox", "Position", "Progress", "Refusal", "Reply", "Report", "Request", "Row", "Settings",
+    "Attempt", "AuthTokens", "Body", "Call", "Calls", "Conversation", "Credentials",
+    "Failure", "Filter", "Groups", "Job", "Lease", "Member", "MessageBody",
+    "Outbox", "Progress", "Refusal", "Reply", "Report", "Request", "Row", "Settings",
     "Strike", "View", "Window",
 }  # fmt: skip
 """Public classes of one name, still to be renamed. This table only shrinks."""

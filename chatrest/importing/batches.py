@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from ..errors import RequestInvalidError
 from ..parameters.data_import import MOST_ENTRIES
 from .entities import Kind, Reader, Reading, SkippedLine, read_object
-from .input_files import LONGEST_LINE, InputLine, LinePosition
+from .input_files import LONGEST_LINE, ImportLine, LinePosition
 from .result import INVALID, SKIPPED, LineNote
 from .shown_records import read_line
 
@@ -38,7 +38,7 @@ class LineBatch(NamedTuple):
 
 
 def batches(
-    file: str, kind: Kind, lines: Iterable[InputLine], read: Reader = read_line
+    file: str, kind: Kind, lines: Iterable[ImportLine], read: Reader = read_line
 ) -> Iterator[LineBatch]:
     """Yield the batches of a file, with the records that `read` makes of its lines.
 
@@ -62,7 +62,7 @@ def batches(
         yield LineBatch(tuple(records.values()), tuple(notes), end)
 
 
-def _entry(file: str, kind: Kind, line: InputLine, read: Reader) -> Reading | LineNote | None:
+def _entry(file: str, kind: Kind, line: ImportLine, read: Reader) -> Reading | LineNote | None:
     """Return the record of a line, or a note of why it is none; None for an empty line."""
     try:
         if line.raw is None:

@@ -30,7 +30,7 @@ class LinePosition(NamedTuple):
 _BEGINNING: Final = LinePosition()
 
 
-class InputLine(NamedTuple):
+class ImportLine(NamedTuple):
     """A line without its line break; None for one that is longer than 16 MiB."""
 
     raw: bytes | None
@@ -54,7 +54,7 @@ def input_paths(path: Path) -> list[Path]:
 
 def read_lines(
     path: Path, start: LinePosition = _BEGINNING, until: LinePosition = _BEGINNING
-) -> Iterator[InputLine]:
+) -> Iterator[ImportLine]:
     """Yield the lines after `start`, once the bytes up to there, and up to `until`, are confirmed.
 
     Raises `RequestInvalidError` if they have changed, or if the file cannot be decompressed.
@@ -69,7 +69,7 @@ def number_records(
     records: Callable[[], Iterable[bytes]],
     start: LinePosition = _BEGINNING,
     until: LinePosition = _BEGINNING,
-) -> Iterator[InputLine]:
+) -> Iterator[ImportLine]:
     """Yield records as lines, with the rules of `read_lines`; `name` stands for the file in errors."""
     hasher = blake2b(digest_size=20)
 
@@ -88,12 +88,12 @@ def _numbered(
     lines: Iterable[tuple[bytes | None, int]],
     start: LinePosition,
     until: LinePosition,
-) -> Iterator[InputLine]:
+) -> Iterator[ImportLine]:
     """Yield lines, given with their sizes, with positions; `hasher` has taken each of them when it comes."""
     offset = 0
     checks = {position.line: position for position in (start, until) if position.line}
     confirmed_at = max(checks, default=0)
-    held: list[InputLine] = []
+    held: list[ImportLine] = []
     for number, (raw, size) in enumerate(lines, 1):
         offset += size
         if number < start.line:
@@ -102,7 +102,7 @@ def _numbered(
         if checks.pop(number, end) != end:
             raise _changed(name, number)
         if number > start.line:
-            held.append(InputLine(raw, end))
+            held.append(ImportLine(raw, end))
         if number >= confirmed_at:
             yield from held
             held.clear()

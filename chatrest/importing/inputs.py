@@ -11,7 +11,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Final, NamedTuple, final
@@ -25,7 +25,7 @@ from ..export.folder_view import FolderView, open_view
 from ..export.manifest import NAME as MANIFEST, Manifest, read
 from ..export.reading import read_raw
 from .entities import KINDS, Kind, Reader, kind_of, read_object
-from .input_files import InputLine, input_paths, number_records, read_lines
+from .input_files import ImportLine, input_paths, number_records, read_lines
 from .message_order import MessageOrder
 from .shown_records import read_active, read_again, read_line, read_shown
 
@@ -45,7 +45,7 @@ class ImportInput(NamedTuple):
     path: Path
     """The file, or the folder of the export; of one at an address, its name in the current folder."""
     kind: Kind
-    lines: Callable[..., Iterator[InputLine]]
+    lines: Callable[..., Iterator[ImportLine]]
     """Gives the lines after a position, once the bytes up to there and up to a second one are confirmed."""
     read: Reader
     is_last: bool = False
@@ -125,8 +125,7 @@ class _Export:
     """
 
     def __init__(self, out: str | Path, stack: ExitStack, *, allow_incomplete: bool) -> None:
-        self._out = out
-        self._stack = stack
+        self._messages = stack.enter_context(closing(MessageOrder(partial(read_raw, out))))
         self._view = stack.enter_context(open_view(out))
         self._path = Path(self._view.name.rpartition("/")[2] if self._view.is_remote else out)
         manifest = _manifest_of(self._view, allow_incomplete=allow_incomplete)
@@ -142,15 +141,7 @@ class _Export:
             if kind in self._tables:
                 read = read_active if kind == "users" else read_shown
                 yield self._part(kind, kind, partial(self._table, kind), read)
-        messages: list[MessageOrder] = []
-
-        def sorted_messages() -> Iterator[bytes]:
-            if not messages:
-                messages.append(MessageOrder(read_raw(self._out)))
-                self._stack.callback(messages[0].close)
-            return messages[0].records()
-
-        yield self._part("messages", "messages", sorted_messages, read_shown)
+        yield self._part("messages", "messages", self._messages.records, read_shown)
         if "users" in self._tables:
             part = self._part("users (deactivated)", "users", self._deactivated, read_again)
             yield part._replace(is_last=True)
