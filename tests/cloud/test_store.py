@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from chatrest.cloud.address import RequestLimits
 from chatrest.cloud.store import ObjectStore
 from chatrest.cloud.store_errors import (
     ObjectChangedError,
@@ -115,6 +116,26 @@ async def test_a_wrong_name_is_refused_before_anything_is_sent(name: str) -> Non
     store = ObjectStore.in_memory()
     with pytest.raises(RequestInvalidError):
         await store.put(name, b"1")
+
+
+@pytest.mark.parametrize(("operation", "calls"), [("put", 3), ("put_new", 1), ("replace", 1)])
+async def test_a_conditional_write_is_not_repeated_and_another_one_is(
+    monkeypatch: pytest.MonkeyPatch, operation: str, calls: int
+) -> None:
+    memory = ObjectStore.in_memory()
+    store = ObjectStore(memory._client, None, RequestLimits(retries=2, first_wait=0.0))
+    etag = await store.put("b", b"1")
+    sent: list[str] = []
+
+    async def lose(client: object, name: str, *_: object, **__: object) -> None:
+        sent.append(name)
+        raise ValueError("HTTP error: kind: Interrupted,")
+
+    monkeypatch.setattr("obstore.put_async", lose)
+    arguments = ["b", b"2", etag] if operation == "replace" else ["a", b"2"]
+    with pytest.raises(ObjectStoreError, match="the connection ended before the reply"):
+        await getattr(store, operation)(*arguments)
+    assert len(sent) == calls
 
 
 # ── files ──
