@@ -72,8 +72,8 @@ REASON: Final = "A file of its own because "
 """Stands in the header of a small file, with the reason."""
 FILE_A_NOUN: Final = ("chatrest.models.", "chatrest.parameters.")
 """Folders with a file a noun of the service, as small as it may be."""
-KNOWN_TWICE: Final = {"Batch", "Entity", "Failure", "Position", "Progress"}
-"""Public classes of one name, still to be renamed. This table only shrinks."""
+KNOWN_TWICE: Final = {"Failure", "Progress"}
+"""Names that two packages export, and users import from there. This table only shrinks."""
 KNOWN_SMALL: Final = {"distributed.rate_book", "distributed.rate_shares", "export.compaction"}
 """Small files with one importer, still to be merged. This table only shrinks."""
 

@@ -165,8 +165,9 @@ class Monitor:
 
 def progress_line(snapshot: Snapshot) -> str:
     progress = snapshot.progress
+    unpublished = [progress.unpublished] if progress.unpublished else []
     if not progress.received:
-        return f"{snapshot.title}: {snapshot.waits or duration(snapshot.elapsed)}"
+        return f"{snapshot.title}: {', '.join([snapshot.waits or duration(snapshot.elapsed), *unpublished])}"
     parts = [
         f"{progress.written:,} messages at {snapshot.rate:,.0f}/s",
         size(progress.received),
@@ -177,6 +178,7 @@ def progress_line(snapshot: Snapshot) -> str:
         *([f"{about(snapshot.left)} left"] if snapshot.left is not None else []),
         duration(snapshot.elapsed),
         *([snapshot.waits] if snapshot.waits else []),
+        *unpublished,
     ]
     return f"{snapshot.title}: {', '.join(parts)}"
 

@@ -93,6 +93,8 @@ def _state(snapshot: Snapshot) -> RenderableType:
         line.append(f"   {count:,} {word}" if count else "")
     if progress.failed:
         line.append(f"   {progress.failed:,} failed", style="red")
+    if progress.unpublished:
+        line.append(f"   {one_line(progress.unpublished)}", style="red")
     if snapshot.waits:
         line.append(f"   {one_line(snapshot.waits)}", style="yellow")
     return line

@@ -27,7 +27,7 @@ KINDS: Final = ("users", "groups", "members", "messages")
 @click.command(
     "import", short_help="Import users, groups, members and messages; continues after an interruption."
 )
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
 @option_table(
     ("--kind", KINDS, None, "The records of all files.  [default: detected per file]"),
     ("--journal", click.Path(path_type=Path), None,
@@ -38,7 +38,7 @@ KINDS: Final = ("users", "groups", "members", "messages")
     ("--quiet -q", bool, None, "No progress on standard error."),
 )  # fmt: skip
 def import_(
-    files: tuple[Path, ...],
+    files: tuple[str, ...],
     kind: "Kind | None",
     journal: Path | None,
     incomplete: bool,
@@ -49,10 +49,10 @@ def import_(
     """Import FILEs of JSON lines (also .gz and .zst): users, groups, members or messages, one kind a file.
 
     A line is a record to import, or a record that the service has shown. Users are imported first, then
-    groups, members and messages. The folder of an export stands for its tables and its messages, the oldest
-    first, in any format. What shown records hold and no import takes is dropped, and listed at the end. If
-    the import is interrupted, run the same command again: it continues, and sends no record that was
-    imported. Lines that are added to a file later are imported by the next run.
+    groups, members and messages. An export, in a folder or at the address of an object store, stands for its
+    tables and its messages, the oldest first, in any format. What shown records hold and no import takes is
+    dropped, and listed at the end. If the import is interrupted, run the same command again: it continues,
+    and sends no record that was imported. Lines that are added to a file later are imported by the next run.
 
     \b
     Examples:
@@ -60,6 +60,7 @@ def import_(
       chatrest import users.ndjson --dry-run      check every line
       chatrest export backup --with users,groups,members
       chatrest import backup                      a copy of that app, in the app of the environment
+      chatrest import s3://bucket/backup          the same, of an export in an object store
 
     Each refused line is a line on standard error, with its file and number (with --json in the object).
     Exit status: 0 all is imported, 1 a line was refused, or it failed, 2 wrong usage, 130 interrupted.
@@ -84,14 +85,14 @@ def _progress_line(progress: "Progress") -> str:
     )
 
 
-def _checked(files: tuple[Path, ...], options: dict[str, Any], show: OnProgress) -> "ImportResult":
+def _checked(files: tuple[str, ...], options: dict[str, Any], show: OnProgress) -> "ImportResult":
     from ..importing import check
 
     return check(files, progress=show, **options)
 
 
 def _imported(
-    files: tuple[Path, ...], journal: Path | None, options: dict[str, Any], show: OnProgress
+    files: tuple[str, ...], journal: Path | None, options: dict[str, Any], show: OnProgress
 ) -> "ImportResult":
     from ..importing import run as run_import
 
@@ -107,9 +108,9 @@ def _imported(
         raise
 
 
-def _command(files: tuple[Path, ...], journal: Path | None, options: dict[str, Any]) -> str:
+def _command(files: tuple[str, ...], journal: Path | None, options: dict[str, Any]) -> str:
     words = [
-        *map(str, files),
+        *files,
         *(["--kind", options["kind"]] if options["kind"] else []),
         *(["--journal", str(journal)] if journal else []),
         *(["--incomplete"] if options["allow_incomplete"] else []),

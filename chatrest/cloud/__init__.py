@@ -8,9 +8,4 @@ async with Lease(store) as lease:
     await Publisher(store, lease).publish([LocalFile("messages/a.ndjson", path, size, sha256)])
 await fetch_version(store, await read_version(store), Path("copy"))
 ```
-
-- `address`, `store_errors`: addresses without credentials, and errors of one line.
-- `store`: one object at a time, whole or not at all, with conditional writes; `transfer`: files in parts.
-- `reachability`: an endpoint that does not answer.
-- `lease`: one writer at a time. `publication`: a set of files that readers see as one version.
 """

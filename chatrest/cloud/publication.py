@@ -9,14 +9,13 @@ The rules are in `publication_plan`.
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypeVar, final
+from typing import Any, Final, TypeVar, final
 
 import msgspec
 from msgspec import Struct
 
 from ..export.in_thread import for_each
 from .lease import Lease
-from .operations import Operations, StoredObject
 from .publication_plan import (
     EMPTY,
     MANIFEST,
@@ -33,6 +32,7 @@ from .publication_plan import (
     unreferenced,
     worklist,
 )
+from .store import ObjectInfo, ObjectStore
 from .store_errors import ObjectChangedError, ObjectExistsError, ObjectNotFoundError, ObjectStoreError
 from .transfer import file_sha256
 
@@ -44,9 +44,6 @@ _SMALL: Final = 2 << 20
 """Bytes: eight of them, or four parts, also get through a slow connection in the time of a request."""
 _READINGS: Final = 5
 """Versions that may replace each other while one is fetched."""
-
-OnFile: TypeAlias = Callable[[PublishedFile], object]
-"""Called after a file was sent or downloaded."""
 
 
 @final
@@ -69,16 +66,14 @@ class Publisher:
 
     def __init__(
         self,
-        store: Operations,
+        store: ObjectStore,
         lease: Lease,
         *,
-        on_file: OnFile = lambda _: None,
         on_version: Callable[[Version], object] = lambda _: None,
     ) -> None:
         """`on_version` is called with each version right before its manifest is written."""
         self._store = store
         self._lease = lease
-        self._on_file = on_file
         self._on_version = on_version
         self._current: tuple[Version, str | None] | None = None
         """The version that readers see, and the e-tag of its manifest; None while that is not known."""
@@ -93,20 +88,20 @@ class Publisher:
         Its objects are then listed, so that the next publication sends those anew that are missing.
         """
         if self._current is None:
-            stored = await _stored_manifest(self._store)
-            version = EMPTY if stored is None else decode_version(stored.data, _manifest_of(self._store))
+            version, etag = await _read_manifest(self._store)
             names = await self._read_worklist()
             sizes = {info.name: info.size async for info in self._store.list()}
             self._leftovers.update(leftovers(names, sizes, version))
             for name in orphans(version, sizes, self._leftovers):
-                if await self._is_own(name):
+                info = await self._info(name)
+                if info is not None and info.sha256 is not None and is_named_by(name, info.sha256):
                     self._leftovers.add(name)
             self._damaged = {
                 file.stored_as
                 for file in version.files
                 if sizes.get(file.stored_as) != file.size and not await self._has_size(file)
             }
-            self._current = version, None if stored is None else stored.info.etag
+            self._current = version, etag
         return self._current[0]
 
     @property
@@ -156,7 +151,6 @@ class Publisher:
             if entry.stored_as in may_exist and await self._is_stored(entry):
                 return
             await self._store.put_file(entry.stored_as, file.path, sha256=file.sha256, size=file.size)
-            self._on_file(entry)
             sent += 1
 
         await _for_each(plan.send, send, size=lambda item: item[0].size)
@@ -164,28 +158,21 @@ class Publisher:
 
     async def _has_size(self, file: PublishedFile) -> bool:
         """Ask for an object that a list did not show: nothing counts as lost because a list was not whole."""
-        try:
-            return (await self._store.head(file.stored_as)).size == file.size
-        except ObjectNotFoundError:
-            return False
+        info = await self._info(file.stored_as)
+        return info is not None and info.size == file.size
 
     async def _is_stored(self, file: PublishedFile) -> bool:
         """Return True for an object that an interrupted publication has sent, of the same bytes."""
-        try:
-            info = await self._store.head(file.stored_as)
-        except ObjectNotFoundError:
-            return False
-        if info.size != file.size:
+        info = await self._info(file.stored_as)
+        if info is None or info.size != file.size:
             return False
         return (info.sha256 or await self._store.stored_sha256(file.stored_as)) == file.sha256
 
-    async def _is_own(self, name: str) -> bool:
-        """Return True for an object that a publication has sent: its name has the hash of its content."""
+    async def _info(self, name: str) -> ObjectInfo | None:
         try:
-            sha256 = (await self._store.head(name)).sha256
+            return await self._store.head(name)
         except ObjectNotFoundError:
-            return False
-        return sha256 is not None and is_named_by(name, sha256)
+            return None
 
     async def _read_worklist(self) -> list[str]:
         try:
@@ -233,18 +220,25 @@ class Publisher:
         return len(names)
 
 
-async def read_version(store: Operations) -> Version:
+async def read_version(store: ObjectStore) -> Version:
     """Return the version that readers see; one of number 0 without files if nothing was published."""
-    stored = await _stored_manifest(store)
-    return EMPTY if stored is None else decode_version(stored.data, _manifest_of(store))
+    return (await _read_manifest(store))[0]
+
+
+async def _read_manifest(store: ObjectStore) -> tuple[Version, str | None]:
+    """Return the version that readers see, and the e-tag of its manifest."""
+    try:
+        stored = await store.get(MANIFEST)
+    except ObjectNotFoundError:
+        return EMPTY, None
+    return decode_version(stored.data, _manifest_of(store)), stored.info.etag
 
 
 async def fetch_version(
-    store: Operations,
+    store: ObjectStore,
     version: Version,
     folder: Path,
     *,
-    on_file: OnFile = lambda _: None,
     is_needed: Callable[[PublishedFile], bool] = lambda _: True,
 ) -> Version:
     """Download the files of a version into `folder`, each whole and checked; return the version.
@@ -258,7 +252,6 @@ async def fetch_version(
         path = folder / file.name
         if not await asyncio.to_thread(is_same, file, path):
             await store.download(file.stored_as, path, sha256=file.sha256, size=file.size)
-            on_file(file)
 
     for _ in range(_READINGS):
         try:
@@ -288,12 +281,5 @@ async def _for_each(
     await for_each([item for item in items if size(item) <= _SMALL], work, _AT_ONCE)
 
 
-async def _stored_manifest(store: Operations) -> StoredObject | None:
-    try:
-        return await store.get(MANIFEST)
-    except ObjectNotFoundError:
-        return None
-
-
-def _manifest_of(store: Operations) -> str:
+def _manifest_of(store: ObjectStore) -> str:
     return f"{store.address.rstrip('/')}/{MANIFEST}"

@@ -66,10 +66,6 @@ class Version(Struct, frozen=True):
         """The names of the version's objects."""
         return frozenset(file.stored_as for file in self.files)
 
-    def file(self, name: str) -> PublishedFile | None:
-        """Return the file of a name; None where the version has none."""
-        return next((file for file in self.files if file.name == name), None)
-
     def encoded(self) -> bytes:
         """Return the content of the object."""
         return msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n"

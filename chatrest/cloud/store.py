@@ -2,14 +2,17 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import nullcontext
+from datetime import datetime
+from functools import partial
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeVar, final
 
-from . import local_files
-from .address import StoreAddress, check_name, parse_address
-from .opening import RequestLimits, client_of, import_obstore
-from .operations import ObjectInfo, StoredObject
+from msgspec import Struct
+
+from .address import RequestLimits, StoreAddress, check_name, client_of, import_obstore, parse_address
 from .store_errors import (
     ConditionUnsupportedError,
     ObjectChangedError,
@@ -18,38 +21,85 @@ from .store_errors import (
     ObjectStoreError,
     store_error,
 )
-from .transfer import PART_SIZE, download, upload
+from .transfer import PART_SIZE, download, locked_folder, sync_file, upload, write_file
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore as Client
 
 T = TypeVar("T")
 
+
+class _Operation(NamedTuple):
+    verb: str
+    is_repeated: bool
+
+
+_OPERATIONS: Final[Mapping[str, _Operation]] = {
+    "read": _Operation("read", is_repeated=True),  # it changes nothing
+    "list": _Operation("list", is_repeated=True),  # it begins again: no reply says how far the last one was
+    "delete": _Operation("delete", is_repeated=True),  # what is gone already counts as deleted
+    "write": _Operation("write", is_repeated=True),  # the same bytes under the same name
+    "upload": _Operation("write", is_repeated=True),  # the same: the file, from its beginning
+    "create": _Operation("write", is_repeated=False),  # it may have arrived: what is stored is compared
+    "replace": _Operation("replace", is_repeated=False),  # the same
+}
+"""What is repeated here after a fault that `is_passing`.
+
+obstore itself repeats every request after 408, 429, 5xx and a connection that ends before the reply begins,
+and reads on where the content of an object is cut off; all other replies that are cut off it takes as errors.
+"""
 _CONFLICTS: Final = 3
 """Attempts at a create that the store refuses although there is no object: a delete was under way."""
-_DELETIONS: Final = 3
-"""Attempts at a deletion without a reply: obstore sends it by POST, which it does not repeat then."""
+_REACHABLE_SECONDS: Final = 20.0
 
 
 @final
+class ObjectInfo(Struct, frozen=True):
+    """The facts of an object, without its content."""
+
+    name: str
+    size: int
+    """In bytes."""
+    etag: str | None
+    """Changes with the content; None from a store that has none."""
+    modified: datetime
+    """The time of the last write, by the store's own clock."""
+    sha256: str | None = None
+    """Hexadecimal, as recorded by `put_file`; None where it was not, and in a list."""
+
+
+@final
+class StoredObject(Struct, frozen=True):
+    """An object with its content."""
+
+    info: ObjectInfo
+    data: bytes
+
+
 class ObjectStore:
     """The objects under an address.
 
     Names are relative to the address's prefix. Every operation raises `ObjectStoreError` with one line, after
-    the bounded repetitions of `RequestLimits`; no error, repr or pickle holds a credential. After a
+    the bounded repetitions of `RequestLimits`; no error and no repr holds a credential. After a
     conditional write whose reply was lost, the stored object is compared, so that a success is not reported
     as a refusal.
     """
 
     __slots__ = ("_address", "_client", "_folder", "_limits", "_obstore", "_part_size")
 
-    def __init__(self, client: "Client", address: StoreAddress | None, *, part_size: int = PART_SIZE) -> None:
+    def __init__(
+        self,
+        client: "Client",
+        address: StoreAddress | None,
+        limits: RequestLimits | None = None,
+        part_size: int = PART_SIZE,
+    ) -> None:
         """Use `open` or `in_memory`; `part_size` is that of multipart uploads and downloads, in bytes."""
         self._obstore = import_obstore()
         self._client = client
         self._address = address
         self._folder = Path(address.prefix) if address is not None and address.scheme == "file" else None
-        self._limits = RequestLimits()
+        self._limits = limits or RequestLimits()
         self._part_size = part_size
 
     @classmethod
@@ -62,11 +112,8 @@ class ObjectStore:
         `AWS_ENDPOINT_URL`, `GOOGLE_APPLICATION_CREDENTIALS`, `AZURE_STORAGE_ACCOUNT_NAME` …). Nothing is
         sent. Raises `RequestInvalidError` for a wrong address, and without the extra `cloud`.
         """
-        parts = parse_address(address)
-        limits = limits or RequestLimits()
-        store = cls(client_of(parts, limits), parts, part_size=part_size)
-        store._limits = limits
-        return store
+        parts, limits = parse_address(address), limits or RequestLimits()
+        return ObjectStore(client_of(parts, limits), parts, limits, part_size)
 
     @classmethod
     def in_memory(cls, *, part_size: int = PART_SIZE) -> "ObjectStore":
@@ -74,7 +121,7 @@ class ObjectStore:
         import_obstore()
         from obstore.store import MemoryStore
 
-        return cls(MemoryStore(), None, part_size=part_size)
+        return ObjectStore(MemoryStore(), None, part_size=part_size)
 
     @property
     def address(self) -> str:
@@ -84,23 +131,37 @@ class ObjectStore:
     def __repr__(self) -> str:
         return f"ObjectStore({self.address!r})"
 
-    def __reduce__(self) -> tuple[Callable[..., Self], tuple[str, RequestLimits, int]]:
-        """Pickle the address alone: another process reads the credentials of its own environment."""
-        if self._address is None:
-            raise TypeError("a store in memory cannot be pickled")
-        return _reopened, (self.address, self._limits, self._part_size)
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a store is not pickled, as its client holds credentials: open its address elsewhere")
+
+    async def check_reachable(self, seconds: float = _REACHABLE_SECONDS) -> None:
+        """Ask for any object; raise `ObjectStoreError` where no reply comes within `seconds`.
+
+        The limits of other requests are those of large transfers over slow connections: an endpoint that does
+        not answer would be noticed after minutes. Any reply is enough here: later ones tell more.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                await self.head("manifest.json")
+                return
+        except TimeoutError:
+            pass
+        except ObjectNotFoundError:
+            return
+        except ObjectStoreError as error:
+            if error.status is None:
+                raise
+            return
+        raise ObjectStoreError(
+            f"{self.address} did not answer within {seconds:g} s: check the network, and the endpoint in the "
+            "environment variables"
+        )
 
     # ── whole objects ──
 
     async def put(self, name: str, data: bytes) -> str | None:
         """Write an object, whatever was there; return its e-tag."""
-        check_name(name)
-        if self._folder is not None:
-            await self._call(
-                "write", name, lambda: asyncio.to_thread(local_files.replace_file, self._path(name), data)
-            )
-            return (await self.head(name)).etag
-        return await self._put(name, data)
+        return await self._put("write", name, data, "overwrite")
 
     async def put_new(self, name: str, data: bytes) -> str | None:
         """Create an object; return its e-tag.
@@ -109,16 +170,15 @@ class ObjectStore:
         created, as the reply to the write that made it may have been lost. Writers that compete must
         therefore write different bytes. Raises `ConditionUnsupportedError` if the store refuses conditions.
         """
-        check_name(name)
         for _ in range(_CONFLICTS):
             try:
-                return await self._create(name, data)
+                return await self._put("create", name, data, "create")
             except (ConditionUnsupportedError, ObjectNotFoundError):
                 raise
             except ObjectStoreError as error:
                 refusal = error
             if (stored := await self._stored(name)) is not None:
-                return self._accepted(stored, data, refusal)
+                return _accepted(stored, data, refusal)
             if not isinstance(refusal, ObjectExistsError):
                 break
         raise refusal
@@ -129,17 +189,14 @@ class ObjectStore:
         Raises `ObjectChangedError` if it has other content or was deleted; an object with exactly `data`
         counts as replaced. Raises `ConditionUnsupportedError` if the store refuses the condition.
         """
-        check_name(name)
         try:
-            if self._folder is not None:
-                return await self._call("replace", name, lambda: self._replace_local(name, data, etag))
-            return await self._put(name, data, {self._tag_key: etag})
+            return await self._put("replace", name, data, {self._tag_key: etag})
         except ConditionUnsupportedError:
             raise
         except ObjectStoreError as error:
             refusal = error
         if (stored := await self._stored(name)) is not None:
-            return self._accepted(stored, data, refusal)
+            return _accepted(stored, data, refusal)
         if isinstance(refusal, ObjectNotFoundError):
             refusal = ObjectChangedError(f"could not replace {self._target(name)}: it was deleted")
         raise refusal
@@ -155,22 +212,6 @@ class ObjectStore:
 
         return await self._call("read", name, read)
 
-    async def get_range(self, name: str, start: int, size: int, *, etag: str | None = None) -> bytes:
-        """Read `size` bytes from `start`, fewer at the end of the object.
-
-        Raises `ObjectChangedError` if `etag` is given and the object is no longer that one.
-        """
-        check_name(name)
-        options: dict[str, Any] = {"range": (start, start + size)}
-        if etag is not None:
-            options["version" if self._tag_key == "version" else "if_match"] = etag
-
-        async def read() -> bytes:
-            result = await self._obstore.get_async(self._client, name, options=options)
-            return bytes(await result.bytes_async())
-
-        return await self._call("read", name, read) if size > 0 else b""
-
     async def head(self, name: str) -> ObjectInfo:
         """Return the facts of an object; `ObjectNotFoundError` if there is none."""
         check_name(name)
@@ -184,36 +225,24 @@ class ObjectStore:
     async def delete(self, name: str) -> None:
         """Delete an object; one that does not exist is no error."""
         check_name(name)
-        for _ in range(_DELETIONS):
-            try:
-                await self._call("delete", name, lambda: self._obstore.delete_async(self._client, name))
-            except ObjectNotFoundError:
-                return
-            except ObjectStoreError as error:
-                failure = error
-                if error.status is not None:
-                    break
-            else:
-                return
-        raise failure
-
-    async def copy(self, name: str, target: str) -> None:
-        """Copy an object to another name, within the store and without its bytes coming here.
-
-        What was at `target` is replaced in one step. Raises `ObjectNotFoundError` if there is no such object.
-        """
-        check_name(name)
-        check_name(target, "target")
-        await self._call("copy", name, lambda: self._obstore.copy_async(self._client, name, target))
+        try:
+            await self._call("delete", name, lambda: self._obstore.delete_async(self._client, name))
+        except ObjectNotFoundError:
+            return
 
     async def list(self, prefix: str = "") -> AsyncIterator[ObjectInfo]:
-        """Iterate over the objects in the folder `prefix` and below, in any order; over all without it."""
+        """Iterate over the objects in the folder `prefix` and below, in any order; over all without it.
+
+        The whole list is in memory before the first comes.
+        """
         if prefix := prefix.rstrip("/"):
             check_name(prefix, "prefix")
-        stream = self._obstore.list(self._client, prefix or None, chunk_size=1000)
-        while chunk := await self._call("list", prefix, lambda: _next_chunk(stream)):
-            for meta in chunk:
-                yield self._info(meta["path"], meta, {})
+
+        async def read() -> Any:
+            return await self._obstore.list(self._client, prefix or None, chunk_size=1000).collect_async()
+
+        for meta in await self._call("list", prefix, read):
+            yield self._info(meta["path"], meta, {})
 
     # ── files ──
 
@@ -224,25 +253,23 @@ class ObjectStore:
 
         `sha256` is the file's hash if it is known, else it is computed first. With `size`, both are about the
         first so many bytes of a file that may grow meanwhile. At most some parts are in memory. A file with
-        another hash than that, an error, or a cancellation ends the upload, and nothing is visible.
+        another hash than that, an error, or a cancellation ends the upload, and nothing is visible; only a
+        process that is killed leaves the parts of an upload, which the store does not list as an object.
         Afterwards size and recorded hash are read back (from a folder, the content); a difference is an
         `ObjectStoreError`. The bytes of each request are checked by the store itself, as its signature covers
         them.
         """
         check_name(name)
-        put, known, records_hash = self._put_function(name), (sha256, size), self._folder is None
-        sha256, size = await self._call(
-            "write",
-            name,
-            lambda: upload(put, path, known[0], self._part_size, records_hash=records_hash, size=known[1]),
-        )
+        put, is_recorded = self._put_function(name), self._folder is None
+        send = partial(upload, put, path, sha256, self._part_size, records_hash=is_recorded, size=size)
+        sent_hash, sent = await self._call("upload", name, send)
         if self._folder is not None:
-            await asyncio.to_thread(local_files.sync_file, self._path(name))
+            await asyncio.to_thread(sync_file, self._folder / name)
         info = await self.head(name)
         stored_hash = info.sha256 or await self.stored_sha256(name)
-        if info.size != size or stored_hash != sha256:
+        if info.size != sent or stored_hash != sent_hash:
             raise ObjectStoreError(
-                f"could not write {self._target(name)}: {size} bytes with SHA-256 {sha256} were sent, and "
+                f"could not write {self._target(name)}: {sent} bytes with SHA-256 {sent_hash} were sent, and "
                 f"the store has {info.size} bytes with {stored_hash}"
             )
         return info
@@ -277,29 +304,24 @@ class ObjectStore:
             digest.update(part)
         return digest.hexdigest()
 
-    async def _parts(self, info: ObjectInfo) -> AsyncIterator[bytes]:
-        for start in range(0, info.size, self._part_size):
-            yield await self.get_range(info.name, start, self._part_size, etag=info.etag)
-
     async def _single_part(self, name: str) -> AsyncIterator[bytes]:
         yield (await self.get(name)).data
 
-    # ── requests ──
+    async def _parts(self, info: ObjectInfo) -> AsyncIterator[bytes]:
+        """Read an object in parts; `ObjectChangedError` where it is no longer the same."""
+        options: dict[str, Any] = {}
+        if info.etag is not None:
+            options["version" if self._tag_key == "version" else "if_match"] = info.etag
 
-    async def _create(self, name: str, data: bytes) -> str | None:
-        if self._folder is None:
-            return await self._put(name, data, "create")
-        try:
-            await asyncio.to_thread(local_files.create_file, self._path(name), data)
-        except FileExistsError:
-            failure: ObjectStoreError = ObjectExistsError(
-                f"could not write {self._target(name)}: it exists already"
-            )
-        except OSError as error:
-            failure = store_error(error, "write", self._target(name))
-        else:
-            return (await self.head(name)).etag
-        raise failure
+        async def read(start: int) -> bytes:
+            ranged = options | {"range": (start, min(start + self._part_size, info.size))}
+            result = await self._obstore.get_async(self._client, info.name, options=ranged)
+            return bytes(await result.bytes_async())
+
+        for start in range(0, info.size, self._part_size):
+            yield await self._call("read", info.name, partial(read, start))
+
+    # ── requests ──
 
     def _put_function(self, name: str) -> Callable[..., Awaitable[Any]]:
         """Return obstore's `put` for an object; a closure, as the repr of obstore's client may fail."""
@@ -309,23 +331,27 @@ class ObjectStore:
 
         return put
 
-    async def _put(self, name: str, data: bytes, mode: Any = "overwrite") -> str | None:
+    async def _put(self, operation: str, name: str, data: bytes, mode: Any) -> str | None:
+        """Write an object on a condition, which is the `mode` of obstore's `put`; return its e-tag."""
+        check_name(name)
+        if (folder := self._folder) is not None:
+            work = partial(asyncio.to_thread, self._put_local, folder, name, data, mode)
+            return await self._call(operation, name, work)
         put = self._put_function(name)
-        result = await self._call("write", name, lambda: put(data, mode=mode, use_multipart=False))
+        result = await self._call(operation, name, lambda: put(data, mode=mode, use_multipart=False))
         etag: str | None = result[self._tag_key]
         return etag
 
-    async def _replace_local(self, name: str, data: bytes, etag: str) -> str | None:
-        def exchange() -> str | None:
-            assert self._folder is not None
-            with local_files.locked_folder(self._folder):
-                if self._obstore.head(self._client, name)["e_tag"] != etag:
-                    raise ObjectChangedError(f"could not replace {self._target(name)}: it has changed")
-                local_files.replace_file(self._path(name), data)
-                current: str | None = self._obstore.head(self._client, name)["e_tag"]
-                return current
+    def _put_local(self, folder: Path, name: str, data: bytes, mode: Any) -> str | None:
+        def etag() -> Any:
+            return self._obstore.head(self._client, name)["e_tag"]
 
-        return await asyncio.to_thread(exchange)
+        with nullcontext() if isinstance(mode, str) else locked_folder(folder):
+            if not isinstance(mode, str) and etag() != mode[self._tag_key]:
+                raise ObjectChangedError(f"could not replace {self._target(name)}: it has changed")
+            write_file(folder / name, data, is_new=mode == "create")
+            current: str | None = etag()
+            return current
 
     async def _stored(self, name: str) -> StoredObject | None:
         """Return what is stored after a refused write; None if that is nothing, or cannot be read."""
@@ -334,24 +360,22 @@ class ObjectStore:
         except ObjectStoreError:
             return None
 
-    @staticmethod
-    def _accepted(stored: StoredObject, data: bytes, refusal: ObjectStoreError) -> str | None:
-        """Return the e-tag if the refused write was applied after all, else raise the refusal."""
-        if stored.data != data:
-            raise refusal
-        return stored.info.etag
-
-    async def _call(self, action: str, name: str, request: Callable[[], Awaitable[T]]) -> T:
-        """Await a request, and raise its failure as an `ObjectStoreError`.
+    async def _call(self, operation: str, name: str, request: Callable[[], Awaitable[T]]) -> T:
+        """Await a request, repeated as its operation allows, and raise its failure as an `ObjectStoreError`.
 
         The error is made within the handler and raised behind it, so that no context keeps obstore's text.
         """
-        try:
-            return await request()
-        except ObjectStoreError:
-            raise
-        except (self._obstore.exceptions.BaseError, OSError, ValueError, NotImplementedError) as error:
-            failure = store_error(error, action, self._target(name))
+        verb, is_repeated = _OPERATIONS[operation]
+        for number in count():
+            try:
+                return await request()
+            except ObjectStoreError:
+                raise
+            except (self._obstore.exceptions.BaseError, OSError, ValueError, NotImplementedError) as error:
+                failure = store_error(error, verb, self._target(name))
+            if not (is_repeated and failure.is_passing) or number >= self._limits.retries:
+                break
+            await asyncio.sleep(self._limits.wait(number))
         raise failure
 
     @property
@@ -366,17 +390,9 @@ class ObjectStore:
     def _target(self, name: str) -> str:
         return f"{self.address.rstrip('/')}/{name}" if self._address else f"{self.address}{name}"
 
-    def _path(self, name: str) -> Path:
-        assert self._folder is not None
-        return self._folder / name
 
-
-def _reopened(address: str, limits: RequestLimits, part_size: int) -> ObjectStore:
-    return ObjectStore.open(address, limits=limits, part_size=part_size)
-
-
-async def _next_chunk(stream: Any) -> Any:
-    try:
-        return await anext(stream)
-    except StopAsyncIteration:
-        return []
+def _accepted(stored: StoredObject, data: bytes, refusal: ObjectStoreError) -> str | None:
+    """Return the e-tag if the refused write was applied after all, else raise the refusal."""
+    if stored.data != data:
+        raise refusal
+    return stored.info.etag

@@ -2,31 +2,30 @@
 
 A store's own text is never repeated, as it may hold the id of a key, a signature, or an address with a token.
 Only its status and its error code are.
+
+obstore tells by classes of its own that an object is missing, exists or has changed, and gives all else as an
+English text: of a status, an error code, a lost connection or missing credentials it says nothing in another
+way. So that text is read here, and nowhere else.
 """
 
 import re
+from collections.abc import Mapping
 from typing import Final, final
 
 from ..errors import ChatRestError
 
-_STATUS: Final = re.compile(r"status code: (\d{3})")
-_RESPONSE_STATUS: Final = re.compile(r"status: (\d{3}),")
+_STATUS: Final = re.compile(r"status code: (\d{3})|status: (\d{3}),")
 _CODE: Final = re.compile(r"<Code>([A-Za-z]{1,60})</Code>")
 _RETRIES: Final = re.compile(r"after (\d+) retries")
 _KIND: Final = re.compile(r"kind: (Connect|Request|Timeout|Interrupted|Decode|Unknown)\b")
-_METADATA_SERVICES: Final = (
-    "169.254.169.254",
-    "fd00:ec2::254",
-    "metadata.google.internal",
-    "CredentialProvider",
+_CREDENTIALS: Final = re.compile(r"credential|oauth|token", re.IGNORECASE)
+_METADATA_SERVICE: Final = re.compile(
+    r"169\.254\.169\.254|fd00:ec2::254|metadata\.google\.internal|CredentialProvider"
 )
 _REDIRECT: Final = "redirect without LOCATION"
-_REGION_HINTS: Final = {
-    "AuthorizationHeaderMalformed": "; AWS_REGION may not be the region of the bucket",
-    "IllegalLocationConstraintException": "; AWS_REGION may not be the region of the bucket",
-}
-_CREDENTIALS: Final = re.compile(r"credential|oauth|token", re.IGNORECASE)
-_NO_RESPONSE: Final = {
+_REGION: Final = "; AWS_REGION may not be the region of the bucket"
+_HINTS: Final = dict.fromkeys(("AuthorizationHeaderMalformed", "IllegalLocationConstraintException"), _REGION)
+_NO_RESPONSE: Final[Mapping[str, str]] = {
     "Connect": "no connection could be made",
     "Request": "the connection ended before the reply",
     "Timeout": "no reply came in time",
@@ -43,6 +42,8 @@ class ObjectStoreError(ChatRestError):
     """
 
     status: int | None = None
+    is_passing: bool = False
+    """True where a reply was cut off, or did not come, and obstore did not repeat the request."""
 
 
 @final
@@ -77,6 +78,14 @@ class LeaseLostError(ObjectStoreError):
     """The lease has passed to another writer or has run out: this writer must write nothing more."""
 
 
+_WORDS: Final[Mapping[type[ObjectStoreError], str]] = {
+    ObjectNotFoundError: "it does not exist",
+    ObjectExistsError: "it exists already",
+    ObjectChangedError: "it has changed",
+    ConditionUnsupportedError: "the store does not offer this",
+}
+
+
 def store_error(error: Exception, action: str, target: str) -> ObjectStoreError:
     """Return the error for an exception of obstore.
 
@@ -84,60 +93,45 @@ def store_error(error: Exception, action: str, target: str) -> ObjectStoreError:
     the exception's text nor the exception, as both may hold secrets.
     """
     text = str(error)
-    status = _status(text)
-    kind = type(error).__name__
-    code = _CODE.search(text)
-    is_missing_bucket = code is not None and code[1] == "NoSuchBucket"
+    status, code, retries = _found(_STATUS, text), _found(_CODE, text), _found(_RETRIES, text)
     error_class: type[ObjectStoreError] = ObjectStoreError
-    if isinstance(error, FileNotFoundError) and not is_missing_bucket:
+    if isinstance(error, FileNotFoundError) and code != "NoSuchBucket":
         error_class = ObjectNotFoundError
-    elif kind == "AlreadyExistsError":
+    elif isinstance(error, FileExistsError) or type(error).__name__ == "AlreadyExistsError":
         error_class = ObjectExistsError
-    elif kind == "PreconditionError":
+    elif type(error).__name__ == "PreconditionError":
         error_class = ObjectChangedError
-    elif isinstance(error, NotImplementedError) or status == 501:
+    elif isinstance(error, NotImplementedError) or status == "501":
         error_class = ConditionUnsupportedError
-    result = error_class(f"could not {action} {target}: {_reason(error, text, status)}")
-    result.status = status
+    reason = _reason(error, text, status, code) or _WORDS.get(error_class)
+    reason = reason or f"the store's client failed ({type(error).__name__})"
+    result = error_class(f"could not {action} {target}: {reason}")
+    result.status = int(status) if status else None
+    result.is_passing = not status and not retries and bool(_found(_KIND, text))
     return result
 
 
-def _status(text: str) -> int | None:
-    match = _STATUS.search(text) or _RESPONSE_STATUS.search(text)
-    return int(match[1]) if match else None
+def _found(pattern: re.Pattern[str], text: str) -> str:
+    match = pattern.search(text)
+    return next(filter(None, match.groups())) if match else ""
 
 
-def _reason(error: Exception, text: str, status: int | None) -> str:
-    if status is not None:
-        return _reply_reason(text, status)
-    if isinstance(error, FileNotFoundError):
-        return "it does not exist"
-    if isinstance(error, NotImplementedError):
-        return "the store does not offer this"
-    if any(name in text for name in _METADATA_SERVICES):
+def _reason(error: Exception, text: str, status: str, code: str) -> str:
+    """Return what the text of an error tells; empty where its class says it all."""
+    retries = _found(_RETRIES, text)
+    requests = f" ({int(retries) + 1} requests)" if retries else ""
+    if _METADATA_SERVICE.search(text):
         return "the environment variables have no credentials, and no metadata service gave any"
+    if status:
+        return f"the store answered {status}{code and f' {code}'}{requests}{_HINTS.get(code, '')}"
+    if isinstance(error, FileNotFoundError | FileExistsError | NotImplementedError):
+        return ""
     if _REDIRECT in text:
-        return "the store answered with a redirect; AWS_REGION may not be the region of the bucket"
-    if kind := _KIND.search(text):
-        return _NO_RESPONSE[kind[1]] + _requests(text)
+        return f"the store answered with a redirect{_REGION}"
+    if kind := _found(_KIND, text):
+        return _NO_RESPONSE[kind] + requests
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     if _CREDENTIALS.search(text):
         return "the credentials in the environment variables could not be read"
-    return {
-        "AlreadyExistsError": "it exists already",
-        "PreconditionError": "it has changed",
-    }.get(type(error).__name__, f"the store's client failed ({type(error).__name__})")
-
-
-def _reply_reason(text: str, status: int) -> str:
-    if any(name in text for name in _METADATA_SERVICES):
-        return "the environment variables have no credentials, and no metadata service gave any"
-    code = _CODE.search(text)
-    name, hint = (f" {code[1]}", _REGION_HINTS.get(code[1], "")) if code else ("", "")
-    return f"the store answered {status}{name}{_requests(text)}{hint}"
-
-
-def _requests(text: str) -> str:
-    retries = _RETRIES.search(text)
-    return f" ({int(retries[1]) + 1} requests)" if retries else ""
+    return ""

@@ -1,14 +1,23 @@
-"""Files to objects and objects to files, in parts, with a bounded number of them in memory."""
+"""Files of this machine: sent in parts, received whole, and written on a condition for a store in a folder.
+
+obstore has no conditional replacement in a folder: a lock on the folder itself keeps the writers of one
+machine apart. A crash leaves nothing but a temporary file, whose name (`…#digits`) obstore does not list.
+"""
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from secrets import token_hex
+from secrets import randbelow, token_hex
 from typing import IO, Any, Final, TypeAlias, TypeVar, final
 
-from . import local_files
 from .store_errors import ObjectStoreError
+
+if sys.platform != "win32":
+    import fcntl
 
 T = TypeVar("T")
 
@@ -21,51 +30,54 @@ _BLOCK: Final = 1 << 20
 """Bytes that are read from a file at once."""
 _ABORT_SECONDS: Final = 10.0
 """The time that a cancelled upload has for deleting its parts."""
+_TEMPORARY_NAMES: Final = 10**18
 
 Put: TypeAlias = Callable[..., Awaitable[Any]]
 """Writes its argument, bytes or an iterator of blocks, to an object, with the options of obstore's `put`."""
+
+
+# ── to the store ──
 
 
 @final
 class FileSource:
     """The content of a file in blocks, for an upload; hashes what it hands out.
 
-    Raises `ObjectStoreError` in the place of the end if the hash is not `sha256`, and at the next block after
-    `stop()`: obstore then aborts the upload, and nothing of it becomes visible.
+    Raises `ObjectStoreError` in the place of the end if the hash is not the expected one, and at the next
+    block once it `is_stopped`: obstore then aborts the upload, and nothing of it becomes visible.
     """
 
-    def __init__(self, path: Path, sha256: str, size: int, block_size: int = _BLOCK) -> None:
+    def __init__(self, path: Path, sha256: str, size: int) -> None:
         """`size` is the number of bytes that are handed out: what is behind them is not read."""
         self._path = path
         self._left = size
-        self._block_size = block_size
         self._expected = sha256
         self._digest = hashlib.sha256()
-        self._stopped = asyncio.Event()
+        self.is_stopped = False
 
-    def stop(self) -> None:
-        """Let the upload fail at its next block."""
-        self._stopped.set()
-
-    async def blocks(self) -> AsyncIterator[bytes]:
+    async def blocks(self, block_size: int) -> AsyncIterator[bytes]:
         """Iterate over the blocks, once."""
-        with _opened(self._path) as file:
-            while block := await _read_file(self._path, lambda: self._read(file)):
-                if self._stopped.is_set():
-                    raise ObjectStoreError("the upload was cancelled")
+        with _readable(self._path):
+            file = self._path.open("rb")  # not in a thread: a cancel would lose the open file
+        with file:
+            while (block := await self._next(file, block_size)) and not self.is_stopped:
                 yield block
-        if self._stopped.is_set():
+        if self.is_stopped:
             raise ObjectStoreError("the upload was cancelled")
         if self._digest.hexdigest() != self._expected:
             raise ObjectStoreError(
                 f"the file {self._path} changed while it was sent, or its hash is not the given one"
             )
 
-    def _read(self, file: IO[bytes]) -> bytes:
-        block = file.read(min(self._block_size, self._left))
-        self._left -= len(block)
-        self._digest.update(block)
-        return block
+    async def _next(self, file: IO[bytes], block_size: int) -> bytes:
+        def read() -> bytes:
+            block = file.read(min(block_size, self._left))
+            self._left -= len(block)
+            self._digest.update(block)
+            return block
+
+        with _readable(self._path):
+            return await asyncio.to_thread(read)
 
 
 async def upload(
@@ -76,23 +88,22 @@ async def upload(
     A file of up to one part is sent in one request. `records_hash` says if the store keeps attributes.
     Only the first `size` bytes are sent if it is given.
     """
-    if size is None:
-        size = (await _read_file(path, path.stat)).st_size
-    if sha256 is None:
-        sha256 = await _read_file(path, lambda: file_sha256(path, size))
+    with _readable(path):
+        size = (await asyncio.to_thread(path.stat)).st_size if size is None else size
+        sha256 = sha256 if sha256 is not None else await asyncio.to_thread(file_sha256, path, size)
     options: dict[str, Any] = {"attributes": {"sha256": sha256}} if records_hash else {}
-    source = FileSource(path, sha256, size, min(part_size, _BLOCK))
+    source, block_size = FileSource(path, sha256, size), min(part_size, _BLOCK)
     if size <= part_size:
-        data = b"".join([block async for block in source.blocks()])
+        data = b"".join([block async for block in source.blocks(block_size)])
         await put(data, use_multipart=False, **options)
         return sha256, len(data)
-    options["chunk_size"] = max(part_size, -(-size // _MOST_PARTS))
-    options["max_concurrency"] = _PARTS_AT_ONCE
-    await _send_parts(put, source, options)
+    chunk_size = max(part_size, -(-size // _MOST_PARTS))
+    options |= {"use_multipart": True, "chunk_size": chunk_size, "max_concurrency": _PARTS_AT_ONCE}
+    await _send_parts(lambda: put(source.blocks(block_size), **options), source)
     return sha256, size
 
 
-async def _send_parts(put: Put, source: FileSource, options: dict[str, Any]) -> None:
+async def _send_parts(put: Callable[[], Awaitable[Any]], source: FileSource) -> None:
     """Send a multipart upload; if it is cancelled, let obstore abort it first.
 
     A cancelled future of obstore would drop the upload without an abort, and its parts would stay in the
@@ -100,7 +111,7 @@ async def _send_parts(put: Put, source: FileSource, options: dict[str, Any]) -> 
     """
 
     async def send() -> None:
-        await put(source.blocks(), use_multipart=True, **options)
+        await put()
 
     task = asyncio.create_task(send())
     # The loop would log an error that nobody retrieves, with the store's own text.
@@ -108,50 +119,19 @@ async def _send_parts(put: Put, source: FileSource, options: dict[str, Any]) -> 
     try:
         await asyncio.shield(task)
     except asyncio.CancelledError:
-        source.stop()
-        _, pending = await asyncio.wait({task}, timeout=_ABORT_SECONDS)
-        for unfinished in pending:
-            unfinished.cancel()
+        source.is_stopped = True
+        await asyncio.wait({task}, timeout=_ABORT_SECONDS)
+        task.cancel()
         raise
 
 
-async def download(
-    parts: AsyncIterator[bytes], name: str, path: Path, sha256: str | None, *, is_durable: bool
-) -> None:
-    """Write an object's parts to `path`: to a temporary file that is checked, synced and renamed."""
-    temporary = path.with_name(f".{path.name}.{token_hex(8)}.part")
-    await asyncio.to_thread(path.parent.mkdir, parents=True, exist_ok=True)
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Raise an OSError as a fault of the local file, which is not one of the store's."""
     try:
-        digest = hashlib.sha256()
-        with temporary.open("xb") as file:  # not in a thread: a cancel would lose the open file
-            async for part in parts:
-                await asyncio.to_thread(_write_part, file, digest, part)
-        if sha256 is not None and digest.hexdigest() != sha256:
-            raise ObjectStoreError(f"{name} is damaged: its SHA-256 is {digest.hexdigest()}, not {sha256}")
-        await asyncio.to_thread(_rename if is_durable else Path.replace, temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-async def _read_file(path: Path, read: Callable[[], T]) -> T:
-    """Run `read` in a thread; a failure of the local file is not one of the store's."""
-    try:
-        return await asyncio.to_thread(read)
+        yield
     except OSError as error:
-        raise _unreadable(path, error) from None
-
-
-def _opened(path: Path) -> IO[bytes]:
-    """Return an open file; not in a thread, as a cancel would lose it."""
-    try:
-        return path.open("rb")
-    except OSError as error:
-        raise _unreadable(path, error) from None
-
-
-def _unreadable(path: Path, error: OSError) -> ObjectStoreError:
-    return ObjectStoreError(f"could not read the file {path}: {error.strerror or error}")
+        raise ObjectStoreError(f"could not read the file {path}: {error.strerror or error}") from None
 
 
 def file_sha256(path: Path, size: int | None = None) -> str:
@@ -166,12 +146,85 @@ def file_sha256(path: Path, size: int | None = None) -> str:
         return digest.hexdigest()
 
 
-def _write_part(file: IO[bytes], digest: Any, part: bytes) -> None:
-    file.write(part)
-    digest.update(part)
+# ── from the store ──
 
 
-def _rename(temporary: Path, path: Path) -> None:
-    local_files.sync_file(temporary)
-    temporary.replace(path)
-    local_files.sync_folder(path.parent)
+async def download(
+    parts: AsyncIterator[bytes], name: str, path: Path, sha256: str | None, *, is_durable: bool
+) -> None:
+    """Write an object's parts to `path`: to a temporary file that is checked, synced and renamed."""
+    temporary = path.with_name(f".{path.name}.{token_hex(8)}.part")
+    await asyncio.to_thread(path.parent.mkdir, parents=True, exist_ok=True)
+    digest = hashlib.sha256()
+
+    def write(part: bytes) -> None:
+        file.write(part)
+        digest.update(part)
+
+    def rename() -> None:
+        if is_durable:
+            sync_file(temporary)
+        temporary.replace(path)
+        if is_durable:
+            _sync(path.parent)
+
+    try:
+        with temporary.open("xb") as file:  # not in a thread: a cancel would lose the open file
+            async for part in parts:
+                await asyncio.to_thread(write, part)
+        if sha256 is not None and digest.hexdigest() != sha256:
+            raise ObjectStoreError(f"{name} is damaged: its SHA-256 is {digest.hexdigest()}, not {sha256}")
+        await asyncio.to_thread(rename)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+# ── a store in a folder ──
+
+
+def write_file(path: Path, data: bytes, *, is_new: bool) -> None:
+    """Write a file whole and durably, in the place of another; FileExistsError for one that shall be new."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}#{randbelow(_TEMPORARY_NAMES)}")
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if is_new:
+            os.link(temporary, path)
+        else:
+            temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    _sync(path.parent)
+
+
+@contextmanager
+def locked_folder(folder: Path) -> Iterator[None]:
+    """Hold a folder's lock among the processes of this machine; NotImplementedError without such locks."""
+    if sys.platform == "win32":
+        raise NotImplementedError("locks of folders")
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def sync_file(path: Path) -> None:
+    """Make a file's content and name survive a loss of power."""
+    _sync(path)
+    _sync(path.parent)
+
+
+def _sync(path: Path) -> None:
+    if sys.platform == "win32" and path.is_dir():  # a system that opens no folders
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -85,7 +85,7 @@ async def run_at(
         return await run(local_path(out))
     from .remote.store_export import store_export
 
-    async with store_export(str(out), root, on_phase=shown.enter) as target:
+    async with store_export(str(out), root, progress=shown) as target:
         report = await run(target.folder, alongside=target.publishing, remote=target.remote)
         shown.enter(Phase.PUBLISHING)
         await target.publish()
@@ -133,7 +133,7 @@ def journal_root(out: object, journal: str | PathLike[str] | None) -> Path | Non
     folder.
     """
     if isinstance(out, str) and is_address(out):
-        from ..cloud.opening import import_obstore
+        from ..cloud.address import import_obstore
         from .remote.working_folder import default_root
 
         import_obstore()

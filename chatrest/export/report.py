@@ -92,6 +92,9 @@ class Progress:
         """The sources that are being read now, by a number of their own."""
         self.waits_for_disk = False
         """True while the disk is slower than the service."""
+        self.unpublished = ""
+        """Where an export in an object store cannot be published while it runs: for how long, and the newest
+        error. It is tried again; empty once that succeeds."""
 
     def enter(self, phase: Phase, detail: str = "") -> None:
         """Note the step of the run."""

@@ -13,6 +13,7 @@ from ..errors import ReplyUnreadableError, RequestInvalidError
 from ..models.raw_json import read_value
 from ..parameters.checked import Body
 from ..parameters.data_import import GroupImport, MemberImport, MessageImport, UserImport, import_record
+from .input_files import LinePosition
 
 Kind: TypeAlias = Literal["users", "groups", "members", "messages"]
 KINDS: Final[tuple[Kind, ...]] = ("users", "groups", "members", "messages")
@@ -39,6 +40,8 @@ class Reading(NamedTuple):
     record: Body
     left_out: tuple[str, ...] = ()
     """What its line holds and no import takes, in words."""
+    end: LinePosition = LinePosition()
+    """The end of its line."""
 
 
 Reader: TypeAlias = Callable[[Kind, dict[str, Any]], Reading]

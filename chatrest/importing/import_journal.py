@@ -23,7 +23,7 @@ from typing import Final, NamedTuple, final
 from ..errors import RequestInvalidError
 from ..storage import JournalFile, Layout
 from .entities import Kind
-from .input_files import Position
+from .input_files import LinePosition
 from .result import FileResult, LineNote
 
 _SCHEMA: Final = """
@@ -50,9 +50,9 @@ _OMITTED: Final = (
 class FileState(NamedTuple):
     """The part of a file that is settled."""
 
-    settled: Position
+    settled: LinePosition
     """The end of the last line whose outcome is known."""
-    open: Position
+    open: LinePosition
     """The end of a batch that may have been sent; line 0 for none."""
 
 
@@ -94,10 +94,10 @@ class ImportJournal(JournalFile):
             "SELECT line, offset, digest, open_line, open_offset, open_digest FROM files WHERE number = ?",
             file + 1,
         )
-        settled, begun = Position(*row[:3]), Position(*row[3:])
-        return FileState(settled, begun if begun.line > settled.line else Position())
+        settled, begun = LinePosition(*row[:3]), LinePosition(*row[3:])
+        return FileState(settled, begun if begun.line > settled.line else LinePosition())
 
-    def begin(self, file: int, end: Position) -> None:
+    def begin(self, file: int, end: LinePosition) -> None:
         """Note that the lines up to `end` are about to be sent; it is on the disk afterwards.
 
         A position further on, of a larger batch that may have been sent, stays.
@@ -112,7 +112,7 @@ class ImportJournal(JournalFile):
     def finish(
         self,
         file: int,
-        end: Position,
+        end: LinePosition,
         notes: Iterable[LineNote],
         omissions: Mapping[str, int] = MappingProxyType({}),
         *,

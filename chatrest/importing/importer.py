@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias, final
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from ..errors import (
     ApiError,
@@ -30,12 +30,10 @@ from ..export.in_thread import in_thread
 from ..parameters.roles import NewRole
 from ..secrets import scrub
 from ..session import AsyncSession
-from .batches import Batch, Entity, batches
-from .entities import Kind
-from .export_folder import DEFAULT_ROLE
+from .batches import LineBatch, batches
+from .entities import Kind, Reading
 from .import_journal import ImportJournal
-from .input_files import Input
-from .inputs import Inputs, read_inputs
+from .inputs import ImportInput, Inputs, read_inputs
 from .result import NO_OUTCOME, ImportResult, LineNote, list_omissions
 
 ATTEMPTS: Final = 5
@@ -75,21 +73,23 @@ async def run(
 ) -> ImportResult:
     """Import files of JSON lines, or continue an import that was interrupted; return the state of all runs.
 
-    A folder with an export stands for its tables of users, groups and members and for its messages, the
-    oldest first, in any format; one that is not complete is refused, if `allow_incomplete` is not given.
-    Roles of its users that the app does not have are made. Any other folder stands for the `.ndjson` files in
-    it and in its `messages`. `kind` is detected from the first record of each file if it is not given, and of
-    an export only the records of that kind are imported; users are imported first, then groups, members and
-    messages. `journal` is a path, by default that of the first file or export with `.import-journal`. One
-    request for 50 records; waits for rate limits as long as it takes.
+    An export, in a folder or at the address of an object store such as `s3://bucket/prefix`, stands for its
+    tables of users, groups and members and for its messages, the oldest first, in any format; one that is not
+    complete is refused, if `allow_incomplete` is not given. Of one at an address a file at a time is on the
+    local disk, beside the sorted messages. Roles of its users that the app does not have are made. Any other
+    folder stands for the `.ndjson` files in it and in its `messages`. `kind` is detected from the first
+    record of each file if it is not given, and of an export only the records of that kind are imported; users
+    are imported first, then groups, members and messages. `journal` is a path, by default that of the first
+    file or export with `.import-journal`; of an export at an address the last part of that, in the current
+    folder. One request for 50 records; waits for rate limits as long as it takes.
 
     A record of an export, or one with a member that only the service writes (see `shown_records`), may have
     members that no import takes: they are dropped. In any other line an unknown member is a mistake.
 
     The result has the lines that were refused, and the counts of what was dropped. Raises
-    `RequestInvalidError` for a wrong argument, a changed file or a journal of another import, and the errors
-    of the service that are not about a record (`ServerError`, `AuthenticationError` …); after any error and
-    any kill the same call continues.
+    `RequestInvalidError` for a wrong argument, a changed file or a journal of another import,
+    `ObjectStoreError` where a store fails, and the errors of the service that are not about a record
+    (`ServerError`, `AuthenticationError` …); after any error and any kill the same call continues.
     """
     with ExitStack() as stack:
         inputs = await in_thread(partial(read_inputs, files, kind, stack, allow_incomplete=allow_incomplete))
@@ -117,7 +117,7 @@ def check(
         ledger = _Ledger(held, progress)
         for number, each in enumerate(inputs.files):
             for batch in batches(each.name, each.kind, each.lines(), each.read):
-                ledger.finish(number, each, batch, _Outcomes(imported=len(batch.entities)))
+                ledger.finish(number, each, batch, _Outcomes(imported=len(batch.records)))
         return _result(held, inputs, dry_run=True)
 
 
@@ -132,7 +132,7 @@ async def _make_missing_roles(session: AsyncSession, roles: frozenset[str]) -> N
     Costs a request for the list, and one for each missing role; none where all users have the default role.
     A role that the service refuses to make is left out: its users are refused one by one, and named.
     """
-    if roles <= {DEFAULT_ROLE}:
+    if not roles:
         return
     known = {role.role async for role in session.roles.list()}
     for role in sorted(roles - known):
@@ -167,7 +167,7 @@ class _Importer:
         self._sent_to = 0
         """Records up to this line of the file may have been applied by a request whose reply was lost."""
 
-    async def import_file(self, number: int, each: Input) -> None:
+    async def import_file(self, number: int, each: ImportInput) -> None:
         """Import what is left of a file."""
         state = self._journal.state(number)
         self._sent_to = state.open.line
@@ -175,9 +175,9 @@ class _Importer:
         for batch in batches(each.name, each.kind, lines, each.read):
             await self._settle(number, each, batch)
 
-    async def _settle(self, number: int, each: Input, batch: Batch) -> None:
+    async def _settle(self, number: int, each: ImportInput, batch: LineBatch) -> None:
         """Send a batch and note its outcomes; one that is refused as a whole is sent in halves."""
-        if not batch.entities:
+        if not batch.records:
             self._finish(number, each, batch, _Outcomes())
             return
         self._journal.begin(number, batch.end)
@@ -188,17 +188,17 @@ class _Importer:
                 raise
             if error.status >= _FAILED:
                 self._may_be_applied(batch)
-            if len(batch.entities) > 1:  # one record may have made the service refuse all
+            if len(batch.records) > 1:  # one record may have made the service refuse all
                 for half in batch.halves():
                     await self._settle(number, each, half)
                 return
-            replies = {batch.entities[0].key: error}
-        outcomes = _outcomes(each.name, batch.entities, replies, self._sent_to)
-        self._finish(number, each, batch, outcomes.scrubbed(self._secrets))
+            replies = {batch.records[0].key: error}
+        outcomes = _outcomes(each.name, batch.records, replies, self._sent_to, self._secrets)
+        self._finish(number, each, batch, outcomes)
 
-    async def _send(self, kind: Kind, batch: Batch) -> Any:
+    async def _send(self, kind: Kind, batch: LineBatch) -> Any:
         """Return the replies by key; a batch whose reply is lost, or cannot be read, is sent again."""
-        records = [entity.record for entity in batch.entities]
+        records = [each.record for each in batch.records]
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 return await self._calls[kind](records)
@@ -209,7 +209,7 @@ class _Importer:
             await self._sleep(_FIRST_PAUSE * 2 ** (attempt - 1))
         raise AssertionError
 
-    def _may_be_applied(self, batch: Batch) -> None:
+    def _may_be_applied(self, batch: LineBatch) -> None:
         self._sent_to = max(self._sent_to, batch.end.line)
 
 
@@ -217,14 +217,6 @@ class _Outcomes(NamedTuple):
     imported: int = 0
     existing: int = 0
     notes: Sequence[LineNote] = ()
-
-    def scrubbed(self, secrets: tuple[str, ...]) -> "_Outcomes":
-        """Return them without `secrets`, which the service's words may repeat."""
-        notes = [
-            structs.replace(note, code=scrub(note.code, secrets), message=scrub(note.message, secrets))
-            for note in self.notes
-        ]
-        return self._replace(notes=notes)
 
 
 @final
@@ -236,7 +228,7 @@ class _Ledger:
         self._listener = listener
         self._imported = self._refused = 0
 
-    def finish(self, number: int, each: Input, batch: Batch, outcomes: _Outcomes) -> None:
+    def finish(self, number: int, each: ImportInput, batch: LineBatch, outcomes: _Outcomes) -> None:
         """Note the outcomes of a batch of the file with this number."""
         notes = [*batch.notes, *outcomes.notes]
         imported, existing = outcomes.imported, outcomes.existing
@@ -251,21 +243,23 @@ class _Ledger:
             self._listener(progress)
 
 
-def _outcomes(file: str, entities: Iterable[Entity], replies: Any, sent_to: int) -> _Outcomes:
-    """Return what the replies say of each record."""
+def _outcomes(
+    file: str, records: Iterable[Reading], replies: Any, sent_to: int, secrets: tuple[str, ...]
+) -> _Outcomes:
+    """Return what the replies say of each record, without `secrets`, which the service's words may repeat."""
     imported = existing = 0
     notes = []
-    for entity in entities:
-        reply = replies.get(entity.key)
+    for record in records:
+        reply, line = replies.get(record.key), record.end.line
         if getattr(reply, "success", None) is True:
             imported += 1
             continue
         code, message = _reason(reply)
-        if entity.end.line <= sent_to and _says_it_exists(code):
+        if line <= sent_to and _says_it_exists(code):
             existing += 1
         else:
-            line = entity.end.line
-            notes.append(LineNote(file=file, line=line, key=entity.key, code=code, message=message))
+            code, message = scrub(code, secrets), scrub(message, secrets)
+            notes.append(LineNote(file=file, line=line, key=record.key, code=code, message=message))
     return _Outcomes(imported, existing, notes)
 
 

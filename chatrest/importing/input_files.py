@@ -1,4 +1,4 @@
-"""The files of an import: plain, `.gz` or `.zst`, read line by line, with a digest of all bytes so far.
+"""The lines of an import: of files, plain, `.gz` or `.zst`, or of any records, with a digest of all so far.
 
 The digest is of the decompressed bytes from the beginning up to the end of a line. A run that goes on reads
 the file from its beginning, and checks the digest where the run before it stopped.
@@ -9,18 +9,17 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
-from typing import IO, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 
 from ..errors import RequestInvalidError
 from ..export.formats.compression import pack_errors, zstd_module
-from .entities import Kind, Reader
 
 LONGEST_LINE: Final = 16 * 1024 * 1024
 """Bytes; a record of the service is smaller by far."""
 _SUFFIXES: Final = ("*.ndjson", "*.ndjson.gz", "*.ndjson.zst")
 
 
-class Position(NamedTuple):
+class LinePosition(NamedTuple):
     """The end of a line: its number from 1, the bytes up to there, and their digest. Line 0 is the start."""
 
     line: int = 0
@@ -28,97 +27,83 @@ class Position(NamedTuple):
     digest: bytes = b""
 
 
-_BEGINNING: Final = Position()
+_BEGINNING: Final = LinePosition()
 
 
-class Line(NamedTuple):
+class ImportLine(NamedTuple):
     """A line without its line break; None for one that is longer than 16 MiB."""
 
     raw: bytes | None
-    end: Position
+    end: LinePosition
 
 
-class Input(NamedTuple):
-    """Lines of one kind."""
+def input_paths(path: Path) -> list[Path]:
+    """Return a file, or of a folder the NDJSON files in it and in its `messages`, sorted by name.
 
-    name: str
-    """In results and in the journal."""
-    path: Path
-    """The file, or the folder of the export."""
-    kind: Kind
-    lines: Callable[..., Iterator[Line]]
-    """Gives the lines after a position, once the bytes up to there and up to a second one are confirmed."""
-    read: Reader
-    is_last: bool = False
-    """True for what comes after all kinds."""
-
-
-def input_paths(files: Iterable[str | Path]) -> list[Path]:
-    """Return the files, and for a folder the NDJSON files in it and in its `messages`, sorted by name.
-
-    Raises `RequestInvalidError` if there is none, or if one does not exist.
+    Raises `RequestInvalidError` if there is none.
     """
-    paths: list[Path] = []
-    for path in map(Path, files):
-        if path.is_dir():
-            within = [
-                each for name in _SUFFIXES for each in (*path.glob(name), *path.glob(f"messages/{name}"))
-            ]
-            if not within:
-                raise RequestInvalidError(f"files: the folder {str(path)!r} has no .ndjson file")
-            paths += sorted(within)
-        elif path.exists():
-            paths.append(path)
-        else:
-            raise RequestInvalidError(f"files: there is no {str(path)!r}")
-    if not paths:
-        raise RequestInvalidError("files: allowed is one file or folder at least")
-    return paths
+    if not path.exists():
+        raise RequestInvalidError(f"files: there is no {str(path)!r}")
+    if not path.is_dir():
+        return [path]
+    within = [each for name in _SUFFIXES for each in (*path.glob(name), *path.glob(f"messages/{name}"))]
+    if not within:
+        raise RequestInvalidError(f"files: the folder {str(path)!r} has no .ndjson file")
+    return sorted(within)
 
 
-def read_lines(path: Path, start: Position = _BEGINNING, until: Position = _BEGINNING) -> Iterator[Line]:
+def read_lines(
+    path: Path, start: LinePosition = _BEGINNING, until: LinePosition = _BEGINNING
+) -> Iterator[ImportLine]:
     """Yield the lines after `start`, once the bytes up to there, and up to `until`, are confirmed.
 
     Raises `RequestInvalidError` if they have changed, or if the file cannot be decompressed.
     """
     hasher = blake2b(digest_size=20)
     with _opened(path) as file:
-        yield from _numbered(str(path), hasher, _file_lines(file, hasher), start, until)
+        yield from _numbered(str(path), hasher, iter(lambda: _read_line(file, hasher), None), start, until)
 
 
 def number_records(
     name: str,
     records: Callable[[], Iterable[bytes]],
-    start: Position = _BEGINNING,
-    until: Position = _BEGINNING,
-) -> Iterator[Line]:
+    start: LinePosition = _BEGINNING,
+    until: LinePosition = _BEGINNING,
+) -> Iterator[ImportLine]:
     """Yield records as lines, with the rules of `read_lines`; `name` stands for the file in errors."""
     hasher = blake2b(digest_size=20)
-    yield from _numbered(name, hasher, _record_lines(records(), hasher), start, until)
+
+    def lines() -> Iterator[tuple[bytes, int]]:
+        for record in records():
+            hasher.update(record)
+            hasher.update(b"\n")
+            yield record, len(record) + 1
+
+    yield from _numbered(name, hasher, lines(), start, until)
 
 
 def _numbered(
     name: str,
     hasher: "blake2b",
     lines: Iterable[tuple[bytes | None, int]],
-    start: Position,
-    until: Position,
-) -> Iterator[Line]:
-    """Yield lines with their positions; `hasher` has taken each of them when it comes."""
-    line = offset = 0
+    start: LinePosition,
+    until: LinePosition,
+) -> Iterator[ImportLine]:
+    """Yield lines, given with their sizes, with positions; `hasher` has taken each of them when it comes."""
+    offset = 0
     checks = {position.line: position for position in (start, until) if position.line}
     confirmed_at = max(checks, default=0)
-    held: list[Line] = []
-    for raw, size in lines:
-        line, offset = line + 1, offset + size
-        if line < start.line:
+    held: list[ImportLine] = []
+    for number, (raw, size) in enumerate(lines, 1):
+        offset += size
+        if number < start.line:
             continue
-        end = Position(line, offset, hasher.copy().digest())
-        if checks.pop(line, end) != end:
-            raise _changed(name, line)
-        if line > start.line:
-            held.append(Line(raw, end))
-        if line >= confirmed_at:
+        end = LinePosition(number, offset, hasher.copy().digest())
+        if checks.pop(number, end) != end:
+            raise _changed(name, number)
+        if number > start.line:
+            held.append(ImportLine(raw, end))
+        if number >= confirmed_at:
             yield from held
             held.clear()
     if checks:
@@ -130,18 +115,6 @@ def _changed(name: str, line: int) -> RequestInvalidError:
         f"{name} has changed: its first {line:,} lines are not those that an earlier run has read; import a "
         "changed file with a journal of its own"
     )
-
-
-def _file_lines(file: IO[bytes], hasher: "blake2b") -> Iterator[tuple[bytes | None, int]]:
-    while (line := _read_line(file, hasher)) is not None:
-        yield line
-
-
-def _record_lines(records: Iterable[bytes], hasher: "blake2b") -> Iterator[tuple[bytes | None, int]]:
-    for record in records:
-        hasher.update(record)
-        hasher.update(b"\n")
-        yield record, len(record) + 1
 
 
 def _read_line(file: IO[bytes], hasher: "blake2b") -> tuple[bytes | None, int] | None:
@@ -162,17 +135,9 @@ def _read_line(file: IO[bytes], hasher: "blake2b") -> tuple[bytes | None, int] |
 @contextmanager
 def _opened(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for its decompressed bytes; damage of the compression is a `RequestInvalidError`."""
+    unpack: Any = {".gz": gzip, ".zst": zstd_module("a .zst file") if path.suffix == ".zst" else None}
     try:
-        with _open(path) as file:
+        with unpack[path.suffix].open(path) if path.suffix in unpack else path.open("rb") as file:
             yield file
     except pack_errors() as error:
         raise RequestInvalidError(f"{path} cannot be decompressed: {error}") from None
-
-
-def _open(path: Path) -> IO[bytes]:
-    if path.suffix == ".gz":
-        return gzip.open(path)  # type: ignore[return-value]
-    if path.suffix == ".zst":
-        file: IO[bytes] = zstd_module("a .zst file").open(path)
-        return file
-    return path.open("rb")

@@ -1,31 +1,65 @@
-"""The inputs of an import: files of lines, and the tables and messages of exports, in the order of import."""
+"""The inputs of an import, in its order: files of lines, and the parts of exports.
+
+| part of an export   | records                                                                        |
+|---------------------|--------------------------------------------------------------------------------|
+| users               | all users, active ones and those that are deactivated                          |
+| groups              | all groups; one with a password gets a random one                              |
+| members             | all members, with their scope and `joinedAt`                                   |
+| messages            | those that an import takes, by their ids, in whichever files they are          |
+| users (deactivated) | the same users once more, with `deactivatedAt`: before, they could send nothing |
+"""
 
 from collections import Counter
-from collections.abc import Iterable
-from contextlib import ExitStack
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, final
 
-from ..errors import RequestInvalidError
-from ..export.manifest import NAME as MANIFEST
-from .entities import KINDS, Kind, kind_of, read_object
-from .export_folder import ExportFolder
-from .input_files import Input, input_paths, read_lines
-from .shown_records import read_line
+from ..cloud.address import is_address
+from ..errors import ChatRestError, RequestInvalidError
+from ..export.dataset.snapshot import find_table
+from ..export.dataset.tables import read_table
+from ..export.file_names import path_inside
+from ..export.folder_view import FolderView, open_view
+from ..export.manifest import NAME as MANIFEST, Manifest, read
+from ..export.reading import read_raw
+from .entities import KINDS, Kind, Reader, kind_of, read_object
+from .input_files import ImportLine, input_paths, number_records, read_lines
+from .message_order import MessageOrder
+from .shown_records import read_active, read_again, read_line, read_shown
 
 SUFFIX: Final = ".import-journal"
+DEFAULT_ROLE: Final = "default"
+"""The role that every app has."""
+_TABLES: Final[tuple[Kind, ...]] = ("users", "groups", "members")
 _LINES_FOR_KIND: Final = 1000
+_REASONS_SHOWN: Final = 3
+
+
+class ImportInput(NamedTuple):
+    """Lines of one kind."""
+
+    name: str
+    """In results and in the journal."""
+    path: Path
+    """The file, or the folder of the export; of one at an address, its name in the current folder."""
+    kind: Kind
+    lines: Callable[..., Iterator[ImportLine]]
+    """Gives the lines after a position, once the bytes up to there and up to a second one are confirmed."""
+    read: Reader
+    is_last: bool = False
+    """True for what comes after all kinds."""
 
 
 class Inputs(NamedTuple):
     """All inputs of an import."""
 
-    files: list[Input]
+    files: list[ImportInput]
     omissions: Counter[str]
     """What exports hold beside the records, and no import takes."""
     roles: frozenset[str]
-    """Those of the users of exports."""
+    """Those of the users of exports, but for the one that every app has."""
 
     @property
     def names(self) -> list[tuple[str, Kind]]:
@@ -47,21 +81,22 @@ def read_inputs(
     """Return the inputs, in the order in which they are imported; `stack` closes what they hold open."""
     if kind is not None and kind not in KINDS:
         raise RequestInvalidError(f"kind = {kind!r}: allowed are {', '.join(KINDS)}, or None")
-    inputs: list[Input] = []
+    inputs: list[ImportInput] = []
     omissions: Counter[str] = Counter()
     roles: set[str] = set()
-    for path in map(Path, files):
-        if (path / MANIFEST).is_file():
-            folder = ExportFolder(path, allow_incomplete=allow_incomplete)
-            stack.callback(folder.close)
-            inputs += [part for part in folder.parts() if kind in (None, part.kind)]
-            if kind is None:
-                omissions.update(folder.omissions())
-            roles |= folder.roles() if kind in (None, "users") else set()
+    for file in files:
+        if (isinstance(file, str) and is_address(file)) or (Path(file) / MANIFEST).is_file():
+            export = _Export(file, stack, allow_incomplete=allow_incomplete)
+            inputs += [part for part in export.parts() if kind in (None, part.kind)]
+            omissions.update(export.omissions() if kind is None else {})
+            roles |= export.roles if kind in (None, "users") else set()
         else:
-            for each in input_paths([path]):
-                detected = kind or _detected_kind(each)
-                inputs.append(Input(each.name, each, detected, partial(read_lines, each), read_line))
+            inputs += [
+                ImportInput(
+                    each.name, each, kind or _detected_kind(each), partial(read_lines, each), read_line
+                )
+                for each in input_paths(Path(file))
+            ]
     if not inputs:
         raise RequestInvalidError("files: allowed is one file or folder at least")
     inputs.sort(key=lambda each: (each.is_last, KINDS.index(each.kind)))
@@ -73,12 +108,111 @@ def _detected_kind(path: Path) -> Kind:
     for line in read_lines(path):
         if line.end.line > _LINES_FOR_KIND:
             break
-        try:
-            kind = kind_of(read_object(line.raw or b""))
-        except RequestInvalidError:
-            continue
-        if kind is not None:
+        if line.raw is not None and (kind := kind_of(_object(line.raw))) is not None:
             return kind
     raise RequestInvalidError(
         f"{path}: no record shows its kind; give the kind, which is one of {', '.join(KINDS)}"
     )
+
+
+@final
+class _Export:
+    """The export in a folder or at an address, to be imported.
+
+    All messages are read once, when they are sorted; of one at an address, a file at a time is on the disk,
+    and a table whenever it is read. Raises `RequestInvalidError` for an export that is not complete, if
+    `allow_incomplete` is not given, and for one whose files are not those of its manifest.
+    """
+
+    def __init__(self, out: str | Path, stack: ExitStack, *, allow_incomplete: bool) -> None:
+        self._messages = stack.enter_context(closing(MessageOrder(partial(read_raw, out))))
+        self._view = stack.enter_context(open_view(out))
+        self._path = Path(self._view.name.rpartition("/")[2] if self._view.is_remote else out)
+        manifest = _manifest_of(self._view, allow_incomplete=allow_incomplete)
+        self._tables = {entry.table: entry for entry in manifest.tables}
+        if not self._view.is_remote:
+            _check_sizes(self._view, manifest)
+            for kind in self._tables.keys() & {*_TABLES}:
+                self._table_path(kind)
+
+    def parts(self) -> Iterator[ImportInput]:
+        """Yield the parts in the order in which they are imported."""
+        for kind in _TABLES:
+            if kind in self._tables:
+                read = read_active if kind == "users" else read_shown
+                yield self._part(kind, kind, partial(self._table, kind), read)
+        yield self._part("messages", "messages", self._messages.records, read_shown)
+        if "users" in self._tables:
+            part = self._part("users (deactivated)", "users", self._deactivated, read_again)
+            yield part._replace(is_last=True)
+
+    def _part(
+        self, name: str, kind: Kind, records: Callable[[], Iterable[bytes]], read: Reader
+    ) -> ImportInput:
+        name = f"{self._path.resolve().name}/{name}"
+        return ImportInput(name, self._path, kind, partial(number_records, name, records), read)
+
+    def omissions(self) -> dict[str, int]:
+        """Return what the export holds beside the records, and no import takes."""
+        conversations = self._tables.get("conversations")
+        counts = {
+            "conversations (their tags, pins and unread counts)": conversations.rows if conversations else 0,
+            "rights of roles (a missing role is made without them)": len(self.roles),
+        }
+        return {what: count for what, count in counts.items() if count}
+
+    @cached_property
+    def roles(self) -> set[str]:
+        """Return the roles of all users, but for the one that every app has."""
+        roles = {_object(raw).get("role") for raw in self._table("users")} if "users" in self._tables else ()
+        return {role for role in roles if isinstance(role, str) and role} - {DEFAULT_ROLE}
+
+    def _table(self, kind: Kind) -> Iterator[bytes]:
+        with self._view.file(self._tables[kind].file):
+            yield from read_table(self._table_path(kind), kind)
+
+    def _table_path(self, kind: str) -> Path:
+        entry = self._tables[kind]
+        if (path := find_table(self._view.folder, entry)) is None:
+            raise _changed(entry.file, self._view)
+        return path
+
+    def _deactivated(self) -> Iterator[bytes]:
+        return (raw for raw in self._table("users") if _object(raw).get("deactivatedAt"))  # 0 is never
+
+
+def _check_sizes(view: FolderView, manifest: Manifest) -> None:
+    """Refuse files of messages that are not as the manifest says, by their sizes."""
+    for entry in manifest.files:
+        path = path_inside(view.folder, entry.name)
+        if not path.is_file() or path.stat().st_size != entry.bytes:
+            raise _changed(entry.name, view)
+
+
+def _manifest_of(view: FolderView, *, allow_incomplete: bool) -> Manifest:
+    try:
+        manifest = read(view.folder / MANIFEST)
+    except RequestInvalidError:
+        raise
+    except ChatRestError as error:
+        raise RequestInvalidError(str(error)) from None
+    if not manifest.complete and not allow_incomplete:
+        reasons = "; ".join(manifest.reasons[:_REASONS_SHOWN]) or "it is being written, or was interrupted"
+        raise RequestInvalidError(
+            f"the export in {view.name} is not complete ({reasons}): run the export again, or allow it with "
+            "allow_incomplete (--incomplete)"
+        )
+    return manifest
+
+
+def _changed(name: str, view: FolderView) -> RequestInvalidError:
+    return RequestInvalidError(
+        f"{view.name}/{name} is not as the manifest says: `chatrest verify {view.name}` tells what is wrong"
+    )
+
+
+def _object(raw: bytes) -> dict[str, object]:
+    try:
+        return read_object(raw)
+    except RequestInvalidError:  # it is named as a line that cannot be imported
+        return {}

@@ -4,7 +4,7 @@ It is in a file without a name that the system removes; it needs as much space a
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, Final, final
 
@@ -24,23 +24,11 @@ class MessageOrder:
     the second message.
     """
 
-    def __init__(self, records: Iterable[bytes]) -> None:
+    def __init__(self, read: Callable[[], Iterable[bytes]]) -> None:
+        """`read` gives all messages; it is called when they are first asked for."""
+        self._read = read
+        self._is_filled = False
         self._db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-        try:
-            self._fill(records)
-        except BaseException:
-            self._db.close()
-            raise
-
-    def _fill(self, records: Iterable[bytes]) -> None:
-        self._db.execute("PRAGMA journal_mode=OFF")
-        self._db.execute("CREATE TABLE messages(number INTEGER, sent_at INTEGER, raw BLOB NOT NULL)")
-        self._db.execute("CREATE TABLE muids(muid BLOB PRIMARY KEY) WITHOUT ROWID")
-        rows = map(self._row, records)
-        self._db.execute("BEGIN")
-        while batch := list(islice(rows, _BATCH)):
-            self._db.executemany("INSERT INTO messages VALUES(?, ?, ?)", batch)
-        self._db.execute("COMMIT")
 
     def close(self) -> None:
         """Remove the database."""
@@ -48,9 +36,21 @@ class MessageOrder:
 
     def records(self) -> Iterator[bytes]:
         """Yield the messages by their ids; those whose id is no number come last, by their time."""
+        if not self._is_filled:
+            self._fill()
+            self._is_filled = True
         sql = "SELECT raw FROM messages ORDER BY number IS NULL, number, sent_at, rowid"
-        for (raw,) in self._db.execute(sql):
-            yield raw
+        yield from (raw for (raw,) in self._db.execute(sql))
+
+    def _fill(self) -> None:
+        self._db.execute("PRAGMA journal_mode=OFF")
+        self._db.execute("CREATE TABLE messages(number INTEGER, sent_at INTEGER, raw BLOB NOT NULL)")
+        self._db.execute("CREATE TABLE muids(muid BLOB PRIMARY KEY) WITHOUT ROWID")
+        rows = map(self._row, self._read())
+        self._db.execute("BEGIN")
+        while batch := list(islice(rows, _BATCH)):
+            self._db.executemany("INSERT INTO messages VALUES(?, ?, ?)", batch)
+        self._db.execute("COMMIT")
 
     def _row(self, raw: bytes) -> tuple[int | None, int | None, bytes]:
         try:

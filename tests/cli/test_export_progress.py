@@ -183,6 +183,13 @@ def test_the_progress_as_one_line() -> None:
     assert progress_line(waiting) == "waiting for a worker (tcp://host:1): 3:12"
 
 
+@pytest.mark.parametrize("received", [0, 1000])
+def test_a_run_that_cannot_publish_says_so(received: int) -> None:
+    shown = snapshot(received=received, waits=None, unpublished="nothing published for 62 min: no reply")
+    assert progress_line(shown).endswith("3:12, nothing published for 62 min: no reply")
+    assert "nothing published for 62 min" in lines_of(shown)[3]
+
+
 def test_plain_lines_are_one_for_each_phase_and_every_ten_seconds() -> None:
     lines: list[str] = []
     with LineDisplay(lines.append) as log:

@@ -57,7 +57,8 @@ class FaultProxy:
 
         `kind` is a status (`500`), `cut` (the connection ends after a part of the body was read), `lost`
         (the store applies the request, and the connection ends before the reply), `500 applied` (the store
-        applies the request, and the reply is a 500), `short` (half of the reply is sent).
+        applies the request, and the reply is a 500), `short` (half of the reply is sent), `busy`
+        (a 200 whose body says that nothing was deleted, as S3's bulk deletion gives it where it is busy).
         """
         self._faults.append((matches, kind, times))
 
@@ -102,6 +103,8 @@ class FaultProxy:
             await request.content.read(1000)
             return self._disconnect(request)
         body = await request.read()
+        if kind == "busy":
+            return web.Response(text=BUSY_BODY, content_type="application/xml")
         if kind.isdecimal():
             return web.Response(status=int(kind), text=ERROR_BODY)
         if self.truncates and request.method == "PUT":
@@ -175,3 +178,7 @@ ERROR_BODY: Final = (
     "<AWSAccessKeyId>AKIDEXAMPLEKEYID</AWSAccessKeyId></Error>"
 )
 """The reply's text of a fault. As real stores do for some errors, it repeats the id of the key."""
+BUSY_BODY: Final = (
+    '<?xml version="1.0"?><DeleteResult><Error><Key>some/prefix/a</Key><Code>SlowDown</Code>'
+    "<Message>Reduce the rate of AKIDEXAMPLEKEYID.</Message></Error></DeleteResult>"
+)

@@ -8,8 +8,7 @@ from typing import Any, TypeVar, final
 
 from msgspec import structs
 
-from chatrest.cloud.operations import ObjectInfo, StoredObject
-from chatrest.cloud.store import ObjectStore
+from chatrest.cloud.store import ObjectInfo, ObjectStore, StoredObject
 
 T = TypeVar("T")
 
@@ -33,7 +32,7 @@ class StoreClock:
 
 
 @final
-class StoreDouble:
+class StoreDouble(ObjectStore):
     """Operations on a store in memory, which are counted.
 
     At the operation number `crash_at` (from 1) a `CrashError` is raised, after the store has applied it if
@@ -41,10 +40,9 @@ class StoreDouble:
     operations that were begun, `applied` those that the store has applied.
     """
 
-    address = "memory://"
-
     def __init__(self, other: "StoreDouble | None" = None, *, crash_at: int = 0, crash_is_late: bool = False):
         self.inner = ObjectStore.in_memory() if other is None else other.inner
+        super().__init__(self.inner._client, None)
         self.clock = StoreClock() if other is None else other.clock
         self.names: list[str] = []
         self.applied: list[str] = []
@@ -65,9 +63,6 @@ class StoreDouble:
     ) -> ObjectInfo:
         effect = self.inner.put_file(name, path, sha256=sha256, size=size)
         return self.clock.info(await self._write("put_file", name, effect))
-
-    async def copy(self, name: str, target: str) -> None:
-        await self._write("copy", target, self.inner.copy(name, target))
 
     async def get(self, name: str) -> StoredObject:
         stored = await self._apply("get", name, self.inner.get(name))

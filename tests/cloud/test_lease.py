@@ -5,9 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chatrest.cloud.lease import LEASE, Lease
-from chatrest.cloud.lease_record import DAMAGED, LeaseRecord, decode_lease, seconds_left
-from chatrest.cloud.operations import ObjectInfo, Operations
+from chatrest.cloud.lease import DAMAGED, LEASE, Lease, LeaseRecord, decode_lease
+from chatrest.cloud.store import ObjectInfo, ObjectStore
 from chatrest.cloud.store_errors import (
     ConditionUnsupportedError,
     LeaseHeldError,
@@ -20,7 +19,7 @@ from tests.cloud.store_double import StoreDouble, WriterTime
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
 
-def lease_of(store: Operations, time: WriterTime, *, seconds: float = 60.0) -> Lease:
+def lease_of(store: ObjectStore, time: WriterTime, *, seconds: float = 60.0) -> Lease:
     return Lease(store, seconds=seconds, clock=time.clock, sleep=time.sleep, dice=lambda: 0.5)
 
 
@@ -44,7 +43,7 @@ async def crash(lease: Lease) -> None:
 )
 def test_a_lease_ends_some_seconds_after_its_last_renewal(age: float, released: bool, left: float) -> None:
     record = LeaseRecord("owner", 1, 0, 60.0, released)
-    assert seconds_left(record, NOW - timedelta(seconds=age), NOW) == left
+    assert record.seconds_left(NOW - timedelta(seconds=age), NOW) == left
 
 
 @pytest.mark.parametrize(
@@ -53,7 +52,7 @@ def test_a_lease_ends_some_seconds_after_its_last_renewal(age: float, released: 
 )
 def test_a_damaged_record_is_one_of_the_longest_lease(data: bytes) -> None:
     assert decode_lease(data) == DAMAGED
-    assert seconds_left(DAMAGED, NOW, NOW) > 3600
+    assert DAMAGED.seconds_left(NOW, NOW) > 3600
 
 
 @pytest.mark.parametrize("seconds", [0, 4.9, 3601, float("nan")])

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chatrest.cloud.lease import LEASE
-from chatrest.cloud.lease_record import decode_lease
+from chatrest.cloud.lease import LEASE, decode_lease
 from chatrest.cloud.publication_plan import RESERVED
 from chatrest.cloud.store import ObjectStore
 from chatrest.cloud.store_errors import LeaseHeldError, LeaseLostError, ObjectStoreError

@@ -68,3 +68,22 @@ def test_an_error_is_one_line_without_the_text_of_the_store(error: Exception, re
 )
 def test_the_class_follows_from_the_fault(error: Exception, expected: type[ObjectStoreError]) -> None:
     assert type(store_error(error, "read", "s3://bucket/a")) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Error getting list response body: HTTP error\n kind: Interrupted,", True),
+        ("Error performing GET http://host/b in 9s, after 8 retries - HTTP error\n kind: Timeout,", False),
+        ("Server returned non-2xx status code: 503 Service Unavailable\n kind: Timeout,", False),
+        ("Error performing GET http://host/b - Received redirect without LOCATION", False),
+    ],
+)
+def test_only_a_reply_that_was_lost_and_not_repeated_is_a_passing_fault(text: str, expected: bool) -> None:
+    assert store_error(GenericError(text), "list", "s3://bucket").is_passing is expected
+
+
+@pytest.mark.parametrize("code", ["AuthorizationHeaderMalformed", "IllegalLocationConstraintException"])
+def test_a_wrong_region_is_named(code: str) -> None:
+    error = store_error(GenericError(f"status code: 400 Bad: <Code>{code}</Code>"), "read", "s3://bucket/a")
+    assert str(error).endswith(f"400 {code}; AWS_REGION may not be the region of the bucket")

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from chatrest.cloud.reachability import check_reachable
 from chatrest.cloud.store import ObjectStore
 from chatrest.cloud.store_errors import (
     ConditionUnsupportedError,
@@ -105,23 +104,53 @@ async def test_a_lost_reply_does_not_hide_that_another_writer_was_first(
         await store.put_new("a", b"mine")
 
 
-async def test_a_deletion_whose_reply_is_cut_off_is_not_noticed(
-    store: ObjectStore, proxy: FaultProxy
+OPERATIONS = ["read", "list", "write", "upload", "delete"]
+PASSING = [(operation, kind) for operation in OPERATIONS for kind in ("short", "lost", "cut", "500", "429")]
+
+
+@pytest.mark.parametrize(("operation", "kind"), [*PASSING, ("delete", "busy")])
+async def test_a_passing_fault_ends_no_operation_that_may_be_repeated(
+    store: ObjectStore, proxy: FaultProxy, tmp_path: Path, operation: str, kind: str
+) -> None:
+    await store.put("a", b"content" * 1000)
+    (tmp_path / "file").write_bytes(b"sent")
+    proxy.add(kind, lambda request: request.method != "HEAD", LIMITS.retries)
+    if operation == "read":
+        assert (await store.get("a")).data == b"content" * 1000
+    elif operation == "list":
+        assert await names(store) == ["a"]
+    elif operation == "write":
+        assert await store.put("a", b"new") == (await store.head("a")).etag
+    elif operation == "upload":
+        assert (await store.put_file("a", tmp_path / "file")).size == 4
+    else:
+        await store.delete("a")
+        proxy.clear()
+        assert await names(store) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"), [("short", "ended before the reply"), ("busy", "answered 200 SlowDown")]
+)
+async def test_a_fault_that_does_not_pass_is_named_after_the_bounded_repetitions(
+    store: ObjectStore, proxy: FaultProxy, kind: str, words: str
 ) -> None:
     await store.put("a", b"1")
-    proxy.add("short", lambda request: request.method in ("POST", "DELETE"))
-    await store.delete("a")
-    assert await names(store) == []
+    proxy.add(kind, lambda request: request.method == "POST", ALWAYS)
+    with pytest.raises(ObjectStoreError, match=rf"could not delete .*/a: .*{words}") as caught:
+        await store.delete("a")
+    assert KEY_ID not in str(caught.value)
+    assert sum(request.method == "POST" for request in proxy.requests) == LIMITS.retries + 1
 
 
 async def test_a_store_that_never_answers_is_named_soon(store: ObjectStore, proxy: FaultProxy) -> None:
     held = proxy.hold(lambda _: True)
     with pytest.raises(ObjectStoreError, match=r"^s3://bucket.* did not answer within 0.05 s: check the net"):
-        await check_reachable(store, 0.05)
+        await store.check_reachable(0.05)
     held.release.set()
     for status in ("404", "403"):
         proxy.add(status, lambda request: request.method == "HEAD")
-        await check_reachable(store)
+        await store.check_reachable()
 
 
 async def test_repetitions_are_bounded_and_counted(store: ObjectStore, proxy: FaultProxy) -> None:

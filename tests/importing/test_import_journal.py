@@ -12,7 +12,7 @@ from chatrest import AsyncSession, RequestInvalidError
 from chatrest.importing import LineNote, run
 from chatrest.importing.batches import batches
 from chatrest.importing.import_journal import FileState, ImportJournal
-from chatrest.importing.input_files import Position, read_lines
+from chatrest.importing.input_files import LinePosition, read_lines
 from tests.importing.conftest import Write, message, user
 
 APP = "app-1 at https://here.example/v3"
@@ -31,8 +31,8 @@ def journal(path: Path) -> Iterator[ImportJournal]:
     journal.close()
 
 
-def at(line: int) -> Position:
-    return Position(line, line * 10, bytes([line % 256]) * 20)
+def at(line: int) -> LinePosition:
+    return LinePosition(line, line * 10, bytes([line % 256]) * 20)
 
 
 def note(line: int, code: str = "invalid") -> LineNote:
@@ -123,8 +123,8 @@ def test_its_state_is_that_of_a_model(
             journal.close()
             journal = ImportJournal(path, APP, FILES)
     for file in (0, 1):
-        begun_position = at(begun[file]) if begun[file] > settled[file] else Position()
-        settled_position = at(settled[file]) if settled[file] else Position()
+        begun_position = at(begun[file]) if begun[file] > settled[file] else LinePosition()
+        settled_position = at(settled[file]) if settled[file] else LinePosition()
         assert journal.state(file) == FileState(settled_position, begun_position)
         result = journal.results()[file]
         assert (result.lines, result.imported, result.refused) == (settled[file], counts[file], refused[file])
@@ -174,12 +174,12 @@ def test_batches_have_every_line_once_and_can_go_on_from_any_of_them(
     path.write_text("".join(f"{json.dumps(message(n)) if n else 'damaged'}\n" for n in numbers))
     whole = list(batches("f", "messages", read_lines(path)))
     lines = sorted(
-        [entity.end.line for batch in whole for entity in batch.entities]
+        [entry.end.line for batch in whole for entry in batch.records]
         + [note.line for batch in whole for note in batch.notes]
     )
     assert lines == list(range(1, len(numbers) + 1))
     for batch in whole:
-        keys = [entity.key for entity in batch.entities]
+        keys = [entry.key for entry in batch.records]
         assert len(set(keys)) == len(keys) <= 50
     if whole:
         number = data.draw(st.integers(0, len(whole) - 1))
@@ -191,8 +191,8 @@ def test_halves_have_the_lines_of_the_whole(write: Write) -> None:
     lines = ["damaged", message(1), "damaged", message(2), message(3), "damaged"]
     [batch] = batches("f", "messages", read_lines(write("messages.ndjson", lines)))
     first, second = batch.halves()
-    assert ([each.key for each in first.entities], [each.line for each in first.notes]) == (["m1"], [1])
-    assert ([each.key for each in second.entities], [each.line for each in second.notes]) == (
+    assert ([each.key for each in first.records], [each.line for each in first.notes]) == (["m1"], [1])
+    assert ([each.key for each in second.records], [each.line for each in second.notes]) == (
         ["m2", "m3"], [3, 6]
     )  # fmt: skip
     assert (first.end.line, second.end) == (2, batch.end)

@@ -12,33 +12,31 @@ are needed: the local disk has room for what is not published yet, and for small
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, TypeAlias, final
+from typing import Final, final
 
-from ...cloud.lease import Lease
+from ...cloud.lease import Lease, Sleep
 from ...cloud.publication import Publisher, fetch_version
-from ...cloud.reachability import check_reachable
 from ...cloud.store import ObjectStore
 from ...errors import ChatRestError
 from ..archive import Archive
 from ..dataset.tables import ATTACHMENTS
 from ..in_thread import in_thread
 from ..manifest import Manifest
-from ..report import Phase
+from ..report import Phase, Progress
 from ..run_log import NAME as RUNS
 from .stored_files import StoredFiles, may_be_remote
 from .version_files import Stage, local_files, stage_at_rest, stage_running, unchanged_data_files
 from .working_folder import WorkingFolder
 
-Sleep: TypeAlias = Callable[[float], Awaitable[object]]
-OnPhase: TypeAlias = Callable[[Phase, str], object]
-
 PUBLISH_SECONDS: Final = 600.0
 """The least time between two publications of a run that is writing."""
+_RETRY_SECONDS: Final = 60.0
+"""The time before one that has failed is tried again; it doubles, up to that of the others."""
 
 
 @final
@@ -51,7 +49,8 @@ class StoreExport:
         publisher: Publisher,
         lease: Lease,
         remote: StoredFiles,
-        sleep: Sleep = asyncio.sleep,
+        progress: Progress,
+        sleep: Sleep,
     ) -> None:
         self.folder = working.folder
         self.remote = remote
@@ -59,7 +58,11 @@ class StoreExport:
         self._working = working
         self._publisher = publisher
         self._lease = lease
+        self._progress = progress
         self._sleep = sleep
+        self._failures = 0
+        """Publications of the running export that have failed."""
+        self._failure = ""
         self.kept: Path | None = None
         """The former copy, if it may hold messages that the store's version lacks."""
 
@@ -67,6 +70,9 @@ class StoreExport:
     def warnings(self) -> list[str]:
         """The sentences about what cannot be promised, and what was set aside."""
         texts = [self._lease.warning] if self._lease.warning else []
+        if self._failures:
+            times = "a publication" if self._failures == 1 else f"{self._failures:,} publications"
+            texts.append(f"{times} failed while the run was writing: {self._failure}; all is published now")
         if self.kept is not None:
             texts.append(
                 f"another machine has gone on with this export: the former copy in '{self.kept}' may hold "
@@ -92,6 +98,7 @@ class StoreExport:
             stage = await in_thread(partial(stage_at_rest, self.folder, Path(staging), self.remote))
             await self._publish(stage, kept=[])
             await in_thread(partial(self._drop, stage))
+        self._progress.unpublished = ""
 
     @asynccontextmanager
     async def publishing(self, archive: Archive) -> AsyncIterator[None]:
@@ -121,16 +128,24 @@ class StoreExport:
 
     async def _publish_repeatedly(self, archive: Archive) -> None:
         """Publish the state of a run until that ends; return never, but raise where the lease is lost."""
-        loop, wait = asyncio.get_running_loop(), PUBLISH_SECONDS
+        now = asyncio.get_running_loop().time
+        wait, retry, succeeded = PUBLISH_SECONDS, _RETRY_SECONDS, now()
         while True:
             await self._sleep(wait)
-            begun = loop.time()
+            begun = now()
             try:
                 await self._publish_running(archive)
-            except (ChatRestError, OSError):  # the next time may do better
+            except (ChatRestError, OSError) as error:  # the next time may do better
                 if self._lease.is_lost:
                     raise
-            wait = max(PUBLISH_SECONDS, loop.time() - begun)  # half of the time: else it could not keep up
+                self._failures, self._failure = self._failures + 1, str(error)
+                minutes = (now() - succeeded) / 60
+                self._progress.unpublished = f"nothing published for {minutes:.0f} min: {error}"
+                wait, retry = retry, min(2 * retry, PUBLISH_SECONDS)
+            else:
+                self._progress.unpublished = ""
+                succeeded, retry = now(), _RETRY_SECONDS
+                wait = max(PUBLISH_SECONDS, succeeded - begun)  # half of the time: else it could not keep up
 
     async def _publish_running(self, archive: Archive) -> None:
         with TemporaryDirectory(prefix="staging-", dir=self.folder.parent) as staging:
@@ -181,7 +196,7 @@ def _facts(manifest: Manifest) -> dict[str, int | str | bool | None]:
 
 @asynccontextmanager
 async def store_export(
-    address: str, root: Path, *, on_phase: OnPhase = lambda phase, detail: None, sleep: Sleep = asyncio.sleep
+    address: str, root: Path, *, progress: Progress | None = None, sleep: Sleep = asyncio.sleep
 ) -> AsyncIterator[StoreExport]:
     """Hold the export at `address`; the local copy in `root` is current in the block.
 
@@ -189,19 +204,19 @@ async def store_export(
     where another writer is at work, `RequestInvalidError` for a wrong address or folder and without the extra
     `cloud`, `ObjectStoreError` where the store fails, and OSError where the disk does.
     """
-    store = ObjectStore.open(address)
+    store, progress = ObjectStore.open(address), progress or Progress()
     working = await in_thread(partial(WorkingFolder, root, address), WorkingFolder.close)
     with closing(working):
         await in_thread(partial(_remove_staging, root))
 
         def tell(seconds: float) -> None:
-            on_phase(Phase.WAITING_FOR_LEASE, f"{seconds:.0f} s")
+            progress.enter(Phase.WAITING_FOR_LEASE, f"{seconds:.0f} s")
 
-        await check_reachable(store)
+        await store.check_reachable()
         async with Lease(store, owner=working.owner, on_wait=tell) as lease:
             publisher = Publisher(store, lease, on_version=working.note_next)
-            export = StoreExport(working, publisher, lease, StoredFiles(store), sleep)
-            on_phase(Phase.COPYING_FROM_STORE, "")
+            export = StoreExport(working, publisher, lease, StoredFiles(store), progress, sleep)
+            progress.enter(Phase.COPYING_FROM_STORE)
             await export.update(store)
             yield export
 

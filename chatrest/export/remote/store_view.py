@@ -11,7 +11,6 @@ from typing import Final, Self, final
 
 from ...cloud.publication import read_version
 from ...cloud.publication_plan import RESERVED, PublishedFile, Version, is_numbered
-from ...cloud.reachability import check_reachable
 from ...cloud.store import ObjectStore
 from ...cloud.store_errors import ObjectNotFoundError, ObjectStoreError
 from ...errors import RequestInvalidError
@@ -108,7 +107,7 @@ class StoreView:
             self._ahead[name] = self._threads.submit(_wait_for_file, weakref.ref(self), file)
 
     async def _fetch_first(self) -> Version:
-        await check_reachable(self._store)
+        await self._store.check_reachable()
         for _ in range(_READINGS):
             version = await read_version(self._store)
             try:

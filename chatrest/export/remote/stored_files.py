@@ -6,8 +6,8 @@ from collections.abc import Container
 from pathlib import Path
 from typing import Final, final
 
-from ...cloud.operations import Operations
 from ...cloud.publication_plan import EMPTY, PublishedFile, Version
+from ...cloud.store import ObjectStore
 from ..file_names import MESSAGES, SPOOL
 from ..journal import DataFile
 from .blocking import wait_for
@@ -24,7 +24,7 @@ to this size and no more, and a partition has few smaller ones.
 class StoredFiles:
     """The data files of the version that the copy goes on from; see `workspace.RemoteFiles`."""
 
-    def __init__(self, store: Operations) -> None:
+    def __init__(self, store: ObjectStore) -> None:
         self._store = store
         self._files: dict[str, PublishedFile] = {}
         self.note(EMPTY)

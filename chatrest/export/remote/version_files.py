@@ -57,10 +57,11 @@ def stage_running(folder: Path, journal: Journal, staging: Path, remote: RemoteF
     """Return the files of a run that is writing, called while it commits nothing; `staging` is empty.
 
     None where nothing has changed yet, where the run has ended, and for a database, which is whole only when
-    it is closed. The files are links in `staging`, which is
-    on the same disk. Files that the run does not write are not among them. Raises OSError where the disk has
-    no links.
+    it is closed. The files are links in `staging`, which is on the same disk. Files that the run does not
+    write are not among them. Raises OSError where the disk has no links.
     """
+    if not (folder / MANIFEST).exists():
+        return None
     manifest = parse((folder / MANIFEST).read_bytes(), folder / MANIFEST)
     has_begun = manifest.finished is None and manifest.generation == journal["generation"]
     if not has_begun or Plan.parse(bytes(manifest.plan)).format == "sqlite":

@@ -1,6 +1,7 @@
 """Runs that are killed, at any operation of the store and while messages are read."""
 
 import asyncio
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -8,13 +9,15 @@ from pathlib import Path
 import pytest
 
 from chatrest import AsyncSession
-from chatrest.cloud.lease import LEASE
-from chatrest.cloud.lease_record import LeaseRecord
-from chatrest.cloud.store_errors import ConditionUnsupportedError, LeaseLostError
+from chatrest.cli.export_progress import Monitor, progress_line
+from chatrest.cloud.lease import LEASE, LeaseRecord
+from chatrest.cloud.store import ObjectInfo
+from chatrest.cloud.store_errors import ConditionUnsupportedError, LeaseLostError, ObjectStoreError
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, Report, export, read, verify
 from chatrest.export.plan import Format
 from chatrest.export.remote.store_export import Sleep, store_export
+from chatrest.export.report import Progress
 from chatrest.export.run import export_folder
 from tests.cloud.store_double import CrashError, StoreDouble
 from tests.dying import instants
@@ -124,6 +127,47 @@ async def test_another_machine_goes_on_with_what_a_killed_run_has_published(
         assert report.warnings == [] or "another machine has gone on" in report.warnings[0]
         assert sorted(int(message.id) for message in read(ADDRESS)) == sorted(emulator.store.ids())
     assert verify(ADDRESS).ok
+
+
+async def test_publications_of_a_running_export_that_fail_are_seen_repeated_and_warned_of(
+    tmp_path: Path, at: Callable[[StoreDouble], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, progress = StoreDouble(), Progress()
+    at(store)
+    publications, put_file = Publications(monkeypatch), store.put_file
+    waits: list[float] = []
+    """The waits from the first failure to the first success."""
+
+    async def refuse(name: str, *_: object, **__: object) -> ObjectInfo:
+        raise ObjectStoreError("could not write messages/a: the store answered 503 (6 requests)")
+
+    async def wait(seconds: float) -> None:
+        if progress.unpublished:
+            waits.append(seconds)
+            line = progress_line(Monitor(progress).snapshot())
+            assert "nothing published for 0 min: could not write messages/a: the store answered 503" in line
+        elif waits:
+            publications.end()
+        if len(waits) == 6:
+            monkeypatch.setattr(store, "put_file", put_file)
+        publications.note()
+        await asyncio.sleep(0)
+
+    monkeypatch.setattr(store, "put_file", refuse)
+    async with (
+        Emulator(users=10, messages=800) as emulator,
+        AsyncSession(emulator.app) as session,
+        store_export(ADDRESS, tmp_path, progress=progress, sleep=wait) as target,
+    ):
+        await export_folder(
+            session, target.folder, Plan(all_users=True), alongside=target.publishing, progress=progress
+        )
+        await target.publish()
+        [warning] = target.warnings
+    assert waits == [60, 120, 240, 480, 600, 600]
+    assert re.search(r"6 publications failed while .* answered 503 .*; all is published now", warning)
+    assert progress.unpublished == ""
+    assert messages() == 800
 
 
 async def test_a_run_ends_when_its_lease_has_passed_to_another_writer(
