@@ -189,11 +189,6 @@ def test_wrong_options_are_a_usage_error(command: Run, args: tuple[str, ...], te
     assert text in error_line(result, 2)
 
 
-def test_a_missing_file_is_an_error(command: Run, tmp_path: Path) -> None:
-    result = command("call", "users.get", "--each", str(tmp_path / "none"))
-    assert error_line(result, 2) == f"{tmp_path / 'none'}: there is no such file or folder"
-
-
 def test_no_outcome_shows_a_key(command: Run, proxy: MakeProxy, file: Path) -> None:
     body = json.dumps({"error": {"code": "ERR_X", "message": f"apikey {SECRETS[0]}\n is wrong"}}).encode()
     with proxy(lambda *_: (403, body)) as url:

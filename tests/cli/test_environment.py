@@ -80,7 +80,7 @@ CLOUD = {"CHATREST_BASE_URL": None, "CHATREST_SERVICE_DOMAIN": "service.invalid"
 def test_a_refused_key_and_a_failed_connection_name_the_variables(
     command: Run, monkeypatch: pytest.MonkeyPatch, args: list[str], variables: dict[str, str], names: str
 ) -> None:
-    monkeypatch.setattr(RetryPolicy, "wait", lambda *_: None)
+    monkeypatch.setattr(RetryPolicy, "repeats", lambda *_: False)
     assert error_line(command(*args, **variables)).endswith(f"; check {names}")
 
 

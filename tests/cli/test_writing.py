@@ -19,11 +19,6 @@ def test_send_prints_the_message_as_it_was_stored(service: EmulatorThread, comma
     )
 
 
-def test_unknown_members_of_a_message_are_printed(command: Run, proxy: MakeProxy) -> None:
-    with proxy(lambda *_: (200, b'{"data": {"id": "1", "novel": "\\ud800", "data": {}}}')) as url:
-        assert b'"novel": "\\ud800"' in command("send", "b", "x", CHATREST_BASE_URL=url).stdout_bytes
-
-
 def test_a_reply_without_an_envelope_is_printed_as_it_is(command: Run, proxy: MakeProxy) -> None:
     with proxy(lambda *_: (200, b"[1]")) as url:
         result = command("send", "b", "x", CHATREST_BASE_URL=url)
