@@ -30,11 +30,8 @@ from .call_parameters import (
     Parameter,
     Parameters,
     Place,
-    choices,
     completions,
     nearest,
-    takes_file,
-    takes_text,
 )
 from .lists import ListPrinter, list_options
 from .process import run
@@ -142,7 +139,7 @@ def _complete(
     if texts and texts[-1] == "=":
         texts.pop()
     if texts and (parameter := parameters.get(texts[-1])) is not None:
-        values = (value for value in choices(parameter.rule) if value.startswith(incomplete))
+        values = (value for value in parameter.rule.choices if value.startswith(incomplete))
         return [CompletionItem(value) for value in values]
     items = completions(parameters, texts, incomplete)
     return [CompletionItem(text, help=words) for text, words in items]
@@ -331,14 +328,14 @@ def _words(endpoint: Endpoint[Any], parameter: Parameter) -> str:
         words = "the uid of the user that acts"
     elif parameter.place == "whole body":
         words = "the whole body at once" if endpoint.body else "a body, if the operation takes one"
-    elif takes_file(parameter.rule):
+    elif parameter.rule.takes_file:
         words = "@ and the path of a file"
     else:
-        words = parameter.description or "a text that is not empty"
+        words = parameter.rule.description or "a text that is not empty"
     if parameter.place == "query" and endpoint.paging and parameter.wire_name in endpoint.paging.sizes:
         words += "; the size of a page (--limit is the number of records)"
     if parameter.takes_null:
-        words += ", or null" if not takes_text(parameter.rule) else ", or null (in body=JSON alone)"
+        words += ", or null" if not parameter.rule.takes_text else ", or null (in body=JSON alone)"
     return f"{words}  [required]" if parameter.is_required else words
 
 
