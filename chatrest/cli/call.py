@@ -61,8 +61,6 @@ FIRST: Final = ("messages", "users", "groups", "members", "conversations")
 
 
 class OperationGroup(click.Group):
-    """A group with a subcommand for every operation of the table."""
-
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; those after `--list` are of a command of their own, which is run at once."""
         if args[:1] == ["--list"]:
@@ -81,7 +79,6 @@ class OperationGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that `args` begin with; a usage error names the nearest operation."""
         if args[0] not in resources.OPERATIONS:
             hint = nearest(args[0], resources.OPERATIONS)
             raise click.UsageError(
@@ -94,8 +91,6 @@ class OperationGroup(click.Group):
 
 
 class OperationCommand(click.Command):
-    """The command of one operation."""
-
     def __init__(self, endpoint: Endpoint[Any]) -> None:
         is_list = isinstance(endpoint.reply, Many)
         super().__init__(
@@ -114,7 +109,11 @@ class OperationCommand(click.Command):
         self._endpoint = endpoint
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        return usage(self._endpoint)
+        """Return the required parameters by name, and a place for the others."""
+        parameters = Parameters(self._endpoint).all
+        required = [parameter.label for parameter in parameters if parameter.is_required]
+        more = ["[KEY=VALUE]..."] if len(required) < len(parameters) else []
+        return ["[OPTIONS]", *required, *more]
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the usage; unlike click's own it never breaks a name over two lines."""
@@ -125,7 +124,21 @@ class OperationCommand(click.Command):
         formatter.write("\n".join(lines) + "\n")
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        describe(self._endpoint, formatter)
+        """Write summary and request, the reply, the repetition, and a section for each place."""
+        endpoint, parameters = self._endpoint, Parameters(self._endpoint)
+        with formatter.indentation():
+            formatter.write_paragraph()
+            formatter.write_text(summary(endpoint))
+            formatter.write_paragraph()
+            # Not as a text, which is broken at hyphens: a path is to be copied.
+            formatter.write(f"{'':{formatter.current_indent}}{endpoint.method} {endpoint.path}\n")
+            formatter.write_paragraph()
+            formatter.write_text(" ".join(_sentences(endpoint)))
+        for title, places in _SECTIONS:
+            if members := [each for place in places for each in parameters.of(place)]:
+                with formatter.section(title):
+                    rows = [(each.label, _words(endpoint, each)) for each in members]
+                    formatter.write_dl(rows, col_max=_WIDEST)
 
 
 def _complete(
@@ -148,15 +161,11 @@ def _complete(
 def _call(
     endpoint: Endpoint[Any],
     texts: tuple[str, ...],
-    each: str | None,
-    jobs: int | None,
-    journal: str | None,
-    retry_failed: bool,
     limit: int | None = None,
     cursor: str | None = None,
+    **each: Any,
 ) -> None:
-    """Call an operation, once or for each line of a file, and print the replies."""
-    options = checked_options(each, jobs, journal, retry_failed)
+    options = checked_options(**each)
     try:
         if options is not None:
             if cursor is not None:
@@ -260,34 +269,6 @@ def call(ctx: click.Context) -> None:
 
 
 # ── the help text of an operation ──
-
-
-def usage(endpoint: Endpoint[Any]) -> list[str]:
-    """Return the pieces of the usage line: the required parameters by name, and a place for the others."""
-    parameters = Parameters(endpoint).all
-    required = [parameter.label for parameter in parameters if parameter.is_required]
-    options = ["[OPTIONS]"]
-    return options + required + (["[KEY=VALUE]..."] if len(required) < len(parameters) else [])
-
-
-def describe(endpoint: Endpoint[Any], formatter: click.HelpFormatter) -> None:
-    """Write the operation's summary and request, its reply, its repetition, and a section for each place."""
-    parameters = Parameters(endpoint)
-    with formatter.indentation():
-        formatter.write_paragraph()
-        formatter.write_text(summary(endpoint))
-        formatter.write_paragraph()
-        # Not as a text, which is broken at hyphens: a path is to be copied.
-        formatter.write(f"{'':{formatter.current_indent}}{endpoint.method} {endpoint.path}\n")
-        formatter.write_paragraph()
-        formatter.write_text(" ".join(_sentences(endpoint)))
-    for title, places in _SECTIONS:
-        members = [parameter for place in places for parameter in parameters.of(place)]
-        if members:
-            with formatter.section(title):
-                formatter.write_dl(
-                    [(each.label, _words(endpoint, each)) for each in members], col_max=_WIDEST
-                )
 
 
 def summary(endpoint: Endpoint[Any]) -> str:

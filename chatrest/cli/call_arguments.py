@@ -112,7 +112,6 @@ def _missing(parameters: Parameters, names: Collection[str]) -> list[str]:
 def _check(
     endpoint: Endpoint[Any], parameters: Parameters, faults: Sequence[str], missing: Sequence[str]
 ) -> None:
-    """Refuse names that are wrong or missing, and say which are allowed."""
     lacks = [f"missing {', '.join(missing)}"] if missing else []
     if not faults and not lacks:
         return
@@ -176,7 +175,6 @@ def _body(endpoint: Endpoint[Any], parameters: Parameters, whole: Any, fields: M
 
 
 def _fields(endpoint: Endpoint[Any], parameters: Parameters, whole: Any) -> dict[str, Any]:
-    """Return the members of a whole body under the names of the struct's fields."""
     if whole is None:
         return {}
     if not isinstance(whole, dict):

@@ -185,7 +185,6 @@ def _by_name(parameters: Iterable[Parameter]) -> dict[str, Parameter]:
 
 
 def _named(parameter: Parameter, by_name: Mapping[str, Parameter]) -> Parameter:
-    """The parameter under the shortest name that reaches it."""
     names = spellings(parameter)
     name = next((name for name in names if by_name.get(name) is parameter), f"{parameter.place}.{names[0]}")
     return structs.replace(parameter, name=name)

@@ -1,5 +1,6 @@
 """`call NAME --each FILE`: an operation for each line, outcomes in the order of the lines, and going on."""
 
+import asyncio
 import json
 import os
 import signal
@@ -104,6 +105,20 @@ async def test_the_last_line_of_a_pipe_needs_no_line_break(tmp_path: Path) -> No
     writer.start()
     assert [line async for line in input_lines(str(pipe))] == [b"first", b"last"]
     writer.join()
+
+
+def test_a_large_file_is_read_in_blocks(file: Path) -> None:
+    lines = [b"%d" % number for number in range(100_000)]
+    file.write_bytes(b"\n".join(lines))
+
+    async def read() -> list[bytes]:
+        return [line async for line in input_lines(str(file))]
+
+    async def read_one() -> bytes:
+        return await anext(input_lines(str(file)))
+
+    assert asyncio.run(read()) == lines
+    assert asyncio.run(read_one()) == b"0"
 
 
 # ── the journal ──
