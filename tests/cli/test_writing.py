@@ -33,9 +33,7 @@ def test_a_reply_without_an_envelope_is_printed_as_it_is(command: Run, proxy: Ma
     [
         (("nobody", "x"), 1, "nobody"),
         (("user-01", ""), 2, "text = ''"),
-        (("", "x"), 2, "receiver = ''"),
         (("user-01", "\udcff"), 2, "surrogates"),
-        (("user-01", "x", "--on-behalf-of", "nobody"), 1, "nobody"),
         (("user-01", "x", "--receiver-type", "herd"), 2, "herd"),
         (("user-01",), 2, "Missing argument 'TEXT'"),
     ],
@@ -108,9 +106,3 @@ def test_token_as_json(command: Run) -> None:
     [row] = rows(command("token", "user-02", "--json"))
     assert row["uid"] == "user-02"
     assert row["authToken"] == plain
-
-
-def test_a_token_for_an_unknown_user_is_an_error(command: Run) -> None:
-    result = command("token", "nobody")
-    assert "nobody" in error_line(result)
-    assert result.stdout == ""
