@@ -30,11 +30,8 @@ from .call_parameters import (
     Parameter,
     Parameters,
     Place,
-    choices,
     completions,
     nearest,
-    takes_file,
-    takes_text,
 )
 from .lists import ListPrinter, list_options
 from .process import run
@@ -64,8 +61,6 @@ FIRST: Final = ("messages", "users", "groups", "members", "conversations")
 
 
 class OperationGroup(click.Group):
-    """A group with a subcommand for every operation of the table."""
-
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; those after `--list` are of a command of their own, which is run at once."""
         if args[:1] == ["--list"]:
@@ -84,7 +79,6 @@ class OperationGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that `args` begin with; a usage error names the nearest operation."""
         if args[0] not in resources.OPERATIONS:
             hint = nearest(args[0], resources.OPERATIONS)
             raise click.UsageError(
@@ -97,8 +91,6 @@ class OperationGroup(click.Group):
 
 
 class OperationCommand(click.Command):
-    """The command of one operation."""
-
     def __init__(self, endpoint: Endpoint[Any]) -> None:
         is_list = isinstance(endpoint.reply, Many)
         super().__init__(
@@ -117,7 +109,11 @@ class OperationCommand(click.Command):
         self._endpoint = endpoint
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        return usage(self._endpoint)
+        """Return the required parameters by name, and a place for the others."""
+        parameters = Parameters(self._endpoint).all
+        required = [parameter.label for parameter in parameters if parameter.is_required]
+        more = ["[KEY=VALUE]..."] if len(required) < len(parameters) else []
+        return ["[OPTIONS]", *required, *more]
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the usage; unlike click's own it never breaks a name over two lines."""
@@ -128,7 +124,21 @@ class OperationCommand(click.Command):
         formatter.write("\n".join(lines) + "\n")
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        describe(self._endpoint, formatter)
+        """Write summary and request, the reply, the repetition, and a section for each place."""
+        endpoint, parameters = self._endpoint, Parameters(self._endpoint)
+        with formatter.indentation():
+            formatter.write_paragraph()
+            formatter.write_text(summary(endpoint))
+            formatter.write_paragraph()
+            # Not as a text, which is broken at hyphens: a path is to be copied.
+            formatter.write(f"{'':{formatter.current_indent}}{endpoint.method} {endpoint.path}\n")
+            formatter.write_paragraph()
+            formatter.write_text(" ".join(_sentences(endpoint)))
+        for title, places in _SECTIONS:
+            if members := [each for place in places for each in parameters.of(place)]:
+                with formatter.section(title):
+                    rows = [(each.label, _words(endpoint, each)) for each in members]
+                    formatter.write_dl(rows, col_max=_WIDEST)
 
 
 def _complete(
@@ -142,7 +152,7 @@ def _complete(
     if texts and texts[-1] == "=":
         texts.pop()
     if texts and (parameter := parameters.get(texts[-1])) is not None:
-        values = (value for value in choices(parameter.rule) if value.startswith(incomplete))
+        values = (value for value in parameter.rule.choices if value.startswith(incomplete))
         return [CompletionItem(value) for value in values]
     items = completions(parameters, texts, incomplete)
     return [CompletionItem(text, help=words) for text, words in items]
@@ -151,15 +161,11 @@ def _complete(
 def _call(
     endpoint: Endpoint[Any],
     texts: tuple[str, ...],
-    each: str | None,
-    jobs: int | None,
-    journal: str | None,
-    retry_failed: bool,
     limit: int | None = None,
     cursor: str | None = None,
+    **each: Any,
 ) -> None:
-    """Call an operation, once or for each line of a file, and print the replies."""
-    options = checked_options(each, jobs, journal, retry_failed)
+    options = checked_options(**each)
     try:
         if options is not None:
             if cursor is not None:
@@ -265,34 +271,6 @@ def call(ctx: click.Context) -> None:
 # ── the help text of an operation ──
 
 
-def usage(endpoint: Endpoint[Any]) -> list[str]:
-    """Return the pieces of the usage line: the required parameters by name, and a place for the others."""
-    parameters = Parameters(endpoint).all
-    required = [parameter.label for parameter in parameters if parameter.is_required]
-    options = ["[OPTIONS]"]
-    return options + required + (["[KEY=VALUE]..."] if len(required) < len(parameters) else [])
-
-
-def describe(endpoint: Endpoint[Any], formatter: click.HelpFormatter) -> None:
-    """Write the operation's summary and request, its reply, its repetition, and a section for each place."""
-    parameters = Parameters(endpoint)
-    with formatter.indentation():
-        formatter.write_paragraph()
-        formatter.write_text(summary(endpoint))
-        formatter.write_paragraph()
-        # Not as a text, which is broken at hyphens: a path is to be copied.
-        formatter.write(f"{'':{formatter.current_indent}}{endpoint.method} {endpoint.path}\n")
-        formatter.write_paragraph()
-        formatter.write_text(" ".join(_sentences(endpoint)))
-    for title, places in _SECTIONS:
-        members = [parameter for place in places for parameter in parameters.of(place)]
-        if members:
-            with formatter.section(title):
-                formatter.write_dl(
-                    [(each.label, _words(endpoint, each)) for each in members], col_max=_WIDEST
-                )
-
-
 def summary(endpoint: Endpoint[Any]) -> str:
     """Return the first sentence of the method's docstring, without the request and further clauses."""
     collection, _, name = endpoint.name.partition(".")
@@ -331,14 +309,14 @@ def _words(endpoint: Endpoint[Any], parameter: Parameter) -> str:
         words = "the uid of the user that acts"
     elif parameter.place == "whole body":
         words = "the whole body at once" if endpoint.body else "a body, if the operation takes one"
-    elif takes_file(parameter.rule):
+    elif parameter.rule.takes_file:
         words = "@ and the path of a file"
     else:
-        words = parameter.description or "a text that is not empty"
+        words = parameter.rule.description or "a text that is not empty"
     if parameter.place == "query" and endpoint.paging and parameter.wire_name in endpoint.paging.sizes:
         words += "; the size of a page (--limit is the number of records)"
     if parameter.takes_null:
-        words += ", or null" if not takes_text(parameter.rule) else ", or null (in body=JSON alone)"
+        words += ", or null" if not parameter.rule.takes_text else ", or null (in body=JSON alone)"
     return f"{words}  [required]" if parameter.is_required else words
 
 

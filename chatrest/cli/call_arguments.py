@@ -21,14 +21,8 @@ from .call_parameters import (
     BODY,
     Parameter,
     Parameters,
-    alternatives,
-    convert,
-    list_type,
     read_json,
     shortened,
-    takes_file,
-    takes_text,
-    time_unit,
 )
 
 _LIST_OPTIONS: Final = ("limit", "cursor")
@@ -118,7 +112,6 @@ def _missing(parameters: Parameters, names: Collection[str]) -> list[str]:
 def _check(
     endpoint: Endpoint[Any], parameters: Parameters, faults: Sequence[str], missing: Sequence[str]
 ) -> None:
-    """Refuse names that are wrong or missing, and say which are allowed."""
     lacks = [f"missing {', '.join(missing)}"] if missing else []
     if not faults and not lacks:
         return
@@ -131,16 +124,17 @@ def _check(
 
 def _value(parameter: Parameter, texts: Sequence[str], read_file: ReadFile) -> Any:
     """Return the value of one parameter; a list takes the items of every text."""
-    if takes_file(parameter.rule):
-        return _file(parameter.name, texts)
-    if time_unit(parameter.rule) and texts[0][1:].isdecimal():  # @86400 is a timestamp, and no file
-        return convert(parameter.name, _once(parameter.name, texts), parameter.rule)
-    if list_type(parameter.rule) is None or len(texts) == 1:
-        text = _single(parameter.name, texts, read_file)
-        if text == "null" and parameter.takes_null and not takes_text(parameter.rule):
+    name, rule = parameter.name, parameter.rule
+    if rule.takes_file:
+        return _file(name, texts)
+    if rule.per_second and texts[0][1:].isdecimal():  # @86400 is a timestamp, and no file
+        return rule.convert(name, _once(name, texts))
+    if rule.item is None or len(texts) == 1:
+        text = _single(name, texts, read_file)
+        if text == "null" and parameter.takes_null and not rule.takes_text:
             return None
-        return convert(parameter.name, text, parameter.rule)
-    lists = [convert(parameter.name, _content(text, read_file), parameter.rule) for text in texts]
+        return rule.convert(name, text)
+    lists = [rule.convert(name, _content(text, read_file)) for text in texts]
     return [item for items in lists for item in (items if isinstance(items, list) else [items])]
 
 
@@ -181,7 +175,6 @@ def _body(endpoint: Endpoint[Any], parameters: Parameters, whole: Any, fields: M
 
 
 def _fields(endpoint: Endpoint[Any], parameters: Parameters, whole: Any) -> dict[str, Any]:
-    """Return the members of a whole body under the names of the struct's fields."""
     if whole is None:
         return {}
     if not isinstance(whole, dict):
@@ -231,18 +224,17 @@ def _of_object(parameters: Parameters, values: dict[str, Any]) -> Iterator[str]:
     for name, value in values.items():
         parameter = parameters.get(name)
         text = _escaped(_text(name, value, parameter))
-        if parameter is not None and takes_file(parameter.rule):
+        if parameter is not None and parameter.rule.takes_file:
             text = f"@{value}"
         yield f"{name}={text}"
 
 
 def _text(name: str, value: Any, parameter: Parameter | None) -> str:
     """Return the text of a `KEY=VALUE` that stands for a JSON value."""
-    rule = inspect.AnyType() if parameter is None else parameter.rule
-    is_any = any(isinstance(kind, inspect.AnyType) for kind in alternatives(rule))
-    if isinstance(value, str) and not is_any:
+    rule = None if parameter is None else parameter.rule
+    if isinstance(value, str) and rule is not None and not rule.takes(inspect.AnyType):
         return value
-    if value is None and (parameter is None or not parameter.takes_null or takes_text(rule)):
+    if value is None and (parameter is None or not parameter.takes_null or parameter.rule.takes_text):
         raise RequestInvalidError(f"{name} = None: leave it out, or give the whole body as body")
     try:
         return msgspec.json.encode(value).decode()

@@ -8,10 +8,9 @@ its records.
 
 import asyncio
 import os
-import stat
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from functools import cache, partial
 from hashlib import blake2b
 from io import UnsupportedOperation
@@ -54,13 +53,11 @@ each_options: Final = option_table(
 )  # fmt: skip
 
 
-_MOST_LINES: Final = 1000  # that are read ahead from a pipe
 _BLOCK: Final = 1 << 16
+_MOST_BLOCKS: Final = 2  # that are read ahead
 
 
 class EachOptions(Struct, frozen=True):
-    """The options that only `--each` has."""
-
     file: str
     jobs: int
     journal: str | None
@@ -103,34 +100,29 @@ class _LineCalls:
     def __init__(
         self, endpoint: Endpoint[Any], texts: tuple[str, ...], limit: int | None, read_file: ReadFile
     ) -> None:
-        self._endpoint = endpoint
+        self.endpoint = endpoint
         self._texts = texts
         self._limit = limit
         self._read_file = cache(read_file)  # standard input can be read once only
         self._parameters = Parameters(endpoint)
 
     def call(self, text: str) -> Call[Any]:
-        """Return the call for a line; `RequestInvalidError` if it is wrong."""
         texts = (*self._texts, *texts_of(self._parameters, self._texts, text))
-        return call_of(self._endpoint, texts, self._read_file, self._parameters)
-
-    def client(self) -> Client:
-        return client_of(self._endpoint)
+        return call_of(self.endpoint, texts, self._read_file, self._parameters)
 
     def name(self, client: Client) -> str:
         """The name by which a journal knows the job; arguments are not shown, as they may be credentials."""
         where = client.app.chat_url if hasattr(client, "app") else "management"
         digest = blake2b(msgspec.json.encode([self._texts, self._limit, where]), digest_size=8).hexdigest()
-        return f"chatrest call {self._endpoint.name} ({digest})"
+        return f"chatrest call {self.endpoint.name} ({digest})"
 
     async def reply(self, client: Client, line: InputLine) -> bytes:
-        """Make the call for a line and return its reply as JSON."""
         call = self.call(line.text)
-        if isinstance(self._endpoint.reply, Many):
+        if isinstance(self.endpoint.reply, Many):
             return await self._records(client, call)
-        reply = await send(client, self._endpoint, call)
+        reply = await send(client, self.endpoint, call)
         try:
-            check_success(self._endpoint, reply)
+            check_success(self.endpoint, reply)
         except ChatRestError as error:
             raise _ReportedError(error, line_of(reply)) from None
         return line_of(reply)
@@ -170,7 +162,7 @@ def call_each(
 
 async def _run(job: _LineCalls, options: EachOptions) -> "FanOutCounts":
     occurrence = _occurrences() if options.journal is not None else lambda _: 1
-    async with job.client() as client:
+    async with client_of(job.endpoint) as client:
         fan_out = client.fan_out(
             _lines(options.file, occurrence),
             partial(job.reply, client),
@@ -235,24 +227,21 @@ def _json(text: str) -> bytes:
 
 
 async def input_lines(name: str) -> AsyncIterator[bytes]:
-    """Yield the lines of a file, or of standard input for `-`; raise `OSError` if it cannot be read.
-
-    A pipe or terminal is read in a thread, which ends with the process: a reader of a pipe cannot be
-    interrupted otherwise.
-    """
+    """Yield the lines of a file, or of standard input for `-`; raise `OSError` if it cannot be read."""
     if name == "-" and sys.stdin is None:
         raise OSError("standard input is closed")
     file = _standard_input() if name == "-" else os.open(name, os.O_RDONLY)
     if file is None:  # replaced by an object of Python
         for line in sys.stdin.buffer:
             yield line
-    elif stat.S_ISREG(os.fstat(file).st_mode):
-        with os.fdopen(file, "rb") as stream:
-            for line in stream:
-                yield line
-    else:
-        async for line in _lines_of_pipe(file):
+        return
+    rest = b""
+    async for block in _blocks(file):
+        *lines, rest = (rest + block).split(b"\n")
+        for line in lines:
             yield line
+    if rest:
+        yield rest
 
 
 def _standard_input() -> int | None:
@@ -263,35 +252,34 @@ def _standard_input() -> int | None:
         return None
 
 
-async def _lines_of_pipe(file: int) -> AsyncIterator[bytes]:
-    queue: asyncio.Queue[bytes | OSError | None] = asyncio.Queue(_MOST_LINES)
-    loop = asyncio.get_running_loop()
+async def _blocks(file: int) -> AsyncIterator[bytes]:
+    """Yield what a thread reads, and close the file at its end.
 
-    def put(line: bytes | OSError | None) -> None:
-        asyncio.run_coroutine_threadsafe(queue.put(line), loop).result()
+    The thread ends with the process, and is none of the loop's executor, which would be waited for: a reader
+    of a pipe or a terminal cannot be interrupted otherwise.
+    """
+    queue: asyncio.Queue[bytes | OSError] = asyncio.Queue()
+    loop, room = asyncio.get_running_loop(), threading.Semaphore(_MOST_BLOCKS)
+
+    def put(block: bytes | OSError) -> None:
+        room.acquire()
+        loop.call_soon_threadsafe(queue.put_nowait, block)
 
     def read() -> None:
         try:
-            for line in _split(file):
-                put(line)
-            put(None)
+            while block := os.read(file, _BLOCK):
+                put(block)
+            put(b"")
         except OSError as error:
             put(error)
         except RuntimeError:  # the loop is closed
             return
+        finally:
+            os.close(file)
 
-    # Not a thread of the loop's executor, which would be waited for at the end.
     threading.Thread(target=read, daemon=True).start()
-    while (line := await queue.get()) is not None:
-        if isinstance(line, OSError):
-            raise line
-        yield line
-
-
-def _split(file: int) -> Iterator[bytes]:
-    rest = b""
-    while block := os.read(file, _BLOCK):
-        *lines, rest = (rest + block).split(b"\n")
-        yield from lines
-    if rest:
-        yield rest
+    while block := await queue.get():
+        room.release()
+        if isinstance(block, OSError):
+            raise block
+        yield block

@@ -10,7 +10,7 @@ it is: the struct that gets it names the field and what is allowed.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, final
 
 import msgspec
 from msgspec import Struct, inspect, structs
@@ -26,7 +26,6 @@ Place: TypeAlias = Literal["acting", "whole body", "path", "query", "headers", "
 
 ACTING: Final = "on_behalf_of"
 BODY: Final = "body"
-_TEXT: Final = inspect.StrType()
 _PREFIXED: Final = ("path", "query", "body")
 _SHOWN: Final[tuple[Place, ...]] = (*_PREFIXED, "headers", "whole body", "acting")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -57,7 +56,7 @@ class Parameter(Struct, frozen=True):
     field: str
     """The name of the path's parameter, or of the struct's field."""
     wire_name: str
-    rule: inspect.Type
+    rule: "ValueType"
     is_required: bool = False
     takes_null: bool = False
     """True if it may be sent as null."""
@@ -65,11 +64,7 @@ class Parameter(Struct, frozen=True):
     @property
     def label(self) -> str:
         """The parameter as a usage line has it: `uid=TEXT`."""
-        return f"{self.name}={type_label(self.rule)}"
-
-    @property
-    def description(self) -> str:
-        return description(self.rule)
+        return f"{self.name}={self.rule.label}"
 
 
 class Parameters:
@@ -107,10 +102,10 @@ def completions(parameters: Parameters, texts: Iterable[str], incomplete: str) -
     for parameter in parameters.all:
         key = f"{parameter.name}="
         if incomplete.startswith(key):
-            values = (f"{key}{value}" for value in choices(parameter.rule))
+            values = (f"{key}{value}" for value in parameter.rule.choices)
             yield from ((value, "") for value in values if value.startswith(incomplete))
         elif key.startswith(incomplete) and parameter.name not in given:
-            yield key, parameter.description
+            yield key, parameter.rule.description
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
@@ -142,14 +137,15 @@ def spellings(parameter: Parameter) -> tuple[str, ...]:
 
 def _parameters(endpoint: Endpoint[Any]) -> Iterable[Parameter]:
     """The parameters of an endpoint; where several have one name, the first of them has it."""
+    text, json = ValueType.of(inspect.StrType()), ValueType.of(inspect.AnyType())
     if endpoint.acting != "never":
         yield Parameter(
-            ACTING, "acting", ACTING, "onBehalfOf", _TEXT, is_required=endpoint.acting == "required"
+            ACTING, "acting", ACTING, "onBehalfOf", text, is_required=endpoint.acting == "required"
         )
     if endpoint.body is not None or endpoint.method != "GET":
-        yield Parameter(BODY, "whole body", BODY, BODY, inspect.AnyType())
+        yield Parameter(BODY, "whole body", BODY, BODY, json)
     for name in endpoint.parameters:
-        yield Parameter(snake_case(name), "path", name, name, _TEXT, is_required=True)
+        yield Parameter(snake_case(name), "path", name, name, text, is_required=True)
     yield from _fields("query", endpoint.query)
     yield from _fields("headers", endpoint.headers)
     yield from _fields("body", endpoint.body)
@@ -161,16 +157,16 @@ def _fields(place: Place, kind: type[Struct] | None) -> Iterable[Parameter]:
     described = inspect.type_info(kind)
     assert isinstance(described, inspect.StructType)
     for field in described.fields:
-        takes_none = any(isinstance(part, inspect.NoneType) for part in alternatives(field.type))
+        rule = ValueType.of(field.type)
         yield Parameter(
             name=field.name,
             place=place,
             field=field.name,
             wire_name=field.encode_name,
-            rule=field.type,
+            rule=rule,
             is_required=field.required,
             # A filter's field is None if it is absent; a body's field is UNSET, which has no default here.
-            takes_null=takes_none and field.default is not None,
+            takes_null=rule.takes(inspect.NoneType) and field.default is not None,
         )
 
 
@@ -189,7 +185,6 @@ def _by_name(parameters: Iterable[Parameter]) -> dict[str, Parameter]:
 
 
 def _named(parameter: Parameter, by_name: Mapping[str, Parameter]) -> Parameter:
-    """The parameter under the shortest name that reaches it."""
     names = spellings(parameter)
     name = next((name for name in names if by_name.get(name) is parameter), f"{parameter.place}.{names[0]}")
     return structs.replace(parameter, name=name)
@@ -198,56 +193,115 @@ def _named(parameter: Parameter, by_name: Mapping[str, Parameter]) -> Parameter:
 # ── the types of values ──
 
 
-def alternatives(rule: inspect.Type) -> Iterator[inspect.Type]:
-    """The types that a field takes: the members of a union, without their metadata."""
-    if isinstance(rule, inspect.Metadata):
-        yield from alternatives(rule.type)
-    elif isinstance(rule, inspect.UnionType):
-        for part in rule.types:
-            yield from alternatives(part)
-    else:
-        yield rule
+@final
+class ValueType(Struct, frozen=True):
+    """The values that a field takes, and the texts that stand for them."""
 
+    kinds: tuple[inspect.Type, ...]
+    """The members of a union, without their metadata."""
+    per_second: int
+    """Units of a timestamp in a second, for a time; 0 for any other type."""
+    words: str
+    """The field's own words for what is allowed; "" for none."""
+    item: "ValueType | None"
+    """The type of the items where the field takes a list."""
 
-def list_type(rule: inspect.Type) -> inspect.Type | None:
-    """The list among the types that a field takes; None where it takes none."""
-    return next((kind for kind in alternatives(rule) if isinstance(kind, _LISTS)), None)
+    @classmethod
+    def of(cls, rule: inspect.Type) -> "ValueType":
+        parts = list(_parts(rule))
+        kinds = tuple([part for part in parts if not isinstance(part, inspect.Metadata)])
+        notes = [part for part in parts if isinstance(part, inspect.Metadata)]
+        several = next((kind for kind in kinds if isinstance(kind, _LISTS)), None)
+        return cls(
+            kinds,
+            next((note.extra["per_second"] for note in notes if note.extra), 0),
+            next((text for note in notes if (text := (note.extra_json_schema or {}).get("description"))), ""),
+            None if several is None else cls.of(getattr(several, "item_type", inspect.AnyType())),
+        )
 
+    def takes(self, *types: type[inspect.Type]) -> bool:
+        return any(isinstance(kind, types) for kind in self.kinds)
 
-def takes_text(rule: inspect.Type) -> bool:
-    """Return True if any text may be a value of the field as it is."""
-    return any(_is_text(kind) for kind in alternatives(rule))
+    @property
+    def takes_text(self) -> bool:
+        """True if any text may be a value of the field as it is."""
+        return any(map(_is_text, self.kinds))
 
+    @property
+    def takes_file(self) -> bool:
+        return any(isinstance(kind, inspect.CustomType) and kind.cls is File for kind in self.kinds)
 
-def takes_file(rule: inspect.Type) -> bool:
-    return any(isinstance(kind, inspect.CustomType) and kind.cls is File for kind in alternatives(rule))
+    def convert(self, name: str, text: str) -> Any:
+        """Return the value that `text` stands for; `RequestInvalidError` for JSON that cannot be read.
 
-
-def time_unit(rule: inspect.Type) -> int:
-    """Return how many units of a timestamp make a second, for the type of a time; 0 for any other type."""
-    return next((extra["per_second"] for metadata in _metadata(rule) if (extra := metadata.extra)), 0)
-
-
-def convert(name: str, text: str, rule: inspect.Type) -> Any:
-    """Return the value that `text` stands for; `RequestInvalidError` for JSON that cannot be read."""
-    if (several := list_type(rule)) is not None:
-        return _items(name, text, several)
-    if per_second := time_unit(rule):
-        return parse_time(name, text, per_second=per_second)
-    kinds = list(alternatives(rule))
-    if any(isinstance(kind, (*_OBJECTS, inspect.AnyType)) for kind in kinds) and text[:1] in ("{", "["):
-        return read_json(name, text)
-    if any(isinstance(kind, inspect.AnyType) for kind in kinds):
-        return _read(msgspec.json.decode, text)  # such as a number; what is no JSON is a text
-    if any(map(_is_text, kinds)):
+        A list is a JSON array, one JSON object, or a comma list.
+        """
+        is_json = text[:1] in ("{", "[")
+        if self.item is not None:
+            if is_json and (text[0] == "[" or self.item.takes(*_OBJECTS)):
+                value = read_json(name, text)
+                return value if text[0] == "[" else [value]
+            return [self.item.convert(name, item) for item in text.split(",")] if text else []
+        if self.per_second:
+            return parse_time(name, text, per_second=self.per_second)
+        if is_json and self.takes(*_OBJECTS, inspect.AnyType):
+            return read_json(name, text)
+        if self.takes(inspect.AnyType):
+            return _read(msgspec.json.decode, text)  # such as a number; what is no JSON is a text
+        if self.takes_text:
+            return text
+        for kind in self.kinds:
+            value = _scalar(text, kind)
+            if value is not text:
+                return value
+        if self.takes(inspect.BoolType) and len(self.choices) == 2:
+            raise RequestInvalidError(f"{name} = {shown(text)}: allowed is true or false")
         return text
-    for kind in kinds:
-        value = _scalar(text, kind)
-        if value is not text:
-            return value
-    if any(isinstance(kind, inspect.BoolType) for kind in kinds) and len(choices(rule)) == 2:
-        raise RequestInvalidError(f"{name} = {shown(text)}: allowed is true or false")
-    return text
+
+    @property
+    def label(self) -> str:
+        """The type as a help text names it: TEXT, N, TIME, `true|false`, or the values that are allowed."""
+        if self.item is not None:
+            return "JSON" if self.item.takes(*_OBJECTS) else "LIST"
+        if self.per_second:
+            return "TIME"
+        labels = [_label(kind) for kind in self.kinds if not isinstance(kind, inspect.NoneType)]
+        return "|".join(dict.fromkeys(labels)) or "TEXT"
+
+    @property
+    def choices(self) -> list[str]:
+        """The texts of all values where they are few: literals, true and false."""
+        texts: list[str] = []
+        for kind in (self.item or self).kinds:
+            if isinstance(kind, inspect.LiteralType):
+                texts += map(str, kind.values)
+            elif isinstance(kind, inspect.BoolType):
+                texts += ["true", "false"]
+        return texts
+
+    @property
+    def description(self) -> str:
+        """The words for what is allowed; those of an object name its members."""
+        kinds = (self.item or self).kinds
+        literals = [value for kind in kinds if isinstance(kind, inspect.LiteralType) for value in kind.values]
+        words = self.words or words_of(literals, is_list=self.item is not None)
+        if self.takes(inspect.BoolType):
+            words = "true or false"  # as a command line has them, not as Python
+        objects = [kind for kind in kinds if isinstance(kind, inspect.StructType)]
+        members = [field.encode_name for kind in objects for field in kind.fields]
+        listed = f"members: {', '.join(members)}" if members else ""
+        return "; ".join(filter(None, (words, listed)))
+
+
+def _parts(rule: inspect.Type) -> Iterator[inspect.Type]:
+    """Yield the members of a union, each after its metadata."""
+    if isinstance(rule, inspect.UnionType):
+        for part in rule.types:
+            yield from _parts(part)
+        return
+    yield rule
+    if isinstance(rule, inspect.Metadata):
+        yield from _parts(rule.type)
 
 
 def read_json(name: str, text: str) -> Any:
@@ -263,76 +317,10 @@ def shortened(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 
-def type_label(rule: inspect.Type) -> str:
-    """The type as a help text names it: TEXT, N, TIME, `true|false`, or the values that are allowed."""
-    if (several := list_type(rule)) is not None:
-        return "JSON" if _has_objects(getattr(several, "item_type", None)) else "LIST"
-    if time_unit(rule):
-        return "TIME"
-    labels = [_label(kind) for kind in alternatives(rule) if not isinstance(kind, inspect.NoneType)]
-    return "|".join(dict.fromkeys(labels)) or "TEXT"
-
-
-def choices(rule: inspect.Type) -> list[str]:
-    """The texts of all values that a field takes where they are few: literals, true and false."""
-    texts: list[str] = []
-    several = list_type(rule)
-    for kind in alternatives(rule if several is None else getattr(several, "item_type", rule)):
-        if isinstance(kind, inspect.LiteralType):
-            texts += map(str, kind.values)
-        elif isinstance(kind, inspect.BoolType):
-            texts += ["true", "false"]
-    return texts
-
-
-def description(rule: inspect.Type) -> str:
-    """The words of a field's type for what is allowed; those of an object name its members."""
-    several = list_type(rule)
-    inner = getattr(several, "item_type", None) if several is not None else rule
-    kinds = list(alternatives(inner or rule))
-    literals = [value for kind in kinds if isinstance(kind, inspect.LiteralType) for value in kind.values]
-    words = next((str(text) for text in _descriptions(rule)), words_of(literals, is_list=several is not None))
-    if any(isinstance(kind, inspect.BoolType) for kind in alternatives(rule)):
-        words = "true or false"  # as a command line has them, not as Python
-    objects = [kind for kind in kinds if isinstance(kind, inspect.StructType)]
-    members = [field.encode_name for kind in objects for field in kind.fields]
-    listed = f"members: {', '.join(members)}" if members else ""
-    return "; ".join(filter(None, (words, listed)))
-
-
 def _is_text(kind: inspect.Type) -> bool:
     if isinstance(kind, inspect.LiteralType):
         return any(isinstance(value, str) for value in kind.values)
     return not isinstance(kind, _NOT_TEXT)
-
-
-def _metadata(rule: inspect.Type) -> Iterator[inspect.Metadata]:
-    if isinstance(rule, inspect.Metadata):
-        yield rule
-        yield from _metadata(rule.type)
-    elif isinstance(rule, inspect.UnionType):
-        for part in rule.types:
-            yield from _metadata(part)
-
-
-def _descriptions(rule: inspect.Type) -> Iterator[Any]:
-    for metadata in _metadata(rule):
-        if text := (metadata.extra_json_schema or {}).get("description"):
-            yield text
-
-
-def _items(name: str, text: str, several: inspect.Type) -> Any:
-    """A JSON array, one JSON object, or a comma list whose items are converted by their own type."""
-    rule = getattr(several, "item_type", None) or inspect.AnyType()
-    if text.startswith("["):
-        return read_json(name, text)
-    if text.startswith("{") and _has_objects(rule):
-        return [read_json(name, text)]
-    return [convert(name, item, rule) for item in text.split(",")] if text else []
-
-
-def _has_objects(rule: inspect.Type | None) -> bool:
-    return rule is not None and any(isinstance(kind, _OBJECTS) for kind in alternatives(rule))
 
 
 def _scalar(text: str, kind: inspect.Type) -> Any:

@@ -43,14 +43,11 @@ _TITLE_WIDTH: Final = 17
 
 @final
 class Demo:
-    """The stages of one run, each of which prints what it did."""
-
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.display = DemoDisplay()
 
     async def read_conversation(self, session: "AsyncSession") -> None:
-        """Read all messages between the first two users, oldest first, as typed objects."""
         began = time.perf_counter()
         users = [user.uid async for user in session.users.list().limit(2)]
         query = MessageQuery(affix="append")
@@ -166,8 +163,6 @@ def _remove_empty(path: Path, folder: Path) -> None:
 
 
 class _PipeConsole(Console):
-    """A console that raises `BrokenPipeError` when the reader of its pipe is gone."""
-
     def on_broken_pipe(self) -> None:
         """Raise `BrokenPipeError`; rich itself would end the process with status 1."""
         raise BrokenPipeError
@@ -182,18 +177,15 @@ class DemoDisplay:
         self._bars = Console(stderr=True)
 
     def head(self, text: str) -> None:
-        """Print a bold line with an empty line above it."""
         self._console.print()
         self._console.print(Text(text, style="bold"))
 
     def done(self, title: str, first: str, *more: str) -> None:
-        """Print a finished stage: its title, and one line for each further text."""
         self._console.print(Text.assemble(("✓ ", "bold green"), (_column(title), "bold"), first))
         for line in more:
             self._console.print(Text.assemble("  " + _column(""), line))
 
     def command(self, line: str, why: str) -> None:
-        """Print a command to copy, below a comment that explains it."""
         self._console.print(Text.assemble("  ", (f"# {why}", "dim"), "\n  ", (line, "cyan")))
 
     @contextmanager

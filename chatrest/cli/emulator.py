@@ -124,8 +124,6 @@ def _announce(values: dict[str, str]) -> None:
 
 
 class _Eof(asyncio.Protocol):
-    """A protocol that sets an event when its stream ends."""
-
     def __init__(self, stop: asyncio.Event) -> None:
         self._stop = stop
 

@@ -20,7 +20,7 @@ from ..errors import AuthenticationError, ChatRestError, ExportIncompleteError, 
 from ..parameters.messages import MessageQuery
 from . import streams
 from .environment import proxy, session
-from .export_apps import APPS_AT_ONCE, Modes, export_apps
+from .export_apps import APPS_AT_ONCE, export_apps
 from .export_texts import FileTotals, estimate_lines, summary_lines
 from .filters import NO_OPTION, ListCommand, filter_options, query_of
 from .options import AgeOption, TimeOption, local_copy, option_table, shown_default
@@ -168,8 +168,10 @@ def export(
     if dask is not None:
         _check_dask(apps, dry_run=dry_run)
     if apps is not None:
-        modes = Modes(at_once=apps_at_once or APPS_AT_ONCE, dry_run=dry_run, as_json=as_json, quiet=quiet)
-        export_apps(out, apps, plan, {**options, "journal": journal}, modes)
+        if dry_run:
+            raise click.UsageError("--dry-run estimates one app: give it without --apps")
+        options |= {"journal": journal, "at_once": apps_at_once or APPS_AT_ONCE}
+        export_apps(out, apps, plan, options, as_json=as_json, quiet=quiet)
         return
     if apps_at_once is not None:
         raise click.UsageError("--apps-at-once needs --apps")
@@ -225,7 +227,6 @@ async def _export_by_cluster(
 
 
 def _attachments(asked: bool, max_megabytes: int | None) -> "AttachmentOptions | bool":
-    """Return the limits of the attachments; False where they are not asked for."""
     from ..export import AttachmentOptions
 
     if max_megabytes is None:

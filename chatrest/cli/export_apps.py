@@ -9,9 +9,8 @@ import shlex
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-import click
 from msgspec import structs
 
 from ..core.environment import headers_from_env
@@ -34,37 +33,30 @@ _MOST_FAILURES: Final = 5
 APPS_AT_ONCE: Final = 4  # a copy of the constant of `export.apps`, whose import would slow the help text down
 
 
-class Modes(NamedTuple):
-    at_once: int
-    dry_run: bool
-    as_json: bool
-    quiet: bool
-
-
-def export_apps(out: str, apps: str, plan: "Plan | None", options: Mapping[str, Any], modes: Modes) -> None:
+def export_apps(
+    out: str, apps: str, plan: "Plan | None", options: Mapping[str, Any], *, as_json: bool, quiet: bool
+) -> None:
     """Export the apps of the file `apps`, print a summary, and end the command with the worst status."""
-    if modes.dry_run:
-        raise click.UsageError("--dry-run estimates one app: give it without --apps")
     from ..export.app_file import read_apps
 
     exports = read_apps(apps)
     began = time.monotonic()
     try:
-        report = run(_run(exports, out, plan, options, modes))
+        report = run(_run(exports, out, plan, options, quiet=quiet))
     except (KeyboardInterrupt, asyncio.CancelledError) as end:
         place = [] if options.get("journal") is None else ["--journal", str(options["journal"])]
         end.add_note(f"continue with: {invocation()} export {shlex.join([out, '--apps', apps, *place])}")
         raise
-    _print(report, out, time.monotonic() - began, as_json=modes.as_json)
+    _print(report, out, time.monotonic() - began, as_json=as_json)
 
 
 async def _run(
-    exports: "list[AppExport]", out: str, plan: "Plan | None", options: Mapping[str, Any], modes: Modes
+    exports: "list[AppExport]", out: str, plan: "Plan | None", options: Mapping[str, Any], *, quiet: bool
 ) -> "AppsReport":
     from ..export.apps import export_apps as run_apps
 
     runs: dict[str, AppRun] = {}
-    is_shown = not modes.quiet and streams.is_terminal("stderr")
+    is_shown = not quiet and streams.is_terminal("stderr")
 
     def watch(app_run: "AppRun") -> None:
         runs[app_run.app_id] = app_run
@@ -76,7 +68,6 @@ async def _run(
             exports,
             out,
             plan,
-            at_once=modes.at_once,
             headers=headers_from_env(),
             proxy=proxy(),
             watch=watch,

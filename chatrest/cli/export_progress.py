@@ -46,8 +46,6 @@ class Wait(NamedTuple):
 
 @final
 class Snapshot(Struct, frozen=True, kw_only=True):
-    """The progress of an export at one moment, with what is computed from it."""
-
     progress: Progress
     phase: Phase
     rate: float
@@ -86,7 +84,6 @@ class Monitor:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the start."""
         return self._clock() - self._began
 
     def snapshot(self, pools: Collection[PoolState] = (), *, stopping: bool = False) -> Snapshot:

@@ -23,8 +23,6 @@ _BAR: Final = 12
 
 @final
 class TerminalDisplay:
-    """A display that updates its lines on standard error."""
-
     def __init__(self, out: str) -> None:
         self._out = out
         self._console = Console(file=sys.stderr, stderr=True)

@@ -21,8 +21,6 @@ _KEPT_SHOWN: Final = 5
 
 
 class FileTotals(Struct, frozen=True):
-    """The format, number and total bytes of the exported files."""
-
     format: str
     count: int
     bytes: int

@@ -10,7 +10,7 @@ from ..parameters.apps import AppQuery
 from ..parameters.checked import Filter
 from ..parameters.messages import MessageQuery
 from ..parameters.users import UserQuery
-from .call_parameters import alternatives, list_type, time_unit
+from .call_parameters import ValueType
 from .options import TimeOption
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -132,24 +132,23 @@ def _fields(kind: type[Filter]) -> tuple[inspect.Field, ...]:
 
 def _option(field: inspect.Field, meaning: str) -> Callable[[F], F]:
     name = _NAMES.get(field.name, field.name.replace("_", "-"))
-    several = list_type(field.type)
-    kinds = alternatives(field.type if several is None else getattr(several, "item_type", field.type))
-    rule = next(kind for kind in kinds if not isinstance(kind, inspect.NoneType))
+    values = ValueType.of(field.type)
+    rule = next(kind for kind in (values.item or values).kinds if not isinstance(kind, inspect.NoneType))
     if isinstance(rule, inspect.BoolType):
         return click.option(
             f"{_PREFIX}{field.name}", f"--{name}/--no-{name}", cls=FilterOption, default=None, help=meaning
         )
     kind, metavar = _type_of(rule)
-    if per_second := time_unit(field.type):
-        kind, metavar = TimeOption(per_second=per_second), "T"
+    if values.per_second:
+        kind, metavar = TimeOption(per_second=values.per_second), "T"
     return click.option(
         f"{_PREFIX}{field.name}",
         f"--{name}",
         cls=FilterOption,
         type=kind,
         metavar=metavar,
-        multiple=several is not None,
-        help=meaning if several is None else f"{meaning} May be repeated.",
+        multiple=values.item is not None,
+        help=meaning if values.item is None else f"{meaning} May be repeated.",
     )
 
 

@@ -85,7 +85,6 @@ class TimeOption(_ParamType):
         self._now = now
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return a timestamp; raise `click.BadParameter` for any other text."""
         if isinstance(value, int):
             return value
         try:
@@ -101,7 +100,6 @@ class AgeOption(_ParamType):
     name = "age"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the seconds; raise `click.BadParameter` for any other text."""
         if isinstance(value, int):
             return value
         if (seconds := _age(value)) is None:

@@ -126,7 +126,6 @@ class Root(click.Group):
                 )
 
     def main(self, *args: Any, **extra: Any) -> NoReturn:
-        """Run the command and end the process with its status."""
         streams.use_utf8()
         extra.setdefault("prog_name", self.name)
         try:

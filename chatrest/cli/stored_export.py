@@ -123,19 +123,10 @@ def cat(out: str, since: int | None, until: int | None, sources: tuple[str, ...]
     from ..export.reading import read_raw  # imports aiohttp, which a help text does not need
 
     records = read_raw(out, since=since, until=until, source=sources or None)
-    for data in _printed(records, out, raw=raw):
-        streams.write(data)
-
-
-def _printed(records: Iterator[bytes], out: str, *, raw: bool) -> Iterator[bytes]:
-    while batch := _next_lines(records, out):
-        data = b"".join(b"%b\n" % record for record in batch)
-        yield data if raw else data.decode(errors="replace").encode()
-
-
-def _next_lines(records: Iterator[bytes], out: str) -> list[bytes]:
     try:
-        return list(islice(records, _LINES))
+        while batch := list(islice(records, _LINES)):
+            data = b"".join(b"%b\n" % record for record in batch)
+            streams.write(data if raw else data.decode(errors="replace").encode())
     except FileNotFoundError as error:
         error.add_note(f"'{invocation()} verify {shlex.quote(out)}' says what can safely be done")
         raise

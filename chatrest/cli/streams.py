@@ -181,8 +181,6 @@ def shown_log(level: int) -> Iterator[None]:
 
 @final
 class _LogHandler(logging.Handler):
-    """Writes records as lines; a warning with the same text as an earlier one is left out."""
-
     def __init__(self, level: int) -> None:
         super().__init__(level)
         self._warnings: set[str] = set()

@@ -210,6 +210,8 @@ nests_messages = views(message_of, "quoted_message", "last_reply")
 # In the order in which the service writes the fields, as msgspec decodes that order fastest.
 @nests_messages
 class _Message(MessagePart, OfId, tag_field="category"):
+    category: ClassVar[str]
+    """The category in the message's JSON, which determines its class."""
     id: Id
     conversation_id: str
     sender: str
@@ -249,11 +251,6 @@ class _Message(MessagePart, OfId, tag_field="category"):
             return message
         reason = getattr(message, "reason", f"it is a {type(message).__name__}")
         raise CoercionError(f"the record is no {cls.__name__}: {reason}")
-
-    @property
-    def category(self) -> str:
-        """The category in the message's JSON, which determines its class."""
-        return str(self.__struct_config__.tag)
 
     @property
     def text(self) -> str | None:
@@ -314,6 +311,11 @@ class InteractiveMessage(_ById, tag="interactive"):
     """A card, a form or another message of a bot that users act upon, in `data.interactive_data`."""
 
     data: InteractiveContent
+
+
+for _kind in (TextMessage, MediaMessage, CustomMessage, ActionMessage, CallMessage, InteractiveMessage):
+    # A property would cost a function call for every record that a list compares with its filter.
+    _kind.category = str(_kind.__struct_config__.tag)
 
 
 @final

@@ -191,22 +191,16 @@ class Checked(Struct, metaclass=CheckedType, frozen=True, rename="camel"):
     """Fields that may hold a credential without its name, such as headers: never in a repr or an error."""
 
     def __post_init__(self) -> None:
-        values = msgspec.structs.astuple(self)
-        for value, (name, (rule, is_optional, takes_null)) in zip(
-            values, _rules(type(self)).items(), strict=True
-        ):
-            # As most fields of most bodies and filters: this is the way of each request.
-            if (value is None and takes_null) or (value is UNSET and is_optional):
-                continue
+        # Most fields of most bodies and filters have their default, which needs no check.
+        for name in [name for name, _ in _given(self)]:
             # No frame of the error holds the value: it may be a credential.
-            if fault := _check_field(self, name, rule, is_optional=is_optional):
-                del values, value
+            if fault := _check_field(self, name):
                 raise RequestInvalidError(fault)
 
     @classmethod
     def allowed(cls, name: str) -> str:
         """Return the values that the field `name` accepts, in words."""
-        return _words(_rules(cls)[name][0])
+        return _words(_rules(cls)[name].hint)
 
     def __repr__(self) -> str:
         inner = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
@@ -214,8 +208,7 @@ class Checked(Struct, metaclass=CheckedType, frozen=True, rename="camel"):
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         """Return the names and values that were given, credentials hidden, for `repr` and rich."""
-        pairs = zip(self.__struct_fields__, msgspec.structs.astuple(self), _defaults(type(self)), strict=True)
-        return masked_fields(self, [(name, value) for name, value, default in pairs if value is not default])
+        return masked_fields(self, _given(self))
 
 
 class Filter(Checked):
@@ -238,42 +231,66 @@ class Body(Checked):
     """The body of a request; optional fields that are not given are `UNSET`."""
 
 
+def _given(record: Checked) -> list[tuple[str, Any]]:
+    """Return the names and values of the fields that do not have their default."""
+    kind = type(record)
+    each = zip(kind.__struct_fields__, msgspec.structs.astuple(record), _defaults(kind), strict=True)
+    return [(name, value) for name, value, default in each if value is not default]
+
+
 @cache
 def _defaults(kind: type[Struct]) -> tuple[Any, ...]:
-    """Return the default of each field."""
-    return tuple(each.default for each in msgspec.structs.fields(kind))
+    return tuple(field.default for field in fields(kind))
+
+
+class _Rule(Struct, frozen=True):
+    """The type of a field, and what the check of each value needs of it."""
+
+    hint: Any
+    is_optional: bool
+    takes_null: bool
+    per_second: int | None
+    """Units of a field that holds a time; None for all others."""
+    nested: type[Checked] | None
+    """The struct for which a caller may give a plain mapping."""
+    is_keyed: bool
+    """True for a mapping of keys to such structs."""
 
 
 @cache
-def _rules(kind: type[Checked]) -> dict[str, tuple[Any, bool, bool]]:
-    """Return the rule of each field, True if the field is optional, and True if its type allows null."""
+def _rules(kind: type[Checked]) -> dict[str, _Rule]:
     hints = get_type_hints(kind, include_extras=True)
     return {name: _rule(hints[name]) for name in kind.__struct_fields__}
 
 
-def _rule(hint: Any) -> tuple[Any, bool, bool]:
+def _rule(hint: Any) -> _Rule:
     parts = get_args(hint)
     takes_null = type(None) in parts
-    if UnsetType not in parts:
-        return hint, takes_null, takes_null
-    return Union[tuple(part for part in parts if part is not UnsetType)], True, takes_null  # noqa: UP007
+    is_optional = takes_null or UnsetType in parts
+    if UnsetType in parts:
+        hint = Union[tuple(part for part in parts if part is not UnsetType)]  # noqa: UP007
+    units = next((meta.extra["per_second"] for meta in _metas(hint) if meta.extra), None)
+    return _Rule(hint, is_optional, takes_null, units, _nested(hint), _is_keyed(hint))
 
 
-def _check_field(record: Checked, name: str, rule: Any, *, is_optional: bool) -> str | None:
+def _check_field(record: Checked, name: str) -> str | None:
     """Convert a field in place; return what is wrong with it, None for nothing."""
+    rule = _rules(type(record))[name]
     value = getattr(record, name)
-    if is_optional and (value is None or value is UNSET):
+    if value is None and rule.takes_null:
+        return None
+    if rule.is_optional and (value is None or value is UNSET):
         value = UNSET
     else:  # lists become tuples, so that a checked filter cannot change
         try:
             value = _converted(name, value, rule)
         except _UnknownMemberError as error:
-            return f"{name} = {_shown(record, name, value)}: allowed is {_words(rule)}; {error}"
+            return f"{name} = {_shown(record, name, value)}: allowed is {_words(rule.hint)}; {error}"
         except RequestInvalidError as error:  # of a time
             return str(error)
         except (msgspec.ValidationError, TypeError):
             fault = _nested_fault(rule, value)
-            words = f"{_words(rule)}; {fault}" if fault else _words(rule)
+            words = f"{_words(rule.hint)}; {fault}" if fault else _words(rule.hint)
             return f"{name} = {_shown(record, name, value)}: allowed is {words}"
     msgspec.structs.force_setattr(record, name, value)
     return None
@@ -285,35 +302,31 @@ def _shown(record: Checked, name: str, value: Any) -> str:
     return shown(masked("", value) if isinstance(value, dict | list | tuple) else value)
 
 
-def _converted(name: str, value: Any, rule: Any) -> Any:
-    if extra := _extra(rule):
-        return parse_timestamp(name, value, per_second=extra["per_second"])
-    if (kind := _nested(rule)) is not None:
-        if _is_keyed(rule) and isinstance(value, Mapping):
-            value = {key: _with_wire_names(kind, item) for key, item in value.items()}
+def _converted(name: str, value: Any, rule: _Rule) -> Any:
+    if rule.per_second is not None:
+        return parse_timestamp(name, value, per_second=rule.per_second)
+    if rule.nested is not None:
+        if rule.is_keyed and isinstance(value, Mapping):
+            value = {key: _with_wire_names(rule.nested, item) for key, item in value.items()}
         else:
-            value = _with_wire_names(kind, value)
+            value = _with_wire_names(rule.nested, value)
     ordered = sorted(value) if isinstance(value, set | frozenset) else value
-    return msgspec.convert(ordered, rule, dec_hook=_read_custom)
+    return msgspec.convert(ordered, rule.hint, dec_hook=_read_custom)
 
 
 class _UnknownMemberError(Exception):
     """A mapping in the place of a struct has a member that the struct does not have."""
 
 
-@cache
-def _nested(rule: Any) -> type[Checked] | None:
-    """Return the struct in a rule, for which a caller may give a plain mapping; None for none."""
-    if isinstance(rule, type):
-        return rule if issubclass(rule, Checked) else None
-    parts = (part for part in get_args(rule) if not isinstance(part, Meta))
+def _nested(hint: Any) -> type[Checked] | None:
+    if isinstance(hint, type):
+        return hint if issubclass(hint, Checked) else None
+    parts = (part for part in get_args(hint) if not isinstance(part, Meta))
     return next((kind for part in parts if (kind := _nested(part)) is not None), None)
 
 
-@cache
-def _is_keyed(rule: Any) -> bool:
-    """Return True for a mapping of keys to structs."""
-    return get_origin(rule) is dict or any(map(_is_keyed, get_args(rule)))
+def _is_keyed(hint: Any) -> bool:
+    return get_origin(hint) is dict or any(map(_is_keyed, get_args(hint)))
 
 
 def _with_wire_names(kind: type[Checked], value: Any) -> Any:
@@ -325,7 +338,7 @@ def _with_wire_names(kind: type[Checked], value: Any) -> Any:
         return [_with_wire_names(kind, item) for item in value]
     if not isinstance(value, Mapping):
         return value
-    names = {field.name: field.encode_name for field in msgspec.structs.fields(kind)}
+    names = {field.name: field.encode_name for field in fields(kind)}
     known = set(names.values())
     for name in value:
         if name not in names and name not in known:
@@ -334,39 +347,34 @@ def _with_wire_names(kind: type[Checked], value: Any) -> Any:
     return {names.get(name, name): item for name, item in value.items()}
 
 
-def _nested_fault(rule: Any, value: Any) -> str:
+def _nested_fault(rule: _Rule, value: Any) -> str:
     """Return the first member that is missing or wrong in mappings that stand for structs; empty for none.
 
     The wrong value is not repeated: it may be a credential.
     """
-    kind = _nested(rule)
+    if rule.nested is None or rule.is_keyed:
+        return ""
     is_list = isinstance(value, list | tuple)
     for index, item in enumerate(value if is_list else (value,)):
-        if kind is not None and isinstance(item, Mapping) and not _is_keyed(rule):
-            for field in msgspec.structs.fields(kind):
-                if fault := _member_fault(kind, field, item):
-                    return f"[{index}]{fault}" if is_list else fault.removeprefix(".")
+        for field in fields(rule.nested) if isinstance(item, Mapping) else ():
+            if fault := _member_fault(rule.nested, field, item):
+                return f"[{index}]{fault}" if is_list else fault.removeprefix(".")
     return ""
 
 
 def _member_fault(kind: type[Checked], field: msgspec.structs.FieldInfo, members: Mapping[str, Any]) -> str:
     """Return what is wrong with one member of a mapping, after its path; empty for nothing."""
-    rule, is_optional, _ = _rules(kind)[field.name]
+    rule = _rules(kind)[field.name]
     value = members.get(field.encode_name, members.get(field.name, UNSET))
     if value is UNSET:
         return f".{field.encode_name} is missing" if field.required else ""
-    if value is None and is_optional:
+    if value is None and rule.is_optional:
         return ""
     try:
         _converted(field.name, value, rule)
     except (_UnknownMemberError, RequestInvalidError, msgspec.ValidationError, TypeError):
-        return f".{field.encode_name}: allowed is {_words(rule)}"
+        return f".{field.encode_name}: allowed is {_words(rule.hint)}"
     return ""
-
-
-def _extra(rule: Any) -> dict[str, Any]:
-    """Return the notes of a rule on the conversion of times; none for a rule that takes no time."""
-    return next((meta.extra for meta in _metas(rule) if meta.extra), {})
 
 
 def _read_custom(kind: type, value: Any) -> Any:
@@ -374,20 +382,20 @@ def _read_custom(kind: type, value: Any) -> Any:
     return file_of(value)
 
 
-def _metas(rule: Any) -> list[Meta]:
+def _metas(hint: Any) -> list[Meta]:
     """Return the metadata of an `Annotated[…]`, or of the members of a union."""
-    return [meta for part in (rule, *get_args(rule)) for meta in getattr(part, "__metadata__", ())]
+    return [meta for part in (hint, *get_args(hint)) for meta in getattr(part, "__metadata__", ())]
 
 
-def _words(rule: Any) -> str:
+def _words(hint: Any) -> str:
     """Return the description of the values that a field accepts; of some words, the words themselves."""
-    if description := next((str(meta.description) for meta in _metas(rule) if meta.description), ""):
+    if description := next((str(meta.description) for meta in _metas(hint) if meta.description), ""):
         return description
-    if get_origin(rule) is Literal:
-        return words_of(get_args(rule))
-    if get_origin(rule) is tuple and get_origin(get_args(rule)[0]) is Literal:
-        return words_of(get_args(get_args(rule)[0]), is_list=True)
-    return next(filter(None, map(_words, get_args(rule))), "")
+    if get_origin(hint) is Literal:
+        return words_of(get_args(hint))
+    if get_origin(hint) is tuple and get_origin(get_args(hint)[0]) is Literal:
+        return words_of(get_args(get_args(hint)[0]), is_list=True)
+    return next(filter(None, map(_words, get_args(hint))), "")
 
 
 # ── the filter of lists that have nothing to filter ──

@@ -405,9 +405,7 @@ class MessageChanges(Body):
     @classmethod
     def text(cls, text: str, *, metadata: Mapping[str, Any] | None = None) -> Self:
         """Return the change of a message's text; `RequestInvalidError` if it is empty."""
-        if not (text and isinstance(text, str)):
-            raise RequestInvalidError(f"text = {shown(text)}: allowed is a text that is not empty")
-        return cls(data={"text": text} if metadata is None else {"text": text, "metadata": metadata})
+        return cls(data=_text_data(text, metadata))
 
 
 @final

@@ -1,14 +1,13 @@
 """From the call of a list to a walk over it."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from functools import cache, partial
-from operator import attrgetter
+from collections.abc import Awaitable, Mapping
+from functools import partial
 from typing import Any, Final, TypeVar
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from ..core.paging.cursor import Cursor, beginning, resumed
-from ..core.paging.paging import LARGEST_PAGE, ONE_LIMITED_REPLY, ONE_REPLY, UNPAGED, OtherSize, Paging
+from ..core.paging.paging import LARGEST_PAGE, UNPAGED, Paging
 from ..core.paging.walk_state import Rules
 from ..core.replies.decode import Listing
 from ..core.replies.expectation import Expectation
@@ -16,7 +15,6 @@ from ..core.replies.rows import AsRows, row_identity
 from ..core.requests.encode import WalkQuery, filter_values, query_pairs
 from ..core.requests.endpoint import Call, Pairs, Send
 from ..walk.filter_check import FilterCheck
-from ..walk.source import Dice, Sleep
 from ..walk.walk import Walk, WalkSource
 
 T = TypeVar("T")
@@ -27,42 +25,40 @@ _SIZE_NAMES: Final = ("perPage", "limit")
 
 def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Walk[T]:
     """The walk over the list that `call` asks for; `CursorError` where `cursor` is not one of it."""
-    endpoint = call.endpoint
-    filters: Pairs = ()
-    sizes: tuple[int, ...] = ()
+    endpoint, paging = call.endpoint, call.endpoint.list_paging
     # An operation that never acts as a user is the same list for every one of them.
     acting_user = None if endpoint.acting == "never" else call.acting_user or send.acting_user
-    paging = _one_reply(endpoint.query) if endpoint.paging is None else endpoint.paging
+    filters: Pairs = ()
+    sizes: list[int] = []
+    rest: Call[Listing[T]] | None = None
     if call.query is not None:
-        values = filter_values(call.query) or {}
-        if values.get("count"):
-            # Counts come in the place of messages, in one reply.
-            paging = structs.replace(UNPAGED, size=paging.size, acting_size=paging.acting_size)
-        paging = paging.filtered_by(values)
-        query = WalkQuery(_with_own_size(values, paging, acting_user))
-        call = structs.replace(call, query=query)
-        filters, sizes = _parted(query, paging)
+        paging, values = _query_of(call.query, paging, acting_user)
+        pairs = query_pairs(values, "repeat")
+        sizes = [int(value) for name, value in pairs if name in paging.sizes and value.isdecimal()]
+        filters = tuple([pair for pair in pairs if pair[0] not in paging.sizes])
+        call = structs.replace(call, query=WalkQuery(values))
+        if not _BEGINNINGS.isdisjoint(values):
+            kept = {name: value for name, value in values.items() if name not in _BEGINNINGS}
+            rest = structs.replace(call, query=WalkQuery(kept))
     size = min(sizes) if sizes else min(LARGEST_PAGE, paging.largest)
     size_name = paging.size_name(acting_user)
-    expectation = Expectation.of(call, acting_user)
-    check = FilterCheck(endpoint.name, expectation, is_strict=send.check_acting_user)
+    size_key = (send.app_id, endpoint.name, size_name, size)
+    other_size = None
+    if len(paging.sizes) > 1 and paging.order == "id":
+        [other] = set(paging.sizes) - {size_name}
+        other_size = send.page_sizes.other_size(other, *size_key)
+    identify = row_identity(endpoint.reply) if isinstance(send, AsRows) else endpoint.identify
     source = WalkSource(
-        fetch_without_beginning=_without_beginning(send, call),
+        fetch_without_beginning=None if rest is None else partial(_fetch, send, rest),
         fetch=partial(_fetch, send, call),
-        rules=Rules(
-            paging=paging,
-            identify=_identity(send, endpoint.reply),
-            size=size,
-            size_name=size_name,
-            size_asked=bool(sizes),
-        ),
+        rules=Rules(paging=paging, identify=identify, size=size, size_name=size_name, size_asked=bool(sizes)),
         name=endpoint.name,
-        largest=send.page_sizes.of(send.app_id, endpoint.name, size_name, size),
-        other_size=_other_size(send, call, paging, size_name, size),
+        largest=send.page_sizes.of(*size_key),
+        other_size=other_size,
         cursor_key=send.cursor_key,
         filters=filters,
-        check=check if expectation else None,
-        timing=partial(_timing, send),
+        check=_check(send, call, acting_user),
+        timing=lambda: (send.sleep, send.dice),
         identity=(endpoint.name, call.path, acting_user, send.app_id, filters),
     )
     if cursor is None:
@@ -71,66 +67,33 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
     return Walk(source, resumed(cursor, start, paging, send.cursor_key))
 
 
-def _other_size(send: Send, call: Call[Any], paging: Paging, size_name: str, size: int) -> OtherSize | None:
-    """Return the other parameter for a page's size, of a list that has two."""
-    others = [name for name in paging.sizes if name != size_name]
-    if not others or paging.order != "id":
-        return None
-    return send.page_sizes.other_size(others[0], send.app_id, call.endpoint.name, size_name, size)
-
-
-def _without_beginning(send: Send, call: Call[Listing[T]]) -> Callable[[Pairs], Awaitable[Listing[T]]] | None:
-    """Return the function that asks for a page without the beginning of the window, if the query has one."""
-    query = call.query
-    if not isinstance(query, WalkQuery) or query.keys().isdisjoint(_BEGINNINGS):
-        return None
-    rest = {name: value for name, value in query.items() if name not in _BEGINNINGS}
-    return partial(_fetch, send, structs.replace(call, query=WalkQuery(rest)))
-
-
-def _one_reply(query: type[Struct] | None) -> Paging:
-    """Return how a list is paged that is documented as one reply, whose query may have a `limit`."""
-    has_limit = query is not None and ONE_LIMITED_REPLY.size in query.__struct_encode_fields__
-    return ONE_LIMITED_REPLY if has_limit else ONE_REPLY
-
-
-def _with_own_size(query: Mapping[str, Any], paging: Paging, acting_user: str | None) -> Mapping[str, Any]:
-    """Return a query whose page size has the list's own name for it.
-
-    Lists that share a filter differ in that name: `GET /messages` knows `limit` alone, replies to a message
-    `perPage` alone.
-    """
-    others = [name for name in _SIZE_NAMES if name in query and name not in paging.sizes]
+def _query_of(query: Any, paging: Paging, acting_user: str | None) -> tuple[Paging, Mapping[str, Any]]:
+    """Return how a list with this query is paged, and the query's values."""
+    values = filter_values(query) or {}
+    if values.get("count"):
+        # Counts come in the place of messages, in one reply.
+        paging = structs.replace(UNPAGED, size=paging.size, acting_size=paging.acting_size)
+    paging = paging.filtered_by(values)
+    # Lists that share a filter differ in the name of a page's size: `GET /messages` knows `limit` alone,
+    # replies to a message `perPage` alone.
+    others = [name for name in _SIZE_NAMES if name in values and name not in paging.sizes]
     if not others or not paging.size:
-        return query
-    own = {name: value for name, value in query.items() if name not in others}
-    if not own.keys() & set(paging.sizes):
-        own[paging.size_name(acting_user)] = query[others[0]]
-    return own
+        return paging, values
+    own = {name: value for name, value in values.items() if name not in others}
+    if own.keys().isdisjoint(paging.sizes):
+        own[paging.size_name(acting_user)] = values[others[0]]
+    return paging, own
 
 
-def _parted(query: Mapping[str, Any], paging: Paging) -> tuple[Pairs, tuple[int, ...]]:
-    """Return what a query says of the list itself, and the page sizes that it asks for."""
-    pairs = tuple(query_pairs(query, "repeat"))
-    sizes = tuple([int(value) for name, value in pairs if name in paging.sizes and value.isdecimal()])
-    return tuple([pair for pair in pairs if pair[0] not in paging.sizes]), sizes
-
-
-_identifier = cache(attrgetter)
-"""The function that gives the field of this name, by which records are identified."""
+def _check(send: Send, call: Call[Any], acting_user: str | None) -> FilterCheck | None:
+    """Return the check of what comes; None where nothing was asked for that a record could contradict."""
+    if call.query is None and acting_user is None and not call.endpoint.parameters:
+        return None
+    expectation = Expectation.of(call, acting_user)
+    if not expectation:
+        return None
+    return FilterCheck(call.endpoint.name, expectation, is_strict=send.check_acting_user)
 
 
 def _fetch(send: Send, call: Call[Listing[Any]], position: Pairs) -> Awaitable[Listing[Any]]:
     return send(structs.replace(call, position=position))
-
-
-def _timing(send: Send) -> tuple[Sleep, Dice]:
-    """Return the sleep and the dice of the session that sends."""
-    return send.sleep, send.dice
-
-
-def _identity(send: Send, reply: Any) -> Callable[[Any], str]:
-    """Return the function that gives an item's id."""
-    if isinstance(send, AsRows):
-        return row_identity(reply)
-    return _identifier(getattr(reply, "identified_by", "id"))

@@ -184,7 +184,7 @@ def test_labels_and_descriptions_of_parameters() -> None:
         "uid=TEXT", "sent_at_from=TIME", "is_open=true|false", "ratio=NUMBER", "level=1|2", "tags=LIST",
         "text_or_json=TEXT|JSON", "parts=JSON", "page_number=N",
     ]  # fmt: skip
-    assert by_name["parts"].description == "a list of parts; members: partName, size"
+    assert by_name["parts"].rule.description == "a list of parts; members: partName, size"
 
 
 @pytest.mark.parametrize("value", [{"a": 1}, [1], "text", 5])

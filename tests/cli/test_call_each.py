@@ -1,5 +1,6 @@
 """`call NAME --each FILE`: an operation for each line, outcomes in the order of the lines, and going on."""
 
+import asyncio
 import json
 import os
 import signal
@@ -106,6 +107,20 @@ async def test_the_last_line_of_a_pipe_needs_no_line_break(tmp_path: Path) -> No
     writer.join()
 
 
+def test_a_large_file_is_read_in_blocks(file: Path) -> None:
+    lines = [b"%d" % number for number in range(100_000)]
+    file.write_bytes(b"\n".join(lines))
+
+    async def read() -> list[bytes]:
+        return [line async for line in input_lines(str(file))]
+
+    async def read_one() -> bytes:
+        return await anext(input_lines(str(file)))
+
+    assert asyncio.run(read()) == lines
+    assert asyncio.run(read_one()) == b"0"
+
+
 # ── the journal ──
 
 
@@ -187,11 +202,6 @@ def test_the_journal_of_another_job_is_refused(
 def test_wrong_options_are_a_usage_error(command: Run, args: tuple[str, ...], text: str) -> None:
     result = command("call", "messages.list_user", *args)
     assert text in error_line(result, 2)
-
-
-def test_a_missing_file_is_an_error(command: Run, tmp_path: Path) -> None:
-    result = command("call", "users.get", "--each", str(tmp_path / "none"))
-    assert error_line(result, 2) == f"{tmp_path / 'none'}: there is no such file or folder"
 
 
 def test_no_outcome_shows_a_key(command: Run, proxy: MakeProxy, file: Path) -> None:

@@ -30,14 +30,6 @@ def test_a_folder_with_other_files_is_not_changed(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["precious.ndjson"]
 
 
-async def test_an_export_without_the_marker_file_is_not_changed(tmp_path: Path) -> None:
-    async with Emulator(users=3, messages=50) as emulator, AsyncSession(emulator.app) as session:
-        await export(session, tmp_path, Plan(everything=True))
-    with pytest.raises(RequestInvalidError, match="not changed"):
-        demo_stages.clear(tmp_path)
-    assert (tmp_path / "messages/source=everything/messages.ndjson").exists()
-
-
 def test_an_empty_folder_is_used_and_a_missing_one_is_created(tmp_path: Path) -> None:
     demo_stages.clear(tmp_path)
     demo_stages.clear(tmp_path / "below" / "it")

@@ -4,7 +4,6 @@ import os
 import shlex
 import signal
 import subprocess
-import sys
 from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
@@ -15,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from chatrest.emulator import Store, storm
-from tests.commands import PATIENCE, Run, Start, finish
+from tests.commands import Run, Start, finish
 
 from .conftest import EmulatorThread, error_line, rows
 
@@ -77,18 +76,6 @@ def test_the_emulator_has_bad_weather_where_it_is_asked_for(
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     assert command("emulator", "--weather", "0.6", "--seed", "5").exit_code == 0
     assert given["weather"] == storm(5, 0.6)
-
-
-def test_eval_of_an_emulator_in_the_background(tmp_path: Path) -> None:
-    script = """
-        eval "$("$PYTHON" -m chatrest emulator --users 3 --messages 20 &)"
-        "$PYTHON" -m chatrest users --limit 2
-        kill -0 $CHATREST_EMULATOR_PID && kill $CHATREST_EMULATOR_PID
-    """
-    env = {**os.environ, "PYTHON": sys.executable}
-    done = subprocess.run(["sh", "-c", script], env=env, capture_output=True, timeout=PATIENCE)
-    assert done.returncode == 0
-    assert len(done.stdout.splitlines()) == 2
 
 
 def test_until_eof_with_a_file_as_input_is_one_error_line(

@@ -2,22 +2,19 @@
 
 import json
 import os
-import re
 import signal
-import subprocess
 import sys
 from pathlib import Path
-from threading import Event
 
 import pytest
 
+from chatrest.cli import streams
 from chatrest.cli.process import invocation
 from chatrest.cli.root import root
-from tests.commands import PATIENCE, Run, Start, finish
+from tests.commands import PATIENCE, Run, Start
 
 from .conftest import EmulatorThread
 
-STUCK_AT = 3
 TALK = ("messages", "user-02", "--on-behalf-of", "user-01", "--page-limit", "10")
 
 
@@ -53,46 +50,17 @@ def test_a_full_disk_is_one_error_line(
     assert capsys.readouterr().err.splitlines()[-1].startswith("chatrest: No space left on device")
 
 
-def test_the_error_of_an_interrupted_walk_says_how_to_continue(
-    process: Start, command: Run, service: EmulatorThread, stuck: tuple[str, Event]
+def test_progress_goes_to_the_terminal_and_the_output_is_plain(
+    command: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url, requested = stuck
-    started = process(*TALK, CHATREST_BASE_URL=url)
-    assert requested.wait(PATIENCE)
-    started.send_signal(signal.SIGINT)
-    returned, out, error = finish(started)
-    assert returned == 130
-    [token] = re.findall(
-        r"^chatrest: interrupted; continue with the same command and --cursor (\S+)\n$", error
-    )
-    rest = command(*TALK, "--cursor", token)
-    assert (rest.exit_code, rest.stderr) == (0, "")
-    ids = [int(json.loads(line)["id"]) for line in (out + rest.stdout_bytes).splitlines()]
-    stored = service.ask(lambda emulator: emulator.store.ids(conversation="user-01_user_user-02"))
-    assert len(out.splitlines()) == 20
-    assert ids == stored[::-1]
-
-
-# ── terminals ──
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudoterminal")
-def test_progress_goes_to_the_terminal_and_the_output_is_plain(service: EmulatorThread) -> None:
-    terminal, end = os.openpty()
-    done = subprocess.run(
-        [sys.executable, "-m", "chatrest", *TALK],
-        env={**os.environ, **service.env, "TERM": "xterm"},
-        stdout=subprocess.PIPE,
-        stderr=end,
-        timeout=PATIENCE,
-    )
-    shown = os.read(terminal, 1 << 16).decode()
-    os.close(end)
-    os.close(terminal)
-    assert done.returncode == 0
-    assert "messages" in shown
-    assert "\x1b[" in shown
-    assert b"\x1b" not in done.stdout
+    monkeypatch.setattr(streams, "is_terminal", lambda name: name == "stderr")
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    done = command(*TALK)
+    assert done.exit_code == 0
+    assert "messages" in done.stderr
+    assert "\x1b[" in done.stderr
+    assert "\x1b" not in done.stdout
 
 
 @pytest.fixture

@@ -145,12 +145,6 @@ def test_what_is_no_export_is_wrong_usage(command: Run, tmp_path: Path, name: st
     assert "Missing argument 'OUT'" in error_line(command(name), 2)
 
 
-def test_control_characters_in_file_names_are_escaped(out: Path) -> None:
-    (out / "\x1b[2J\n.ndjson").write_bytes(b"x")
-    first, _ = error_lines(run_verify(out))
-    assert first.startswith("\\x1b[2J .ndjson: ")
-
-
 def test_a_progress_bar_on_a_terminal(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "is_terminal", lambda name: True)
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
@@ -239,18 +233,6 @@ def test_a_file_that_is_missing_is_one_line_that_names_verify(tmp_path: Path) ->
     line = error_line(cat(folder), 1)
     assert "No such file or directory; " in line
     assert f"verify {folder}' says what can safely be done" in line
-
-
-def test_a_reader_that_leaves_ends_it_without_a_word(tmp_path: Path) -> None:
-    folder = stored(tmp_path, "ndjson", count=5_000)
-    command = [sys.executable, "-m", "chatrest", "cat", folder]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        assert json.loads(process.stdout.readline())["id"]
-        process.stdout.close()
-        assert process.stderr.read() == b""
-        assert process.wait(30) == 0
 
 
 def test_an_export_in_a_store_is_made_read_checked_and_merged(

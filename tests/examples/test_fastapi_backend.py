@@ -122,8 +122,6 @@ async def test_the_token_of_a_chat_client_is_for_the_signed_in_user(backend: Bac
     ("fault", "status", "seconds"),
     [
         (Status(401), 500, None),
-        (Status(403), 403, None),
-        (Status(500), 502, None),
         (Reset(), 502, None),
         (TooManyRequests(wait=60.0), 503, 60),
     ],

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from pkgutil import iter_modules
 from traceback import TracebackException
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import pytest
-from msgspec import UNSET, Meta, UnsetType, inspect as shapes, structs
+from msgspec import NODEFAULT, UNSET, Meta, UnsetType, convert, inspect as shapes, structs
 
 from chatrest import MessageQuery, NewMessage, NewUser, NewWebhook, parameters
 from chatrest.core.requests.encode import query_pairs
@@ -120,6 +120,19 @@ def test_no_repr_and_no_error_shows_a_credential() -> None:
 def checked_structs(kind: type[Any]) -> Iterator[type[Any]]:
     for each in kind.__subclasses__():
         yield from (each, *checked_structs(each))
+
+
+def test_a_default_is_a_value_that_its_own_rule_takes() -> None:
+    """A default is not checked when a struct is created."""
+    defaults = {
+        (kind, field.name): field.default
+        for kind in checked_structs(Checked)
+        for field in structs.fields(kind)
+        if field.default not in (None, UNSET, NODEFAULT)
+    }
+    assert (NewMessage, "receiver_type") in defaults
+    for (kind, name), value in defaults.items():
+        assert convert(value, get_type_hints(kind, include_extras=True)[name]) == value
 
 
 def has_pattern(rule: shapes.Type) -> bool:

@@ -5,7 +5,6 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from msgspec import UNSET
 
 from chatrest.core.requests.encode import query_pairs
 from chatrest.core.requests.wire import json_body
@@ -30,22 +29,6 @@ from tests.cases import loop_over
 def test_a_body_always_names_its_receivers_type() -> None:
     """Specification, Other operations: `receiverType` is a member of the body, and no default is shown."""
     assert json.loads(json_body(NewMessage.text("bob", "hello")))["receiverType"] == "user"
-
-
-@pytest.mark.parametrize("name", ["muid", "tags", "category"])
-@pytest.mark.parametrize("nothing", [None, UNSET])
-def test_an_optional_member_that_is_none_is_as_good_as_none(name: str, nothing: Any) -> None:
-    plain = NewMessage(**GOOD)
-    assert NewMessage(**{**GOOD, name: nothing}) == plain
-    assert name not in json.loads(json_body(plain))
-    if name != "category":
-        assert NewMessage.text("bob", "t", **{name: nothing}) == NewMessage.text("bob", "t")
-
-
-@pytest.mark.parametrize("name", ["receiver", "receiver_type", "type", "data"])
-def test_a_member_that_is_needed_cannot_be_unset(name: str) -> None:
-    with pytest.raises(RequestInvalidError, match=f"^{name} = UNSET: allowed is "):
-        NewMessage(**{**GOOD, name: UNSET})
 
 
 GOOD: dict[str, Any] = {"receiver": "bob", "type": "text", "data": {"text": "t"}}

@@ -6,7 +6,7 @@ deployment that differs is served by `AsyncSession(arrays="repeat")` (`tags=a&ta
 (`tags[]=a&tags[]=b`). `mentionedUids` is a comma list always: its description says so.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from typing import Any, Final, Literal, TypeAlias, final
@@ -22,6 +22,8 @@ from .endpoint import Pairs
 Arrays: TypeAlias = Literal["comma", "repeat", "brackets"]
 ARRAYS: Final = ("comma", "repeat", "brackets")
 ALWAYS_COMMA: Final = frozenset({"mentionedUids"})
+_LISTS: Final = (list, tuple, set, frozenset)  # a union of types would be made for each value
+_PLAIN: Final = (int, float, str)
 
 
 def filter_values(query: Struct | None) -> dict[str, Any] | None:
@@ -35,18 +37,18 @@ def filter_values(query: Struct | None) -> dict[str, Any] | None:
     return {wire: value for wire, value in named if value is not None and value is not UNSET}
 
 
-def query_pairs(query: Struct | Mapping[str, Any] | None, arrays: Arrays) -> Iterator[tuple[str, str]]:
+def query_pairs(query: Struct | Mapping[str, Any] | None, arrays: Arrays) -> list[tuple[str, str]]:
     """The pairs of `query` in its order; what is None or UNSET is not asked for."""
-    if query is None:
-        return
     named = query if isinstance(query, Mapping) else filter_values(query) or {}
+    pairs = []
     for wire, value in named.items():
-        if value is None or value is UNSET:
-            continue
-        if isinstance(value, list | tuple | set | frozenset):
-            yield from _list_pairs(wire, [_text(wire, item) for item in value], arrays)
-        else:
-            yield wire, _text(wire, value)
+        if type(value) is str:
+            pairs.append((wire, value))
+        elif isinstance(value, _LISTS):
+            pairs += _list_pairs(wire, [_text(wire, item) for item in value], arrays)
+        elif value is not None and value is not UNSET:
+            pairs.append((wire, _text(wire, value)))
+    return pairs
 
 
 def query_string(pairs: Iterable[tuple[str, str]], position: Pairs = ()) -> str:
@@ -100,11 +102,9 @@ def _wire_names(kind: type[Struct]) -> tuple[str, ...]:
 
 
 def _text(name: str, value: Any) -> str:
-    if type(value) is str:
-        return value
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, str | int | float):
+    if isinstance(value, _PLAIN):
         with suppress(ValueError):  # an integer of more than 4300 digits
             return str(value)
     raise RequestInvalidError(
@@ -112,14 +112,13 @@ def _text(name: str, value: Any) -> str:
     )
 
 
-def _list_pairs(name: str, values: list[str], arrays: Arrays) -> Iterator[tuple[str, str]]:
+def _list_pairs(name: str, values: list[str], arrays: Arrays) -> list[tuple[str, str]]:
     if arrays == "comma" or name in ALWAYS_COMMA:
         if torn := [value for value in values if "," in value]:
             raise RequestInvalidError(
                 f"query {name} = {torn[0]!r}: a comma would tear it in a comma list; "
                 'where the deployment reads them, AsyncSession(arrays="repeat") sends repeated keys'
             )
-        yield name, ",".join(values)
-    else:
-        key = f"{name}[]" if arrays == "brackets" else name
-        yield from ((key, value) for value in values)
+        return [(name, ",".join(values))]
+    key = f"{name}[]" if arrays == "brackets" else name
+    return [(key, value) for value in values]

@@ -8,6 +8,7 @@ of its weather, the rate classes, and the names in errors and metrics are read f
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 from urllib.parse import quote, unquote
 
@@ -16,7 +17,7 @@ from msgspec import Struct, structs
 from ...errors import RequestInvalidError
 from ...secrets import HIDDEN, is_credential
 from ..paging.cursor_key import CursorKey
-from ..paging.paging import PageSizes, Paging
+from ..paging.paging import ONE_LIMITED_REPLY, ONE_REPLY, PageSizes, Paging
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -111,8 +112,19 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True):
         return tuple(_PARAMETER.findall(self.path))
 
     @cached_property
-    def _parameter_set(self) -> frozenset[str]:
-        return frozenset(self.parameters)
+    def list_paging(self) -> Paging:
+        """How the operation is paged as a list: one reply where nothing is documented, whose query may have
+        a `limit`.
+        """
+        if self.paging is not None:
+            return self.paging
+        has_limit = self.query is not None and ONE_LIMITED_REPLY.size in self.query.__struct_encode_fields__
+        return ONE_LIMITED_REPLY if has_limit else ONE_REPLY
+
+    @cached_property
+    def identify(self) -> Callable[[Any], str]:
+        """The function that gives a record's id."""
+        return attrgetter(getattr(self.reply, "identified_by", "id"))
 
     def __call__(
         self,
@@ -129,11 +141,12 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True):
         for an acting user that cannot stand in a header.
         """
         acting_user = None if on_behalf_of is None else check_acting_user(on_behalf_of)
-        return Call(self, self.build_path(path), query, body, acting_user, (), headers)
+        if path or self.parameters:
+            return Call(self, self._fill(path), query, body, acting_user, (), headers)
+        return Call(self, self.path, query, body, acting_user, (), headers)
 
-    def build_path(self, path: Mapping[str, str]) -> str:
-        """Return the path below the base address, percent-encoded, with `path` for its parameters."""
-        if path.keys() != self._parameter_set:
+    def _fill(self, path: Mapping[str, str]) -> str:
+        if path.keys() != set(self.parameters):
             missing = [name for name in self.parameters if name not in path]
             unknown = [name for name in path if name not in self.parameters]
             faults = [
@@ -142,8 +155,6 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True):
                 if names
             ]
             raise RequestInvalidError(f"{self.name}: the path {self.path} {' and '.join(faults)}")
-        if not path:
-            return self.path
         return self.path.format_map({name: segment(name, value) for name, value in path.items()})
 
 

@@ -179,37 +179,6 @@ def test_a_path_by_hand_is_quoted_where_it_has_to_be(path: str, quoted: str) -> 
     assert any_path(quoted) == quoted
 
 
-@loop_over(
-    "path",
-    [
-        "",
-        "users",
-        "//evil.com",
-        "/../x",
-        "/a/../b",
-        "/a/..",
-        "/./a",
-        "/a/%2e%2E/b",
-        "/a/.%2e",
-        "/%2E/a",
-        "/a?b=c",
-        "/a#b",
-        "/a\\b",
-        "/a\nb",
-        "/a\x00",
-        "https://evil.com/",
-        None,
-        5,
-        b"/users",
-        "/\ud800",
-        "/a/%2e",
-    ],
-)
-def test_a_path_that_would_leave_its_base_is_refused(path: object) -> None:
-    with pytest.raises(RequestInvalidError, match=r"^path = "):
-        any_path(path)
-
-
 @given(st.text(max_size=20).map("/".__add__))
 def test_any_path_stays_below_its_base(path: str) -> None:
     try:
@@ -234,6 +203,12 @@ def test_a_query_by_hand_is_a_mapping_with_text_keys() -> None:
 @loop_over(
     ("path", "words"),
     [
+        ("", "begins with one '/'"),
+        ("//evil.com", "begins with one '/'"),
+        ("https://evil.com/", "begins with one '/'"),
+        ("/../x", "segments"),
+        ("/./a", "segments"),
+        ("/a/.%2e", "segments"),
         ("/..%2f..%2fx", "segments"),
         ("/a/x%2F..", "segments"),
         ("/a/..%5cx", "segments"),
@@ -243,9 +218,13 @@ def test_a_query_by_hand_is_a_mapping_with_text_keys() -> None:
         ("/a/%0d%0ab", "control characters"),
         ("k3y", "begins with one '/'"),
         ("/k3y?x", "not allowed"),
+        ("/k3y#x", "not allowed"),
+        ("/k3y\\x", "not allowed"),
         ("/k3y\n", "control characters"),
         ("/k3y/\ud800", "lone surrogate"),
+        ("/k3y\x00", "control characters"),
         (b"/k3y", "not bytes"),
+        (5, "not int"),
     ],
 )
 def test_a_refused_path_is_told_by_what_is_wrong_and_never_repeated(path: Any, words: str) -> None:
@@ -253,7 +232,7 @@ def test_a_refused_path_is_told_by_what_is_wrong_and_never_repeated(path: Any, w
     with pytest.raises(RequestInvalidError, match=words) as caught:
         any_path(path)
     assert "k3y" not in f"{caught.value!r} {caught.value.__context__!r}"
-    assert str(path) not in str(caught.value)
+    assert not path or str(path) not in str(caught.value)
 
 
 def test_an_encoded_slash_or_percent_that_hides_nothing_is_taken() -> None:

