@@ -12,7 +12,7 @@ from typing import Any, Final
 from msgspec import Raw
 from msgspec.json import encode
 
-from ..service.context import Context, Handler, PageFormat, ServiceCall as Call
+from ..service.context import Handler, PageFormat, ServiceCall as Call
 from ..service.message_lists import count_reply, list_records, list_request, narrowed, visible
 from ..service.messages import message_record
 from ..service.refusals import ServiceRefusal as Refusal
@@ -25,39 +25,39 @@ _PLACE: Final = ("id", "sentAt", "fromTimestamp", "affix")
 _COUNT_FORMAT: Final = PageFormat("cursor")
 
 
-def list_user(context: Context, call: Call) -> bytes:
+def list_user(call: Call) -> bytes:
     """The messages between a user and the acting user."""
-    user_record(context, call.path["uid"])
-    return _page(context, call, conversation_list(conversation_id(call.path["uid"], _reader(call))))
+    user_record(call, call.path["uid"])
+    return _page(call, conversation_list(conversation_id(call.path["uid"], _reader(call))))
 
 
-def list_group(context: Context, call: Call) -> bytes:
+def list_group(call: Call) -> bytes:
     """The messages of a group of the acting user's; whether there is any other group is not told."""
     guid, reader = call.path["guid"], _reader(call)
-    if context.store.members.member(guid, reader) is None:
+    if call.store.members.member(guid, reader) is None:
         raise Refusal(400, "ERR_NOT_A_MEMBER", f"The user {reader} is not a member of the group {guid}.")
-    return _page(context, call, group_list(guid))
+    return _page(call, group_list(guid))
 
 
-def list_thread(context: Context, call: Call) -> bytes:
+def list_thread(call: Call) -> bytes:
     parent = call.path["id"]
-    message_record(context, parent)
-    return _page(context, call, thread_list(str(int(parent))))
+    message_record(call, parent)
+    return _page(call, thread_list(str(int(parent))))
 
 
-def list_all(context: Context, call: Call) -> bytes:
+def list_all(call: Call) -> bytes:
     """Counts of what is unread, or the messages with one receiver but the newest; else nothing."""
     query, reader = call.query, _reader(call)
     if query.get("unread") and query.get("count"):
         request = list_request(query, reader, None, ("limit",), DEFAULT_SIZE)
-        return count_reply(context.store, f"u:{reader}", request, reader, _COUNT_FORMAT)
+        return count_reply(call.store, f"u:{reader}", request, reader, _COUNT_FORMAT)
     receiver = query.get("receiver")
     if receiver is None:
         return encode({"data": [], "meta": {"cursor": {"affix": query.get("affix", "prepend")}}})
     is_group = query.get("receiverType") == "group"
     name = group_list(receiver) if is_group else conversation_list(conversation_id(reader, receiver))
-    ids = context.store.matching(name)
-    return _page(context, call, name, [("m.id < ?", (ids[-1] if ids else 0,))])
+    ids = call.store.matching(name)
+    return _page(call, name, [("m.id < ?", (ids[-1] if ids else 0,))])
 
 
 def _reader(call: Call) -> str:
@@ -67,12 +67,12 @@ def _reader(call: Call) -> str:
 _Terms = list[tuple[str, tuple[int, ...]]]
 
 
-def _page(context: Context, call: Call, name: str, terms: _Terms | None = None) -> bytes:
-    store, query, reader = context.store, call.query, call.acting_user
+def _page(call: Call, name: str, terms: _Terms | None = None) -> bytes:
+    store, query, reader = call.store, call.query, call.acting_user
     place, is_later = _place(call)
     rest = {name: value for name, value in query.items() if name not in _PLACE}
     request = list_request(rest, reader, None, ("limit",), DEFAULT_SIZE)
-    request = visible(context, call, request)
+    request = visible(call, request)
     for sql, values in [("NOT m.deleted", ()), *(terms or ()), *place]:
         request = narrowed(request, sql, values)
     order = store.by_time(name, Condition(*request.condition))

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from msgspec import Struct
+
 from ...core.requests.endpoint import Endpoint
 from ..store import Store
 from ..store.documents import Document
@@ -44,7 +46,7 @@ class PageFormat(NamedTuple):
     """`time`: by `sentAt`, and by id where that is the same; ids may then come in any order."""
 
 
-class Context(NamedTuple):
+class Context(Struct, frozen=True):
     """The data and the settings of one service."""
 
     store: Store
@@ -72,8 +74,8 @@ class Context(NamedTuple):
         return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"
 
 
-class ServiceCall(NamedTuple):
-    """A request that has passed the checks that all operations share."""
+class ServiceCall(Context, frozen=True):
+    """A request that has passed the checks that all operations share, and the data that it is about."""
 
     endpoint: Endpoint[Any]
     path: Mapping[str, str]
@@ -88,5 +90,5 @@ class ServiceCall(NamedTuple):
     """Names in lower case."""
 
 
-Handler: TypeAlias = Callable[[Context, ServiceCall], Any]
+Handler: TypeAlias = Callable[[ServiceCall], Any]
 """Serves one operation: gives what the reply has in `data`, or as bytes the whole reply; or refuses it."""

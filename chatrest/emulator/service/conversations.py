@@ -129,19 +129,17 @@ _TESTS: Final[Mapping[str, _Test]] = {
 }
 
 
-def list_conversations(context: Context, call: ServiceCall) -> bytes:
+def list_conversations(call: ServiceCall) -> bytes:
     query, reader, number = call.query, call.acting_user, page_number(call.query)
     tests = [(test, query[name]) for name, test in _TESTS.items() if query.get(name)]
-    views = [
-        view for view in _views(context, reader) if all(test(context, view, value) for test, value in tests)
-    ]
+    views = [view for view in _views(call, reader) if all(test(call, view, value) for test, value in tests)]
     if reader and not query.get("includeBlockedUsers"):
-        relations = context.store.relations
+        relations = call.store.relations
         views = [view for view in views if not relations.has("blocked", reader, view.party)]
     if query.get("unique") and not reader:
         first = {view.conversation: view for view in reversed(views)}
         views = [view for view in views if first[view.conversation] is view]
-    records = [encode(conversation_record(context, view, query)) for view in number.of(views)]
+    records = [encode(conversation_record(call, view, query)) for view in number.of(views)]
     return numbered_reply(records, len(views), number)
 
 
@@ -162,12 +160,12 @@ def _views(context: Context, reader: str | None) -> list[ConversationView]:
 # ── one conversation ──
 
 
-def own_view(context: Context, call: ServiceCall) -> ConversationView:
+def own_view(call: ServiceCall) -> ConversationView:
     """Return the acting user's view of the conversation in the path, with a message or without."""
     kind: Kind = "group" if "guid" in call.path else "user"
     party = call.path["guid" if kind == "group" else "uid"]
-    _check_party(context, kind, party)
-    return context.store.views.stored(view_of(str(call.acting_user), kind, party))
+    _check_party(call, kind, party)
+    return call.store.views.stored(view_of(str(call.acting_user), kind, party))
 
 
 def _check_party(context: Context, kind: Kind, party: str) -> None:
@@ -177,40 +175,40 @@ def _check_party(context: Context, kind: Kind, party: str) -> None:
         user_record(context, party)
 
 
-def accessible_view(context: Context, call: ServiceCall) -> ConversationView:
+def accessible_view(call: ServiceCall) -> ConversationView:
     """Return the acting user's view of the conversation in the path; 403 where it has no message."""
-    uid, views = str(call.acting_user), context.store.views
+    uid, views = str(call.acting_user), call.store.views
     if "conversationId" in call.path:  # of the operations that are deprecated
         conversation, is_open = call.path["conversationId"], True
         if not views.exists(conversation):
             raise refused("ERR_CONVERSATION_NOT_FOUND", conversation)
     else:
-        view = own_view(context, call)
+        view = own_view(call)
         conversation = view.conversation
-        is_open = view.kind == "user" or context.store.members.member(view.party, uid) is not None
+        is_open = view.kind == "user" or call.store.members.member(view.party, uid) is not None
     own = views.all(uid, conversation) if is_open else ()
     if not own:
         raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", uid)
     return own[0]
 
 
-def get_conversation(context: Context, call: ServiceCall) -> Document:
+def get_conversation(call: ServiceCall) -> Document:
     """Return the record of a conversation; 403 for one that is empty since it was reset."""
-    view = accessible_view(context, call)
-    if context.store.views.is_removed(view):
+    view = accessible_view(call)
+    if call.store.views.is_removed(view):
         raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", view.uid)
-    return conversation_record(context, view, {"withTags": True})
+    return conversation_record(call, view, {"withTags": True})
 
 
-def update_conversation(context: Context, call: ServiceCall) -> Document:
-    view, tags = accessible_view(context, call), call.body["tags"]
-    context.store.views.set(view, tags=encode(tags).decode() if tags else None)
-    return get_conversation(context, call)
+def update_conversation(call: ServiceCall) -> Document:
+    view, tags = accessible_view(call), call.body["tags"]
+    call.store.views.set(view, tags=encode(tags).decode() if tags else None)
+    return get_conversation(call)
 
 
-def reset_conversation(context: Context, call: ServiceCall) -> Document:
+def reset_conversation(call: ServiceCall) -> Document:
     """Empty the user's view of a conversation; `preserveOrder` keeps its place in the list."""
-    view, body, store = accessible_view(context, call), call.body, context.store
+    view, body, store = accessible_view(call), call.body, call.store
     if body.get("conversationWith") not in (None, view.party):
         raise bad_request({"conversationWith": ["The conversationWith must be the one of the path."]})
     last = store.views.last(view)
@@ -233,22 +231,22 @@ _MARKS: Final[Mapping[str, tuple[_Column, ...]]] = {
 
 
 def _receipt(action: _Column) -> Handler:
-    def handle(context: Context, call: ServiceCall) -> Document:
-        view = accessible_view(context, call)
-        number = _message_number(context, call, view) or context.store.last_id
+    def handle(call: ServiceCall) -> Document:
+        view = accessible_view(call)
+        number = _message_number(call, view) or call.store.last_id
         for column in _MARKS[action]:
-            context.store.views.set(view, **{f"{column}_id": max(number, getattr(view, f"{column}_id"))})
-            _stamp(context, view, column, number)
+            call.store.views.set(view, **{f"{column}_id": max(number, getattr(view, f"{column}_id"))})
+            _stamp(call, view, column, number)
         name = "Message" if view.kind == "user" else "message"
         return ack(f"The conversation with {view.party} has been marked as {action}.", name)
 
     return handle
 
 
-def mark_unread(context: Context, call: ServiceCall) -> Document:
-    view, store = accessible_view(context, call), context.store
-    number = _message_number(context, call, view) or store.views.last_of_others(view)
-    versions = _records(context, store.views.read_since(view, number))
+def mark_unread(call: ServiceCall) -> Document:
+    view, store = accessible_view(call), call.store
+    number = _message_number(call, view) or store.views.last_of_others(view)
+    versions = _records(call, store.views.read_since(view, number))
     for version in versions.values():
         version.pop("readAt", None)
     store.rewrite(versions)
@@ -256,10 +254,10 @@ def mark_unread(context: Context, call: ServiceCall) -> Document:
     return ack(f"The conversation with {view.party} has been marked as unread.")
 
 
-def _message_number(context: Context, call: ServiceCall, view: ConversationView) -> int | None:
+def _message_number(call: ServiceCall, view: ConversationView) -> int | None:
     """The message that the body names; 404 where the conversation has no such message."""
     number: int | None = call.body.get("messageId")
-    if number is not None and not context.store.contains(conversation_list(view.conversation), number):
+    if number is not None and not call.store.contains(conversation_list(view.conversation), number):
         raise refused("ERR_MESSAGE_ID_NOT_FOUND", number)
     return number
 
@@ -286,27 +284,27 @@ OWN_PINS: Final = 5
 """The documented limit."""
 
 
-def pin_conversation(context: Context, call: ServiceCall) -> Document:
+def pin_conversation(call: ServiceCall) -> Document:
     """Pin a conversation for the acting user, with a message or without; the first `pinnedAt` stays."""
-    view, views = _pinnable(context, call), context.store.views
+    view, views = _pinnable(call), call.store.views
     if view.pinned_at is None:
         if views.pinned_count(view.uid) >= OWN_PINS:
             raise refused("ERR_PINNED_CONVERSATIONS_LIMIT_EXCEEDED", OWN_PINS)
-        views.set(view, pinned_at=context.now)
-    return _pinned(context, view)
+        views.set(view, pinned_at=call.now)
+    return _pinned(call, view)
 
 
-def unpin_conversation(context: Context, call: ServiceCall) -> Document:
-    view = _pinnable(context, call)
+def unpin_conversation(call: ServiceCall) -> Document:
+    view = _pinnable(call)
     if view.pinned_at is not None:
-        context.store.views.set(view, pinned_at=None)
-    return _pinned(context, view)
+        call.store.views.set(view, pinned_at=None)
+    return _pinned(call, view)
 
 
-def _pinnable(context: Context, call: ServiceCall) -> ConversationView:
+def _pinnable(call: ServiceCall) -> ConversationView:
     """The acting user's view of the conversation in the path; 403 where the app has pinned it."""
-    view = own_view(context, call)
-    if pin_fields(context, view).get("pinnedBy") == APP:
+    view = own_view(call)
+    if pin_fields(call, view).get("pinnedBy") == APP:
         raise refused("ERR_SYSTEM_PINNED_CONVERSATION")
     return view
 
@@ -316,20 +314,20 @@ def _pinned(context: Context, view: ConversationView) -> Document:
     return record | pin_fields(context, context.store.views.stored(view))
 
 
-def list_pinned(context: Context, call: ServiceCall) -> list[Document]:
+def list_pinned(call: ServiceCall) -> list[Document]:
     """The app's pins, in their order, without `meta`."""
-    return [_app_pin(pin) for pin in context.store.views.app_pins.all()]
+    return [_app_pin(pin) for pin in call.store.views.app_pins.all()]
 
 
-def replace_pinned(context: Context, call: ServiceCall) -> list[Document]:
+def replace_pinned(call: ServiceCall) -> list[Document]:
     parties: list[tuple[Kind, str]] = [
         ("user", pin["uid"]) if "uid" in pin else ("group", pin["guid"])
         for pin in call.body["pinnedConversations"]
     ]
     for kind, party in parties:
-        _check_party(context, kind, party)
-    context.store.views.app_pins.replace(parties, context.now)
-    return list_pinned(context, call)
+        _check_party(call, kind, party)
+    call.store.views.app_pins.replace(parties, call.now)
+    return list_pinned(call)
 
 
 def _app_pin(pin: AppPin) -> Document:

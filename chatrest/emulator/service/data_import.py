@@ -38,14 +38,14 @@ def _serve(member: str, kind: type[Body], store: Import) -> Handler:
             raise ServiceRefusal(400, code, str(error)) from None
         return store(context, record)
 
-    def handle(context: Context, call: ServiceCall) -> Document:
+    def handle(call: ServiceCall) -> Document:
         if member not in call.body:
             raise bad_request({member: [f"The {member} are required."]})
         entries = call.body[member]
         if not isinstance(entries, dict) or not 0 < len(entries) <= MOST_ENTRIES:
             words = f"The {member} must be an object with 1 to {MOST_ENTRIES} entries."
             raise ServiceRefusal(400, code, words)
-        return outcomes(entries, partial(one, context, entries), "data")
+        return outcomes(entries, partial(one, call, entries), "data")
 
     return handle
 

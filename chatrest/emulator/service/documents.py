@@ -21,13 +21,13 @@ from .context import Context, Handler, ServiceCall
 from .refusals import bad_request, refused
 from .replies import Envelope, then
 
-Owner: TypeAlias = Callable[[Context, ServiceCall], str]
+Owner: TypeAlias = Callable[[ServiceCall], str]
 """The user, provider or other document that documents belong to; refuses one that does not exist."""
 Completion: TypeAlias = Callable[[Context, Document], Document]
 """Makes the document that is stored of one that was sent, with what the service adds to it."""
 
 
-def nobody(context: Context, call: ServiceCall) -> str:
+def nobody(call: ServiceCall) -> str:
     return ""
 
 
@@ -106,36 +106,36 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
             if f"{collection}.{operation}" in OPERATIONS
         }
 
-    def documents(self, context: Context, call: ServiceCall) -> DocumentSet:
-        return context.store.documents.of(self.kind, self.owner(context, call))
+    def documents(self, call: ServiceCall) -> DocumentSet:
+        return call.store.documents.of(self.kind, self.owner(call))
 
-    def list(self, context: Context, call: ServiceCall) -> list[Document]:
-        return self.documents(context, call).list()
+    def list(self, call: ServiceCall) -> list[Document]:
+        return self.documents(call).list()
 
-    def get(self, context: Context, call: ServiceCall) -> Document:
-        return self._existing(self.documents(context, call), call.path[self.parameter])
+    def get(self, call: ServiceCall) -> Document:
+        return self._existing(self.documents(call), call.path[self.parameter])
 
-    def create(self, context: Context, call: ServiceCall) -> Document:
+    def create(self, call: ServiceCall) -> Document:
         """Store a document and return it; 400 for an id that exists already, or for one too many."""
-        documents = self.documents(context, call)
+        documents = self.documents(call)
         if self.most is not None and len(documents.list()) >= self.most:
             raise refused("ERR_PLAN_QUOTA_RESTRICTION", self.most, self.kind.replace("_", " "))
-        key = str(call.body.get(self.key) or self._new_key(context, call.body))
+        key = str(call.body.get(self.key) or self._new_key(call, call.body))
         if documents.get(key) is not None:
             raise bad_request({self.key: [f"The {self.key} has already been taken."]})
-        times = {} if self.stamp is None else dict.fromkeys(("createdAt", "updatedAt"), self.stamp(context))
-        return self._put(context, documents, {**call.body, self.key: key, **times})
+        times = {} if self.stamp is None else dict.fromkeys(("createdAt", "updatedAt"), self.stamp(call))
+        return self._put(call, documents, {**call.body, self.key: key, **times})
 
-    def update(self, context: Context, call: ServiceCall) -> Document:
+    def update(self, call: ServiceCall) -> Document:
         """Change the members that were sent, and return the document; its id stays."""
-        documents = self.documents(context, call)
+        documents = self.documents(call)
         key = call.path.get(self.parameter) or str(call.body.get(self.key, ""))
         old = self._existing(documents, key)
-        times = {} if self.stamp is None else {"updatedAt": self.stamp(context)}
-        return self._put(context, documents, {**merged(old, call.body), self.key: key, **times})
+        times = {} if self.stamp is None else {"updatedAt": self.stamp(call)}
+        return self._put(call, documents, {**merged(old, call.body), self.key: key, **times})
 
-    def delete(self, context: Context, call: ServiceCall) -> Document:
-        documents, key = self.documents(context, call), call.path[self.parameter]
+    def delete(self, call: ServiceCall) -> Document:
+        documents, key = self.documents(call), call.path[self.parameter]
         document = self._existing(documents, key)
         documents.delete(key)
         return document
@@ -170,30 +170,30 @@ class SingleDocument(Struct, frozen=True, kw_only=True):
     hidden: tuple[str, ...] = ()
     """Members that are accepted and never returned."""
 
-    def get(self, context: Context, call: ServiceCall) -> Document:
+    def get(self, call: ServiceCall) -> Document:
         """Return the document, with the defaults of what was not put."""
-        document = self._documents(context, call).get()
+        document = self._documents(call).get()
         if document is None and self.defaults is None:
             raise refused(self.missing, self.kind.partition(".")[2])
         return merged(self.defaults or {}, document or {})
 
-    def put(self, context: Context, call: ServiceCall) -> Document:
-        return self._store(context, call, call.body)
+    def put(self, call: ServiceCall) -> Document:
+        return self._store(call, call.body)
 
-    def merge(self, context: Context, call: ServiceCall) -> Document:
+    def merge(self, call: ServiceCall) -> Document:
         """Change the parts that were sent, and return the document."""
-        return self._store(context, call, merged(self.get(context, call), call.body))
+        return self._store(call, merged(self.get(call), call.body))
 
-    def reset(self, context: Context, call: ServiceCall) -> Document:
+    def reset(self, call: ServiceCall) -> Document:
         """Remove what was put, and return the defaults."""
-        self.get(context, call)
-        self._documents(context, call).delete()
+        self.get(call)
+        self._documents(call).delete()
         return dict(self.defaults or {})
 
-    def _documents(self, context: Context, call: ServiceCall) -> DocumentSet:
-        return context.store.documents.of(self.kind, self.owner(context, call))
+    def _documents(self, call: ServiceCall) -> DocumentSet:
+        return call.store.documents.of(self.kind, self.owner(call))
 
-    def _store(self, context: Context, call: ServiceCall, document: Document) -> Document:
+    def _store(self, call: ServiceCall, document: Document) -> Document:
         document = {name: value for name, value in document.items() if name not in self.hidden}
-        self._documents(context, call).put(document)
+        self._documents(call).put(document)
         return merged(self.defaults or {}, document)

@@ -254,42 +254,41 @@ _NOT_RESET: Final = """m.id > coalesce(
     (SELECT reset_id FROM views v WHERE v.uid = ? AND v.conversation = m.conversation), 0)"""
 
 
-def list_user(context: Context, call: ServiceCall) -> bytes:
+def list_user(call: ServiceCall) -> bytes:
     """With an acting user the conversation of the two; without, all messages that the user takes part in."""
-    uid, reader, page_format = call.path["uid"], call.acting_user, context.user_lists
-    user_record(context, uid)
+    uid, reader, page_format = call.path["uid"], call.acting_user, call.user_lists
+    user_record(call, uid)
     if reader:
         name = conversation_list(conversation_id(uid, reader))
-        return _list(context, call, name, 10, uid=uid, page_format=page_format)
+        return _list(call, name, 10, uid=uid, page_format=page_format)
     sizes = ("perPage", "limit")
-    return _list(context, call, participant_list(uid), 100, sizes, uid=uid, page_format=page_format)
+    return _list(call, participant_list(uid), 100, sizes, uid=uid, page_format=page_format)
 
 
-def list_group(context: Context, call: ServiceCall) -> bytes:
+def list_group(call: ServiceCall) -> bytes:
     guid = call.path["guid"]
-    group_record(context, guid)
-    return _list(context, call, group_list(guid), 10)
+    group_record(call, guid)
+    return _list(call, group_list(guid), 10)
 
 
-def list_all(context: Context, call: ServiceCall) -> bytes:
+def list_all(call: ServiceCall) -> bytes:
     """The messages of the app; with an acting user those that this user takes part in.
 
     Those that the user has not read, not got or saved may also have been sent to the user's groups.
     """
     reader = call.acting_user
     if reader is None or any(call.query.get(name) for name in (*_OWN_FLAGS, "saved")):
-        return _list(context, call, ALL, 10)
-    return _list(context, call, participant_list(reader), 10)
+        return _list(call, ALL, 10)
+    return _list(call, participant_list(reader), 10)
 
 
-def list_thread(context: Context, call: ServiceCall) -> bytes:
+def list_thread(call: ServiceCall) -> bytes:
     parent = call.path["id"]
-    message_record(context, parent)
-    return _list(context, call, thread_list(str(int(parent))), 100)
+    message_record(call, parent)
+    return _list(call, thread_list(str(int(parent))), 100)
 
 
 def _list(
-    context: Context,
     call: ServiceCall,
     name: str,
     default_size: int,
@@ -298,8 +297,8 @@ def _list(
     uid: str | None = None,
     page_format: PageFormat | None = None,
 ) -> bytes:
-    store, reader, page_format = context.store, call.acting_user, page_format or context.other_lists
-    request = visible(context, call, list_request(call.query, reader, uid, sizes, default_size))
+    store, reader, page_format = call.store, call.acting_user, page_format or call.other_lists
+    request = visible(call, list_request(call.query, reader, uid, sizes, default_size))
     if reader is not None and name == ALL:
         guids = encode(store.members.guids(reader)).decode()
         request = narrowed(request, _OWN, (reader, reader, guids))
@@ -308,12 +307,12 @@ def _list(
     return page_reply(store, name, request, reader, page_format)
 
 
-def visible(context: Context, call: ServiceCall, request: ListRequest) -> ListRequest:
+def visible(call: ServiceCall, request: ListRequest) -> ListRequest:
     """The request without what the acting user has reset, and on demand without messages of blocked users.
 
     What may change meanwhile is in the values of a condition, as its matches are cached.
     """
-    reader, store = call.acting_user, context.store
+    reader, store = call.acting_user, call.store
     if reader is None:
         return request
     if store.views.has_resets(reader):
@@ -328,12 +327,12 @@ def narrowed(request: ListRequest, sql: str, values: tuple[str, ...]) -> ListReq
     return structs.replace(request, condition=joined([request.condition, Condition(sql, values)]))
 
 
-def get_message(context: Context, call: ServiceCall) -> bytes:
+def get_message(call: ServiceCall) -> bytes:
     """One message, with its tags; 403 for an acting user who has no part in its conversation."""
-    message = readable_message(context, call)
+    message = readable_message(call)
     if call.acting_user is None:
-        return one(message_record(context, call.path["id"]))
-    return message_reply(context, message, call.acting_user)
+        return one(message_record(call, call.path["id"]))
+    return message_reply(call, message, call.acting_user)
 
 
 # ── threads ──
@@ -345,38 +344,38 @@ _PARTICIPATED: Final = """(m.sender = ? OR EXISTS (
     SELECT 1 FROM positions q JOIN messages r ON r.id = q.id WHERE q.list = p.list AND r.sender = ?))"""
 
 
-def list_threads(context: Context, call: ServiceCall) -> bytes:
+def list_threads(call: ServiceCall) -> bytes:
     reader = call.acting_user
-    return _thread_page(context, call, *((_OWN_THREADS, (reader,) * 3) if reader else ("1", ())))
+    return _thread_page(call, *((_OWN_THREADS, (reader,) * 3) if reader else ("1", ())))
 
 
-def list_user_threads(context: Context, call: ServiceCall) -> bytes:
+def list_user_threads(call: ServiceCall) -> bytes:
     """The threads between a user and the acting user; without one all that the user has a part in."""
     uid, reader = call.path["uid"], call.acting_user
-    user_record(context, uid)
+    user_record(call, uid)
     if reader:
-        return _thread_page(context, call, "m.conversation = ?", (conversation_id(uid, reader),))
-    return _thread_page(context, call, _OWN_THREADS, (uid,) * 3)
+        return _thread_page(call, "m.conversation = ?", (conversation_id(uid, reader),))
+    return _thread_page(call, _OWN_THREADS, (uid,) * 3)
 
 
-def list_group_threads(context: Context, call: ServiceCall) -> bytes:
+def list_group_threads(call: ServiceCall) -> bytes:
     guid = call.path["guid"]
-    group_record(context, guid)
-    return _thread_page(context, call, "m.conversation = ?", (f"group_{guid}",))
+    group_record(call, guid)
+    return _thread_page(call, "m.conversation = ?", (f"group_{guid}",))
 
 
-def _thread_page(context: Context, call: ServiceCall, condition: str, values: tuple[str, ...]) -> bytes:
+def _thread_page(call: ServiceCall, condition: str, values: tuple[str, ...]) -> bytes:
     query, reader = call.query, call.acting_user
     size, updated_at, affix = query.get("limit", 100), query.get("updatedAt"), query.get("affix", "prepend")
     if query.get("participatedByMe"):
         condition, values = f"{condition} AND {_PARTICIPATED}", (*values, *(reader or "",) * 2)
-    threads = context.store.threads.page(condition, values, updated_at, size, ascending=affix == "append")
+    threads = call.store.threads.page(condition, values, updated_at, size, ascending=affix == "append")
     edge = threads[-1].updated_at if threads else updated_at
     position = {"affix": affix} | ({} if edge is None else {"updatedAt": edge})
     meta = {"current": {"limit": size, "count": len(threads)}, "next": position}
-    records = [_thread_record(context, thread, reader, query) for thread in threads]
+    records = [_thread_record(call, thread, reader, query) for thread in threads]
     ids = [thread.id for thread in threads]
-    return list_reply(with_personal(context.store, ids, records, reader), {"meta": meta})
+    return list_reply(with_personal(call.store, ids, records, reader), {"meta": meta})
 
 
 def _thread_record(context: Context, thread: Thread, reader: str | None, query: Document) -> bytes:

@@ -42,25 +42,25 @@ def message_number(id: str) -> int | None:
     return int(id) if id.isascii() and id.isdigit() and len(id) < 19 else None
 
 
-def readable_message(context: Context, call: ServiceCall) -> StoredMessage:
+def readable_message(call: ServiceCall) -> StoredMessage:
     """Return the message of the path; 403 where the acting user has no part in its conversation."""
     name, reader = call.path["id"], call.acting_user
-    record = parse_record(message_record(context, name))
+    record = parse_record(message_record(call, name))
     parties = (record.get("sender"), record.get("receiver"))
     if reader and record.get("receiverType") == "user" and reader not in parties:
         raise refused("ERR_MESSAGE_NO_ACCESS", name)
     return StoredMessage(int(name), record)
 
 
-def changeable_message(context: Context, call: ServiceCall) -> StoredMessage:
+def changeable_message(call: ServiceCall) -> StoredMessage:
     """Return the message of the path, if it may be changed: 403 for an action, or for another one's message.
 
     The app may change any message; so may admins and moderators of the group that it was sent to.
     """
-    message, actor = readable_message(context, call), call.acting_user
+    message, actor = readable_message(call), call.acting_user
     if message.record.get("category") == "action":
         raise refused("ERR_MESSAGE_ACTION_NOT_ALLOWED", call.path["id"])
-    if actor and actor != message.record.get("sender") and not _moderates(context, message.record, actor):
+    if actor and actor != message.record.get("sender") and not _moderates(call, message.record, actor):
         raise refused("ERR_MESSAGE_NOT_A_SENDER", call.path["id"], actor)
     return message
 
@@ -155,14 +155,14 @@ def check_data(data: Document, *kinds: str) -> None:
                 raise refused(code)
 
 
-def update_message(context: Context, call: ServiceCall) -> Document:
-    message, body = changeable_message(context, call), call.body
+def update_message(call: ServiceCall) -> Document:
+    message, body = changeable_message(call), call.body
     if "data" in body:
         check_data(body["data"], *(("any", "text") if "text" in body["data"] else ("any",)))
         message.record["data"] = _data(message) | body["data"]
     if "tags" in body:
         message.record["tags"] = body["tags"]
-    return _changed(context, call, message, "edited")
+    return _changed(call, message, "edited")
 
 
 def _data(message: StoredMessage) -> Document:
@@ -170,18 +170,18 @@ def _data(message: StoredMessage) -> Document:
     return data if isinstance(data, dict) else {}
 
 
-def delete_message(context: Context, call: ServiceCall) -> Document:
-    message = changeable_message(context, call)
-    action = _changed(context, call, message, "deleted")
+def delete_message(call: ServiceCall) -> Document:
+    message = changeable_message(call)
+    action = _changed(call, message, "deleted")
     if call.body.get("permanent"):
-        context.store.remove([message.number])
-        count_replies(context.store, str(message.record.get("parentId")))
+        call.store.remove([message.number])
+        count_replies(call.store, str(message.record.get("parentId")))
     return action
 
 
-def _changed(context: Context, call: ServiceCall, message: StoredMessage, action: str) -> Document:
-    store, actor = context.store, call.acting_user or APP
-    at = max(context.now, store.last_sent_at)
+def _changed(call: ServiceCall, message: StoredMessage, action: str) -> Document:
+    store, actor = call.store, call.acting_user or APP
+    at = max(call.now, store.last_sent_at)
     message.record.update({"updatedAt": at, f"{action}At": at, f"{action}By": actor})
     store.rewrite({message.number: message.record})
     return store.add_message_action(actor, action, message.record, sent_at=at)
@@ -195,76 +195,76 @@ SAVES_PER_USER: Final = 100
 """The documented limit."""
 
 
-def pin_message(context: Context, call: ServiceCall) -> bytes:
+def pin_message(call: ServiceCall) -> bytes:
     """Pin a message for everybody; without an acting user the app pins. The first `pinnedAt` stays."""
-    message, marks = readable_message(context, call), context.store.marks
+    message, marks = readable_message(call), call.store.marks
     if not message.record.get("pinnedAt"):
         conversation = str(message.record.get("conversationId"))
         if marks.pinned_count(conversation) >= PINS_PER_CONVERSATION:
             raise refused("ERR_PINNED_MESSAGES_LIMIT_EXCEEDED", PINS_PER_CONVERSATION)
         marks.pin(message.number, conversation)
-        message.record.update({"pinnedAt": context.now, "pinnedBy": call.acting_user or APP})
-        context.store.rewrite({message.number: message.record})
-    return message_reply(context, message, call.acting_user)
+        message.record.update({"pinnedAt": call.now, "pinnedBy": call.acting_user or APP})
+        call.store.rewrite({message.number: message.record})
+    return message_reply(call, message, call.acting_user)
 
 
-def unpin_message(context: Context, call: ServiceCall) -> bytes:
-    message = readable_message(context, call)
+def unpin_message(call: ServiceCall) -> bytes:
+    message = readable_message(call)
     if message.record.pop("pinnedAt", None):
         message.record.pop("pinnedBy", None)
-        context.store.marks.unpin(message.number)
-        context.store.rewrite({message.number: message.record})
-    return message_reply(context, message, call.acting_user)
+        call.store.marks.unpin(message.number)
+        call.store.rewrite({message.number: message.record})
+    return message_reply(call, message, call.acting_user)
 
 
-def save_message(context: Context, call: ServiceCall) -> bytes:
+def save_message(call: ServiceCall) -> bytes:
     """Save a message for the acting user; the first `savedAt` stays."""
-    message, marks, uid = readable_message(context, call), context.store.marks, str(call.acting_user)
+    message, marks, uid = readable_message(call), call.store.marks, str(call.acting_user)
     if not marks.saved(uid, [message.number]) and marks.saved_count(uid) >= SAVES_PER_USER:
         raise refused("ERR_SAVED_MESSAGES_LIMIT_EXCEEDED", SAVES_PER_USER)
-    marks.save(message.number, uid, context.now)
-    return message_reply(context, message, uid)
+    marks.save(message.number, uid, call.now)
+    return message_reply(call, message, uid)
 
 
-def unsave_message(context: Context, call: ServiceCall) -> bytes:
-    message, uid = readable_message(context, call), str(call.acting_user)
-    context.store.marks.unsave(message.number, uid)
-    return message_reply(context, message, uid)
+def unsave_message(call: ServiceCall) -> bytes:
+    message, uid = readable_message(call), str(call.acting_user)
+    call.store.marks.unsave(message.number, uid)
+    return message_reply(call, message, uid)
 
 
-def mark_interacted(context: Context, call: ServiceCall) -> Document:
-    message, elements = readable_message(context, call), call.body["interactions"]
-    context.store.marks.interact(message.number, str(call.acting_user), elements, context.now)
+def mark_interacted(call: ServiceCall) -> Document:
+    message, elements = readable_message(call), call.body["interactions"]
+    call.store.marks.interact(message.number, str(call.acting_user), elements, call.now)
     return ack(f"The interactions with the message {message.number} have been noted.")
 
 
-def subscribe(context: Context, call: ServiceCall) -> Document:
+def subscribe(call: ServiceCall) -> Document:
     """Subscribe the acting user to the thread of a message, which may have no replies."""
-    context.store.marks.subscribe(readable_message(context, call).number, str(call.acting_user))
+    call.store.marks.subscribe(readable_message(call).number, str(call.acting_user))
     return ack()
 
 
-def unsubscribe(context: Context, call: ServiceCall) -> Document:
+def unsubscribe(call: ServiceCall) -> Document:
     """End the acting user's subscription; a later reply of that user subscribes again."""
-    context.store.marks.unsubscribe(readable_message(context, call).number, str(call.acting_user))
+    call.store.marks.unsubscribe(readable_message(call).number, str(call.acting_user))
     return ack()
 
 
 # ── reactions ──
 
 
-def list_reactions(context: Context, call: ServiceCall) -> bytes:
+def list_reactions(call: ServiceCall) -> bytes:
     """A page of the reactions to a message, by their ids; of one emoji where the path has one."""
-    message, query = readable_message(context, call), call.query
+    message, query = readable_message(call), call.query
     size, after = query.get("limit") or query.get("perPage", 10), query.get("id")
     affix = query.get("affix", "append")
-    rows = context.store.reactions.page(
+    rows = call.store.reactions.page(
         message.number, call.path.get("reaction"), after, size, ascending=affix == "append"
     )
     edge = rows[-1].id if rows else after
     position = {"affix": affix} | ({} if edge is None else {"id": str(edge)})
     meta = {"current": {"limit": size, "count": len(rows)}, "next": position}
-    return list_reply([encode(_reaction_record(context, row)) for row in rows], {"meta": meta})
+    return list_reply([encode(_reaction_record(call, row)) for row in rows], {"meta": meta})
 
 
 def _reaction_record(context: Context, row: ReactionRow) -> Document:
@@ -281,11 +281,11 @@ def _reaction_record(context: Context, row: ReactionRow) -> Document:
 def _reaction(change: Callable[[Context, int, str, str], bool], step: int) -> Handler:
     """Return the handler that adds or removes a reaction; what changes nothing is not counted."""
 
-    def handle(context: Context, call: ServiceCall) -> bytes:
-        message, reaction, uid = readable_message(context, call), call.path["reaction"], str(call.acting_user)
-        if change(context, message.number, reaction, uid):
-            _count(context, message, reaction, step)
-        return message_reply(context, message, uid)
+    def handle(call: ServiceCall) -> bytes:
+        message, reaction, uid = readable_message(call), call.path["reaction"], str(call.acting_user)
+        if change(call, message.number, reaction, uid):
+            _count(call, message, reaction, step)
+        return message_reply(call, message, uid)
 
     return handle
 

@@ -24,7 +24,7 @@ from msgspec.json import encode
 
 from ..store.directory import RecordPage
 from ..store.documents import Document
-from .context import Context, Handler, ServiceCall
+from .context import Handler, ServiceCall
 from .refusals import bad_request
 
 # ── envelopes ──
@@ -36,7 +36,7 @@ OPPOSITES: Final = {"append": "prepend", "prepend": "append"}
 
 
 def then(operation: Handler, envelope: Envelope) -> Handler:
-    return lambda context, call: envelope(operation(context, call))
+    return lambda call: envelope(operation(call))
 
 
 root: Final[Envelope] = encode
@@ -79,10 +79,10 @@ def list_reply(records: Iterable[bytes], members: Mapping[str, Any]) -> bytes:
 def limited(operation: Handler, default: int = 100) -> Handler:
     """Return the handler of a list with `meta.current` whose query may have a `limit`."""
 
-    def handle(context: Context, call: ServiceCall) -> bytes:
+    def handle(call: ServiceCall) -> bytes:
         limit = call.query.get("limit", default)  # the filter of rules has it as a text, too
         limit = int(limit) if str(limit).isdecimal() else default
-        page = operation(context, call)[:limit]
+        page = operation(call)[:limit]
         return encode({"data": page, "meta": {"current": {"limit": limit, "count": len(page)}}})
 
     return handle
@@ -119,9 +119,9 @@ def numbered_reply(records: Sequence[bytes], total: int, number: PageNumber) -> 
     return list_reply(records, {"meta": meta})
 
 
-def numbered(operation: Callable[[Context, ServiceCall], Sequence[Any]], default_size: int = 100) -> Handler:
-    def handle(context: Context, call: ServiceCall) -> bytes:
-        number, documents = page_number(call.query, default_size), operation(context, call)
+def numbered(operation: Callable[[ServiceCall], Sequence[Any]], default_size: int = 100) -> Handler:
+    def handle(call: ServiceCall) -> bytes:
+        number, documents = page_number(call.query, default_size), operation(call)
         return numbered_reply([*map(encode, number.of(documents))], len(documents), number)
 
     return handle
@@ -155,7 +155,7 @@ class PositionedPages(Struct, frozen=True, kw_only=True):
     default_size: int = 10
 
     def serve(self, operation: Handler) -> Handler:
-        return lambda context, call: self.reply(operation(context, call), call.query)
+        return lambda call: self.reply(operation(call), call.query)
 
     def reply(self, documents: Iterable[Document], query: Mapping[str, Any]) -> bytes:
         size, affix = query.get("limit", self.default_size), query.get("affix", "append")

@@ -72,36 +72,36 @@ class _Draft(NamedTuple):
     """The one conversation that it may be sent to; None for any."""
 
 
-def send_message(context: Context, call: ServiceCall) -> Document:
-    return _send(context, call.body, _draft(context, call, call.acting_user or APP))
+def send_message(call: ServiceCall) -> Document:
+    return _send(call, call.body, _draft(call, call.acting_user or APP))
 
 
-def send_bot_message(context: Context, call: ServiceCall) -> Document:
+def send_bot_message(call: ServiceCall) -> Document:
     """Store a message of a bot, which may be interactive; here every user may be a bot."""
     uid = call.path["uid"]
-    if context.store.people.user(uid) is None:
+    if call.store.people.user(uid) is None:
         raise refused("ERR_BOT_NOT_FOUND", uid)
-    return _send(context, call.body, _draft(context, call, uid, ("message", "interactive", "custom")))
+    return _send(call, call.body, _draft(call, uid, ("message", "interactive", "custom")))
 
 
-def send_thread_message(context: Context, call: ServiceCall) -> Document:
+def send_thread_message(call: ServiceCall) -> Document:
     """Store a reply in the thread of a message; the replying user and the message's sender are subscribed."""
-    parent, body, sender = readable_message(context, call), dict(call.body), str(call.acting_user)
+    parent, body, sender = readable_message(call), dict(call.body), str(call.acting_user)
     if parent.record.get("parentId"):
         raise refused("ERR_MESSAGE_THREAD_NESTING")
     if parent.record.get("category") in _NO_THREADS:
         raise refused("ERR_WRONG_MESSAGE_THREAD_CATEGORY")
-    draft = _draft(context, call, sender)
+    draft = _draft(call, sender)
     reply = draft._replace(
         fields=draft.fields | {"parentId": str(parent.number)},
         conversation=str(parent.record.get("conversationId")),
     )
     if not body["receiver"] and body["multipleReceivers"] is None:
         body["receiverType"], body["receiver"] = _other_side(parent, sender)
-    answer = _send(context, body, reply)
-    count_replies(context.store, str(parent.number))
+    answer = _send(call, body, reply)
+    count_replies(call.store, str(parent.number))
     for uid in (sender, str(parent.record.get("sender"))):
-        context.store.marks.subscribe(parent.number, uid)
+        call.store.marks.subscribe(parent.number, uid)
     return answer
 
 
@@ -111,9 +111,7 @@ def _other_side(parent: StoredMessage, sender: str) -> tuple[str, str]:
     return kind, str(parent.record.get("sender")) if kind == "user" and receiver == sender else receiver
 
 
-def _draft(
-    context: Context, call: ServiceCall, sender: str, categories: tuple[str, ...] = ("message", "custom")
-) -> _Draft:
+def _draft(call: ServiceCall, sender: str, categories: tuple[str, ...] = ("message", "custom")) -> _Draft:
     body, category = call.body, call.body["category"]
     kind = _TYPES.get(category, ("text",))[0] if body["type"] is None else body["type"]
     if not kind:
@@ -122,7 +120,7 @@ def _draft(
         raise refused("ERR_INVALID_MESSAGE_CATEGORY", ", ".join(categories))
     data, fields = checked_data(body, category, kind), selected(body, ("muid", "tags"))
     if body["quotedMessageId"] is not None:
-        quoted = parse_record(message_record(context, body["quotedMessageId"]))
+        quoted = parse_record(message_record(call, body["quotedMessageId"]))
         fields["quotedMessage"] = {name: quoted[name] for name in quoted if name != "quotedMessage"}
     fields = {name: value for name, value in fields.items() if value}
     return _Draft(sender, category, kind, data, fields)
