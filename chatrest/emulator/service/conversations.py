@@ -18,11 +18,12 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from msgspec.json import decode, encode
 
-from ..store.conversation_views import AppPin, ConversationView, Kind, view_of
+from ..store.conversation_views import ConversationView, Kind, view_of
 from ..store.directory import SYSTEM
-from ..store.documents import Document
+from ..store.documents import Document, DocumentSet
 from ..store.message_index import conversation_list, parse_record
 from .context import Context, Handler, ServiceCall
+from .documents import selected
 from .groups import APP, group_record
 from .refusals import bad_request, refused
 from .replies import ack, numbered_reply, page_number
@@ -74,9 +75,8 @@ def _party_record(context: Context, view: ConversationView, *, with_tags: bool =
 
 def pin_fields(context: Context, view: ConversationView) -> Document:
     """Return `pinnedBy` and `pinnedAt`; the app's pin goes before the user's own."""
-    for pin in context.store.views.app_pins.all():
-        if (pin.kind, pin.party) == (view.kind, view.party):
-            return {"pinnedBy": APP, "pinnedAt": pin.pinned_at}
+    if pin := _app_pins(context).get(f"{view.kind}/{view.party}"):
+        return selected(pin, ("pinnedBy", "pinnedAt"))
     return {} if view.pinned_at is None else {"pinnedBy": view.uid, "pinnedAt": view.pinned_at}
 
 
@@ -146,12 +146,15 @@ def list_conversations(call: ServiceCall) -> bytes:
 def _views(context: Context, reader: str | None) -> list[ConversationView]:
     """The conversations that a user sees, or those of all users, in the order of the list."""
     views = context.store.views
-    pins = {(pin.kind, pin.party): place for place, pin in enumerate(views.app_pins.all())}
+    pins = {
+        (pin["conversationType"], pin["conversationId"]): place
+        for place, pin in enumerate(_app_pins(context).list())
+    }
     rows = []
     for view in views.all(reader):
         if not views.is_removed(view):
             own = _NO_PIN if view.pinned_at is None else _OWN_PIN
-            place = pins.get((view.kind, view.party), own)
+            place = pins.get((view.kind, _pin_id(view.kind, view.party)), own)
             rows.append(_ListedView(view, _updated_at(view, views.last(view)), place))
     rows.sort(key=lambda row: (row.place if reader else row.view.uid, -row.updated_at, row.view.party))
     return [row.view for row in rows]
@@ -314,30 +317,39 @@ def _pinned(context: Context, view: ConversationView) -> Document:
     return record | pin_fields(context, context.store.views.stored(view))
 
 
+def _app_pins(context: Context) -> DocumentSet:
+    """Return the pins of the app, which are for all users."""
+    return context.store.documents.of("conversations.pins")
+
+
+def _pin_id(kind: Kind, party: str) -> str:
+    """Return the id of the app's pin; there is no one conversation with a user, so that is the uid."""
+    return f"group_{party}" if kind == "group" else party
+
+
 def list_pinned(call: ServiceCall) -> list[Document]:
     """The app's pins, in their order, without `meta`."""
-    return [_app_pin(pin) for pin in call.store.views.app_pins.all()]
+    return _app_pins(call).list()
 
 
 def replace_pinned(call: ServiceCall) -> list[Document]:
+    """Put other pins in the place of all; those that stay keep their time."""
     parties: list[tuple[Kind, str]] = [
         ("user", pin["uid"]) if "uid" in pin else ("group", pin["guid"])
         for pin in call.body["pinnedConversations"]
     ]
     for kind, party in parties:
         _check_party(call, kind, party)
-    call.store.views.app_pins.replace(parties, call.now)
-    return list_pinned(call)
-
-
-def _app_pin(pin: AppPin) -> Document:
-    """The pin's record; there is no one conversation with a user, so the id is the uid."""
-    return {
-        "conversationId": f"group_{pin.party}" if pin.kind == "group" else pin.party,
-        "conversationType": pin.kind,
-        "pinnedBy": APP,
-        "pinnedAt": pin.pinned_at,
+    pins, new = _app_pins(call), {"pinnedBy": APP, "pinnedAt": call.now}
+    records = {
+        f"{kind}/{party}": {"conversationId": _pin_id(kind, party), "conversationType": kind, **new}
+        for kind, party in parties
     }
+    records |= {key: pin for key in records if (pin := pins.get(key))}
+    pins.clear()
+    for key, record in records.items():
+        pins.put(record, key)
+    return list_pinned(call)
 
 
 _TWINS: Final[dict[str, Handler]] = {

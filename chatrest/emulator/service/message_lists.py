@@ -61,7 +61,6 @@ from .users import user_record
 
 Affix: TypeAlias = Literal["append", "prepend"]
 
-_IN_CHANGES: Final = "m.id IN (SELECT id FROM changes WHERE {})"
 _FILTERS: Final = {
     "hasAttachments": "m.attachments NOT NULL",
     "hasMentions": "m.mentions NOT NULL",
@@ -70,8 +69,8 @@ _FILTERS: Final = {
     "hideReplies": "m.parent IS NULL",
     "hideDeleted": "NOT m.deleted",
     "onlyDeleted": "m.deleted",
-    "hideQuotedMessages": "m.id NOT IN (SELECT id FROM quotes)",
-    "pinned": "m.id IN (SELECT id FROM pins)",
+    "hideQuotedMessages": "NOT m.quoting",
+    "pinned": "m.id IN (SELECT message FROM marks WHERE kind = 'pin')",
     "category": "m.category = ?",
     "type": "m.type = ?",
     "sender": "m.sender = ?",
@@ -86,13 +85,12 @@ _FILTERS: Final = {
     "fromTimestamp": "m.sent_at >= ?",
     "toTimestamp": "m.sent_at <= ?",
     **bounds("sentAt", "m.sent_at"),
-    "updatedAt[from]": _IN_CHANGES.format("updated_at >= ?"),
-    "updatedAt[to]": _IN_CHANGES.format("updated_at <= ?"),
-    "editedAt[from]": _IN_CHANGES.format("edited_at >= ?"),
-    "editedAt[to]": _IN_CHANGES.format("edited_at <= ?"),
+    **bounds("updatedAt", "m.updated_at"),
+    **bounds("editedAt", "m.edited_at"),
 }
 _SEEN: Final = """NOT m.COLUMN AND m.sender != ? AND m.id > coalesce(
     (SELECT COLUMN_id FROM views v WHERE v.uid = ? AND v.conversation = m.conversation), 0)"""
+_SAVED: Final = "m.id IN (SELECT message FROM marks WHERE kind = 'save' AND owner = ?)"
 _OWN_FLAGS: Final = {"unread": "read", "undelivered": "delivered"}
 _MENTIONED: Final = "EXISTS (SELECT 1 FROM json_each(m.mentions) WHERE value = ?)"
 
@@ -140,7 +138,7 @@ def _personal(query: Document, acting_user: str | None, uid: str | None) -> list
         if query.get(name)
     ]
     if query.get("saved"):
-        terms.append(Condition("m.id IN (SELECT id FROM saves WHERE uid = ?)", (acting_user or "",)))
+        terms.append(Condition(_SAVED, (acting_user or "",)))
     if query.get("myMentionsOnly"):
         terms.append(Condition(_MENTIONED, (acting_user,)) if acting_user else Condition("0"))
     return terms

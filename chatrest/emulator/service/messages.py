@@ -13,7 +13,7 @@ from msgspec.json import encode
 from ..store import Store
 from ..store.documents import Document
 from ..store.message_index import parse_record, thread_list
-from ..store.message_marks import ReactionRow
+from ..store.message_marks import Mark
 from .context import Context, Handler, ServiceCall
 from .groups import APP
 from .refusals import refused
@@ -87,31 +87,34 @@ def message_reply(context: Context, message: StoredMessage, reader: str | None) 
 
 def with_personal(store: Store, ids: Sequence[int], records: list[bytes], reader: str | None) -> list[bytes]:
     """Return the records with what the reader alone sees: `savedAt`, `threadSubscribed`, `reactedByMe`."""
-    if reader is None:
+    own: dict[int, list[Mark]] = {}
+    for mark in store.marks.of(reader, ids) if reader else ():
+        own.setdefault(mark.message, []).append(mark)
+    if not own:
         return records
-    saved, subscribed = store.marks.saved(reader, ids), store.marks.subscribed(reader, ids)
-    reactions = store.reactions.of_user(reader, ids)
-    if not (saved or subscribed or reactions):
-        return records
-    records = list(records)
-    for index, number in enumerate(ids):
-        if number in saved or number in subscribed or number in reactions:
-            record = parse_record(records[index])
-            _add_personal(record, saved.get(number), number in subscribed, reactions.get(number, set()))
-            records[index] = encode(record)
-    return records
+    return [
+        _personal(record, own[number]) if number in own else record
+        for number, record in zip(ids, records, strict=True)
+    ]
 
 
-def _add_personal(record: Document, saved_at: int | None, subscribed: bool, own: set[str]) -> None:
-    if saved_at is not None:
-        record["savedAt"] = saved_at
-    if subscribed:
-        record["threadSubscribed"] = True
-    data = record.get("data")
-    counts = data.get("reactions") if isinstance(data, dict) else None
+def _personal(raw: bytes, marks: list[Mark]) -> bytes:
+    record, emojis = parse_record(raw), [mark.value for mark in marks if mark.kind == "reaction"]
+    for mark in marks:
+        if mark.kind == "save":
+            record["savedAt"] = mark.at
+        elif mark.kind == "subscription":
+            record["threadSubscribed"] = True
+    counts = _data(record).get("reactions")
     for count in counts if isinstance(counts, list) else ():
-        if isinstance(count, dict) and count.get("reaction") in own:
+        if isinstance(count, dict) and count.get("reaction") in emojis:
             count["reactedByMe"] = True
+    return encode(record)
+
+
+def _data(record: Document) -> Document:
+    data = record.get("data")
+    return data if isinstance(data, dict) else {}
 
 
 # ── edits and deletions ──
@@ -159,15 +162,10 @@ def update_message(call: ServiceCall) -> Document:
     message, body = changeable_message(call), call.body
     if "data" in body:
         check_data(body["data"], *(("any", "text") if "text" in body["data"] else ("any",)))
-        message.record["data"] = _data(message) | body["data"]
+        message.record["data"] = _data(message.record) | body["data"]
     if "tags" in body:
         message.record["tags"] = body["tags"]
     return _changed(call, message, "edited")
-
-
-def _data(message: StoredMessage) -> Document:
-    data = message.record.get("data")
-    return data if isinstance(data, dict) else {}
 
 
 def delete_message(call: ServiceCall) -> Document:
@@ -200,9 +198,9 @@ def pin_message(call: ServiceCall) -> bytes:
     message, marks = readable_message(call), call.store.marks
     if not message.record.get("pinnedAt"):
         conversation = str(message.record.get("conversationId"))
-        if marks.pinned_count(conversation) >= PINS_PER_CONVERSATION:
+        if marks.count("pin", conversation) >= PINS_PER_CONVERSATION:
             raise refused("ERR_PINNED_MESSAGES_LIMIT_EXCEEDED", PINS_PER_CONVERSATION)
-        marks.pin(message.number, conversation)
+        marks.add("pin", message.number, conversation)
         message.record.update({"pinnedAt": call.now, "pinnedBy": call.acting_user or APP})
         call.store.rewrite({message.number: message.record})
     return message_reply(call, message, call.acting_user)
@@ -212,7 +210,7 @@ def unpin_message(call: ServiceCall) -> bytes:
     message = readable_message(call)
     if message.record.pop("pinnedAt", None):
         message.record.pop("pinnedBy", None)
-        call.store.marks.unpin(message.number)
+        call.store.marks.remove("pin", message.number, str(message.record.get("conversationId")))
         call.store.rewrite({message.number: message.record})
     return message_reply(call, message, call.acting_user)
 
@@ -220,33 +218,35 @@ def unpin_message(call: ServiceCall) -> bytes:
 def save_message(call: ServiceCall) -> bytes:
     """Save a message for the acting user; the first `savedAt` stays."""
     message, marks, uid = readable_message(call), call.store.marks, str(call.acting_user)
-    if not marks.saved(uid, [message.number]) and marks.saved_count(uid) >= SAVES_PER_USER:
+    is_saved = any(mark.kind == "save" for mark in marks.of(uid, [message.number]))
+    if not is_saved and marks.count("save", uid) >= SAVES_PER_USER:
         raise refused("ERR_SAVED_MESSAGES_LIMIT_EXCEEDED", SAVES_PER_USER)
-    marks.save(message.number, uid, call.now)
+    marks.add("save", message.number, uid, call.now)
     return message_reply(call, message, uid)
 
 
 def unsave_message(call: ServiceCall) -> bytes:
     message, uid = readable_message(call), str(call.acting_user)
-    call.store.marks.unsave(message.number, uid)
+    call.store.marks.remove("save", message.number, uid)
     return message_reply(call, message, uid)
 
 
 def mark_interacted(call: ServiceCall) -> Document:
-    message, elements = readable_message(call), call.body["interactions"]
-    call.store.marks.interact(message.number, str(call.acting_user), elements, call.now)
+    message = readable_message(call)
+    for element in call.body["interactions"]:
+        call.store.marks.add("interaction", message.number, str(call.acting_user), call.now, element)
     return ack(f"The interactions with the message {message.number} have been noted.")
 
 
 def subscribe(call: ServiceCall) -> Document:
     """Subscribe the acting user to the thread of a message, which may have no replies."""
-    call.store.marks.subscribe(readable_message(call).number, str(call.acting_user))
+    call.store.marks.add("subscription", readable_message(call).number, str(call.acting_user))
     return ack()
 
 
 def unsubscribe(call: ServiceCall) -> Document:
     """End the acting user's subscription; a later reply of that user subscribes again."""
-    call.store.marks.unsubscribe(readable_message(call).number, str(call.acting_user))
+    call.store.marks.remove("subscription", readable_message(call).number, str(call.acting_user))
     return ack()
 
 
@@ -257,54 +257,46 @@ def list_reactions(call: ServiceCall) -> bytes:
     """A page of the reactions to a message, by their ids; of one emoji where the path has one."""
     message, query = readable_message(call), call.query
     size, after = query.get("limit") or query.get("perPage", 10), query.get("id")
-    affix = query.get("affix", "append")
-    rows = call.store.reactions.page(
-        message.number, call.path.get("reaction"), after, size, ascending=affix == "append"
-    )
-    edge = rows[-1].id if rows else after
+    affix, emoji = query.get("affix", "append"), call.path.get("reaction")
+    marks = call.store.marks.reactions(message.number, emoji, after, size, ascending=affix == "append")
+    edge = marks[-1].id if marks else after
     position = {"affix": affix} | ({} if edge is None else {"id": str(edge)})
-    meta = {"current": {"limit": size, "count": len(rows)}, "next": position}
-    return list_reply([encode(_reaction_record(call, row)) for row in rows], {"meta": meta})
+    meta = {"current": {"limit": size, "count": len(marks)}, "next": position}
+    return list_reply([encode(_reaction_record(call, mark)) for mark in marks], {"meta": meta})
 
 
-def _reaction_record(context: Context, row: ReactionRow) -> Document:
+def _reaction_record(context: Context, mark: Mark) -> Document:
     return {
-        "id": str(row.id),
-        "messageId": str(row.message),
-        "reaction": row.reaction,
-        "uid": row.uid,
-        "reactedAt": row.reacted_at,
-        "reactedBy": context.store.people.entity("user", row.uid)["entity"],
+        "id": str(mark.id),
+        "messageId": str(mark.message),
+        "reaction": mark.value,
+        "uid": mark.owner,
+        "reactedAt": mark.at,
+        "reactedBy": context.store.people.entity("user", mark.owner)["entity"],
     }
 
 
-def _reaction(change: Callable[[Context, int, str, str], bool], step: int) -> Handler:
-    """Return the handler that adds or removes a reaction; what changes nothing is not counted."""
-
-    def handle(call: ServiceCall) -> bytes:
-        message, reaction, uid = readable_message(call), call.path["reaction"], str(call.acting_user)
-        if change(call, message.number, reaction, uid):
-            _count(call, message, reaction, step)
-        return message_reply(call, message, uid)
-
-    return handle
+def add_reaction(call: ServiceCall) -> bytes:
+    message, emoji, uid = readable_message(call), call.path["reaction"], str(call.acting_user)
+    if call.store.marks.add("reaction", message.number, uid, call.now, emoji):
+        _count(call, message, emoji, 1)
+    return message_reply(call, message, uid)
 
 
-def _add(context: Context, message: int, reaction: str, uid: str) -> bool:
-    return context.store.reactions.add(message, reaction, uid, context.now)
+def remove_reaction(call: ServiceCall) -> bytes:
+    message, emoji, uid = readable_message(call), call.path["reaction"], str(call.acting_user)
+    if call.store.marks.remove("reaction", message.number, uid, emoji):
+        _count(call, message, emoji, -1)
+    return message_reply(call, message, uid)
 
 
-def _remove(context: Context, message: int, reaction: str, uid: str) -> bool:
-    return context.store.reactions.remove(message, reaction, uid)
-
-
-def _count(context: Context, message: StoredMessage, reaction: str, change: int) -> None:
+def _count(context: Context, message: StoredMessage, emoji: str, change: int) -> None:
     """Change the number of users in `data.reactions`, which lists no reaction that nobody has."""
-    data = _data(message)
+    data = _data(message.record)
     counts = {
         each["reaction"]: each["count"] for each in data.get("reactions") or () if isinstance(each, dict)
     }
-    counts[reaction] = counts.get(reaction, 0) + change
+    counts[emoji] = counts.get(emoji, 0) + change
     reactions = [{"reaction": name, "count": count} for name, count in counts.items() if count > 0]
     message.record["data"] = data | {"reactions": reactions}
     context.store.rewrite({message.number: message.record})
@@ -322,6 +314,6 @@ HANDLERS: Final[dict[str, Handler]] = {
     "messages.unsubscribe_thread": unsubscribe,
     "messages.list_reactions": list_reactions,
     "messages.list_reaction": list_reactions,
-    "messages.add_reaction": _reaction(_add, 1),
-    "messages.remove_reaction": _reaction(_remove, -1),
+    "messages.add_reaction": add_reaction,
+    "messages.remove_reaction": remove_reaction,
 }

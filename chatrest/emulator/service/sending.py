@@ -101,7 +101,7 @@ def send_thread_message(call: ServiceCall) -> Document:
     answer = _send(call, body, reply)
     count_replies(call.store, str(parent.number))
     for uid in (sender, str(parent.record.get("sender"))):
-        call.store.marks.subscribe(parent.number, uid)
+        call.store.marks.add("subscription", parent.number, uid)
     return answer
 
 

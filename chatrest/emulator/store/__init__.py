@@ -16,7 +16,7 @@ from .directory import Directory, GroupList, Membership, Memberships, Relations
 from .documents import Documents, LoginTokens
 from .message_index import COLUMNS, IndexedMessage, conversation_id, index_message
 from .message_lists import LOST_WITH_MESSAGES, MessageVersions
-from .message_marks import MessageMarks, Reactions, Threads
+from .message_marks import MessageMarks, Threads
 
 _RECORD: Final = "CAST(record AS TEXT)"
 
@@ -32,16 +32,9 @@ def _members(*names: str) -> str:
 
 
 _MESSAGE_TABLES: Final = f"""
-CREATE TABLE changes(id INTEGER PRIMARY KEY, updated_at INTEGER, edited_at INTEGER);
-CREATE TABLE quotes(id INTEGER PRIMARY KEY);
-CREATE TABLE reactions(id INTEGER PRIMARY KEY AUTOINCREMENT, message INTEGER, reaction TEXT, uid TEXT,
-    reacted_at INTEGER, UNIQUE(message, reaction, uid));
-CREATE TABLE pins(id INTEGER PRIMARY KEY, conversation TEXT);
-CREATE INDEX pins_of_conversation ON pins(conversation);
-CREATE TABLE saves(uid TEXT, id INTEGER, saved_at INTEGER, PRIMARY KEY(uid, id)) WITHOUT ROWID;
-CREATE TABLE subscriptions(uid TEXT, id INTEGER, PRIMARY KEY(uid, id)) WITHOUT ROWID;
-CREATE TABLE interactions(id INTEGER, uid TEXT, element TEXT, interacted_at INTEGER,
-    PRIMARY KEY(id, uid, element)) WITHOUT ROWID;
+CREATE TABLE marks(id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT, message INTEGER, owner TEXT, value TEXT,
+    at INTEGER, UNIQUE(owner, message, kind, value));
+CREATE INDEX marks_of_message ON marks(message);
 CREATE TABLE conversations(conversation TEXT PRIMARY KEY, kind TEXT, sender TEXT, receiver TEXT,
     created_at INTEGER) WITHOUT ROWID;
 CREATE INDEX conversations_of_sender ON conversations(sender);
@@ -49,8 +42,6 @@ CREATE INDEX conversations_of_receiver ON conversations(receiver);
 CREATE TABLE views(uid TEXT, conversation TEXT, read_id INTEGER NOT NULL DEFAULT 0,
     delivered_id INTEGER NOT NULL DEFAULT 0, reset_id INTEGER NOT NULL DEFAULT 0, kept_at INTEGER, tags TEXT,
     pinned_at INTEGER, PRIMARY KEY(uid, conversation)) WITHOUT ROWID;
-CREATE TABLE app_pins(number INTEGER PRIMARY KEY, kind TEXT, party TEXT, pinned_at INTEGER,
-    UNIQUE(kind, party));
 CREATE TABLE calls(session TEXT PRIMARY KEY, uids TEXT, record BLOB,
     {_members("type", "mode", "status", "receiverType", "startedAt", "endedAt")},
     initiated_at AS (coalesce({_member("initiatedAt")}, 0)),
@@ -63,7 +54,7 @@ ROWID;
 """
 
 
-_VERSION = 4
+_VERSION = 5
 _SETTINGS: Final = "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=TRUNCATE; PRAGMA synchronous=OFF"
 _SCHEMA: Final = f"""
 BEGIN;
@@ -162,9 +153,8 @@ class Store(MessageVersions):
         """Settings, and small collections of documents."""
         self.auth_tokens: LoginTokens = LoginTokens(self.documents)
         self.members: Memberships = Memberships(self._db, self.people)
-        self.reactions: Reactions = Reactions(self._db, self.forget_matches)
         self.marks: MessageMarks = MessageMarks(self._db, self.forget_matches)
-        """Pins, saves, subscriptions and interactions."""
+        """Pins, saves, subscriptions, interactions and reactions."""
         self.threads: Threads = Threads(self._db)
         self.views: ConversationViews = ConversationViews(self._db, self.forget_matches)
         """The conversations, as each of their users sees them."""
@@ -340,7 +330,7 @@ class Store(MessageVersions):
         with self._db:
             for table in LOST_WITH_MESSAGES:
                 self._db.execute(f"DELETE FROM {table}")  # noqa: S608
-            self._db.execute("DELETE FROM sqlite_sequence WHERE name = 'reactions'")
+            self._db.execute("DELETE FROM sqlite_sequence WHERE name = 'marks'")
         self.last_id = self.last_sent_at = 0
         self._sizes.clear()
         self.documents.of("data_import.muids").clear()
@@ -384,7 +374,6 @@ class Store(MessageVersions):
         records = [(message.columns[0], message.record) for message in batch]
         self._db.executemany("INSERT INTO records VALUES(?,?)", records)
         self._db.executemany("INSERT INTO positions VALUES(?,?,?)", sorted(self._positions(batch)))
-        self._note_changes(batch)
 
     def _positions(self, batch: list[IndexedMessage]) -> Iterator[tuple[str, int, int]]:
         for message in batch:

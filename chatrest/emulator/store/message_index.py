@@ -38,6 +38,9 @@ COLUMNS: Final = (
     "mentions TEXT",
     "tags TEXT",
     "text TEXT",
+    "updated_at INTEGER",
+    "edited_at INTEGER",
+    "quoting INTEGER",
 )
 
 
@@ -50,9 +53,6 @@ class IndexedMessage(NamedTuple):
     """The JSON that is served, without `tags`."""
     lists: tuple[str, ...]
     """The names of the lists that the message is in."""
-    change: tuple[int, int | None] | None = None
-    """`updatedAt` and `editedAt` of a message that has changed since it was sent."""
-    is_quoting: bool = False
 
 
 def conversation_list(conversation: str) -> str:
@@ -88,8 +88,7 @@ def index_message(raw: bytes, last: int) -> IndexedMessage:
         raw = encode({name: value for name, value in record.items() if name != "tags"})
     data = record.get("data")
     columns = (number, *_columns(record, data if isinstance(data, dict) else {}))
-    is_quoting = record.get("quotedMessage") is not None
-    return IndexedMessage(columns, raw, _lists(record), _change(record), is_quoting)
+    return IndexedMessage(columns, raw, _lists(record))
 
 
 def parse_record(raw: bytes) -> dict[str, Any]:
@@ -108,12 +107,11 @@ def _decode_surrogates(raw: bytes) -> Any:
         raise RequestInvalidError(f"record = {raw[:80]!r}: allowed is JSON in UTF-8; {error}") from None
 
 
-def _change(record: Mapping[str, Any]) -> tuple[int, int | None] | None:
+def _change(record: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """Return `updatedAt` and `editedAt` of a message that has changed since it was sent."""
     updated_at, edited_at = record.get("updatedAt"), record.get("editedAt")
-    if updated_at == record.get("sentAt") and edited_at is None:
-        return None
-    if not isinstance(updated_at, int):
-        return None
+    if not isinstance(updated_at, int) or (updated_at == record.get("sentAt") and edited_at is None):
+        return None, None
     return updated_at, edited_at if isinstance(edited_at, int) else None
 
 
@@ -138,6 +136,8 @@ def _columns(record: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[str
     yield _list(data.get("mentions"))
     yield _list(record.get("tags"))
     yield folded
+    yield from _change(record)
+    yield int(record.get("quotedMessage") is not None)
 
 
 def _lists(record: Mapping[str, Any]) -> tuple[str, ...]:

@@ -110,7 +110,7 @@ def test_reactions_are_capped_at_twenty_and_go_on_by_previous(
     store: Store, ask: Asker, ann: dict[str, str]
 ) -> None:
     for number in range(25):
-        store.reactions.add(1, f"r{number}", "ann", 7)
+        store.marks.add("reaction", 1, "ann", 7, f"r{number}")
     first = page(ask, ann, "limit=100", "/v3/messages/1/reactions").json
     assert [each["id"] for each in first["data"]] == list(range(1, 21))
     position = first["meta"]["previous"]

@@ -145,8 +145,8 @@ def test_interactions_are_noted_once(three: Asker) -> None:
     for elements in (["a", "b"], ["b"]):
         answer = three(path, method="PATCH", body={"interactions": elements}, acting_user="bob")
         assert answer.json["data"]["success"] is True
-    assert three.store.marks.interactions(7, "bob") == {"a": NOW, "b": NOW}
-    assert three.store.marks.interactions(7, "ann") == {}
+    assert [(mark.value, mark.at) for mark in three.store.marks.of("bob", [7])] == [("a", NOW), ("b", NOW)]
+    assert three.store.marks.of("ann", [7]) == []
     for body in ({}, {"interactions": []}, {"interactions": [5]}):
         refused = three(path, method="PATCH", body=body, acting_user="bob")
         assert (refused.status, list(refused.json["error"]["details"])) == (400, ["interactions"])
