@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from os import PathLike
 from typing import Any, Self, final
 
-import msgspec
 from aiohttp import web
 from msgspec import Struct
 
@@ -26,7 +25,7 @@ from .middleware import LAST_REQUESTS, IncomingRequest as IncomingRequest, Middl
 from .outbox import LAST_DELIVERIES, Delivery, WebhookOutbox
 from .service.context import Context, ListOrder, PageOrder
 from .service.dispatch import Service
-from .settings import Dialects, EmulatorSettings, Sizes
+from .settings import Dialects, EmulatorSettings
 from .store import Store
 from .store.data import EPOCH, fill
 from .weather.faults import Fault
@@ -90,8 +89,11 @@ class Emulator:
         habits: HabitsName = "documented",
         clocks: Sequence[int] = (),
     ) -> None:
-        self._sizes = Sizes(users, messages, seed, groups)
         self._settings = EmulatorSettings(
+            users=users,
+            messages=messages,
+            seed=seed,
+            groups=groups,
             host=host,
             port=port,
             database=database,
@@ -111,7 +113,7 @@ class Emulator:
         self._running: _Running | None = None
         self.requests: deque[IncomingRequest] = deque(maxlen=LAST_REQUESTS)
         """The last `LAST_REQUESTS` requests, the oldest first."""
-        self.weather: Weather = Weather(weather, self._sizes.seed)
+        self.weather: Weather = Weather(weather, seed)
         """The script of faults: to add to and to clear while it runs."""
         self.limited: LimitCounter = LimitCounter(_checked_limit(limit))
         """The counts of what the rate limit has allowed and refused."""
@@ -151,7 +153,8 @@ class Emulator:
             port = listener.getsockname()[1]
             media_url = f"{_origin(settings.host, port)}{MEDIA_PATH}"
             if store.is_empty():
-                fill(store, **msgspec.structs.asdict(self._sizes), media_url=media_url)
+                counts = settings.users, settings.messages, settings.groups
+                fill(store, *counts, seed=settings.seed, media_url=media_url)
             store.move_media(media_url)
             await runner.setup()
             await web.SockSite(runner, listener).start()

@@ -16,7 +16,7 @@ from ..service.context import Handler, PageFormat, ServiceCall as Call
 from ..service.message_lists import count_reply, list_records, list_request, narrowed, visible
 from ..service.messages import message_record
 from ..service.refusals import ServiceRefusal as Refusal
-from ..service.users import user_record
+from ..service.users import path_user
 from ..store.message_index import conversation_id, conversation_list, group_list, thread_list
 from ..store.message_lists import Condition
 from .records import DEFAULT_SIZE
@@ -26,9 +26,7 @@ _COUNT_FORMAT: Final = PageFormat("cursor")
 
 
 def list_user(call: Call) -> bytes:
-    """The messages between a user and the acting user."""
-    user_record(call, call.path["uid"])
-    return _page(call, conversation_list(conversation_id(call.path["uid"], _reader(call))))
+    return _page(call, conversation_list(conversation_id(path_user(call), _reader(call))))
 
 
 def list_group(call: Call) -> bytes:

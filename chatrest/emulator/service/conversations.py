@@ -14,7 +14,8 @@ table is silent, the emulator has chosen:
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from operator import itemgetter
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec.json import decode, encode
 
@@ -24,10 +25,9 @@ from ..store.documents import Document, DocumentSet
 from ..store.message_index import conversation_list, parse_record
 from .context import Context, Handler, ServiceCall
 from .documents import selected
-from .groups import APP, group_record
+from .groups import APP, party_record
 from .refusals import bad_request, refused
 from .replies import ack, numbered_reply, page_number
-from .users import user_record
 
 # ── the record of a conversation ──
 
@@ -85,15 +85,7 @@ def pin_fields(context: Context, view: ConversationView) -> Document:
 
 _OWN_PIN: Final = 10**6
 _NO_PIN: Final = 2 * _OWN_PIN
-
-
-class _ListedView(NamedTuple):
-    """A view with what the list is ordered by."""
-
-    view: ConversationView
-    updated_at: int
-    place: int
-    """The place of the app's pin, or what stands for an own one and for none."""
+"""What stands for the place of a pin of the app, where there is none."""
 
 
 _Test: TypeAlias = Callable[[Context, ConversationView, Any], bool]
@@ -145,19 +137,17 @@ def list_conversations(call: ServiceCall) -> bytes:
 
 def _views(context: Context, reader: str | None) -> list[ConversationView]:
     """The conversations that a user sees, or those of all users, in the order of the list."""
-    views = context.store.views
     pins = {
         (pin["conversationType"], pin["conversationId"]): place
         for place, pin in enumerate(_app_pins(context).list())
     }
-    rows = []
+    views, rows = context.store.views, []
     for view in views.all(reader):
         if not views.is_removed(view):
             own = _NO_PIN if view.pinned_at is None else _OWN_PIN
-            place = pins.get((view.kind, _pin_id(view.kind, view.party)), own)
-            rows.append(_ListedView(view, _updated_at(view, views.last(view)), place))
-    rows.sort(key=lambda row: (row.place if reader else row.view.uid, -row.updated_at, row.view.party))
-    return [row.view for row in rows]
+            place = pins.get((view.kind, _pin_id(view.kind, view.party)), own) if reader else view.uid
+            rows.append((place, -_updated_at(view, views.last(view)), view.party, view))
+    return [view for *_, view in sorted(rows, key=itemgetter(0, 1, 2))]
 
 
 # ── one conversation ──
@@ -167,15 +157,8 @@ def own_view(call: ServiceCall) -> ConversationView:
     """Return the acting user's view of the conversation in the path, with a message or without."""
     kind: Kind = "group" if "guid" in call.path else "user"
     party = call.path["guid" if kind == "group" else "uid"]
-    _check_party(call, kind, party)
+    party_record(call, kind, party)
     return call.store.views.stored(view_of(str(call.acting_user), kind, party))
-
-
-def _check_party(context: Context, kind: Kind, party: str) -> None:
-    if kind == "group":
-        group_record(context, party)
-    else:
-        user_record(context, party)
 
 
 def accessible_view(call: ServiceCall) -> ConversationView:
@@ -339,7 +322,7 @@ def replace_pinned(call: ServiceCall) -> list[Document]:
         for pin in call.body["pinnedConversations"]
     ]
     for kind, party in parties:
-        _check_party(call, kind, party)
+        party_record(call, kind, party)
     pins, new = _app_pins(call), {"pinnedBy": APP, "pinnedAt": call.now}
     records = {
         f"{kind}/{party}": {"conversationId": _pin_id(kind, party), "conversationType": kind, **new}

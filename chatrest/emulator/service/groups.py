@@ -17,7 +17,7 @@ from .context import Context, Handler, ServiceCall
 from .documents import apply_changes
 from .refusals import bad_request, outcomes, refused
 from .replies import ack, page_number, record_page_reply
-from .users import user_record
+from .users import path_user, user_record
 
 APP: Final = str(SYSTEM["uid"])
 """The uid of the app itself."""
@@ -81,6 +81,15 @@ def group_record(context: Context, guid: str) -> bytes:
     if record is None:
         raise refused("ERR_GUID_NOT_FOUND", guid)
     return record
+
+
+def path_group(call: ServiceCall) -> str:
+    group_record(call, call.path["guid"])
+    return call.path["guid"]
+
+
+def party_record(context: Context, kind: str, party: str) -> bytes:
+    return group_record(context, party) if kind == "group" else user_record(context, party)
 
 
 def list_groups(call: ServiceCall) -> bytes:
@@ -185,8 +194,7 @@ def update_group(call: ServiceCall) -> Document:
 
 def delete_group(call: ServiceCall) -> Document:
     """Remove a group with its members, bans and permissions; its messages stay in the lists of users."""
-    guid = call.path["guid"]
-    group_record(call, guid)
+    guid = path_group(call)
     call.store.groups.remove(guid)
     for scope in filter(None, LISTS.values()):
         call.store.documents.of("rbac.scope", f"{guid}/{scope}").clear()
@@ -197,16 +205,14 @@ def delete_group(call: ServiceCall) -> Document:
 
 
 def list_members(call: ServiceCall) -> bytes:
-    guid, query, number = call.path["guid"], call.query, page_number(call.query)
-    group_record(call, guid)
+    guid, query, number = path_group(call), call.query, page_number(call.query)
     status, scopes = query.get("status"), query.get("scopes", ())
     return record_page_reply(call.store.members.list(guid, *number, status=status, scopes=scopes), number)
 
 
 def add_members(call: ServiceCall) -> Document:
     """Add users to a group, or ban them: an outcome for each uid, and an action message for each success."""
-    guid = call.path["guid"]
-    group_record(call, guid)
+    guid = path_group(call)
     return {
         name: outcomes(call.body[name], partial(_added, call, guid, scope), "data")
         for name, scope in LISTS.items()
@@ -221,8 +227,8 @@ def _added(call: ServiceCall, guid: str, scope: str | None, uid: str) -> Documen
 
 
 def change_scope(call: ServiceCall) -> Document:
-    guid, uid, scope = call.path["guid"], call.path["uid"], call.body["scope"]
-    member = _member(call, guid, uid)
+    guid, uid, member = _path_member(call)
+    scope = call.body["scope"]
     if scope == member.scope:
         raise refused("ERR_SAME_SCOPE", uid, scope)
     call.store.members.change_scope(guid, uid, scope)
@@ -230,20 +236,17 @@ def change_scope(call: ServiceCall) -> Document:
 
 
 def kick_member(call: ServiceCall) -> Document:
-    guid, uid = call.path["guid"], call.path["uid"]
-    _member(call, guid, uid)
+    guid, uid, _ = _path_member(call)
     call.store.members.remove(guid, uid)
     return ack(f"The user with UID {uid} has been kicked from the group {guid}.")
 
 
-def _member(context: Context, guid: str, uid: str) -> Membership:
-    """A member of a group; 404 for no such group, no such user, or a user that is no member."""
-    group_record(context, guid)
-    user_record(context, uid)
-    member = context.store.members.member(guid, uid)
+def _path_member(call: ServiceCall) -> tuple[str, str, Membership]:
+    guid, uid = path_group(call), path_user(call)
+    member = call.store.members.member(guid, uid)
     if member is None:
         raise refused("ERR_NOT_A_MEMBER", uid, guid)
-    return member
+    return guid, uid, member
 
 
 HANDLERS: Final[dict[str, Handler]] = {

@@ -54,10 +54,10 @@ from ..store.message_lists import BEGIN, END, Condition, Span
 from ..store.message_marks import Thread
 from .arguments import bounds, conditions, contains, joined
 from .context import Context, Handler, PageFormat, ServiceCall
-from .groups import group_record
+from .groups import path_group
 from .messages import message_record, message_reply, readable_message, with_personal
 from .replies import list_reply, one, pagination
-from .users import user_record
+from .users import path_user
 
 Affix: TypeAlias = Literal["append", "prepend"]
 
@@ -254,8 +254,7 @@ _NOT_RESET: Final = """m.id > coalesce(
 
 def list_user(call: ServiceCall) -> bytes:
     """With an acting user the conversation of the two; without, all messages that the user takes part in."""
-    uid, reader, page_format = call.path["uid"], call.acting_user, call.user_lists
-    user_record(call, uid)
+    uid, reader, page_format = path_user(call), call.acting_user, call.user_lists
     if reader:
         name = conversation_list(conversation_id(uid, reader))
         return _list(call, name, 10, uid=uid, page_format=page_format)
@@ -264,9 +263,7 @@ def list_user(call: ServiceCall) -> bytes:
 
 
 def list_group(call: ServiceCall) -> bytes:
-    guid = call.path["guid"]
-    group_record(call, guid)
-    return _list(call, group_list(guid), 10)
+    return _list(call, group_list(path_group(call)), 10)
 
 
 def list_all(call: ServiceCall) -> bytes:
@@ -349,17 +346,14 @@ def list_threads(call: ServiceCall) -> bytes:
 
 def list_user_threads(call: ServiceCall) -> bytes:
     """The threads between a user and the acting user; without one all that the user has a part in."""
-    uid, reader = call.path["uid"], call.acting_user
-    user_record(call, uid)
+    uid, reader = path_user(call), call.acting_user
     if reader:
         return _thread_page(call, "m.conversation = ?", (conversation_id(uid, reader),))
     return _thread_page(call, _OWN_THREADS, (uid,) * 3)
 
 
 def list_group_threads(call: ServiceCall) -> bytes:
-    guid = call.path["guid"]
-    group_record(call, guid)
-    return _thread_page(call, "m.conversation = ?", (f"group_{guid}",))
+    return _thread_page(call, "m.conversation = ?", (f"group_{path_group(call)}",))
 
 
 def _thread_page(call: ServiceCall, condition: str, values: tuple[str, ...]) -> bytes:

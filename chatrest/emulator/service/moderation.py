@@ -28,10 +28,11 @@ from ..store.documents import Document
 from ..store.message_index import conversation_id
 from .context import Context, Handler, ServiceCall
 from .documents import DocumentCollection, selected
-from .groups import APP
+from .groups import APP, party_record
 from .messages import message_record
 from .refusals import refused
 from .replies import PositionedPages, acked, limited, root_acked, then
+from .users import user_record
 
 # ── what rules do ──
 
@@ -266,8 +267,10 @@ def _moderated(context: Context, message: Document) -> Document:
 def create_message(call: ServiceCall) -> Document:
     """Take a message for moderation; its parties exist, or come with their details."""
     kind, sender, receiver = (call.body[name] for name in ("receiverType", "sender", "receiver"))
-    _check_party(call, "user", sender, "senderUserDetails")
-    _check_party(call, kind, receiver, f"receiver{kind.capitalize()}Details")
+    if "senderUserDetails" not in call.body:
+        user_record(call, sender)
+    if f"receiver{kind.capitalize()}Details" not in call.body:
+        party_record(call, kind, receiver)
     is_group, at = kind == "group", call.body.get("sentAt", call.now)
     message = {
         "id": str(_FIRST_ID + call.store.documents.next_number()),
@@ -277,13 +280,6 @@ def create_message(call: ServiceCall) -> Document:
         "sentAt": at, "updatedAt": at,
     }  # fmt: skip
     return _moderated(call, message)
-
-
-def _check_party(call: ServiceCall, kind: str, id: str, details: str) -> None:
-    """Refuse a sender or receiver that does not exist and comes without details."""
-    people = call.store.people
-    if (people.user(id) if kind == "user" else people.group(id)) is None and details not in call.body:
-        raise refused("ERR_UID_NOT_FOUND" if kind == "user" else "ERR_GUID_NOT_FOUND", id)
 
 
 def update_message(call: ServiceCall) -> Document:

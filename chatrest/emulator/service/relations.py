@@ -13,10 +13,10 @@ from ...parameters.relations import MOST
 from ..store.directory import Relation
 from ..store.documents import Document
 from .context import Context, Handler, ServiceCall
-from .groups import ban, group_record, tell_group
+from .groups import ban, path_group, tell_group
 from .refusals import outcomes, refused
 from .replies import ack, member, page_number, record_page_reply, then
-from .users import user_record
+from .users import path_user, user_record
 
 
 def _list(kind: Relation) -> Handler:
@@ -36,11 +36,7 @@ def _list(kind: Relation) -> Handler:
 
 
 def _owner(call: ServiceCall) -> str:
-    if "guid" in call.path:
-        group_record(call, call.path["guid"])
-        return call.path["guid"]
-    user_record(call, call.path["uid"])
-    return call.path["uid"]
+    return path_group(call) if "guid" in call.path else path_user(call)
 
 
 def _each(member: str, act: Callable[[Context, str, str], str]) -> Handler:
@@ -108,8 +104,7 @@ def _unblock(context: Context, uid: str, blocked: str) -> str:
 
 def ban_user(call: ServiceCall) -> Document:
     """Ban a user, member or not, who is no member from then on."""
-    guid, uid = _owner(call), call.path["uid"]
-    user_record(call, uid)
+    guid, uid = path_group(call), path_user(call)
     ban(call, guid, uid)
     tell_group(call, guid, "banned", uid)
     return ack(f"The user with UID {uid} has been banned from the group {guid}.")
@@ -117,8 +112,7 @@ def ban_user(call: ServiceCall) -> Document:
 
 def unban_user(call: ServiceCall) -> Document:
     """End a ban; the user may join again, and is no member yet."""
-    guid, uid = _owner(call), call.path["uid"]
-    user_record(call, uid)
+    guid, uid = path_group(call), path_user(call)
     if not call.store.relations.has("banned", guid, uid):
         raise refused("ERR_NOT_A_BANNED_USER", uid, guid)
     call.store.relations.remove("banned", guid, uid)

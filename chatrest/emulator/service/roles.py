@@ -13,7 +13,7 @@ from ..store.data import EPOCH
 from ..store.documents import Document, DocumentSet
 from .context import Context, Handler, ServiceCall
 from .documents import DocumentCollection, apply_changes
-from .groups import group_record
+from .groups import path_group
 from .refusals import bad_request, outcomes, refused
 from .replies import ack, numbered
 
@@ -59,8 +59,7 @@ def _of_role(call: ServiceCall, kind: str = "rbac.role") -> DocumentSet:
 
 
 def _of_scope(call: ServiceCall) -> DocumentSet:
-    guid, scope = call.path["guid"], call.path["scope"]
-    group_record(call, guid)
+    guid, scope = path_group(call), call.path["scope"]
     if scope not in _SCOPES:
         raise bad_request({"scope": [f"The scope must be one of {', '.join(_SCOPES)}."]})
     return call.store.documents.of("rbac.scope", f"{guid}/{scope}")

@@ -12,7 +12,7 @@ from ..store.documents import Document
 from ..store.message_index import conversation_id, parse_record
 from .context import Context, Handler, ServiceCall
 from .documents import selected
-from .groups import APP, group_record
+from .groups import APP, party_record
 from .messages import (
     StoredMessage,
     check_data,
@@ -22,7 +22,6 @@ from .messages import (
 )
 from .moderation import block, disapproved, matching_rule
 from .refusals import bad_request, outcomes, refused
-from .users import user_record
 
 # ── the content of a message ──
 
@@ -171,14 +170,13 @@ def _store(context: Context, draft: _Draft, kind: str, receiver: str) -> Documen
 
 def _check_addressee(context: Context, kind: str, receiver: str, sender: str) -> None:
     relations = context.store.relations
+    if kind not in ("user", "group"):
+        raise refused("ERR_INVALID_RECEIVER_TYPE")
+    party_record(context, kind, receiver)
     if kind == "group":
-        group_record(context, receiver)
         if relations.has("banned", receiver, sender):
             raise refused("ERR_BANNED_GROUPMEMBER", sender, receiver)
         return
-    if kind != "user":
-        raise refused("ERR_INVALID_RECEIVER_TYPE")
-    user_record(context, receiver)
     if relations.has("blocked", sender, receiver):
         raise refused("ERR_BLOCKED_RECEIVER", receiver)
     if relations.has("blocked", receiver, sender):

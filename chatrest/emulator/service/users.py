@@ -34,6 +34,11 @@ def user_record(context: Context, uid: str) -> bytes:
     return record
 
 
+def path_user(call: ServiceCall) -> str:
+    user_record(call, call.path["uid"])
+    return call.path["uid"]
+
+
 def list_users(call: ServiceCall) -> bytes:
     """A page of users.
 
@@ -83,8 +88,7 @@ def get_user(call: ServiceCall) -> Document:
 
 
 def update_user(call: ServiceCall) -> Document:
-    uid = call.path["uid"]
-    user_record(call, uid)
+    uid = path_user(call)
     updated = apply_changes(tagged_user(call, uid), call.body)
     call.store.people.update_user(updated | {"updatedAt": call.now})
     return tagged_user(call, uid)
@@ -143,13 +147,8 @@ def reactivate_users(call: ServiceCall) -> Document:
 # ── auth tokens ──
 
 
-def _user(call: ServiceCall) -> str:
-    user_record(call, call.path["uid"])
-    return call.path["uid"]
-
-
 def get_token(call: ServiceCall) -> Document:
-    uid, key = _user(call), call.path["authToken"]
+    uid, key = path_user(call), call.path["authToken"]
     token = call.store.auth_tokens.get(uid, key)
     if token is None:
         is_of_another = call.store.auth_tokens.owner(key) is not None
@@ -158,12 +157,12 @@ def get_token(call: ServiceCall) -> Document:
 
 
 def list_tokens(call: ServiceCall) -> list[Document]:
-    return call.store.auth_tokens.list(_user(call))
+    return call.store.auth_tokens.list(path_user(call))
 
 
 def create_token(call: ServiceCall) -> Document:
     """Give an auth token; without `force` the newest one that was not given a scope, where there is one."""
-    uid, is_fresh = _user(call), call.body.get("force", False)
+    uid, is_fresh = path_user(call), call.body.get("force", False)
     return call.store.auth_tokens.issue(uid, call.now, {}, fresh=is_fresh)
 
 
@@ -179,7 +178,7 @@ def delete_token(call: ServiceCall) -> Document:
 
 
 def flush_tokens(call: ServiceCall) -> Document:
-    call.store.auth_tokens.clear(_user(call))
+    call.store.auth_tokens.clear(path_user(call))
     return ack("The auth tokens of the user have been deleted.")
 
 

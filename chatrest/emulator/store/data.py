@@ -230,7 +230,7 @@ _Room: TypeAlias = tuple[dict[str, Any], list[str]]
 
 
 def fill(
-    store: Store, *, users: int, messages: int, groups: int, seed: int, media_url: str = MEDIA_URL
+    store: Store, users: int, messages: int, groups: int, *, seed: int, media_url: str = MEDIA_URL
 ) -> None:
     """Put generated data into an empty store; 100,000 messages take two or three seconds.
 
