@@ -7,13 +7,15 @@
 - Deleted messages are in no list.
 """
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from msgspec import Raw
 from msgspec.json import encode
 
-from ..service.context import Handler, PageFormat, ServiceCall as Call
-from ..service.message_lists import count_reply, list_records, list_request, narrowed, visible
+from ..service.arguments import joined
+from ..service.context import Handler, ServiceCall as Call
+from ..service.message_lists import condition_of, count_reply, list_records, page_size
 from ..service.messages import message_record
 from ..service.refusals import ServiceRefusal as Refusal
 from ..service.users import path_user
@@ -22,7 +24,6 @@ from ..store.message_lists import Condition
 from .records import DEFAULT_SIZE
 
 _PLACE: Final = ("id", "sentAt", "fromTimestamp", "affix")
-_COUNT_FORMAT: Final = PageFormat("cursor")
 
 
 def list_user(call: Call) -> bytes:
@@ -47,35 +48,28 @@ def list_all(call: Call) -> bytes:
     """Counts of what is unread, or the messages with one receiver but the newest; else nothing."""
     query, reader = call.query, _reader(call)
     if query.get("unread") and query.get("count"):
-        request = list_request(query, reader, None, ("limit",), DEFAULT_SIZE)
-        return count_reply(call.store, f"u:{reader}", request, reader, _COUNT_FORMAT)
+        condition, size = condition_of(call, query), page_size(query, ("limit",), DEFAULT_SIZE)
+        return count_reply(call, f"u:{reader}", condition, size, reader, "cursor")
     receiver = query.get("receiver")
     if receiver is None:
         return encode({"data": [], "meta": {"cursor": {"affix": query.get("affix", "prepend")}}})
     is_group = query.get("receiverType") == "group"
     name = group_list(receiver) if is_group else conversation_list(conversation_id(reader, receiver))
     ids = call.store.matching(name)
-    return _page(call, name, [("m.id < ?", (ids[-1] if ids else 0,))])
+    return _page(call, name, [Condition("m.id < ?", (ids[-1] if ids else 0,))])
 
 
 def _reader(call: Call) -> str:
     return str(call.acting_user)
 
 
-_Terms = list[tuple[str, tuple[int, ...]]]
-
-
-def _page(call: Call, name: str, terms: _Terms | None = None) -> bytes:
-    store, query, reader = call.store, call.query, call.acting_user
+def _page(call: Call, name: str, terms: Iterable[Condition] = ()) -> bytes:
     place, is_later = _place(call)
-    rest = {name: value for name, value in query.items() if name not in _PLACE}
-    request = list_request(rest, reader, None, ("limit",), DEFAULT_SIZE)
-    request = visible(call, request)
-    for sql, values in [("NOT m.deleted", ()), *(terms or ()), *place]:
-        request = narrowed(request, sql, values)
-    order = store.by_time(name, Condition(*request.condition))
-    page = order[: request.size] if is_later else order[-request.size :]
-    records = list_records(store, [number for _, number in page], request, reader)
+    rest = {name: value for name, value in call.query.items() if name not in _PLACE}
+    condition = joined([condition_of(call, rest), Condition("NOT m.deleted"), *terms, *place])
+    order, size = call.store.by_time(name, condition), page_size(rest, ("limit",), DEFAULT_SIZE)
+    page = order[:size] if is_later else order[-size:]
+    records = list_records(call, [number for _, number in page])
     cursor: dict[str, Any] = {"affix": "append" if is_later else "prepend"}
     if page:
         sent_at, number = page[-1 if is_later else 0]
@@ -83,22 +77,22 @@ def _page(call: Call, name: str, terms: _Terms | None = None) -> bytes:
     return encode({"data": [Raw(record) for record in records], "meta": {"cursor": cursor}})
 
 
-def _place(call: Call) -> tuple[_Terms, bool]:
+def _place(call: Call) -> tuple[list[Condition], bool]:
     """Return the conditions of the place that a page begins at, and if it goes to later messages."""
     query = call.query
     start, sent_at, number = query.get("fromTimestamp"), query.get("sentAt"), query.get("id")
     has_place = (start, sent_at, number) != (None, None, None)
     affix = query.get("affix") or ("append" if has_place else "prepend")
     sign = ">" if affix == "append" else "<"
-    terms: _Terms = []
+    terms: list[Condition] = []
     if start is not None:
-        terms.append((f"m.sent_at {sign} ?", (start,)))
+        terms.append(Condition(f"m.sent_at {sign} ?", (start,)))
     if number is not None and sent_at is not None:
-        terms.append((f"(m.sent_at, m.id) {sign} (?, ?)", (sent_at, number)))
+        terms.append(Condition(f"(m.sent_at, m.id) {sign} (?, ?)", (sent_at, number)))
     elif number is not None:
-        terms.append((f"m.id {sign} ?", (number,)))
+        terms.append(Condition(f"m.id {sign} ?", (number,)))
     elif sent_at is not None:
-        terms.append((f"m.sent_at {sign} ?", (sent_at,)))
+        terms.append(Condition(f"m.sent_at {sign} ?", (sent_at,)))
     return terms, affix == "append"
 
 
