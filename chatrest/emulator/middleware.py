@@ -121,7 +121,6 @@ class Middleware:
         self._weather.release()  # an event belongs to its loop; the next start may be on another
 
     def _process(self, request: Request, skew: float) -> Outgoing:
-        """The service's own reply, or a 429; `skew` is in seconds."""
         limit = self._limit_counter.limit
         if limit is None:
             reply = self._service.answer(request)

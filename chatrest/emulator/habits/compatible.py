@@ -111,7 +111,6 @@ class CompatibleService:
 
 
 def _pairs(name: str, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The query parameters that a list heeds, with the size of a page that is not too large."""
     is_unread_count = name == "messages.list" and {"unread", "count"} <= {each for each, _ in pairs}
     ignored = IGNORED | (IGNORED_BY_MESSAGES if name in MESSAGE_LISTS else frozenset())
     if is_unread_count:

@@ -66,8 +66,6 @@ Record: TypeAlias = dict[str, Any]
 
 
 class About(NamedTuple):
-    """The request that a record answers."""
-
     context: Context
     path: Mapping[str, str]
     reader: str | None
@@ -134,19 +132,16 @@ def _sender(uid: Any) -> Any:
 
 
 def user(about: About, record: Record) -> Record:
-    """Return a user, without the times of its making and its last change."""
     return {"statusMessage": ""} | _without(record, ("createdAt", "updatedAt", "conversationId"))
 
 
 def group(about: About, record: Record) -> Record:
-    """Return a group, which always says if the reader is a member."""
     joined = about.reader and about.context.store.members.member(str(record.get("guid")), about.reader)
     shown = _without(record, ("conversationId", "updatedAt"))
     return {"hasJoined": bool(joined)} | shown
 
 
 def member(about: About, record: Record) -> Record:
-    """Return a member, whose role is its scope."""
     scope = {"role": record["scope"]} if "scope" in record else {}
     return user(about, record) | scope | {"guid": about.path["guid"]}
 
@@ -200,7 +195,6 @@ def added_members(about: About, outcomes: Mapping[str, Mapping[str, Any]]) -> Re
 
 
 def changed_scope(about: About, record: Record) -> Record:
-    """Return the outcome of a change of scope: the group, and an acknowledgement by uid."""
     stored = about.context.store.people.group(about.path["guid"]) or b"{}"
     return {"group": group(about, decode(stored)), "success": {about.path["uid"]: {"success": True}}}
 
@@ -210,7 +204,6 @@ def reactivated(about: About, record: Record) -> Record:
 
 
 def ban_ack(about: About, record: Record) -> Record:
-    """Return an acknowledgement that names the group and the user."""
     return record | dict(about.path)
 
 

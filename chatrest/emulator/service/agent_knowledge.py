@@ -51,7 +51,6 @@ def change_source(context: Context, source: Document, **members: Any) -> Documen
 
 
 def _source_type(call: ServiceCall) -> str:
-    """Return the kind of a source in a path; 400 for one that is not known."""
     kind = call.path["sourceType"]
     if kind not in _LISTS:
         raise bad_request({"sourceType": [f"The sourceType must be one of {', '.join(_LISTS)}."]})
@@ -84,7 +83,6 @@ def list_knowledge(call: ServiceCall) -> bytes:
 
 
 def list_source_pages(call: ServiceCall) -> bytes:
-    """A page of the pages of a source, one of them where no `limit` is given."""
     number = page_number(call.query, 1, "limit")
     texts = get_source(call, _source_type(call), call.path["uniqueId"]).get("pages", [])
     rows = [
@@ -199,7 +197,6 @@ def _add_url(context: Context, parent: str, address: str) -> None:
 
 
 def scrape_page(call: ServiceCall) -> Document:
-    """Return a content that is made up."""
     url, content = call.body["url"], f"Content of {call.body['url']}"
     return {
         "url": url, "title": url.rpartition("/")[2], "description": "", "content": content,

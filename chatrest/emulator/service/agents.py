@@ -64,7 +64,6 @@ EXTERNAL: Final = DocumentCollection(
 
 
 def search_agents(call: ServiceCall) -> list[Document]:
-    """Return the agents with the text of `search` in their name, description or uid."""
     return matching(AGENTS.list(call), call.query.get("search", ""), "name", "description", "uid")
 
 
@@ -244,7 +243,6 @@ _CATALOGUE: Final = {
 
 
 def _integrations(call: ServiceCall, text: str) -> list[Document]:
-    """Return the catalogue, or the integration of `slug`, as far as they have a text."""
     slug = call.query.get("slug")
     named = [each for each in _CATALOGUE.values() if slug in (None, each["slug"])]
     return matching(named, text, "name", "description", "slug")
@@ -262,7 +260,6 @@ def _enabled(context: Context, uid: str, slug: str) -> list[str]:
 
 
 def list_tool_actions(call: ServiceCall) -> list[dict[str, str]]:
-    """Return the actions of an integration in the catalogue, and those that the agent may take."""
     uid, slug = AGENTS.get(call)["uid"], call.path["slug"]
     actions: list[dict[str, str]] = _CATALOGUE.get(slug, _integration(slug))["actions"]
     known = {action["name"] for action in actions}
@@ -315,7 +312,6 @@ def _enabled_tool(context: Context, uid: str, slug: str) -> Document:
 
 
 def search_tools(call: ServiceCall) -> Document:
-    """Return the tools of every kind that have the text of `key`, or the integration of `slug`."""
     AGENTS.get(call)
     text = call.query.get("key", "")
     kinds = {"tool": _integrations(call, text)}
@@ -348,7 +344,6 @@ VARIABLES: Final = DocumentCollection(
 
 
 def create_variable(call: ServiceCall) -> Document:
-    """Make a variable; 400 for a name that another has."""
     if any(each["name"] == call.body["name"] for each in VARIABLES.list(call)):
         raise bad_request({"name": ["The name has already been taken."]})
     return VARIABLES.create(call)
@@ -367,7 +362,6 @@ def _usage(call: ServiceCall, variable: Document) -> Document:
 
 
 def list_all_variables(call: ServiceCall) -> Any:
-    """Return all variables with who uses them, by category where that is asked for."""
     variables = [_usage(call, each) for each in (_PREDEFINED, *VARIABLES.list(call))]
     if not call.query.get("groupByCategory"):
         return variables

@@ -76,12 +76,10 @@ _KIND: Final = "apps"
 
 
 def all_apps(context: Context) -> list[Document]:
-    """Return the records of all apps, the served one first."""
     return [dict(context.app), *context.store.documents.of(_KIND).list()]
 
 
 def list_apps(call: ServiceCall) -> list[Document]:
-    """Return the apps whose id or name begins with `searchKey`."""
     text = call.query.get("searchKey", "").casefold()
     return [
         app

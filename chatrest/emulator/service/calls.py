@@ -108,7 +108,6 @@ def get_message_receipts(call: ServiceCall) -> Document:
 
 
 def _milliseconds(message: Document, member: str) -> int:
-    """Return a message's time in milliseconds; -1 where it has none."""
     at = message.get(member)
     return at * 1000 if isinstance(at, int) else -1
 

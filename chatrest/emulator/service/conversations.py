@@ -33,7 +33,6 @@ from .replies import ack, numbered_reply, page_number
 
 
 def conversation_record(context: Context, view: ConversationView, query: Document) -> Document:
-    """Return the record, with the members that a query of the list asks for."""
     store, last = context.store, context.store.views.last(view)
     party = _party_record(context, view, with_tags=query.get("withUserAndGroupTags", False))
     if query.get("withBlockedInfo") and view.kind == "user":
@@ -62,7 +61,6 @@ def _updated_at(view: ConversationView, last: tuple[int, int] | None) -> int:
 
 
 def _party_record(context: Context, view: ConversationView, *, with_tags: bool = False) -> Document:
-    """Return the other side: a user's record, or a group's."""
     people = context.store.people
     if view.kind == "group":
         raw = people.group(view.party)
@@ -154,7 +152,6 @@ def _views(context: Context, reader: str | None) -> list[ConversationView]:
 
 
 def own_view(call: ServiceCall) -> ConversationView:
-    """Return the acting user's view of the conversation in the path, with a message or without."""
     kind: Kind = "group" if "guid" in call.path else "user"
     party = call.path["guid" if kind == "group" else "uid"]
     party_record(call, kind, party)
@@ -301,7 +298,6 @@ def _pinned(context: Context, view: ConversationView) -> Document:
 
 
 def _app_pins(context: Context) -> DocumentSet:
-    """Return the pins of the app, which are for all users."""
     return context.store.documents.of("conversations.pins")
 
 

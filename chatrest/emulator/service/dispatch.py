@@ -84,7 +84,6 @@ class Service:
         add_default_role(context.store)
 
     def answer(self, request: ServiceRequest) -> ServiceReply:
-        """Return the reply; a refusal is a reply too."""
         try:
             return ServiceReply(200, self.process(request))
         except ServiceRefusal as refusal:

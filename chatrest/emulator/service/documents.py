@@ -63,8 +63,6 @@ def apply_changes(record: Mapping[str, Any], changes: Mapping[str, Any]) -> Docu
 
 @final
 class DocumentCollection(Struct, frozen=True, kw_only=True):
-    """Documents with ids: list, get, create, update, delete."""
-
     kind: str
     missing: str
     """The code of the error for an id that does not exist."""
@@ -127,7 +125,6 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
         return self._put(call, documents, {**call.body, self.key: key, **times})
 
     def update(self, call: ServiceCall) -> Document:
-        """Change the members that were sent, and return the document; its id stays."""
         documents = self.documents(call)
         key = call.path.get(self.parameter) or str(call.body.get(self.key, ""))
         old = self._existing(documents, key)
@@ -159,8 +156,6 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
 
 @final
 class SingleDocument(Struct, frozen=True, kw_only=True):
-    """One document of the app, or of each user: get, put, merge, reset."""
-
     kind: str
     defaults: Mapping[str, Any] | None = None
     """The values that hold where nothing was put; None: then there is no document, and a 404."""
@@ -171,7 +166,6 @@ class SingleDocument(Struct, frozen=True, kw_only=True):
     """Members that are accepted and never returned."""
 
     def get(self, call: ServiceCall) -> Document:
-        """Return the document, with the defaults of what was not put."""
         document = self._documents(call).get()
         if document is None and self.defaults is None:
             raise refused(self.missing, self.kind.partition(".")[2])
@@ -181,11 +175,9 @@ class SingleDocument(Struct, frozen=True, kw_only=True):
         return self._store(call, call.body)
 
     def merge(self, call: ServiceCall) -> Document:
-        """Change the parts that were sent, and return the document."""
         return self._store(call, merged(self.get(call), call.body))
 
     def reset(self, call: ServiceCall) -> Document:
-        """Remove what was put, and return the defaults."""
         self.get(call)
         self._documents(call).delete()
         return dict(self.defaults or {})

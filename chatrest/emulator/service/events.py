@@ -23,13 +23,10 @@ class Event(NamedTuple):
 
 
 class _Success(NamedTuple):
-    """A call that has succeeded, and what is in its reply's `data`."""
-
     call: ServiceCall
     reply: Any
 
     def user(self, uid: str | None) -> Data:
-        """Return the user of that uid, as an entity; the app itself for None."""
         entity: Data = self.call.store.people.entity("user", uid or str(SYSTEM["uid"]))["entity"]
         return entity
 

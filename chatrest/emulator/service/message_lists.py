@@ -284,7 +284,6 @@ def _list(
 
 
 def get_message(call: ServiceCall) -> bytes:
-    """One message, with its tags; 403 for an acting user who has no part in its conversation."""
     message = readable_message(call)
     if call.acting_user is None:
         return one(message_record(call, call.path["id"]))
@@ -306,7 +305,6 @@ def list_threads(call: ServiceCall) -> bytes:
 
 
 def list_user_threads(call: ServiceCall) -> bytes:
-    """The threads between a user and the acting user; without one all that the user has a part in."""
     uid, reader = path_user(call), call.acting_user
     if reader:
         return _thread_page(call, "m.conversation = ?", (conversation_id(uid, reader),))

@@ -21,8 +21,6 @@ from .replies import ack, list_reply, one
 
 
 class StoredMessage(NamedTuple):
-    """A message of the store."""
-
     number: int
     """The id under which it is stored."""
     record: Document
@@ -151,7 +149,6 @@ _RULES: Final[Mapping[str, _Rules]] = {
 
 
 def check_data(data: Document, *kinds: str) -> None:
-    """Refuse the data of a message by the rules of these kinds."""
     for kind in kinds:
         for code, is_broken in _RULES[kind].items():
             if is_broken(data):
@@ -239,7 +236,6 @@ def mark_interacted(call: ServiceCall) -> Document:
 
 
 def subscribe(call: ServiceCall) -> Document:
-    """Subscribe the acting user to the thread of a message, which may have no replies."""
     call.store.marks.add("subscription", readable_message(call).number, str(call.acting_user))
     return ack()
 

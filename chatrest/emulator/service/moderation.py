@@ -54,8 +54,6 @@ _OPERATORS: Final[Mapping[str, Callable[[str, list[str]], bool]]] = {
 
 
 class Match(NamedTuple):
-    """A rule that meets a message, and the condition that holds."""
-
     rule: Mapping[str, Any]
     condition: Mapping[str, Any]
 
@@ -75,7 +73,6 @@ def matching_rule(context: Context, message: Mapping[str, Any]) -> Match | None:
 
 
 def disapproved(data: Mapping[str, Any], match: Match) -> Document:
-    """Return the data of a message that a rule meets, with the rule and the status."""
     rule = {"id": match.rule["id"], "name": match.rule.get("name", "")}
     return {**data, "moderation": {"status": "disapproved", "rule": rule}}
 
@@ -252,7 +249,6 @@ MESSAGES: Final = DocumentCollection(kind="moderation.messages", missing="ERR_ME
 
 
 def _moderated(context: Context, message: Document) -> Document:
-    """Store a message with its status by the rules; one that a rule meets is blocked."""
     match, data = matching_rule(context, message), message.get("data", {})
     context.store.documents.of(BLOCKED).delete(message["id"])
     if match is None:
@@ -315,7 +311,6 @@ def _documents(kind: str) -> Handler:
 
 
 def review_blocked(call: ServiceCall) -> None:
-    """Put a blocked message among the reviewed ones, with the status that the review gives it."""
     documents, message_id = call.store.documents, call.path["id"]
     held = documents.of(BLOCKED).get(message_id)
     if held is None:

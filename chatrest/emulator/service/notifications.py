@@ -27,7 +27,6 @@ _done: Final = acked()
 
 
 def _levels(**levels: int) -> dict[str, int | bool]:
-    """Return a level for each name, and that users may choose differently."""
     settings: dict[str, int | bool] = {f"{name}Setting": level for name, level in levels.items()}
     return settings | dict.fromkeys([f"{name}Override" for name in levels], True)
 
@@ -140,7 +139,6 @@ def _muted(call: ServiceCall) -> DocumentSet:
 
 
 def list_muted(call: ServiceCall) -> list[Document]:
-    """Return the conversations that are muted now: those whose `until` has not passed."""
     now = call.now_ms
     return [each for each in _muted(call).list() if each.get("until", now + 1) > now]
 
@@ -170,7 +168,6 @@ _push_tokens: Final = member("pushTokens")
 
 
 def _tokens(context: Context, auth_token: str) -> DocumentSet:
-    """Return the push tokens of an auth token's user; 401 for one that is nobody's."""
     uid = context.store.auth_tokens.owner(auth_token)
     if uid is None:
         raise refused("AUTH_ERR_AUTH_TOKEN_NOT_FOUND")
@@ -178,7 +175,6 @@ def _tokens(context: Context, auth_token: str) -> DocumentSet:
 
 
 def list_push_tokens(call: ServiceCall) -> list[Document]:
-    """Return the push tokens of a login, or of all logins of its user with `all=true`."""
     auth_token = call.query.get("authToken") or call.body["authToken"]
     tokens = _tokens(call, auth_token).list()
     return [token for token in tokens if call.query.get("all") or token["authToken"] == auth_token]

@@ -44,7 +44,6 @@ root: Final[Envelope] = encode
 
 
 def one(record: bytes) -> bytes:
-    """Return `{"data": record}`, of a record that is JSON."""
     return b'{"data":%b}' % record
 
 
@@ -67,7 +66,6 @@ def succeeded(message: str | None = None) -> Envelope:
 
 
 def member(name: str) -> Envelope:
-    """Return the envelope `{"data": {name: value}}`."""
     return lambda value: {name: value}
 
 
@@ -77,7 +75,6 @@ def list_reply(records: Iterable[bytes], members: Mapping[str, Any]) -> bytes:
 
 
 def limited(operation: Handler, default: int = 100) -> Handler:
-    """Return the handler of a list with `meta.current` whose query may have a `limit`."""
 
     def handle(call: ServiceCall) -> bytes:
         limit = call.query.get("limit", default)  # the filter of rules has it as a text, too
@@ -92,15 +89,12 @@ def limited(operation: Handler, default: int = 100) -> Handler:
 
 
 class PageNumber(NamedTuple):
-    """The requested page of a list: its number and its size."""
-
     page: int
     """The number of the page, from 1."""
     size: int
     """The number of records per page."""
 
     def of(self, documents: Sequence[Any]) -> Sequence[Any]:
-        """Return the documents of this page."""
         return documents[(self.page - 1) * self.size : self.page * self.size]
 
 
@@ -130,7 +124,6 @@ def numbered(operation: Callable[[ServiceCall], Sequence[Any]], default_size: in
 def record_page_reply(
     page: RecordPage, number: PageNumber, *, cursor_in_meta: bool = False, affix: str = "append"
 ) -> bytes:
-    """Return a page of users, members or groups, with `cursor {updatedAt, affix}` beside `meta` or in it."""
     meta: dict[str, Any] = {"pagination": pagination(page.total, len(page.records), number.size, number.page)}
     members: dict[str, Any] = {"meta": meta}
     if page.records:

@@ -66,7 +66,6 @@ def _of_scope(call: ServiceCall) -> DocumentSet:
 
 
 def _permission(context: Context, kind: str, id: str, value: Any, old: Document | None) -> Document:
-    """Return a permission with what the service knows of it; one that is set again keeps its time."""
     is_list = isinstance(value, tuple)
     return {
         "id": id, "type": kind, "title": id.rpartition(".")[2], "description": f"The permission {id}.",

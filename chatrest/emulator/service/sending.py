@@ -105,7 +105,6 @@ def send_thread_message(call: ServiceCall) -> Document:
 
 
 def _other_side(parent: StoredMessage, sender: str) -> tuple[str, str]:
-    """The receiver of a reply that names none: the group, or the other user."""
     kind, receiver = str(parent.record.get("receiverType")), str(parent.record.get("receiver"))
     return kind, str(parent.record.get("sender")) if kind == "user" and receiver == sender else receiver
 

@@ -118,7 +118,6 @@ def _remove(context: Context, uid: str) -> None:
 
 
 def _switch(context: Context, uid: str, *, deactivated_at: int | None) -> None:
-    """Switch a user off at a time, or on where that is None."""
     record = tagged_user(context, uid)
     record.pop("deactivatedAt", None)
     if deactivated_at is not None:

@@ -26,7 +26,6 @@ def _member(name: str) -> str:
 
 
 def _members(*names: str) -> str:
-    """Return columns that are members of the record, named in snake_case."""
     columns = {re.sub("([A-Z])", r"_\1", name).lower(): _member(name) for name in names}
     return ", ".join(f"{column} AS ({member})" for column, member in columns.items())
 
@@ -252,7 +251,6 @@ class Store(MessageVersions):
         sent_at: int | None,
         fields: Mapping[str, Any],
     ) -> dict[str, Any]:
-        """Add a message with the next id; `about` is its category, type and data."""
         is_group, at = receiver_type == "group", self._time(sent_at)
         record = {
             "id": str(self.last_id + 1),
@@ -356,7 +354,6 @@ class Store(MessageVersions):
         return self._column("SELECT DISTINCT list FROM positions")
 
     def _fill_list(self, name: str, ids: list[int]) -> None:
-        """Give a list other messages, with positions from 1 on."""
         self._db.execute("DELETE FROM positions WHERE list = ?", (name,))
         rows = [(name, number, position) for position, number in enumerate(ids, start=1)]
         self._db.executemany("INSERT INTO positions VALUES(?,?,?)", rows)

@@ -52,8 +52,6 @@ _STORED: Final = ("read_id", "delivered_id", "reset_id", "kept_at", "tags", "pin
 
 
 class ConversationView(NamedTuple):
-    """A conversation as one of its users sees it."""
-
     uid: str
     conversation: str
     kind: Kind
@@ -102,7 +100,6 @@ class ConversationViews(Tables):
         self._change(sql, conversation_id(uid, party), uid, party, at)
 
     def exists(self, conversation: str) -> bool:
-        """Return True for a conversation that has a message, or was added without."""
         self._find_new()
         sql = "SELECT 1 FROM conversations WHERE conversation = ?"
         return self._value(sql, conversation) is not None

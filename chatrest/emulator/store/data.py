@@ -123,7 +123,6 @@ class Writer:
         return record
 
     def _text_content(self, draft: _Draft) -> tuple[str, str]:
-        """The text of a message, and the optional members of its `data`."""
         pick, rest = self._dice.random, ""
         text = " ".join(self._dice.choices(_PHRASES, k=1 + int(pick() * 4)))
         if pick() < 0.06:

@@ -97,7 +97,6 @@ class Directory(Tables):
         return RecordPage(records, total, rows[-1][2] if rows else None)
 
     def tags(self, uid: str) -> list[str]:
-        """Return the tags of a user; none for a user not known."""
         tags = self._value("SELECT tags FROM users WHERE uid = ?", uid)
         return decode(tags, type=list[str]) if tags else []
 
@@ -112,7 +111,6 @@ class Directory(Tables):
 
 
 def spliced(record: bytes, name: str, value: bytes) -> bytes:
-    """Return the JSON object `record` with one more member at its end."""
     return b'%b,"%b":%b}' % (record[:-1], name.encode(), value)
 
 
@@ -176,8 +174,6 @@ ORDER BY m.number
 
 
 class Membership(NamedTuple):
-    """The part of a user in a group."""
-
     scope: str
     joined_at: int
 
@@ -287,7 +283,6 @@ class Relations(Tables):
         return self._column(sql, kind, owner)
 
     def count(self, kind: Relation, owner: str) -> int:
-        """Return how many users are in a relation to `owner`, those switched off included."""
         return int(self._value("SELECT count(*) FROM relations WHERE kind = ? AND owner = ?", kind, owner))
 
     def forget_user(self, uid: str) -> None:

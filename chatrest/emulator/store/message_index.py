@@ -45,8 +45,6 @@ COLUMNS: Final = (
 
 
 class IndexedMessage(NamedTuple):
-    """A message ready to be stored."""
-
     columns: tuple[str | int | None, ...]
     """In the order of `COLUMNS`."""
     record: bytes
@@ -160,14 +158,12 @@ def _number(id: Any) -> int:
 
 
 def _list(values: Any) -> str | None:
-    """A JSON list of the texts in a list, or of an object's keys; None where there are none."""
     if not values or not isinstance(values, list | dict):
         return None
     return encode([value for value in values if isinstance(value, str)]).decode()
 
 
 def _kinds(attachments: Any) -> list[str]:
-    """image, video, audio or file for each attachment, by its mimeType."""
     if not isinstance(attachments, list):
         return []
     types = [str(item.get("mimeType")).partition("/")[0] for item in attachments if isinstance(item, dict)]

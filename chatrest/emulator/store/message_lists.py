@@ -56,8 +56,6 @@ class Condition(NamedTuple):
 
 
 class Span(NamedTuple):
-    """Part of a list: the messages of one page."""
-
     ids: Sequence[int]
     """In the list's order: ascending."""
     left: int

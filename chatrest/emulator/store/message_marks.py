@@ -16,8 +16,6 @@ _REACTIONS: Final = "SELECT * FROM marks WHERE kind = 'reaction' AND message = ?
 
 
 class Mark(NamedTuple):
-    """A row of the table."""
-
     id: int
     kind: Kind
     message: int
@@ -58,7 +56,6 @@ class MessageMarks(Tables):
         return int(self._value("SELECT count(*) FROM marks WHERE owner = ? AND kind = ?", owner, kind))
 
     def of(self, owner: str, ids: Sequence[int]) -> list[Mark]:
-        """Return the marks of an owner on these messages."""
         if owner not in self._owners:
             return []
         return [Mark(*row) for row in self._db.execute(_OF_OWNER, (owner, encode(ids).decode()))]
