@@ -164,13 +164,13 @@ class LimitCounter:
     """The counts of a `RateLimit` in force, `emulator.limited`. Without a limit nothing is counted."""
 
     def __init__(self, limit: RateLimit | None) -> None:
-        self._limit = limit
         self.allowed: int = 0
         """Requests let through since the start."""
         self.refused: int = 0
         """Requests answered with 429 since the start."""
         self._limiters: dict[RateClass, Limiter] = {}
         self._counts: dict[tuple[float, RateClass], list[int]] = {}
+        self.limit = limit
 
     def __repr__(self) -> str:
         return f"<LimitCounter: {self.allowed} allowed, {self.refused} refused>"
@@ -182,6 +182,8 @@ class LimitCounter:
 
     @limit.setter
     def limit(self, limit: RateLimit | None) -> None:
+        if not isinstance(limit, RateLimit | None):
+            raise RequestInvalidError(f"limit = {limit!r}: allowed is a RateLimit, or None")
         self._limit = limit
         self._limiters.clear()
 

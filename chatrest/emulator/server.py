@@ -115,7 +115,7 @@ class Emulator:
         """The last `LAST_REQUESTS` requests, the oldest first."""
         self.weather: Weather = Weather(weather, seed)
         """The script of faults: to add to and to clear while it runs."""
-        self.limited: LimitCounter = LimitCounter(_checked_limit(limit))
+        self.limited: LimitCounter = LimitCounter(limit)
         """The counts of what the rate limit has allowed and refused."""
         self.deliveries: deque[Delivery] = deque(maxlen=LAST_DELIVERIES)
         """The last attempts to deliver events to webhooks, the oldest first."""
@@ -198,7 +198,7 @@ class Emulator:
 
     @limit.setter
     def limit(self, limit: RateLimit | None) -> None:
-        self.limited.limit = _checked_limit(limit)
+        self.limited.limit = limit
 
     @property
     def base_url(self) -> str:
@@ -277,12 +277,6 @@ def _origin(host: str, port: int) -> str:
     """Return the address for clients on this machine; `0.0.0.0` and `::` listen everywhere."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def _checked_limit(limit: object) -> RateLimit | None:
-    if limit is not None and not isinstance(limit, RateLimit):
-        raise RequestInvalidError(f"limit = {limit!r}: allowed is a RateLimit, or None")
-    return limit
 
 
 def _app_record(app_id: str) -> dict[str, Any]:

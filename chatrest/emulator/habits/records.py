@@ -8,6 +8,7 @@ from msgspec.json import decode
 
 from ..service.context import Context
 from ..service.groups import APP
+from ..store.conversation_views import Kind, view_of
 
 APP_NAME: Final = "system"
 """The uid of the app itself as a sender."""
@@ -211,21 +212,13 @@ def receipt(name: str) -> Shape:
     """Return the shape of a mark's reply, whose time is in the member `name`."""
 
     def shape(about: About, record: Record) -> Record:
-        store, guid = about.context.store, about.path.get("guid")
-        uid = about.path.get("uid", "")
-        inner = f"group_{guid}" if guid else None
-        view = next(
-            (
-                each
-                for each in store.views.all(about.reader, inner)
-                if each.party == (guid or uid) and each.kind == ("group" if guid else "user")
-            ),
-            None,
-        )
-        last = store.views.last(view) if view else None
-        shown = inner or conversation_name(str(about.reader), uid)
+        views, reader = about.context.store.views, str(about.reader)
+        kind: Kind = "group" if "guid" in about.path else "user"
+        party = about.path["guid" if kind == "group" else "uid"]
+        view = views.stored(view_of(reader, kind, party))
+        last = views.last(view)
         return {
-            "conversationId": shown,
+            "conversationId": view.conversation if kind == "group" else conversation_name(reader, party),
             "messageId": last[0] if last else None,
             name: about.context.now,
             "success": True,

@@ -10,7 +10,6 @@ The emulator runs no agent. What the documents leave open:
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
 from ..store.documents import Document
@@ -19,8 +18,6 @@ from .documents import DocumentCollection, selected
 from .refusals import bad_request, refused
 from .replies import PositionedPages, member, root, root_acked, succeeded, then
 
-_MS: Final = attrgetter("now_ms")
-_ISO_TEXT: Final = attrgetter("now_text")
 _PAGES: Final = PositionedPages(member="createdAt", parameter="createdAt")
 
 # ── agents ──
@@ -53,13 +50,13 @@ def _completed_external(context: Context, agent: Document) -> Document:
 
 
 AGENTS: Final = DocumentCollection(
-    kind="agents", missing="ERR_AGENT_NOT_FOUND", parameter="uid", key="uid",
-    new_key="agent-{number}", stamp=_MS, completed=_completed_agent,
+    kind="agents", missing="ERR_AGENT_NOT_FOUND", key="uid",
+    new_key="agent-{number}", stamp="now_ms", completed=_completed_agent,
 )  # fmt: skip
 # An external agent's UUID is made of a number, so that every run gives the same.
 EXTERNAL: Final = DocumentCollection(
-    kind="agents.external", missing="ERR_AGENT_NOT_FOUND", parameter="uid", key="uid",
-    new_key="00000000-0000-4000-8000-{number:012x}", stamp=_ISO_TEXT, completed=_completed_external,
+    kind="agents.external", missing="ERR_AGENT_NOT_FOUND", key="uid",
+    new_key="00000000-0000-4000-8000-{number:012x}", stamp="now_text", completed=_completed_external,
 )  # fmt: skip
 
 
@@ -185,19 +182,19 @@ def _external_tool(context: Context, tool: Document) -> Document:
     return _with_id(context, tool["name"], {**kept, **kind})
 
 
-_tools: Final = partial(DocumentCollection, missing="ERR_TOOL_NOT_FOUND", stamp=_MS)
-TOOLS: Final = _tools(kind="agents.api_tools", parameter="slug", key="slug", completed=_api_tool)
+_tools: Final = partial(DocumentCollection, missing="ERR_TOOL_NOT_FOUND", stamp="now_ms")
+TOOLS: Final = _tools(kind="agents.api_tools", key="slug", completed=_api_tool)
 ACTIONS: Final = _tools(
-    kind="agents.frontend_actions", key="_id", new_key="{app}_{document[triggerFunction]}",
+    kind="agents.frontend_actions", parameter="id", key="_id", new_key="{app}_{document[triggerFunction]}",
     completed=lambda context, action: _defined(context, action["triggerFunction"], action),
 )  # fmt: skip
 SERVERS: Final = _tools(
-    kind="agents.mcp_servers", parameter="slug", key="slug",
+    kind="agents.mcp_servers", key="slug",
     completed=lambda context, server: _with_id(context, server["slug"], server),
 )  # fmt: skip
 EXTERNAL_TOOLS: Final = DocumentCollection(
-    kind="agents.external_tools", missing="ERR_TOOL_NOT_FOUND", parameter="name", key="name",
-    stamp=_ISO_TEXT, completed=_external_tool,
+    kind="agents.external_tools", missing="ERR_TOOL_NOT_FOUND", key="name",
+    stamp="now_text", completed=_external_tool,
 )  # fmt: skip
 _OWN_NAMES: Final = {"apiTools": TOOLS.kind, "mcpServers": SERVERS.kind}
 _EXTERNAL_NAMES: Final = dict.fromkeys(("tools", "actions"), EXTERNAL_TOOLS.kind)
@@ -339,7 +336,7 @@ def _variable(context: Context, variable: Document) -> Document:
 
 VARIABLES: Final = DocumentCollection(
     kind="agents.variables", missing="ERR_VARIABLE_NOT_FOUND", parameter="variableId", key="_id",
-    new_key="{number:024x}", stamp=_MS, completed=_variable,
+    new_key="{number:024x}", stamp="now_ms", completed=_variable,
 )  # fmt: skip
 
 

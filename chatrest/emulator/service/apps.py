@@ -24,7 +24,7 @@ _SCOPES: Final = {"authOnly": "Auth Key", "fullAccess": "REST API Key"}
 
 
 KEYS: Final = DocumentCollection(
-    kind="api_keys", missing="ERR_APIKEY_NOT_FOUND", parameter="apiKey", key="apiKey", new_key="{digest}",
+    kind="api_keys", missing="ERR_APIKEY_NOT_FOUND", key="apiKey", new_key="{digest}",
     most=25, stamp=None, completed=lambda context, key: {"createdAt": context.now, **key},
 )  # fmt: skip
 

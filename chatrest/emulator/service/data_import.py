@@ -78,7 +78,7 @@ def _import_group(context: Context, record: Document) -> Document:
     _ensure(context, "user", owner, record.pop("groupOwnerDetails", None))
     record |= {"owner": owner}
     if (raw := store.people.group(guid)) is not None:
-        store.groups.replace(guid, {**decode(raw), **record, "updatedAt": context.now}, password)
+        store.people.replace_group(guid, {**decode(raw), **record, "updatedAt": context.now}, password)
     else:
         add_group(context, {"createdAt": context.now, **record}, password)
         if owner != APP:

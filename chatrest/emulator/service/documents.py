@@ -10,8 +10,7 @@ A body has been checked by the struct of its endpoint, and is stored as that giv
 
 from collections.abc import Callable, Mapping
 from hashlib import sha256
-from operator import attrgetter
-from typing import Any, TypeAlias, final
+from typing import Any, Literal, TypeAlias, final
 
 from msgspec import Struct
 
@@ -66,8 +65,8 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
     kind: str
     missing: str
     """The code of the error for an id that does not exist."""
-    parameter: str = "id"
-    """The path's parameter with the id; where the path has none, the id is in the body."""
+    parameter: str | None = None
+    """The path's parameter with the id, None for `key`; where the path has none, the id is in the body."""
     key: str = "id"
     """The document's member with the id."""
     new_key: str = "{number}"
@@ -76,8 +75,8 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
     most: int | None = None
     """Documents of one owner: limits.counts."""
     owner: Owner = nobody
-    stamp: Callable[[Context], Any] | None = attrgetter("now")
-    """The value of `createdAt` and `updatedAt`; None for documents without them."""
+    stamp: Literal["now", "now_ms", "now_text"] | None = "now"
+    """The form of `createdAt` and `updatedAt`; None for documents without them."""
     completed: Completion = as_sent
 
     def handlers(
@@ -111,7 +110,7 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
         return self.documents(call).list()
 
     def get(self, call: ServiceCall) -> Document:
-        return self._existing(self.documents(call), call.path[self.parameter])
+        return self._existing(self.documents(call), call.path[self.parameter or self.key])
 
     def create(self, call: ServiceCall) -> Document:
         """Store a document and return it; 400 for an id that exists already, or for one too many."""
@@ -121,21 +120,24 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
         key = str(call.body.get(self.key) or self._new_key(call, call.body))
         if documents.get(key) is not None:
             raise bad_request({self.key: [f"The {self.key} has already been taken."]})
-        times = {} if self.stamp is None else dict.fromkeys(("createdAt", "updatedAt"), self.stamp(call))
+        times = self._times(call, "createdAt", "updatedAt")
         return self._put(call, documents, {**call.body, self.key: key, **times})
 
     def update(self, call: ServiceCall) -> Document:
         documents = self.documents(call)
-        key = call.path.get(self.parameter) or str(call.body.get(self.key, ""))
+        key = call.path.get(self.parameter or self.key) or str(call.body.get(self.key, ""))
         old = self._existing(documents, key)
-        times = {} if self.stamp is None else {"updatedAt": self.stamp(call)}
-        return self._put(call, documents, {**merged(old, call.body), self.key: key, **times})
+        changed = {**merged(old, call.body), self.key: key, **self._times(call, "updatedAt")}
+        return self._put(call, documents, changed)
 
     def delete(self, call: ServiceCall) -> Document:
-        documents, key = self.documents(call), call.path[self.parameter]
+        documents, key = self.documents(call), call.path[self.parameter or self.key]
         document = self._existing(documents, key)
         documents.delete(key)
         return document
+
+    def _times(self, context: Context, *names: str) -> Document:
+        return {} if self.stamp is None else dict.fromkeys(names, getattr(context, self.stamp))
 
     def _new_key(self, context: Context, document: Document) -> str:
         number, app = context.store.documents.next_number(), context.app.get("id")

@@ -67,9 +67,8 @@ def _receipt(success: _Success) -> Data:
         "user": success.user(reader),
         "timestamp": success.call.now,
     }
-    is_group = "guid" in path
-    receiver = path["guid"] if is_group else path["uid"]
-    ends = {"receiver": receiver, "receiverType": "group" if is_group else "user", "sender": reader}
+    kind, receiver = ("group", path["guid"]) if "guid" in path else ("user", path["uid"])
+    ends = {"receiver": receiver, "receiverType": kind, "sender": reader}
     return {**ends, "type": "receipts", "body": body}
 
 

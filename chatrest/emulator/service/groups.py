@@ -100,7 +100,7 @@ def list_groups(call: ServiceCall) -> bytes:
     was none; `updatedAt` itself is left out. `hasJoined` without an acting user matches nothing.
     """
     query, number = call.query, page_number(call.query)
-    page = call.store.groups.list(*_condition(call), _order(query), *number)
+    page = call.store.people.list_groups(*_condition(call), _order(query), *number)
     with_tags = query.get("withTags", False)
     records = [encode(_group_view(call, record, with_tags=with_tags)) for record in page.records]
     return record_page_reply(page._replace(records=records), number, affix=query.get("affix", "append"))
@@ -181,10 +181,10 @@ def update_group(call: ServiceCall) -> Document:
     if owner is not None and not call.acting_user:
         user_record(call, owner)
         changes["owner"] = owner
-    password = changes.pop("password", None) or call.store.groups.password(guid)
+    password = changes.pop("password", None) or call.store.people.group_password(guid)
     updated = apply_changes(record, changes) | {"updatedAt": call.now, "updatedBy": actor}
     check_password(updated["type"], password)
-    call.store.groups.replace(guid, updated, password if updated["type"] == "password" else None)
+    call.store.people.replace_group(guid, updated, password if updated["type"] == "password" else None)
     if "owner" in changes and members.member(guid, owner) is None:
         members.add(guid, owner, Membership("admin", call.now))
     elif "owner" in changes:
@@ -195,7 +195,7 @@ def update_group(call: ServiceCall) -> Document:
 def delete_group(call: ServiceCall) -> Document:
     """Remove a group with its members, bans and permissions; its messages stay in the lists of users."""
     guid = path_group(call)
-    call.store.groups.remove(guid)
+    call.store.people.remove_group(guid)
     for scope in filter(None, LISTS.values()):
         call.store.documents.of("rbac.scope", f"{guid}/{scope}").clear()
     return ack(f"The group with GUID {guid} has been deleted.")

@@ -48,9 +48,7 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
 }
 SETTINGS: Final = SingleDocument(kind="notifications.settings", defaults=_DEFAULTS)
 FCM, APNS = (
-    DocumentCollection(
-        kind=f"notifications.{name}", missing=_MISSING, key="providerId", parameter="providerId", stamp=None
-    )
+    DocumentCollection(kind=f"notifications.{name}", missing=_MISSING, key="providerId", stamp=None)
     for name in ("fcm", "apns")
 )
 CUSTOM_PUSH: Final = SingleDocument(kind="notifications.custom_push", missing=_MISSING)

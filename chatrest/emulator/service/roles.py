@@ -21,7 +21,6 @@ DEFAULT: Final = "default"
 ROLES: Final = DocumentCollection(
     kind="roles",
     missing="ERR_ROLE_NOT_FOUND",
-    parameter="role",
     key="role",
     most=25,
     completed=lambda _, role: apply_changes(role, {}),

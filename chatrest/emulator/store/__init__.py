@@ -12,7 +12,7 @@ from msgspec.json import encode
 from ...errors import RequestInvalidError
 from .calls import CallHistory
 from .conversation_views import ConversationViews
-from .directory import Directory, GroupList, Membership, Memberships, Relations
+from .directory import Directory, Membership, Memberships, Relations
 from .documents import Documents, LoginTokens
 from .message_index import COLUMNS, IndexedMessage, conversation_id, index_message
 from .message_lists import LOST_WITH_MESSAGES, MessageVersions
@@ -144,8 +144,7 @@ class Store(MessageVersions):
         Without any there is one clock, which never goes back.
         """
         self.people: Directory = Directory(self._db)
-        """The users, and what members and messages need of groups."""
-        self.groups: GroupList = GroupList(self._db)
+        """The users, and the groups."""
         self.relations: Relations = Relations(self._db)
         """Users in relation to others: blocked, friends, banned."""
         self.documents: Documents = Documents(self._db)
@@ -217,12 +216,7 @@ class Store(MessageVersions):
 
     def add_action(self, by: str, guid: str, action: str, uid: str, *, sent_at: int) -> dict[str, Any]:
         """Add the message that tells a group of an action on a user, and return its record."""
-        entities = {
-            "by": self.people.entity("user", by),
-            "on": self.people.entity("user", uid),
-            "for": self.people.entity("group", guid),
-        }
-        about = {"category": "action", "type": "message", "data": {"action": action, "entities": entities}}
+        about = self._action(by, action, self.people.entity("user", uid), "group", guid)
         return self._append(by, "group", guid, about, sent_at, {})
 
     def add_message_action(
@@ -233,14 +227,15 @@ class Store(MessageVersions):
         It is sent in the name of the message's sender, and so stands in the lists of that message.
         """
         kind, receiver = str(record.get("receiverType")), str(record.get("receiver"))
-        entities = {
-            "by": self.people.entity("user", by),
-            "on": {"entity": record, "entityType": "message"},
-            "for": self.people.entity(kind, receiver),
-        }
-        about = {"category": "action", "type": "message", "data": {"action": action, "entities": entities}}
+        about = self._action(by, action, {"entity": record, "entityType": "message"}, kind, receiver)
         place = {"conversationId": record.get("conversationId")}
         return self._append(str(record.get("sender")), kind, receiver, about, sent_at, place)
+
+    def _action(
+        self, by: str, action: str, on: Mapping[str, Any], kind: str, receiver: str
+    ) -> dict[str, Any]:
+        ends = {"by": self.people.entity("user", by), "on": on, "for": self.people.entity(kind, receiver)}
+        return {"category": "action", "type": "message", "data": {"action": action, "entities": ends}}
 
     def _append(
         self,
