@@ -12,7 +12,7 @@ A refused request does not count against the limit. A clock that goes back is tr
 from collections import deque
 from collections.abc import Mapping
 from math import ceil
-from typing import Annotated, Final, Literal, NamedTuple, Protocol, TypeAlias, final
+from typing import Annotated, Final, Literal, NamedTuple, TypeAlias, final
 
 from msgspec import Meta
 
@@ -38,13 +38,6 @@ class Verdict(NamedTuple):
     """Requests that would still be allowed at the same moment."""
     wait: float
     """Seconds until a request is allowed again; 0 where one would be now."""
-
-
-class Limiter(Protocol):
-    """A counter of the requests of one class; times are in seconds, on any clock."""
-
-    def allow(self, now: float) -> Verdict:
-        """Decide on a request at `now`, and count it where it is allowed."""
 
 
 @final
@@ -109,6 +102,10 @@ class Bucket:
 
     def _left(self) -> int:
         return int(self._burst + 1e-9 - self._used)
+
+
+Limiter: TypeAlias = FixedWindow | SlidingWindow | Bucket
+"""A counter of the requests of one class; `allow` decides on one at `now`, seconds on any clock."""
 
 
 @final

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from msgspec.json import decode, encode
 
-from ..service.context import Context, ServiceReply as Reply, ServiceRequest as Request
+from ..service.context import Context, Outgoing as Reply, ServiceRequest as Request
 from ..service.dispatch import HANDLERS, Keys, Service
 from ..service.events import Event
 from ..service.refusals import ServiceRefusal as Refusal, refused

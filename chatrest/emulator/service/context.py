@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ...core.requests.endpoint import Endpoint
 from ..store import Store
@@ -28,11 +28,18 @@ class ServiceRequest(NamedTuple):
     body: bytes = b""
 
 
-class ServiceReply(NamedTuple):
-    """A reply, always JSON."""
+class Outgoing(Struct, frozen=True):
+    """A reply before it is sent."""
 
     status: int
     body: bytes
+    headers: dict[str, str] = {}
+    """Without those of the transfer: its length and encoding."""
+
+    def with_headers(self, **headers: str) -> "Outgoing":
+        """Return the reply with more headers; `_` in a name stands for `-`."""
+        added = {name.replace("_", "-"): value for name, value in headers.items()}
+        return structs.replace(self, headers=self.headers | added)
 
 
 class PageFormat(NamedTuple):

@@ -33,7 +33,7 @@ from . import (
 )
 from .apps import key_scope, set_keys
 from .arguments import read_body, read_query
-from .context import Context, Handler, ServiceCall, ServiceReply, ServiceRequest
+from .context import Context, Handler, Outgoing, ServiceCall, ServiceRequest
 from .events import Event, events_of
 from .refusals import ServiceRefusal, bad_request, refused
 from .roles import add_default_role
@@ -83,11 +83,11 @@ class Service:
         set_keys(context.store, keys.full_access, keys.auth_only)
         add_default_role(context.store)
 
-    def answer(self, request: ServiceRequest) -> ServiceReply:
+    def answer(self, request: ServiceRequest) -> Outgoing:
         try:
-            return ServiceReply(200, self.process(request))
+            return Outgoing(200, self.process(request))
         except ServiceRefusal as refusal:
-            return ServiceReply(refusal.status, refusal.body)
+            return Outgoing(refusal.status, refusal.body)
 
     def process(self, request: ServiceRequest) -> bytes:
         """Return the body of a 200, or raise a refusal."""
