@@ -10,6 +10,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack
 from os import PathLike
 from typing import Any, Self, final
 
@@ -131,25 +132,25 @@ class Emulator:
         """Generate or open the data, and listen; a cancel or an error leaves nothing open."""
         if self._running is not None:
             raise RequestInvalidError("the emulator is started already")
-        settings = self._settings
-        store = Store(settings.database, settings.clocks)
-        app = _app_record(settings.app_id)
-        try:
+        settings, app = self._settings, _app_record(self._settings.app_id)
+        async with AsyncExitStack() as resources:
+            store = Store(settings.database, settings.clocks)
+            resources.callback(store.close)
             listener = _listen(settings.host, settings.port)
-        except BaseException:
-            store.close()
-            raise
-        outbox = WebhookOutbox(store, app, settings.sleep, self.deliveries)
-        context = Context(store, app, *settings.formats, settings.clock)
-        kind = CompatibleService if settings.habits == "compatible" else Service
-        service = kind(context, settings.keys, outbox.publish, only_app=settings.only_app)
-        middleware = Middleware(
-            service, self.weather, self.limited, self.requests, settings.clock, settings.sleep
-        )
-        # A client that hangs up ends its request's handler: a late or half-open one would outlive it.
-        server = web.Server(middleware.handle, access_log=None, handler_cancellation=True)
-        runner = web.ServerRunner(server, shutdown_timeout=1.0)
-        try:
+            resources.callback(listener.close)
+            outbox = WebhookOutbox(store, app, settings.sleep, self.deliveries)
+            resources.push_async_callback(outbox.close)
+            context = Context(store, app, *settings.formats, settings.clock)
+            kind = CompatibleService if settings.habits == "compatible" else Service
+            service = kind(context, settings.keys, outbox.publish, only_app=settings.only_app)
+            middleware = Middleware(
+                service, self.weather, self.limited, self.requests, settings.clock, settings.sleep
+            )
+            # A client that hangs up ends its request's handler: a late or half-open one would outlive it.
+            server = web.Server(middleware.handle, access_log=None, handler_cancellation=True)
+            runner = web.ServerRunner(server, shutdown_timeout=1.0)
+            resources.push_async_callback(runner.cleanup)
+            resources.callback(middleware.close)
             port = listener.getsockname()[1]
             media_url = f"{_origin(settings.host, port)}{MEDIA_PATH}"
             if store.is_empty():
@@ -158,24 +159,15 @@ class Emulator:
             store.move_media(media_url)
             await runner.setup()
             await web.SockSite(runner, listener).start()
-        except BaseException:
-            await runner.cleanup()
-            listener.close()
-            store.close()
-            raise
-        self._running = _Running(store, middleware, outbox, runner, port)
+            self._running = _Running(store, outbox, port, resources.pop_all())
 
     async def close(self) -> None:
         """Stop listening and close the store; twice is fine. Data in memory is gone."""
-        if (running := self._running) is None:
-            return
-        running.middleware.close()
-        try:
-            await running.runner.cleanup()
-            await running.outbox.close()
-        finally:
-            running.store.close()
-            self._running = None
+        if self._running is not None:
+            try:
+                await self._running.resources.aclose()
+            finally:
+                self._running = None
 
     @property
     def app(self) -> App:
@@ -261,10 +253,9 @@ class Emulator:
 
 class _Running(Struct, frozen=True):
     store: Store
-    middleware: Middleware
     outbox: WebhookOutbox
-    runner: web.ServerRunner
     port: int
+    resources: AsyncExitStack
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -12,7 +12,7 @@ from msgspec.json import encode
 
 from ..store import Store
 from ..store.documents import Document
-from ..store.message_index import parse_record, thread_list
+from ..store.message_index import number_of, parse_record, thread_list
 from ..store.message_marks import Mark
 from .context import Context, Handler, ServiceCall
 from .groups import APP
@@ -28,16 +28,11 @@ class StoredMessage(NamedTuple):
 
 
 def message_record(context: Context, id: str) -> bytes:
-    number = message_number(id)
+    number = number_of(id)
     record = None if number is None else context.store.message(number)
     if record is None:
         raise refused("ERR_MESSAGE_ID_NOT_FOUND", id)
     return record
-
-
-def message_number(id: str) -> int | None:
-    """Return the number that an id is stored under; None for what is no such number."""
-    return int(id) if id.isascii() and id.isdigit() and len(id) < 19 else None
 
 
 def readable_message(call: ServiceCall) -> StoredMessage:
@@ -71,7 +66,7 @@ def _moderates(context: Context, record: Document, uid: str) -> bool:
 
 
 def count_replies(store: Store, parent: str) -> None:
-    number = message_number(parent)
+    number = number_of(parent)
     record = None if number is None else store.message(number)
     if number is not None and record is not None:
         count = store.size(thread_list(str(number)))

@@ -24,6 +24,7 @@ from msgspec.json import encode
 
 from ..store.directory import RecordPage
 from ..store.documents import Document
+from ..store.message_index import number_of
 from .context import Handler, ServiceCall
 from .refusals import bad_request
 
@@ -180,8 +181,8 @@ class PositionedPages(Struct, frozen=True, kw_only=True):
 
 def _order(value: object) -> tuple[int, str]:
     """Return a key by which numbers, also as digits, go by their size, and other texts behind them."""
-    text = str(value)
-    return (int(text), "") if text.isascii() and text.isdigit() and len(text) < 19 else (2**63, text)
+    number = number_of(value)
+    return (2**63, str(value)) if number is None else (number, "")
 
 
 def cursor_reply(documents: Iterable[Document], query: Mapping[str, Any], id: str) -> bytes:

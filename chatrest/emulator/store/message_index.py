@@ -79,7 +79,7 @@ def conversation_id(uid: str, other: str) -> str:
 def index_message(raw: bytes, last: int) -> IndexedMessage:
     """Index the record `raw` under its own id, or under `last + 1` where that isn't a number above `last`."""
     record = parse_record(raw)
-    own = _number(record.get("id"))
+    own = number_of(record.get("id")) or 0
     number = own if own > last else last + 1
     tags = record.get("tags")
     if tags is not None:
@@ -114,18 +114,13 @@ def _change(record: Mapping[str, Any]) -> tuple[int | None, int | None]:
 
 
 def _columns(record: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[str | int | None]:
-    yield _text(record.get("conversationId"))
-    yield _text(record.get("sender"))
-    yield _text(record.get("receiver"))
-    yield _text(record.get("receiverType"))
-    yield _text(record.get("category"))
-    yield _text(record.get("type"))
+    for name in ("conversationId", "sender", "receiver", "receiverType", "category", "type"):
+        yield _text(record.get(name))
     at = record.get("sentAt")
     yield at if isinstance(at, int) else None
     yield _text(record.get("parentId"))
-    yield int("readAt" in record)
-    yield int("deliveredAt" in record)
-    yield int("deletedAt" in record)
+    for name in ("readAt", "deliveredAt", "deletedAt"):
+        yield int(name in record)
     text = data.get("text")
     folded = text.casefold() if isinstance(text, str) else ""
     yield int("http://" in folded or "https://" in folded)
@@ -152,9 +147,10 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None if value is None else str(value)
 
 
-def _number(id: Any) -> int:
+def number_of(id: Any) -> int | None:
+    """Return the number that an id is; None for what is no number that a database can hold."""
     text = str(id)
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
 def _list(values: Any) -> str | None:
