@@ -43,7 +43,7 @@ COPIED: Final = ("chatrest", "tests", "pyproject.toml", "README.md")
 FAMILIES: Final = (
     (
         "walk step onward arrange order cursor",
-        "step cursor onward arrange order paging conflicts walk walk_ends walk_habits walk_hostile follow",
+        "step cursor onward arrange order paging walk walk_ends walk_habits walk_hostile follow",
     ),
     ("retry pacer rate_search", "retry pacer pacer_limits rate_search breaker"),
     ("decode envelope", "decode decode_numbers decode_replies envelope parse faults outcomes endpoint"),

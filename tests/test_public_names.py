@@ -127,14 +127,14 @@ def test_names_without_network_do_not_import_aiohttp() -> None:
 
 
 def test_public_classes_are_final() -> None:
-    """Errors apart, and the outcomes: another public class is derived from them."""
+    """Errors apart, and what other classes are derived from: outcomes, and the cursor (a signed one)."""
     kinds = {name: getattr(chatrest, name) for name in chatrest._HOME}
     open_to_all = [
         name
         for name, kind in kinds.items()
         if isinstance(kind, type) and not issubclass(kind, Exception) and not _is_final(kind)
     ]
-    assert sorted(open_to_all) == ["Outcome", "Outcomes"]
+    assert sorted(open_to_all) == ["Cursor", "Outcome", "Outcomes"]
     assert issubclass(chatrest.PermissionOutcomes, chatrest.Outcomes)
     for kind in (chatrest.Success, chatrest.Failure):
         assert issubclass(kind, chatrest.Outcome)  # type: ignore[arg-type]

@@ -63,12 +63,12 @@ def short_moment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("tidy", "short_moment")
 @pytest.mark.parametrize("lane", PRIORITIES)
-@pytest.mark.parametrize(("concurrency", "calls"), [(2, 6), (100, 300)])
+@pytest.mark.parametrize(("concurrency", "calls"), [(2, 6), (20, 60)])
 async def test_an_app_that_hangs_does_not_stop_another_app_of_its_region(
     concurrency: int, calls: int, lane: Priority
 ) -> None:
     async with hanging_beside_healthy(concurrency, calls, lane) as (session, healthy):
-        async with asyncio.timeout(5):  # the hanging calls end after 60 s
+        async with asyncio.timeout(30):  # the hanging calls end after 60 s
             for view in (healthy, healthy.with_options(priority=lane)):
                 users = await asyncio.gather(*(view.request("GET", USER) for _ in range(40)))
                 assert [user["data"]["uid"] for user in users] == ["user-01"] * 40

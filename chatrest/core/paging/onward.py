@@ -72,7 +72,7 @@ class PageView:
     __slots__ = (
         "asked", "counts_more_pages", "cursor", "has_lost_place", "has_new", "has_position", "ids",
         "is_by_number", "is_on_page", "largest", "leads_nowhere", "memory", "ordered", "page", "pagination",
-        "place", "positions", "rules", "says_last", "says_more", "served",
+        "place", "positions", "rules", "says_last", "says_more", "served", "served_place",
     )  # fmt: skip
 
     def __init__(
@@ -98,9 +98,9 @@ class PageView:
     def _look_at_counts(self, pagination: Pagination) -> None:
         self.pagination = pagination
         current, pages = pagination.current_page, pagination.total_pages
-        is_counted = current is not None and pages is not None
-        self.says_last = is_counted and current >= pages > 0
-        self.counts_more_pages = is_counted and current < pages
+        self.says_last = self.counts_more_pages = False
+        if current is not None and pages is not None:
+            self.says_last, self.counts_more_pages = current >= pages > 0, current < pages
         is_given = 0 < (pagination.total or 0) <= self.cursor.delivered
         self.says_more = self.counts_more_pages and not is_given
 
@@ -121,7 +121,8 @@ class PageView:
         self.leads_nowhere = not self.served and not (by_id and self.has_position)
         was_given = "page" not in self.asked and self.cursor.last is not None and bool(self.place)
         self.has_lost_place = was_given and not self.served and not by_id
-        self.is_on_page = by_id and bool(self.served) and self._has_items_ahead(place_of(self.served))
+        self.served_place = place_of(self.served)
+        self.is_on_page = by_id and bool(self.served) and self._has_items_ahead(self.served_place)
         self.is_by_number = self.is_by_number or self._goes_by_number()
 
     def _has_items_ahead(self, place: dict[str, str]) -> bool:
@@ -199,8 +200,8 @@ def onward(view: PageView) -> Onward:
 
 def _is_end(view: PageView) -> bool:
     """Return True for a short page that is believed to be the last, and for a reply that is documented so."""
-    leads_nowhere = view.leads_nowhere and not view.is_by_number and not view.says_more
-    if view.is_below_largest and (view.says_last or leads_nowhere):
+    shows_no_more = view.leads_nowhere and not view.is_by_number and not view.says_more
+    if (view.says_last or shows_no_more) and view.is_below_largest:
         return True
     meta, paging = view.page.meta, view.rules.paging
     positions = (meta.next, meta.cursor, view.page.cursor)
@@ -232,7 +233,7 @@ def _in_a_direction(view: PageView) -> Onward | None:
 
 def _by_position(view: PageView) -> Onward | None:
     """The position that the reply gives."""
-    before, after = view.place, place_of(view.served)
+    before, after = view.place, view.served_place
     if not after or after == before or view.is_on_page:
         return None
     if view.is_by_number and not _are_numbers_ignored(view):
@@ -374,7 +375,7 @@ def _without_a_way(view: PageView) -> Onward:
     if _is_border_alone(view):
         return _END
     if view.served and not view.is_on_page:
-        after = describe(place_of(view.served))
+        after = describe(view.served_place)
         words = f"the walk stood at {before}, and its page's cursor was {after}"
         return Onward(error=f"the cursor does not move: {words}, though the page was not empty")
     if not paging.positions:

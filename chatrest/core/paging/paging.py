@@ -202,9 +202,7 @@ class PageSizes:
 
     def of(self, *key: Hashable) -> LargestPage:
         """The largest page of one list; `key`: the app, the operation, the size's parameter, the size."""
-        if (largest := self._largest.get(key)) is None:
-            largest = self._largest[key] = LargestPage()
-        return largest
+        return self._largest.setdefault(key, LargestPage())
 
     def other_size(self, name: str, *key: Hashable) -> OtherSize:
         """The other parameter of one list, called `name`; `key` as above."""

@@ -60,9 +60,9 @@ TABLE: list[tuple[ChatRestError, bool, bool]] = [
     (TransportError("x"), AGAIN, RAISED),
     (RequestTimeoutError("x"), AGAIN, RAISED),
     (ReplyUnreadableError("x"), AGAIN, RAISED),
-    *[(ServerError("x", status=status), AGAIN, RAISED) for status in (500, 502, 503, 504)],
+    *[(ServerError("x", status=status), AGAIN, RAISED) for status in (500, 502, 503, 504, 520, 529)],
     (ApiError("x", status=408), AGAIN, RAISED),
-    *[(ServerError("x", status=status), RAISED, RAISED) for status in (501, 505, 507, 599)],
+    *[(ServerError("x", status=status), RAISED, RAISED) for status in (501, 505, 507, 519, 530, 599)],
     *[(ApiError("x", status=status), RAISED, RAISED) for status in (0, 301, 402, 410, 417, 425)],
     (BadRequestError("x", status=400), RAISED, RAISED),
     (NotFoundError("x", status=404), RAISED, RAISED),
@@ -82,10 +82,18 @@ def test_the_table(error: ChatRestError, repeatable: bool, never: bool) -> None:
     assert is_passing(error) == (repeatable and not never)
 
 
+@pytest.mark.parametrize(
+    ("status", "is_open"), [(499, False), (500, True), (501, False), (504, True), (505, False), (507, True)]
+)
+def test_a_5xx_leaves_a_call_open_unless_it_says_that_nothing_was_done(status: int, is_open: bool) -> None:
+    assert leaves_open(ServerError("x", status=status)) is is_open
+
+
 def test_a_call_is_sent_as_often_as_the_policy_says_and_no_more() -> None:
     policy = RetryPolicy(attempts=3, limited=2)
-    failing = [wait(policy, ServerError("x", status=503), failed=n) for n in (1, 2, 3, 4)]
-    assert [seconds is None for seconds in failing] == [False, False, True, True]
+    for error in (ServerError("x", status=503), ConnectError("x")):
+        failing = [wait(policy, error, failed=n) for n in (1, 2, 3, 4)]
+        assert [seconds is None for seconds in failing] == [False, False, True, True]
     hits = [wait(policy, RateLimitError("x"), limited=n) for n in (1, 2, 3)]
     assert [seconds is None for seconds in hits] == [False, True, True]
 

@@ -65,14 +65,6 @@ def test_every_change_of_one_character_is_found() -> None:
                 assert is_refused(token[:place] + char + token[place + 1 :]), (place, char)
 
 
-def test_every_flipped_bit_is_found() -> None:
-    packed = bytearray(base64.urlsafe_b64decode(str(CURSOR) + "=" * (-len(str(CURSOR)) % 4)))
-    for bit in range(len(packed) * 8):
-        packed[bit // 8] ^= 1 << bit % 8
-        assert is_refused(base64.urlsafe_b64encode(packed).decode().rstrip("="))
-        packed[bit // 8] ^= 1 << bit % 8
-
-
 def test_a_token_cut_or_grown_is_found() -> None:
     token = str(CURSOR)
     for place in range(len(token)):
@@ -323,6 +315,9 @@ def test_a_signed_token_goes_on_in_another_process() -> None:
 
 def test_no_repr_shows_a_key_or_a_signature() -> None:
     assert "shared" not in repr(CursorKey(b"shared"))
+    shown = dict(CURSOR.signed(KEY).__rich_repr__())
+    assert (shown["last"], shown["skip"]) == ("41", 3)
+    assert not {"mac", "query"} & shown.keys()
 
 
 # ── intervals that are done ──

@@ -308,6 +308,8 @@ def test_an_empty_page_in_the_midst_is_asked_for_again_and_passed() -> None:
     listing = page(pagination=Pagination(9, 0, 2, 2, 9))
     assert onward(numbered(2), listing, PAGED) == again(page="2", perPage="2")
     assert onward(numbered(2), listing, PAGED, has_asked_again=True) == {"page": "3", "perPage": "2"}
+    first = page(pagination=Pagination(9, 0, 2, 1, 9))
+    assert onward(numbered(), first, PAGED, has_asked_again=True) == {"page": "2", "perPage": "2"}
 
 
 def test_a_numbered_page_that_repeats_another_gives_nothing_and_ends() -> None:
