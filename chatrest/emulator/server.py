@@ -227,7 +227,7 @@ class Emulator:
 
         They hold the user's newest login token, or a new one.
         """
-        token = self.store.auth_tokens.issue(uid, int(self._settings.clock()), {}, fresh=False)
+        token = self.store.auth_tokens.issue(uid, int(self._settings.clock()))
         return {"authtoken": token["authToken"]}
 
     def lose_data(self) -> None:

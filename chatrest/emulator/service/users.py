@@ -64,7 +64,7 @@ def create_user(call: ServiceCall) -> Document:
     call.store.add_user(uid, **{"role": "default", "tags": [], **body, "createdAt": call.now})
     record = tagged_user(call, uid)
     if with_auth_token:
-        token = call.store.auth_tokens.issue(uid, call.now, {}, fresh=True)
+        token = call.store.auth_tokens.issue(uid, call.now, fresh=True)
         record["authToken"] = token["authToken"]
     return record
 
@@ -162,7 +162,7 @@ def list_tokens(call: ServiceCall) -> list[Document]:
 def create_token(call: ServiceCall) -> Document:
     """Give an auth token; without `force` the newest one that was not given a scope, where there is one."""
     uid, is_fresh = path_user(call), call.body.get("force", False)
-    return call.store.auth_tokens.issue(uid, call.now, {}, fresh=is_fresh)
+    return call.store.auth_tokens.issue(uid, call.now, fresh=is_fresh)
 
 
 def update_token(call: ServiceCall) -> Document:

@@ -136,20 +136,16 @@ class LoginTokens:
         for token in self.list(uid):
             self.delete(token)
 
-    def issue(self, uid: str, at: int, scope: Mapping[str, Any], *, fresh: bool) -> Document:
-        """Return the newest token of a user and scope; with `fresh`, or without one, a new one."""
+    def issue(self, uid: str, at: int, *, fresh: bool = False) -> Document:
+        """Return the newest token of a user that has no scope; with `fresh`, or without one, a new one."""
         known = self.list(uid)
-        matches = [token for token in known if _scope(token) == scope]
+        matches = [token for token in known if token.keys() <= _OWN]
         if matches and not fresh:
             return matches[-1]
         number = self._documents.next_number()
         digest = hashlib.sha256(f"{uid}\0{number}".encode()).hexdigest()[:40]
-        token = {"uid": uid, "authToken": f"{uid}_{digest}", "createdAt": at, **scope}
+        token = {"uid": uid, "authToken": f"{uid}_{digest}", "createdAt": at}
         self.put(token)
         for oldest in known[: max(0, len(known) + 1 - MOST)]:
             self.delete(oldest)
         return token
-
-
-def _scope(token: Document) -> Document:
-    return {name: value for name, value in token.items() if name not in _OWN}

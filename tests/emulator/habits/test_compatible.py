@@ -47,7 +47,7 @@ def ask(server: CompatibleService, store: Store) -> Asker:
 @pytest.fixture
 def ann(store: Store) -> dict[str, str]:
     """The headers of a request with the app's key and ann's login token."""
-    return KEY | {"authtoken": store.auth_tokens.issue("ann", NOW, {}, fresh=False)["authToken"]}
+    return KEY | {"authtoken": store.auth_tokens.issue("ann", NOW)["authToken"]}
 
 
 def page(ask: Asker, headers: Any, query: str = "", path: str = "/v3/users/bob/messages") -> Answer:
