@@ -21,7 +21,7 @@ from msgspec.json import decode, encode
 
 from ..store.conversation_views import ConversationView, Kind, view_of
 from ..store.directory import SYSTEM
-from ..store.documents import Document, DocumentSet
+from ..store.documents import Document
 from ..store.message_index import conversation_list, parse_record
 from .context import Context, Handler, ServiceCall
 from .documents import selected
@@ -73,7 +73,7 @@ def _party_record(context: Context, view: ConversationView, *, with_tags: bool =
 
 def pin_fields(context: Context, view: ConversationView) -> Document:
     """Return `pinnedBy` and `pinnedAt`; the app's pin goes before the user's own."""
-    if pin := _app_pins(context).get(f"{view.kind}/{view.party}"):
+    if pin := context.store.views.app_pins.get(f"{view.kind}/{view.party}"):
         return selected(pin, ("pinnedBy", "pinnedAt"))
     return {} if view.pinned_at is None else {"pinnedBy": view.uid, "pinnedAt": view.pinned_at}
 
@@ -137,7 +137,7 @@ def _views(context: Context, reader: str | None) -> list[ConversationView]:
     """The conversations that a user sees, or those of all users, in the order of the list."""
     pins = {
         (pin["conversationType"], pin["conversationId"]): place
-        for place, pin in enumerate(_app_pins(context).list())
+        for place, pin in enumerate(context.store.views.app_pins.list())
     }
     views, rows = context.store.views, []
     for view in views.all(reader):
@@ -297,10 +297,6 @@ def _pinned(context: Context, view: ConversationView) -> Document:
     return record | pin_fields(context, context.store.views.stored(view))
 
 
-def _app_pins(context: Context) -> DocumentSet:
-    return context.store.documents.of("conversations.pins")
-
-
 def _pin_id(kind: Kind, party: str) -> str:
     """Return the id of the app's pin; there is no one conversation with a user, so that is the uid."""
     return f"group_{party}" if kind == "group" else party
@@ -308,7 +304,7 @@ def _pin_id(kind: Kind, party: str) -> str:
 
 def list_pinned(call: ServiceCall) -> list[Document]:
     """The app's pins, in their order, without `meta`."""
-    return _app_pins(call).list()
+    return call.store.views.app_pins.list()
 
 
 def replace_pinned(call: ServiceCall) -> list[Document]:
@@ -319,7 +315,7 @@ def replace_pinned(call: ServiceCall) -> list[Document]:
     ]
     for kind, party in parties:
         party_record(call, kind, party)
-    pins, new = _app_pins(call), {"pinnedBy": APP, "pinnedAt": call.now}
+    pins, new = call.store.views.app_pins, {"pinnedBy": APP, "pinnedAt": call.now}
     records = {
         f"{kind}/{party}": {"conversationId": _pin_id(kind, party), "conversationType": kind, **new}
         for kind, party in parties

@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import Final, Literal, NamedTuple, TypeAlias, final
 
-from .documents import Tables
+from .documents import DocumentSet, Tables
 from .message_index import conversation_id, conversation_list
 
 Kind: TypeAlias = Literal["user", "group"]
@@ -83,6 +83,8 @@ class ConversationViews(Tables):
         super().__init__(db)
         self._forget_matches = forget_matches
         self._synced_id = 0
+        self.app_pins: DocumentSet = DocumentSet(db, "conversations.pins", "")
+        """The pins of the app, which are for all users."""
         self._users_with_resets = set(self._column("SELECT DISTINCT uid FROM views WHERE reset_id > 0"))
 
     def all(self, uid: str | None, conversation: str | None = None) -> list[ConversationView]:
