@@ -30,8 +30,8 @@ from chatrest.emulator import RateLimit
 from chatrest.emulator.limits import TOO_MANY
 from chatrest.emulator.service.context import (
     Context,
+    Outgoing as Reply,
     PageFormat,
-    ServiceReply as Reply,
     ServiceRequest as Request,
 )
 from chatrest.emulator.service.dispatch import Keys, Service

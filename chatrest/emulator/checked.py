@@ -47,7 +47,6 @@ class CheckedArguments(Struct, frozen=True):
 
 @cache
 def _rules(kind: type[CheckedArguments]) -> dict[str, tuple[Any, str]]:
-    """Return the rule and the words of each field that has words."""
     hints = get_type_hints(kind, include_extras=True)
     rules = {name: (hints[name], _words(hints[name])) for name in kind.__struct_fields__}
     return {name: rule for name, rule in rules.items() if rule[1]}

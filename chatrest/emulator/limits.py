@@ -12,7 +12,7 @@ A refused request does not count against the limit. A clock that goes back is tr
 from collections import deque
 from collections.abc import Mapping
 from math import ceil
-from typing import Annotated, Final, Literal, NamedTuple, Protocol, TypeAlias, final
+from typing import Annotated, Final, Literal, NamedTuple, TypeAlias, final
 
 from msgspec import Meta
 
@@ -38,13 +38,6 @@ class Verdict(NamedTuple):
     """Requests that would still be allowed at the same moment."""
     wait: float
     """Seconds until a request is allowed again; 0 where one would be now."""
-
-
-class Limiter(Protocol):
-    """A counter of the requests of one class; times are in seconds, on any clock."""
-
-    def allow(self, now: float) -> Verdict:
-        """Decide on a request at `now`, and count it where it is allowed."""
 
 
 @final
@@ -111,6 +104,10 @@ class Bucket:
         return int(self._burst + 1e-9 - self._used)
 
 
+Limiter: TypeAlias = FixedWindow | SlidingWindow | Bucket
+"""A counter of the requests of one class; `allow` decides on one at `now`, seconds on any clock."""
+
+
 @final
 class RateLimit(CheckedArguments, kw_only=True):
     """A limit that the emulator enforces: `Emulator(limit=RateLimit(per_window=500))`, a 429 beyond it.
@@ -164,13 +161,13 @@ class LimitCounter:
     """The counts of a `RateLimit` in force, `emulator.limited`. Without a limit nothing is counted."""
 
     def __init__(self, limit: RateLimit | None) -> None:
-        self._limit = limit
         self.allowed: int = 0
         """Requests let through since the start."""
         self.refused: int = 0
         """Requests answered with 429 since the start."""
         self._limiters: dict[RateClass, Limiter] = {}
         self._counts: dict[tuple[float, RateClass], list[int]] = {}
+        self.limit = limit
 
     def __repr__(self) -> str:
         return f"<LimitCounter: {self.allowed} allowed, {self.refused} refused>"
@@ -182,6 +179,8 @@ class LimitCounter:
 
     @limit.setter
     def limit(self, limit: RateLimit | None) -> None:
+        if not isinstance(limit, RateLimit | None):
+            raise RequestInvalidError(f"limit = {limit!r}: allowed is a RateLimit, or None")
         self._limit = limit
         self._limiters.clear()
 

@@ -42,8 +42,8 @@ LAST_REQUESTS: Final = 10_000
 _HIDDEN: Final = "[hidden]"
 _SECRET_HEADERS: Final = frozenset({"apikey", "authtoken", "key", "secret", "authorization"})
 _LAST_SECOND: Final = 253_402_300_799  # of the year 9999
-_TOO_LARGE: Final = Outgoing(413, Refusal(413, "ERR_BAD_REQUEST", "The body is too large.").body, {})
-_NOTHING: Final = Outgoing(0, b"", {})
+_TOO_LARGE: Final = Outgoing(413, Refusal(413, "ERR_BAD_REQUEST", "The body is too large.").body)
+_NOTHING: Final = Outgoing(0, b"")
 
 
 class IncomingRequest(Struct, frozen=True):
@@ -121,18 +121,15 @@ class Middleware:
         self._weather.release()  # an event belongs to its loop; the next start may be on another
 
     def _process(self, request: Request, skew: float) -> Outgoing:
-        """The service's own reply, or a 429; `skew` is in seconds."""
         limit = self._limit_counter.limit
         if limit is None:
-            reply = self._service.answer(request)
-            return Outgoing(reply.status, reply.body, {})
+            return self._service.answer(request)
         now = self._clock()
         verdict = self._limit_counter.allow(limit, rate_class(request.method, request.path), now)
         headers = dict(limit_headers(verdict, limit.headers, now + skew))
         if not verdict.allowed:
             return Outgoing(429, TOO_MANY, headers)
-        reply = self._service.answer(request)
-        return Outgoing(reply.status, reply.body, headers)
+        return structs.replace(self._service.answer(request), headers=headers)
 
     async def _handle_in_weather(self, http_request: web.BaseRequest, request: Request) -> web.StreamResponse:
         if self._is_doomed(http_request, request):

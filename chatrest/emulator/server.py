@@ -10,10 +10,10 @@ import socket
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack
 from os import PathLike
 from typing import Any, Self, final
 
-import msgspec
 from aiohttp import web
 from msgspec import Struct
 
@@ -26,7 +26,7 @@ from .middleware import LAST_REQUESTS, IncomingRequest as IncomingRequest, Middl
 from .outbox import LAST_DELIVERIES, Delivery, WebhookOutbox
 from .service.context import Context, ListOrder, PageOrder
 from .service.dispatch import Service
-from .settings import Dialects, EmulatorSettings, Sizes
+from .settings import Dialects, EmulatorSettings
 from .store import Store
 from .store.data import EPOCH, fill
 from .weather.faults import Fault
@@ -90,8 +90,11 @@ class Emulator:
         habits: HabitsName = "documented",
         clocks: Sequence[int] = (),
     ) -> None:
-        self._sizes = Sizes(users, messages, seed, groups)
         self._settings = EmulatorSettings(
+            users=users,
+            messages=messages,
+            seed=seed,
+            groups=groups,
             host=host,
             port=port,
             database=database,
@@ -111,9 +114,9 @@ class Emulator:
         self._running: _Running | None = None
         self.requests: deque[IncomingRequest] = deque(maxlen=LAST_REQUESTS)
         """The last `LAST_REQUESTS` requests, the oldest first."""
-        self.weather: Weather = Weather(weather, self._sizes.seed)
+        self.weather: Weather = Weather(weather, seed)
         """The script of faults: to add to and to clear while it runs."""
-        self.limited: LimitCounter = LimitCounter(_checked_limit(limit))
+        self.limited: LimitCounter = LimitCounter(limit)
         """The counts of what the rate limit has allowed and refused."""
         self.deliveries: deque[Delivery] = deque(maxlen=LAST_DELIVERIES)
         """The last attempts to deliver events to webhooks, the oldest first."""
@@ -129,50 +132,42 @@ class Emulator:
         """Generate or open the data, and listen; a cancel or an error leaves nothing open."""
         if self._running is not None:
             raise RequestInvalidError("the emulator is started already")
-        settings = self._settings
-        store = Store(settings.database, settings.clocks)
-        app = _app_record(settings.app_id)
-        try:
+        settings, app = self._settings, _app_record(self._settings.app_id)
+        async with AsyncExitStack() as resources:
+            store = Store(settings.database, settings.clocks)
+            resources.callback(store.close)
             listener = _listen(settings.host, settings.port)
-        except BaseException:
-            store.close()
-            raise
-        outbox = WebhookOutbox(store, app, settings.sleep, self.deliveries)
-        context = Context(store, app, *settings.formats, settings.clock)
-        kind = CompatibleService if settings.habits == "compatible" else Service
-        service = kind(context, settings.keys, outbox.publish, only_app=settings.only_app)
-        middleware = Middleware(
-            service, self.weather, self.limited, self.requests, settings.clock, settings.sleep
-        )
-        # A client that hangs up ends its request's handler: a late or half-open one would outlive it.
-        server = web.Server(middleware.handle, access_log=None, handler_cancellation=True)
-        runner = web.ServerRunner(server, shutdown_timeout=1.0)
-        try:
+            resources.callback(listener.close)
+            outbox = WebhookOutbox(store, app, settings.sleep, self.deliveries)
+            resources.push_async_callback(outbox.close)
+            context = Context(store, app, *settings.formats, settings.clock)
+            kind = CompatibleService if settings.habits == "compatible" else Service
+            service = kind(context, settings.keys, outbox.publish, only_app=settings.only_app)
+            middleware = Middleware(
+                service, self.weather, self.limited, self.requests, settings.clock, settings.sleep
+            )
+            # A client that hangs up ends its request's handler: a late or half-open one would outlive it.
+            server = web.Server(middleware.handle, access_log=None, handler_cancellation=True)
+            runner = web.ServerRunner(server, shutdown_timeout=1.0)
+            resources.push_async_callback(runner.cleanup)
+            resources.callback(middleware.close)
             port = listener.getsockname()[1]
             media_url = f"{_origin(settings.host, port)}{MEDIA_PATH}"
             if store.is_empty():
-                fill(store, **msgspec.structs.asdict(self._sizes), media_url=media_url)
+                counts = settings.users, settings.messages, settings.groups
+                fill(store, *counts, seed=settings.seed, media_url=media_url)
             store.move_media(media_url)
             await runner.setup()
             await web.SockSite(runner, listener).start()
-        except BaseException:
-            await runner.cleanup()
-            listener.close()
-            store.close()
-            raise
-        self._running = _Running(store, middleware, outbox, runner, port)
+            self._running = _Running(store, outbox, port, resources.pop_all())
 
     async def close(self) -> None:
         """Stop listening and close the store; twice is fine. Data in memory is gone."""
-        if (running := self._running) is None:
-            return
-        running.middleware.close()
-        try:
-            await running.runner.cleanup()
-            await running.outbox.close()
-        finally:
-            running.store.close()
-            self._running = None
+        if self._running is not None:
+            try:
+                await self._running.resources.aclose()
+            finally:
+                self._running = None
 
     @property
     def app(self) -> App:
@@ -195,7 +190,7 @@ class Emulator:
 
     @limit.setter
     def limit(self, limit: RateLimit | None) -> None:
-        self.limited.limit = _checked_limit(limit)
+        self.limited.limit = limit
 
     @property
     def base_url(self) -> str:
@@ -232,7 +227,7 @@ class Emulator:
 
         They hold the user's newest login token, or a new one.
         """
-        token = self.store.auth_tokens.issue(uid, int(self._settings.clock()), {}, fresh=False)
+        token = self.store.auth_tokens.issue(uid, int(self._settings.clock()))
         return {"authtoken": token["authToken"]}
 
     def lose_data(self) -> None:
@@ -258,10 +253,9 @@ class Emulator:
 
 class _Running(Struct, frozen=True):
     store: Store
-    middleware: Middleware
     outbox: WebhookOutbox
-    runner: web.ServerRunner
     port: int
+    resources: AsyncExitStack
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -274,12 +268,6 @@ def _origin(host: str, port: int) -> str:
     """Return the address for clients on this machine; `0.0.0.0` and `::` listen everywhere."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def _checked_limit(limit: object) -> RateLimit | None:
-    if limit is not None and not isinstance(limit, RateLimit):
-        raise RequestInvalidError(f"limit = {limit!r}: allowed is a RateLimit, or None")
-    return limit
 
 
 def _app_record(app_id: str) -> dict[str, Any]:

@@ -26,8 +26,8 @@ def _up_to(most: int) -> Meta:
     return Meta(ge=0, le=most, description=f"a whole number from 0 to {most}")
 
 
-class Sizes(CheckedArguments):
-    """Sizes and seed of the generated data."""
+class EmulatorSettings(CheckedArguments, kw_only=True):
+    """The arguments of an emulator, but for those that can change while it runs."""
 
     subject: ClassVar[str | None] = ""
 
@@ -35,20 +35,6 @@ class Sizes(CheckedArguments):
     messages: Annotated[int, _up_to(10**8)]
     seed: Annotated[int, _up_to(2**63 - 1)]
     groups: Annotated[int, _up_to(10**5)]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.messages and self.users < 2:
-            raise RequestInvalidError(
-                f"users = {self.users}: messages need 2 users at least; give messages=0 for none"
-            )
-
-
-class EmulatorSettings(CheckedArguments, kw_only=True):
-    """The other arguments of an emulator."""
-
-    subject: ClassVar[str | None] = ""
-
     host: Annotated[
         str, Meta(pattern=r"\A[0-9A-Za-z.:-]+\Z", description="a name or an address, such as 0.0.0.0")
     ]
@@ -73,6 +59,10 @@ class EmulatorSettings(CheckedArguments, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.messages and self.users < 2:
+            raise RequestInvalidError(
+                f"users = {self.users}: messages need 2 users at least; give messages=0 for none"
+            )
         App(self.app_id, self.api_key)
         for name in ("api_key", "auth_only_key", "management_key", "management_secret"):
             check_key(name, getattr(self, name))

@@ -39,7 +39,7 @@ async def alice(*uids: str) -> AsyncIterator[Alice]:
     async with Emulator(users=0, messages=0, groups=0, habits="compatible") as emulator:
         for uid in ("alice", "bob", *uids):
             emulator.store.add_user(uid)
-        token = emulator.store.auth_tokens.issue("alice", START, {}, fresh=False)["authToken"]
+        token = emulator.store.auth_tokens.issue("alice", START)["authToken"]
         headers = {"authtoken": token}
         async with AsyncSession(emulator.app, headers=headers, sleep=no_wait, dice=lambda: 0.5) as session:
             yield Alice(emulator, session)

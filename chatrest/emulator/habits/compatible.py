@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from msgspec.json import decode, encode
 
-from ..service.context import Context, ServiceReply as Reply, ServiceRequest as Request
+from ..service.context import Context, Outgoing as Reply, ServiceRequest as Request
 from ..service.dispatch import HANDLERS, Keys, Service
 from ..service.events import Event
 from ..service.refusals import ServiceRefusal as Refusal, refused
@@ -111,7 +111,6 @@ class CompatibleService:
 
 
 def _pairs(name: str, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The query parameters that a list heeds, with the size of a page that is not too large."""
     is_unread_count = name == "messages.list" and {"unread", "count"} <= {each for each, _ in pairs}
     ignored = IGNORED | (IGNORED_BY_MESSAGES if name in MESSAGE_LISTS else frozenset())
     if is_unread_count:

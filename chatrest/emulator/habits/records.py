@@ -8,6 +8,7 @@ from msgspec.json import decode
 
 from ..service.context import Context
 from ..service.groups import APP
+from ..store.conversation_views import Kind, view_of
 
 APP_NAME: Final = "system"
 """The uid of the app itself as a sender."""
@@ -66,8 +67,6 @@ Record: TypeAlias = dict[str, Any]
 
 
 class About(NamedTuple):
-    """The request that a record answers."""
-
     context: Context
     path: Mapping[str, str]
     reader: str | None
@@ -134,19 +133,16 @@ def _sender(uid: Any) -> Any:
 
 
 def user(about: About, record: Record) -> Record:
-    """Return a user, without the times of its making and its last change."""
     return {"statusMessage": ""} | _without(record, ("createdAt", "updatedAt", "conversationId"))
 
 
 def group(about: About, record: Record) -> Record:
-    """Return a group, which always says if the reader is a member."""
     joined = about.reader and about.context.store.members.member(str(record.get("guid")), about.reader)
     shown = _without(record, ("conversationId", "updatedAt"))
     return {"hasJoined": bool(joined)} | shown
 
 
 def member(about: About, record: Record) -> Record:
-    """Return a member, whose role is its scope."""
     scope = {"role": record["scope"]} if "scope" in record else {}
     return user(about, record) | scope | {"guid": about.path["guid"]}
 
@@ -200,7 +196,6 @@ def added_members(about: About, outcomes: Mapping[str, Mapping[str, Any]]) -> Re
 
 
 def changed_scope(about: About, record: Record) -> Record:
-    """Return the outcome of a change of scope: the group, and an acknowledgement by uid."""
     stored = about.context.store.people.group(about.path["guid"]) or b"{}"
     return {"group": group(about, decode(stored)), "success": {about.path["uid"]: {"success": True}}}
 
@@ -210,7 +205,6 @@ def reactivated(about: About, record: Record) -> Record:
 
 
 def ban_ack(about: About, record: Record) -> Record:
-    """Return an acknowledgement that names the group and the user."""
     return record | dict(about.path)
 
 
@@ -218,21 +212,13 @@ def receipt(name: str) -> Shape:
     """Return the shape of a mark's reply, whose time is in the member `name`."""
 
     def shape(about: About, record: Record) -> Record:
-        store, guid = about.context.store, about.path.get("guid")
-        uid = about.path.get("uid", "")
-        inner = f"group_{guid}" if guid else None
-        view = next(
-            (
-                each
-                for each in store.views.all(about.reader, inner)
-                if each.party == (guid or uid) and each.kind == ("group" if guid else "user")
-            ),
-            None,
-        )
-        last = store.views.last(view) if view else None
-        shown = inner or conversation_name(str(about.reader), uid)
+        views, reader = about.context.store.views, str(about.reader)
+        kind: Kind = "group" if "guid" in about.path else "user"
+        party = about.path["guid" if kind == "group" else "uid"]
+        view = views.stored(view_of(reader, kind, party))
+        last = views.last(view)
         return {
-            "conversationId": shown,
+            "conversationId": view.conversation if kind == "group" else conversation_name(reader, party),
             "messageId": last[0] if last else None,
             name: about.context.now,
             "success": True,

@@ -51,7 +51,6 @@ def change_source(context: Context, source: Document, **members: Any) -> Documen
 
 
 def _source_type(call: ServiceCall) -> str:
-    """Return the kind of a source in a path; 400 for one that is not known."""
     kind = call.path["sourceType"]
     if kind not in _LISTS:
         raise bad_request({"sourceType": [f"The sourceType must be one of {', '.join(_LISTS)}."]})
@@ -78,15 +77,14 @@ _NEW_TEXT: Final = ("uniqueId", "title", "fileName", "s3Key", "status")
 _UPLOAD: Final = ("uploadId", "fileName", "mimeType", "fileSize", "s3Key", "presignedUrl")
 
 
-def list_knowledge(context: Context, call: ServiceCall) -> bytes:
-    documents = _in_window(sources(context).list(), call)
+def list_knowledge(call: ServiceCall) -> bytes:
+    documents = _in_window(sources(call).list(), call)
     return cursor_reply([selected(each, _RECORD) for each in documents], call.query, "uniqueId")
 
 
-def list_source_pages(context: Context, call: ServiceCall) -> bytes:
-    """A page of the pages of a source, one of them where no `limit` is given."""
+def list_source_pages(call: ServiceCall) -> bytes:
     number = page_number(call.query, 1, "limit")
-    texts = get_source(context, _source_type(call), call.path["uniqueId"]).get("pages", [])
+    texts = get_source(call, _source_type(call), call.path["uniqueId"]).get("pages", [])
     rows = [
         encode({"content": text, "pageNumber": index, "charCount": len(text)})
         for index, text in enumerate(texts, start=1)
@@ -94,9 +92,9 @@ def list_source_pages(context: Context, call: ServiceCall) -> bytes:
     return numbered_reply(number.of(rows), len(rows), number)
 
 
-def initiate_uploads(context: Context, call: ServiceCall) -> dict[str, list[Document]]:
+def initiate_uploads(call: ServiceCall) -> dict[str, list[Document]]:
     """Announce files; nothing listens at the addresses that are given."""
-    return {"uploads": [selected(_upload(context, file), _UPLOAD) for file in call.body["files"]]}
+    return {"uploads": [selected(_upload(call, file), _UPLOAD) for file in call.body["files"]]}
 
 
 def _upload(context: Context, file: Document) -> Document:
@@ -107,55 +105,55 @@ def _upload(context: Context, file: Document) -> Document:
     return change_source(context, source, uploadId=upload_id, s3Key=key, presignedUrl=address)
 
 
-def list_texts(context: Context, call: ServiceCall) -> list[Document]:
-    return [selected(each, _TEXT) for each in sources(context).list() if each["type"] == "text"]
+def list_texts(call: ServiceCall) -> list[Document]:
+    return [selected(each, _TEXT) for each in sources(call).list() if each["type"] == "text"]
 
 
-def get_text(context: Context, call: ServiceCall) -> Document:
-    return selected(get_source(context, "text", call.path["uniqueId"]), _TEXT)
+def get_text(call: ServiceCall) -> Document:
+    return selected(get_source(call, "text", call.path["uniqueId"]), _TEXT)
 
 
-def create_text(context: Context, call: ServiceCall) -> Document:
+def create_text(call: ServiceCall) -> Document:
     """Store a text, and return it as it was before it was indexed."""
     title, text = call.body["title"], call.body["text"]
     source = new_source(
-        context, "text", title, "indexed", vectorizationStatus="completed", isActive=True,
+        call, "text", title, "indexed", vectorizationStatus="completed", isActive=True,
         title=title, text=text, pages=[text],
     )  # fmt: skip
     file_name = f"{source['uniqueId']}.txt"
-    source = change_source(context, source, fileName=file_name, s3Key=f"{context.app['id']}/{file_name}")
+    source = change_source(call, source, fileName=file_name, s3Key=f"{call.app['id']}/{file_name}")
     return selected(source | {"status": "indexing"}, _NEW_TEXT)
 
 
-def update_text(context: Context, call: ServiceCall) -> Document:
-    changed = get_source(context, "text", call.path["uniqueId"]) | call.body
+def update_text(call: ServiceCall) -> Document:
+    changed = get_source(call, "text", call.path["uniqueId"]) | call.body
     names = {"sourceName": changed["title"], "pages": [changed["text"]]}
-    return selected(change_source(context, changed, **names), _TEXT)
+    return selected(change_source(call, changed, **names), _TEXT)
 
 
 def delete(kind: str) -> Handler:
-    def handle(context: Context, call: ServiceCall) -> dict[str, str]:
+    def handle(call: ServiceCall) -> dict[str, str]:
         source_id = call.path["uniqueId"]
-        get_source(context, kind, source_id)
-        sources(context).delete(source_id)
-        _discovered(context, source_id).clear()
+        get_source(call, kind, source_id)
+        sources(call).delete(source_id)
+        _discovered(call, source_id).clear()
         return {"uniqueId": source_id}
 
     return handle
 
 
-def poll_status(context: Context, call: ServiceCall) -> dict[str, str]:
+def poll_status(call: ServiceCall) -> dict[str, str]:
     ids = call.body["uniqueId"]
-    return {each["uniqueId"]: each["status"] for each in sources(context).list() if each["uniqueId"] in ids}
+    return {each["uniqueId"]: each["status"] for each in sources(call).list() if each["uniqueId"] in ids}
 
 
-def sync_knowledge(context: Context, call: ServiceCall) -> None:
-    source = get_source(context, _source_type(call), call.path["uniqueId"])
-    change_source(context, source, status="inSync", lastSynced=context.now_ms)
+def sync_knowledge(call: ServiceCall) -> None:
+    source = get_source(call, _source_type(call), call.path["uniqueId"])
+    change_source(call, source, status="inSync", lastSynced=call.now_ms)
 
 
 def _of_agent(*check: Any) -> Handler:
-    return lambda context, call: change_names(_LISTS[_source_type(call)], "uniqueIds", *check)(context, call)
+    return lambda call: change_names(_LISTS[_source_type(call)], "uniqueIds", *check)(call)
 
 
 # ── websites ──
@@ -169,10 +167,10 @@ def _discovered(context: Context, parent: str) -> DocumentSet:
     return context.store.documents.of("agents.discovered_urls", parent)
 
 
-def scrape_website(context: Context, call: ServiceCall) -> Document:
+def scrape_website(call: ServiceCall) -> Document:
     """Store a website, and the addresses below it that `include` and `exclude` let through."""
     body = call.body
-    website = new_source(context, "website", body["url"], "indexing", pages=[])
+    website = new_source(call, "website", body["url"], "indexing", pages=[])
     count = min(_URLS, body.get("maxPages", 100))
     addresses = [f"{body['url'].rstrip('/')}/page-{number}" for number in range(1, count + 1)]
     include, exclude = body.get("include") or [""], body.get("exclude") or []
@@ -182,7 +180,7 @@ def scrape_website(context: Context, call: ServiceCall) -> Document:
         if any(part in address for part in include) and not any(part in address for part in exclude)
     ]
     for address in kept:
-        _add_url(context, website["uniqueId"], address)
+        _add_url(call, website["uniqueId"], address)
     sitemap = kept if body.get("fetchSitemap") else []
     return {"crawlId": website["uniqueId"], "crawlDuration": 0, "status": "completed", "sitemap": sitemap}
 
@@ -198,26 +196,25 @@ def _add_url(context: Context, parent: str, address: str) -> None:
     _discovered(context, parent).put(document, document["urlId"])
 
 
-def scrape_page(context: Context, call: ServiceCall) -> Document:
-    """Return a content that is made up."""
+def scrape_page(call: ServiceCall) -> Document:
     url, content = call.body["url"], f"Content of {call.body['url']}"
     return {
         "url": url, "title": url.rpartition("/")[2], "description": "", "content": content,
         "metadata": {"format": call.body.get("format", "markdown")}, "scraper": "emulated",
-        "crawlDuration": 0, "contentLength": len(content), "timestamp": context.now_text,
+        "crawlDuration": 0, "contentLength": len(content), "timestamp": call.now_text,
     }  # fmt: skip
 
 
-def _website(context: Context, call: ServiceCall) -> Document:
-    return get_source(context, "website", call.path["parentUniqueId"])
+def _website(call: ServiceCall) -> Document:
+    return get_source(call, "website", call.path["parentUniqueId"])
 
 
-def _urls(context: Context, call: ServiceCall) -> list[Document]:
-    return _discovered(context, _website(context, call)["uniqueId"]).list()
+def _urls(call: ServiceCall) -> list[Document]:
+    return _discovered(call, _website(call)["uniqueId"]).list()
 
 
-def list_urls(context: Context, call: ServiceCall) -> bytes:
-    status, documents = call.query.get("status"), _in_window(_urls(context, call), call)
+def list_urls(call: ServiceCall) -> bytes:
+    status, documents = call.query.get("status"), _in_window(_urls(call), call)
     return cursor_reply([each for each in documents if status in (None, each["status"])], call.query, "urlId")
 
 
@@ -235,31 +232,29 @@ def _read_urls(context: Context, website: Document, urls: list[Document], *, ret
     change_source(context, website, status="indexed", pages=list(pages))
 
 
-def process_urls(context: Context, call: ServiceCall) -> Document:
+def process_urls(call: ServiceCall) -> Document:
     """Read the addresses that are not left out; those are skipped."""
-    website, urls, left_out = _website(context, call), _urls(context, call), call.body["exclude"]
+    website, urls, left_out = _website(call), _urls(call), call.body["exclude"]
     chosen = [url for url in urls if url["urlId"] not in left_out]
     for url in urls:
         if url["urlId"] in left_out:
-            _discovered(context, website["uniqueId"]).put(url | {"status": "skipped"}, url["urlId"])
-    _read_urls(context, website, chosen)
+            _discovered(call, website["uniqueId"]).put(url | {"status": "skipped"}, url["urlId"])
+    _read_urls(call, website, chosen)
     return {
-        "batchId": new_id(context, "batch"), "urlsProcessed": len(chosen), "totalUrls": len(urls),
+        "batchId": new_id(call, "batch"), "urlsProcessed": len(chosen), "totalUrls": len(urls),
         "webhookUrl": "", "status": "processing",
     }  # fmt: skip
 
 
-def poll_urls(context: Context, call: ServiceCall) -> dict[str, str]:
-    return {
-        url["urlId"]: url["status"] for url in _urls(context, call) if url["urlId"] in call.body["uniqueId"]
-    }
+def poll_urls(call: ServiceCall) -> dict[str, str]:
+    return {url["urlId"]: url["status"] for url in _urls(call) if url["urlId"] in call.body["uniqueId"]}
 
 
-def retry_urls(context: Context, call: ServiceCall) -> dict[str, int]:
+def retry_urls(call: ServiceCall) -> dict[str, int]:
     """Read addresses again; all that failed where none is named."""
-    ids, urls = call.body["uniqueIds"], _urls(context, call)
+    ids, urls = call.body["uniqueIds"], _urls(call)
     chosen = [url for url in urls if (url["urlId"] in ids if ids else url["status"] == "failed")]
-    _read_urls(context, _website(context, call), chosen, retries=1)
+    _read_urls(call, _website(call), chosen, retries=1)
     return {"urlsRetried": len(chosen)}
 
 

@@ -10,7 +10,6 @@ The emulator runs no agent. What the documents leave open:
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
 from ..store.documents import Document
@@ -19,8 +18,6 @@ from .documents import DocumentCollection, selected
 from .refusals import bad_request, refused
 from .replies import PositionedPages, member, root, root_acked, succeeded, then
 
-_MS: Final = attrgetter("now_ms")
-_ISO_TEXT: Final = attrgetter("now_text")
 _PAGES: Final = PositionedPages(member="createdAt", parameter="createdAt")
 
 # ── agents ──
@@ -53,24 +50,23 @@ def _completed_external(context: Context, agent: Document) -> Document:
 
 
 AGENTS: Final = DocumentCollection(
-    kind="agents", missing="ERR_AGENT_NOT_FOUND", parameter="uid", key="uid",
-    new_key="agent-{number}", stamp=_MS, completed=_completed_agent,
+    kind="agents", missing="ERR_AGENT_NOT_FOUND", key="uid",
+    new_key="agent-{number}", stamp="now_ms", completed=_completed_agent,
 )  # fmt: skip
 # An external agent's UUID is made of a number, so that every run gives the same.
 EXTERNAL: Final = DocumentCollection(
-    kind="agents.external", missing="ERR_AGENT_NOT_FOUND", parameter="uid", key="uid",
-    new_key="00000000-0000-4000-8000-{number:012x}", stamp=_ISO_TEXT, completed=_completed_external,
+    kind="agents.external", missing="ERR_AGENT_NOT_FOUND", key="uid",
+    new_key="00000000-0000-4000-8000-{number:012x}", stamp="now_text", completed=_completed_external,
 )  # fmt: skip
 
 
-def search_agents(context: Context, call: ServiceCall) -> list[Document]:
-    """Return the agents with the text of `search` in their name, description or uid."""
-    return matching(AGENTS.list(context, call), call.query.get("search", ""), "name", "description", "uid")
+def search_agents(call: ServiceCall) -> list[Document]:
+    return matching(AGENTS.list(call), call.query.get("search", ""), "name", "description", "uid")
 
 
-def delete_agent(context: Context, call: ServiceCall) -> None:
-    agent = AGENTS.delete(context, call)
-    context.store.documents.of(_TOOL_ACTIONS, agent["uid"]).clear()
+def delete_agent(call: ServiceCall) -> None:
+    agent = AGENTS.delete(call)
+    call.store.documents.of(_TOOL_ACTIONS, agent["uid"]).clear()
 
 
 def matching(documents: Iterable[Document], text: str, *members: str) -> list[Document]:
@@ -109,11 +105,11 @@ def naming(operation: Handler, kinds: Mapping[str, str]) -> Handler:
     `kinds` says for a list of the body which documents its names are keys of.
     """
 
-    def checked(context: Context, call: ServiceCall) -> Any:
+    def checked(call: ServiceCall) -> Any:
         for wire, kind in kinds.items():
             for name in call.body.get(wire, ()):
-                existing(kind)(context, call.body, name)
-        return operation(context, call)
+                existing(kind)(call, call.body, name)
+        return operation(call)
 
     return checked
 
@@ -124,15 +120,15 @@ def change_names(member: str, wire: str, check: Check | None = None) -> Handler:
     It adds where there is a check.
     """
 
-    def change(context: Context, call: ServiceCall) -> Document:
-        agent, names = AGENTS.get(context, call), call.body[wire]
+    def change(call: ServiceCall) -> Document:
+        agent, names = AGENTS.get(call), call.body[wire]
         kept = [name for name in agent[member] if check or name not in names]
         if check is not None:
             for name in names:
-                check(context, agent, name)
+                check(call, agent, name)
             kept = list(dict.fromkeys([*kept, *names]))
-        agent |= {member: kept, "updatedAt": context.now_ms}
-        context.store.documents.of(AGENTS.kind).put(agent, agent["uid"])
+        agent |= {member: kept, "updatedAt": call.now_ms}
+        call.store.documents.of(AGENTS.kind).put(agent, agent["uid"])
         return agent
 
     return change
@@ -186,19 +182,19 @@ def _external_tool(context: Context, tool: Document) -> Document:
     return _with_id(context, tool["name"], {**kept, **kind})
 
 
-_tools: Final = partial(DocumentCollection, missing="ERR_TOOL_NOT_FOUND", stamp=_MS)
-TOOLS: Final = _tools(kind="agents.api_tools", parameter="slug", key="slug", completed=_api_tool)
+_tools: Final = partial(DocumentCollection, missing="ERR_TOOL_NOT_FOUND", stamp="now_ms")
+TOOLS: Final = _tools(kind="agents.api_tools", key="slug", completed=_api_tool)
 ACTIONS: Final = _tools(
-    kind="agents.frontend_actions", key="_id", new_key="{app}_{document[triggerFunction]}",
+    kind="agents.frontend_actions", parameter="id", key="_id", new_key="{app}_{document[triggerFunction]}",
     completed=lambda context, action: _defined(context, action["triggerFunction"], action),
 )  # fmt: skip
 SERVERS: Final = _tools(
-    kind="agents.mcp_servers", parameter="slug", key="slug",
+    kind="agents.mcp_servers", key="slug",
     completed=lambda context, server: _with_id(context, server["slug"], server),
 )  # fmt: skip
 EXTERNAL_TOOLS: Final = DocumentCollection(
-    kind="agents.external_tools", missing="ERR_TOOL_NOT_FOUND", parameter="name", key="name",
-    stamp=_ISO_TEXT, completed=_external_tool,
+    kind="agents.external_tools", missing="ERR_TOOL_NOT_FOUND", key="name",
+    stamp="now_text", completed=_external_tool,
 )  # fmt: skip
 _OWN_NAMES: Final = {"apiTools": TOOLS.kind, "mcpServers": SERVERS.kind}
 _EXTERNAL_NAMES: Final = dict.fromkeys(("tools", "actions"), EXTERNAL_TOOLS.kind)
@@ -212,9 +208,9 @@ def _tool_handlers(name: str, tools: DocumentCollection) -> dict[str, Handler]:
     }
 
 
-def list_external_tools(context: Context, call: ServiceCall) -> list[Document]:
+def list_external_tools(call: ServiceCall) -> list[Document]:
     kind = call.query.get("type")
-    return [each for each in EXTERNAL_TOOLS.list(context, call) if kind in (None, each["type"])]
+    return [each for each in EXTERNAL_TOOLS.list(call) if kind in (None, each["type"])]
 
 
 # ── integrations ──
@@ -244,14 +240,13 @@ _CATALOGUE: Final = {
 
 
 def _integrations(call: ServiceCall, text: str) -> list[Document]:
-    """Return the catalogue, or the integration of `slug`, as far as they have a text."""
     slug = call.query.get("slug")
     named = [each for each in _CATALOGUE.values() if slug in (None, each["slug"])]
     return matching(named, text, "name", "description", "slug")
 
 
-def list_tool_integrations(context: Context, call: ServiceCall) -> list[Document]:
-    names, text = AGENTS.get(context, call)["tools"], call.query.get("search", "")
+def list_tool_integrations(call: ServiceCall) -> list[Document]:
+    names, text = AGENTS.get(call)["tools"], call.query.get("search", "")
     return [each | {"isAuthenticated": each["slug"] in names} for each in _integrations(call, text)]
 
 
@@ -261,20 +256,19 @@ def _enabled(context: Context, uid: str, slug: str) -> list[str]:
     return names
 
 
-def list_tool_actions(context: Context, call: ServiceCall) -> list[dict[str, str]]:
-    """Return the actions of an integration in the catalogue, and those that the agent may take."""
-    uid, slug = AGENTS.get(context, call)["uid"], call.path["slug"]
+def list_tool_actions(call: ServiceCall) -> list[dict[str, str]]:
+    uid, slug = AGENTS.get(call)["uid"], call.path["slug"]
     actions: list[dict[str, str]] = _CATALOGUE.get(slug, _integration(slug))["actions"]
     known = {action["name"] for action in actions}
-    return [*actions, *(_action(name) for name in _enabled(context, uid, slug) if name not in known)]
+    return [*actions, *(_action(name) for name in _enabled(call, uid, slug) if name not in known)]
 
 
-def change_tool_actions(context: Context, call: ServiceCall) -> None:
-    uid, slug, names = AGENTS.get(context, call)["uid"], call.path["slug"], call.body["actions"]
-    enabled = [name for name in _enabled(context, uid, slug) if name not in names]
+def change_tool_actions(call: ServiceCall) -> None:
+    uid, slug, names = AGENTS.get(call)["uid"], call.path["slug"], call.body["actions"]
+    enabled = [name for name in _enabled(call, uid, slug) if name not in names]
     if call.endpoint.name == "agents.enable_tool_actions":
         enabled += dict.fromkeys(names)
-    context.store.documents.of(_TOOL_ACTIONS, uid).put({"actions": enabled}, slug)
+    call.store.documents.of(_TOOL_ACTIONS, uid).put({"actions": enabled}, slug)
 
 
 # ── all that an agent may use ──
@@ -295,11 +289,11 @@ def _shown(documents: Iterable[Document], members: tuple[str, ...]) -> list[Docu
     return [{name.removeprefix("_"): document.get(name, "") for name in members} for document in documents]
 
 
-def list_enabled_items(context: Context, call: ServiceCall) -> dict[str, list[Document]]:
-    agent = AGENTS.get(context, call)
-    items = {"tools": [_enabled_tool(context, agent["uid"], slug) for slug in agent["tools"]]}
+def list_enabled_items(call: ServiceCall) -> dict[str, list[Document]]:
+    agent = AGENTS.get(call)
+    items = {"tools": [_enabled_tool(call, agent["uid"], slug) for slug in agent["tools"]]}
     for kind, (tools, key, members) in _KINDS.items():
-        documents = {each[key]: each for each in tools.list(context, call)}
+        documents = {each[key]: each for each in tools.list(call)}
         items[kind] = _shown([documents[name] for name in agent[kind] if name in documents], members)
     text = call.query.get("key", "")
     return {
@@ -314,15 +308,14 @@ def _enabled_tool(context: Context, uid: str, slug: str) -> Document:
     return selected(_CATALOGUE.get(slug, _integration(slug)), _TOOL) | {"actions": actions}
 
 
-def search_tools(context: Context, call: ServiceCall) -> Document:
-    """Return the tools of every kind that have the text of `key`, or the integration of `slug`."""
-    AGENTS.get(context, call)
+def search_tools(call: ServiceCall) -> Document:
+    AGENTS.get(call)
     text = call.query.get("key", "")
     kinds = {"tool": _integrations(call, text)}
     if "slug" not in call.query:
-        actions = [each | {"slug": each["triggerFunction"]} for each in ACTIONS.list(context, call)]
-        others = {"apiTool": TOOLS.list(context, call), "frontendAction": actions}
-        others["mcpServer"] = SERVERS.list(context, call)
+        actions = [each | {"slug": each["triggerFunction"]} for each in ACTIONS.list(call)]
+        others = {"apiTool": TOOLS.list(call), "frontendAction": actions}
+        others["mcpServer"] = SERVERS.list(call)
         kinds |= {kind: matching(each, text, "name", "description", "slug") for kind, each in others.items()}
     results = [{"type": kind, **row} for kind, each in kinds.items() for row in _shown(each, _TOOL)]
     return {"success": True, "results": results}
@@ -343,21 +336,20 @@ def _variable(context: Context, variable: Document) -> Document:
 
 VARIABLES: Final = DocumentCollection(
     kind="agents.variables", missing="ERR_VARIABLE_NOT_FOUND", parameter="variableId", key="_id",
-    new_key="{number:024x}", stamp=_MS, completed=_variable,
+    new_key="{number:024x}", stamp="now_ms", completed=_variable,
 )  # fmt: skip
 
 
-def create_variable(context: Context, call: ServiceCall) -> Document:
-    """Make a variable; 400 for a name that another has."""
-    if any(each["name"] == call.body["name"] for each in VARIABLES.list(context, call)):
+def create_variable(call: ServiceCall) -> Document:
+    if any(each["name"] == call.body["name"] for each in VARIABLES.list(call)):
         raise bad_request({"name": ["The name has already been taken."]})
-    return VARIABLES.create(context, call)
+    return VARIABLES.create(call)
 
 
-def _usage(context: Context, call: ServiceCall, variable: Document) -> Document:
+def _usage(call: ServiceCall, variable: Document) -> Document:
     place = f"{{{{{variable['name']}}}}}"
-    agents = [each for each in AGENTS.list(context, call) if place in each["instruction"]]
-    tools = TOOLS.list(context, call)
+    agents = [each for each in AGENTS.list(call) if place in each["instruction"]]
+    tools = TOOLS.list(call)
     slugs = [each["slug"] for each in tools if place in f"{each['headers']} {each['bodyTemplate']}"]
     return selected(variable, ("name", "description", "sourceType", "category")) | {
         "usageCount": len(agents) + len(slugs),
@@ -366,9 +358,8 @@ def _usage(context: Context, call: ServiceCall, variable: Document) -> Document:
     }
 
 
-def list_all_variables(context: Context, call: ServiceCall) -> Any:
-    """Return all variables with who uses them, by category where that is asked for."""
-    variables = [_usage(context, call, each) for each in (_PREDEFINED, *VARIABLES.list(context, call))]
+def list_all_variables(call: ServiceCall) -> Any:
+    variables = [_usage(call, each) for each in (_PREDEFINED, *VARIABLES.list(call))]
     if not call.query.get("groupByCategory"):
         return variables
     categories = dict.fromkeys(each["category"] for each in variables)
@@ -384,7 +375,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "agents.create": then(then(naming(AGENTS.create, _OWN_NAMES), _root_agent), root),
     "agents.update": then(naming(AGENTS.update, _OWN_NAMES), root_acked()),
     "agents.delete": then(delete_agent, _AGENT),
-    "agents.list_models": lambda context, call: root(_MODELS),
+    "agents.list_models": lambda call: root(_MODELS),
     "agents.list_external": then(EXTERNAL.list, root),
     "agents.create_external": then(then(naming(EXTERNAL.create, _EXTERNAL_NAMES), _root_agent), root),
     "agents.update_external": then(naming(EXTERNAL.update, _EXTERNAL_NAMES), root_acked()),

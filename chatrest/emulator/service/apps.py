@@ -24,7 +24,7 @@ _SCOPES: Final = {"authOnly": "Auth Key", "fullAccess": "REST API Key"}
 
 
 KEYS: Final = DocumentCollection(
-    kind="api_keys", missing="ERR_APIKEY_NOT_FOUND", parameter="apiKey", key="apiKey", new_key="{digest}",
+    kind="api_keys", missing="ERR_APIKEY_NOT_FOUND", key="apiKey", new_key="{digest}",
     most=25, stamp=None, completed=lambda context, key: {"createdAt": context.now, **key},
 )  # fmt: skip
 
@@ -47,8 +47,8 @@ def key_scope(store: Store, key: str) -> str:
     return str(document["scope"])
 
 
-def list_keys(context: Context, call: ServiceCall) -> list[Document]:
-    keys, scope = KEYS.list(context, call), call.query.get("scope")
+def list_keys(call: ServiceCall) -> list[Document]:
+    keys, scope = KEYS.list(call), call.query.get("scope")
     return [key for key in named(keys, call) if scope in (None, key["scope"])]
 
 
@@ -61,10 +61,10 @@ def named(documents: Iterable[Document], call: ServiceCall) -> list[Document]:
 def _of_another(operation: Handler) -> Handler:
     """Return the operation on a key, refused for the key of the very call."""
 
-    def handle(context: Context, call: ServiceCall) -> Any:
+    def handle(call: ServiceCall) -> Any:
         if call.path["apiKey"] == call.headers.get("apikey"):
             raise refused("ERR_APIKEY_NO_SELF_ACTION")
-        return operation(context, call)
+        return operation(call)
 
     return handle
 
@@ -76,33 +76,31 @@ _KIND: Final = "apps"
 
 
 def all_apps(context: Context) -> list[Document]:
-    """Return the records of all apps, the served one first."""
     return [dict(context.app), *context.store.documents.of(_KIND).list()]
 
 
-def list_apps(context: Context, call: ServiceCall) -> list[Document]:
-    """Return the apps whose id or name begins with `searchKey`."""
+def list_apps(call: ServiceCall) -> list[Document]:
     text = call.query.get("searchKey", "").casefold()
     return [
         app
-        for app in all_apps(context)
+        for app in all_apps(call)
         if any(str(app[name]).casefold().startswith(text) for name in ("id", "name"))
     ]
 
 
-def create_app(context: Context, call: ServiceCall) -> Document:
-    body, number = call.body, context.store.documents.next_number()
+def create_app(call: ServiceCall) -> Document:
+    body, number = call.body, call.store.documents.next_number()
     app_id = digest(f"app {number}")[:16]
     keys = {scope: digest(f"{app_id} {scope}") for scope in _SCOPES}
     app = {
         "id": app_id, "name": body["name"], "plan": "free", "region": body["region"],
-        "version": body.get("version", "3"), "state": "active", "owner": 1, "createdAt": context.now,
+        "version": body.get("version", "3"), "state": "active", "owner": 1, "createdAt": call.now,
         "apiKeys": {
             key: {"apiKey": key, "name": _SCOPES[scope], "scope": scope, "createdBy": "app_system"}
             for scope, key in keys.items()
         },
     }  # fmt: skip
-    context.store.documents.of(_KIND).put(app, app_id)
+    call.store.documents.of(_KIND).put(app, app_id)
     return app
 
 
@@ -117,10 +115,10 @@ def owner_of_webhooks(app_id: str, version: str = VERSION) -> str:
     return f"{app_id}/{version}"
 
 
-def _owner(context: Context, call: ServiceCall) -> str:
+def _owner(call: ServiceCall) -> str:
     """Return the parent of the webhooks of the path's app; 404 for no such app (its code: not shown)."""
     app_id = call.path["appId"]
-    if all(app["id"] != app_id for app in all_apps(context)):
+    if all(app["id"] != app_id for app in all_apps(call)):
         raise ServiceRefusal(404, "AUTH_ERR_INVALID_APPID", f"The app {app_id} does not exist.")
     return owner_of_webhooks(app_id, call.headers.get("x-webhook-version", ""))
 
@@ -133,13 +131,13 @@ WEBHOOKS: Final = DocumentCollection(
 )  # fmt: skip
 
 
-def _search_webhooks(context: Context, call: ServiceCall) -> list[Document]:
-    return named(WEBHOOKS.list(context, call), call)
+def _search_webhooks(call: ServiceCall) -> list[Document]:
+    return named(WEBHOOKS.list(call), call)
 
 
-def _delete_webhook(context: Context, call: ServiceCall) -> Document:
-    _triggers(context, call).clear()
-    WEBHOOKS.delete(context, call)
+def _delete_webhook(call: ServiceCall) -> Document:
+    _triggers(call).clear()
+    WEBHOOKS.delete(call)
     return ack("The webhook has been deleted.")
 
 
@@ -174,18 +172,18 @@ TRIGGERS: Final = {name: category for category, names in _CATEGORIES.items() for
 """The category of every trigger, by its id."""
 
 
-def _triggers(context: Context, call: ServiceCall) -> DocumentSet:
-    webhook = WEBHOOKS.get(context, call)
-    return context.store.documents.of(TRIGGER_KIND, f"{_owner(context, call)}/{webhook['id']}")
+def _triggers(call: ServiceCall) -> DocumentSet:
+    webhook = WEBHOOKS.get(call)
+    return call.store.documents.of(TRIGGER_KIND, f"{_owner(call)}/{webhook['id']}")
 
 
-def list_triggers(context: Context, call: ServiceCall) -> list[Document]:
-    return _triggers(context, call).list()
+def list_triggers(call: ServiceCall) -> list[Document]:
+    return _triggers(call).list()
 
 
-def add_triggers(context: Context, call: ServiceCall) -> Document:
+def add_triggers(call: ServiceCall) -> Document:
     """Add triggers, and give an outcome for each: one that is there already is a success, too."""
-    triggers = _triggers(context, call)
+    triggers = _triggers(call)
 
     def add(id: str) -> str:
         if id not in TRIGGERS:
@@ -196,9 +194,9 @@ def add_triggers(context: Context, call: ServiceCall) -> Document:
     return outcomes(call.body["triggerIds"], add)
 
 
-def remove_triggers(context: Context, call: ServiceCall) -> Document:
+def remove_triggers(call: ServiceCall) -> Document:
     """Remove triggers; 404 where the webhook does not have one of them, and then all stay."""
-    triggers, ids = _triggers(context, call), call.body["triggerIds"]
+    triggers, ids = _triggers(call), call.body["triggerIds"]
     for trigger_id in ids:
         if triggers.get(trigger_id) is None:
             raise refused("ERR_TRIGGER_NOT_FOUND", trigger_id)

@@ -57,8 +57,6 @@ _TYPED_DICT: Final[Any] = TypedDict
 
 
 class _QueryType(NamedTuple):
-    """The type of a query, which gives a plain dict, and the names of its lists."""
-
     rule: Any
     lists: frozenset[str]
 
@@ -88,7 +86,6 @@ _LIST: Final = {tuple, UnsetType}
 
 
 def _kinds(rule: Any) -> set[Any]:
-    """Return the plain types of a type, without their rules and their contents."""
     origin = get_origin(rule)
     if origin in (Union, UnionType):
         return {kind for part in get_args(rule) for kind in _kinds(part)}
@@ -213,7 +210,6 @@ def bounds(name: str, column: str, ends: Iterable[str] = ("from", "to")) -> dict
 
 
 def conditions(query: Mapping[str, Any], table: Mapping[str, str]) -> list[Condition]:
-    """Return the conditions of the parameters that a query has."""
     rows = ((table[name], value) for name, value in query.items() if name in table)
     return [_condition(sql, value) for sql, value in rows if "?" in sql or value]
 

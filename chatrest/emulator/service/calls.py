@@ -36,27 +36,27 @@ _FILTERS: Final = {
 _TAKES_PART: Final = "EXISTS (SELECT 1 FROM json_each(uids) WHERE value = ?)"
 
 
-def list_calls(context: Context, call: ServiceCall) -> bytes:
+def list_calls(call: ServiceCall) -> bytes:
     number = page_number(call.query)
     parties = [uid for uid in (call.query.get("uid"), call.acting_user) if uid]
     terms = [Condition("1"), *conditions(call.query, _FILTERS)]
     condition = joined([*terms, *(Condition(_TAKES_PART, (uid,)) for uid in parties)])
-    page = context.store.calls.page(*condition, *number)
+    page = call.store.calls.page(*condition, *number)
     return numbered_reply(page.records, page.total, number)
 
 
-def get_call(context: Context, call: ServiceCall) -> bytes:
+def get_call(call: ServiceCall) -> bytes:
     session = call.path["sessionId"]
-    record = context.store.calls.get(session)
+    record = call.store.calls.get(session)
     if record is None:
         raise refused("ERR_CALL_SESSION_NOT_FOUND", session)
     return one(record)
 
 
-def list_transcriptions(context: Context, call: ServiceCall) -> bytes:
-    get_call(context, call)
+def list_transcriptions(call: ServiceCall) -> bytes:
+    get_call(call)
     number = page_number(call.query)
-    page = context.store.calls.transcriptions(call.path["sessionId"], *number)
+    page = call.store.calls.transcriptions(call.path["sessionId"], *number)
     return numbered_reply(page.records, page.total, number)
 
 
@@ -69,15 +69,15 @@ _MOST_CALLS: Final = 10**9
 _COUNTED: Final = {"sentAt": "messagesSent", "readAt": "readReceipts", "deliveredAt": "deliveryReceipts"}
 
 
-def get_usage(context: Context, call: ServiceCall) -> Document:
+def get_usage(call: ServiceCall) -> Document:
     start, end = call.query["fromDate"], call.query["toDate"]
     senders = {
         message["sender"]
-        for message in _messages(context)
+        for message in _messages(call)
         if start <= _milliseconds(message, "sentAt") <= end and message.get("sender") != APP
     }
     counted = dict.fromkeys(("active_users", "concurrent_users"), len(senders))
-    metrics = {**_minutes(context, start, end), **counted}
+    metrics = {**_minutes(call, start, end), **counted}
     return {"metrics": metrics, "time_range": {"fromDate": start, "toDate": end}}
 
 
@@ -91,24 +91,23 @@ def _minutes(context: Context, start: int, end: int) -> dict[str, int]:
     return {"audio_minutes": int(audio), "video_minutes": int(video), "recorded_minutes": int(recorded)}
 
 
-def get_message_receipts(context: Context, call: ServiceCall) -> Document:
+def get_message_receipts(call: ServiceCall) -> Document:
     """Return the messages and receipts of the last hour, the oldest bucket first."""
-    end = context.now_ms
+    end = call.now_ms
     starts = range(end - _BUCKETS * _BUCKET_MS, end, _BUCKET_MS)
     points: list[dict[str, Any]] = [
         dict.fromkeys(_COUNTED.values(), 0) | {"startTime": str(at), "endTime": str(at + _BUCKET_MS)}
         for at in starts
     ]
-    for message in _messages(context):
+    for message in _messages(call):
         for member, name in _COUNTED.items():
             if starts[0] <= (at := _milliseconds(message, member)) < end:
                 points[(at - starts[0]) // _BUCKET_MS][name] += 1
     ends = {"startTime": str(starts[0]), "endTime": str(end)}
-    return {"appId": context.app["id"], **ends, "dataPoints": points}
+    return {"appId": call.app["id"], **ends, "dataPoints": points}
 
 
 def _milliseconds(message: Document, member: str) -> int:
-    """Return a message's time in milliseconds; -1 where it has none."""
     at = message.get(member)
     return at * 1000 if isinstance(at, int) else -1
 

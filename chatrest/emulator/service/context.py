@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from msgspec import Struct, structs
+
 from ...core.requests.endpoint import Endpoint
 from ..store import Store
 from ..store.documents import Document
@@ -26,11 +28,18 @@ class ServiceRequest(NamedTuple):
     body: bytes = b""
 
 
-class ServiceReply(NamedTuple):
-    """A reply, always JSON."""
+class Outgoing(Struct, frozen=True):
+    """A reply before it is sent."""
 
     status: int
     body: bytes
+    headers: dict[str, str] = {}
+    """Without those of the transfer: its length and encoding."""
+
+    def with_headers(self, **headers: str) -> "Outgoing":
+        """Return the reply with more headers; `_` in a name stands for `-`."""
+        added = {name.replace("_", "-"): value for name, value in headers.items()}
+        return structs.replace(self, headers=self.headers | added)
 
 
 class PageFormat(NamedTuple):
@@ -44,7 +53,7 @@ class PageFormat(NamedTuple):
     """`time`: by `sentAt`, and by id where that is the same; ids may then come in any order."""
 
 
-class Context(NamedTuple):
+class Context(Struct, frozen=True):
     """The data and the settings of one service."""
 
     store: Store
@@ -72,8 +81,8 @@ class Context(NamedTuple):
         return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"
 
 
-class ServiceCall(NamedTuple):
-    """A request that has passed the checks that all operations share."""
+class ServiceCall(Context, frozen=True):
+    """A request that has passed the checks that all operations share, and the data that it is about."""
 
     endpoint: Endpoint[Any]
     path: Mapping[str, str]
@@ -88,5 +97,5 @@ class ServiceCall(NamedTuple):
     """Names in lower case."""
 
 
-Handler: TypeAlias = Callable[[Context, ServiceCall], Any]
+Handler: TypeAlias = Callable[[ServiceCall], Any]
 """Serves one operation: gives what the reply has in `data`, or as bytes the whole reply; or refuses it."""

@@ -14,25 +14,25 @@ table is silent, the emulator has chosen:
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from operator import itemgetter
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec.json import decode, encode
 
-from ..store.conversation_views import AppPin, ConversationView, Kind, view_of
+from ..store.conversation_views import ConversationView, Kind, view_of
 from ..store.directory import SYSTEM
 from ..store.documents import Document
 from ..store.message_index import conversation_list, parse_record
 from .context import Context, Handler, ServiceCall
-from .groups import APP, group_record
+from .documents import selected
+from .groups import APP, party_record
 from .refusals import bad_request, refused
 from .replies import ack, numbered_reply, page_number
-from .users import user_record
 
 # ── the record of a conversation ──
 
 
 def conversation_record(context: Context, view: ConversationView, query: Document) -> Document:
-    """Return the record, with the members that a query of the list asks for."""
     store, last = context.store, context.store.views.last(view)
     party = _party_record(context, view, with_tags=query.get("withUserAndGroupTags", False))
     if query.get("withBlockedInfo") and view.kind == "user":
@@ -61,7 +61,6 @@ def _updated_at(view: ConversationView, last: tuple[int, int] | None) -> int:
 
 
 def _party_record(context: Context, view: ConversationView, *, with_tags: bool = False) -> Document:
-    """Return the other side: a user's record, or a group's."""
     people = context.store.people
     if view.kind == "group":
         raw = people.group(view.party)
@@ -74,9 +73,8 @@ def _party_record(context: Context, view: ConversationView, *, with_tags: bool =
 
 def pin_fields(context: Context, view: ConversationView) -> Document:
     """Return `pinnedBy` and `pinnedAt`; the app's pin goes before the user's own."""
-    for pin in context.store.views.app_pins.all():
-        if (pin.kind, pin.party) == (view.kind, view.party):
-            return {"pinnedBy": APP, "pinnedAt": pin.pinned_at}
+    if pin := context.store.views.app_pins.get(f"{view.kind}/{view.party}"):
+        return selected(pin, ("pinnedBy", "pinnedAt"))
     return {} if view.pinned_at is None else {"pinnedBy": view.uid, "pinnedAt": view.pinned_at}
 
 
@@ -85,15 +83,7 @@ def pin_fields(context: Context, view: ConversationView) -> Document:
 
 _OWN_PIN: Final = 10**6
 _NO_PIN: Final = 2 * _OWN_PIN
-
-
-class _ListedView(NamedTuple):
-    """A view with what the list is ordered by."""
-
-    view: ConversationView
-    updated_at: int
-    place: int
-    """The place of the app's pin, or what stands for an own one and for none."""
+"""What stands for the place of a pin of the app, where there is none."""
 
 
 _Test: TypeAlias = Callable[[Context, ConversationView, Any], bool]
@@ -129,88 +119,79 @@ _TESTS: Final[Mapping[str, _Test]] = {
 }
 
 
-def list_conversations(context: Context, call: ServiceCall) -> bytes:
+def list_conversations(call: ServiceCall) -> bytes:
     query, reader, number = call.query, call.acting_user, page_number(call.query)
     tests = [(test, query[name]) for name, test in _TESTS.items() if query.get(name)]
-    views = [
-        view for view in _views(context, reader) if all(test(context, view, value) for test, value in tests)
-    ]
+    views = [view for view in _views(call, reader) if all(test(call, view, value) for test, value in tests)]
     if reader and not query.get("includeBlockedUsers"):
-        relations = context.store.relations
+        relations = call.store.relations
         views = [view for view in views if not relations.has("blocked", reader, view.party)]
     if query.get("unique") and not reader:
         first = {view.conversation: view for view in reversed(views)}
         views = [view for view in views if first[view.conversation] is view]
-    records = [encode(conversation_record(context, view, query)) for view in number.of(views)]
+    records = [encode(conversation_record(call, view, query)) for view in number.of(views)]
     return numbered_reply(records, len(views), number)
 
 
 def _views(context: Context, reader: str | None) -> list[ConversationView]:
     """The conversations that a user sees, or those of all users, in the order of the list."""
-    views = context.store.views
-    pins = {(pin.kind, pin.party): place for place, pin in enumerate(views.app_pins.all())}
-    rows = []
+    pins = {
+        (pin["conversationType"], pin["conversationId"]): place
+        for place, pin in enumerate(context.store.views.app_pins.list())
+    }
+    views, rows = context.store.views, []
     for view in views.all(reader):
         if not views.is_removed(view):
             own = _NO_PIN if view.pinned_at is None else _OWN_PIN
-            place = pins.get((view.kind, view.party), own)
-            rows.append(_ListedView(view, _updated_at(view, views.last(view)), place))
-    rows.sort(key=lambda row: (row.place if reader else row.view.uid, -row.updated_at, row.view.party))
-    return [row.view for row in rows]
+            place = pins.get((view.kind, _pin_id(view.kind, view.party)), own) if reader else view.uid
+            rows.append((place, -_updated_at(view, views.last(view)), view.party, view))
+    return [view for *_, view in sorted(rows, key=itemgetter(0, 1, 2))]
 
 
 # ── one conversation ──
 
 
-def own_view(context: Context, call: ServiceCall) -> ConversationView:
-    """Return the acting user's view of the conversation in the path, with a message or without."""
+def own_view(call: ServiceCall) -> ConversationView:
     kind: Kind = "group" if "guid" in call.path else "user"
     party = call.path["guid" if kind == "group" else "uid"]
-    _check_party(context, kind, party)
-    return context.store.views.stored(view_of(str(call.acting_user), kind, party))
+    party_record(call, kind, party)
+    return call.store.views.stored(view_of(str(call.acting_user), kind, party))
 
 
-def _check_party(context: Context, kind: Kind, party: str) -> None:
-    if kind == "group":
-        group_record(context, party)
-    else:
-        user_record(context, party)
-
-
-def accessible_view(context: Context, call: ServiceCall) -> ConversationView:
+def accessible_view(call: ServiceCall) -> ConversationView:
     """Return the acting user's view of the conversation in the path; 403 where it has no message."""
-    uid, views = str(call.acting_user), context.store.views
+    uid, views = str(call.acting_user), call.store.views
     if "conversationId" in call.path:  # of the operations that are deprecated
         conversation, is_open = call.path["conversationId"], True
         if not views.exists(conversation):
             raise refused("ERR_CONVERSATION_NOT_FOUND", conversation)
     else:
-        view = own_view(context, call)
+        view = own_view(call)
         conversation = view.conversation
-        is_open = view.kind == "user" or context.store.members.member(view.party, uid) is not None
+        is_open = view.kind == "user" or call.store.members.member(view.party, uid) is not None
     own = views.all(uid, conversation) if is_open else ()
     if not own:
         raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", uid)
     return own[0]
 
 
-def get_conversation(context: Context, call: ServiceCall) -> Document:
+def get_conversation(call: ServiceCall) -> Document:
     """Return the record of a conversation; 403 for one that is empty since it was reset."""
-    view = accessible_view(context, call)
-    if context.store.views.is_removed(view):
+    view = accessible_view(call)
+    if call.store.views.is_removed(view):
         raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", view.uid)
-    return conversation_record(context, view, {"withTags": True})
+    return conversation_record(call, view, {"withTags": True})
 
 
-def update_conversation(context: Context, call: ServiceCall) -> Document:
-    view, tags = accessible_view(context, call), call.body["tags"]
-    context.store.views.set(view, tags=encode(tags).decode() if tags else None)
-    return get_conversation(context, call)
+def update_conversation(call: ServiceCall) -> Document:
+    view, tags = accessible_view(call), call.body["tags"]
+    call.store.views.set(view, tags=encode(tags).decode() if tags else None)
+    return get_conversation(call)
 
 
-def reset_conversation(context: Context, call: ServiceCall) -> Document:
+def reset_conversation(call: ServiceCall) -> Document:
     """Empty the user's view of a conversation; `preserveOrder` keeps its place in the list."""
-    view, body, store = accessible_view(context, call), call.body, context.store
+    view, body, store = accessible_view(call), call.body, call.store
     if body.get("conversationWith") not in (None, view.party):
         raise bad_request({"conversationWith": ["The conversationWith must be the one of the path."]})
     last = store.views.last(view)
@@ -233,22 +214,22 @@ _MARKS: Final[Mapping[str, tuple[_Column, ...]]] = {
 
 
 def _receipt(action: _Column) -> Handler:
-    def handle(context: Context, call: ServiceCall) -> Document:
-        view = accessible_view(context, call)
-        number = _message_number(context, call, view) or context.store.last_id
+    def handle(call: ServiceCall) -> Document:
+        view = accessible_view(call)
+        number = _message_number(call, view) or call.store.last_id
         for column in _MARKS[action]:
-            context.store.views.set(view, **{f"{column}_id": max(number, getattr(view, f"{column}_id"))})
-            _stamp(context, view, column, number)
+            call.store.views.set(view, **{f"{column}_id": max(number, getattr(view, f"{column}_id"))})
+            _stamp(call, view, column, number)
         name = "Message" if view.kind == "user" else "message"
         return ack(f"The conversation with {view.party} has been marked as {action}.", name)
 
     return handle
 
 
-def mark_unread(context: Context, call: ServiceCall) -> Document:
-    view, store = accessible_view(context, call), context.store
-    number = _message_number(context, call, view) or store.views.last_of_others(view)
-    versions = _records(context, store.views.read_since(view, number))
+def mark_unread(call: ServiceCall) -> Document:
+    view, store = accessible_view(call), call.store
+    number = _message_number(call, view) or store.views.last_of_others(view)
+    versions = _records(call, store.views.read_since(view, number))
     for version in versions.values():
         version.pop("readAt", None)
     store.rewrite(versions)
@@ -256,10 +237,10 @@ def mark_unread(context: Context, call: ServiceCall) -> Document:
     return ack(f"The conversation with {view.party} has been marked as unread.")
 
 
-def _message_number(context: Context, call: ServiceCall, view: ConversationView) -> int | None:
+def _message_number(call: ServiceCall, view: ConversationView) -> int | None:
     """The message that the body names; 404 where the conversation has no such message."""
     number: int | None = call.body.get("messageId")
-    if number is not None and not context.store.contains(conversation_list(view.conversation), number):
+    if number is not None and not call.store.contains(conversation_list(view.conversation), number):
         raise refused("ERR_MESSAGE_ID_NOT_FOUND", number)
     return number
 
@@ -286,27 +267,27 @@ OWN_PINS: Final = 5
 """The documented limit."""
 
 
-def pin_conversation(context: Context, call: ServiceCall) -> Document:
+def pin_conversation(call: ServiceCall) -> Document:
     """Pin a conversation for the acting user, with a message or without; the first `pinnedAt` stays."""
-    view, views = _pinnable(context, call), context.store.views
+    view, views = _pinnable(call), call.store.views
     if view.pinned_at is None:
         if views.pinned_count(view.uid) >= OWN_PINS:
             raise refused("ERR_PINNED_CONVERSATIONS_LIMIT_EXCEEDED", OWN_PINS)
-        views.set(view, pinned_at=context.now)
-    return _pinned(context, view)
+        views.set(view, pinned_at=call.now)
+    return _pinned(call, view)
 
 
-def unpin_conversation(context: Context, call: ServiceCall) -> Document:
-    view = _pinnable(context, call)
+def unpin_conversation(call: ServiceCall) -> Document:
+    view = _pinnable(call)
     if view.pinned_at is not None:
-        context.store.views.set(view, pinned_at=None)
-    return _pinned(context, view)
+        call.store.views.set(view, pinned_at=None)
+    return _pinned(call, view)
 
 
-def _pinnable(context: Context, call: ServiceCall) -> ConversationView:
+def _pinnable(call: ServiceCall) -> ConversationView:
     """The acting user's view of the conversation in the path; 403 where the app has pinned it."""
-    view = own_view(context, call)
-    if pin_fields(context, view).get("pinnedBy") == APP:
+    view = own_view(call)
+    if pin_fields(call, view).get("pinnedBy") == APP:
         raise refused("ERR_SYSTEM_PINNED_CONVERSATION")
     return view
 
@@ -316,30 +297,34 @@ def _pinned(context: Context, view: ConversationView) -> Document:
     return record | pin_fields(context, context.store.views.stored(view))
 
 
-def list_pinned(context: Context, call: ServiceCall) -> list[Document]:
+def _pin_id(kind: Kind, party: str) -> str:
+    """Return the id of the app's pin; there is no one conversation with a user, so that is the uid."""
+    return f"group_{party}" if kind == "group" else party
+
+
+def list_pinned(call: ServiceCall) -> list[Document]:
     """The app's pins, in their order, without `meta`."""
-    return [_app_pin(pin) for pin in context.store.views.app_pins.all()]
+    return call.store.views.app_pins.list()
 
 
-def replace_pinned(context: Context, call: ServiceCall) -> list[Document]:
+def replace_pinned(call: ServiceCall) -> list[Document]:
+    """Put other pins in the place of all; those that stay keep their time."""
     parties: list[tuple[Kind, str]] = [
         ("user", pin["uid"]) if "uid" in pin else ("group", pin["guid"])
         for pin in call.body["pinnedConversations"]
     ]
     for kind, party in parties:
-        _check_party(context, kind, party)
-    context.store.views.app_pins.replace(parties, context.now)
-    return list_pinned(context, call)
-
-
-def _app_pin(pin: AppPin) -> Document:
-    """The pin's record; there is no one conversation with a user, so the id is the uid."""
-    return {
-        "conversationId": f"group_{pin.party}" if pin.kind == "group" else pin.party,
-        "conversationType": pin.kind,
-        "pinnedBy": APP,
-        "pinnedAt": pin.pinned_at,
+        party_record(call, kind, party)
+    pins, new = call.store.views.app_pins, {"pinnedBy": APP, "pinnedAt": call.now}
+    records = {
+        f"{kind}/{party}": {"conversationId": _pin_id(kind, party), "conversationType": kind, **new}
+        for kind, party in parties
     }
+    records |= {key: pin for key in records if (pin := pins.get(key))}
+    pins.clear()
+    for key, record in records.items():
+        pins.put(record, key)
+    return list_pinned(call)
 
 
 _TWINS: Final[dict[str, Handler]] = {

@@ -16,10 +16,10 @@ from ..store.directory import Membership
 from ..store.documents import Document
 from .context import Context, Handler, ServiceCall
 from .documents import selected
-from .groups import APP, add_group, check_password, group_record
+from .groups import APP, add_group, check_password, group_record, party_record
 from .refusals import ServiceRefusal, bad_request, outcomes, refused
 from .roles import ROLES
-from .users import tagged_user, user_record
+from .users import tagged_user
 
 Import: TypeAlias = Callable[[Context, Document], Document]
 """Stores a record, and gives what the outcome shows of it; or refuses it."""
@@ -38,14 +38,14 @@ def _serve(member: str, kind: type[Body], store: Import) -> Handler:
             raise ServiceRefusal(400, code, str(error)) from None
         return store(context, record)
 
-    def handle(context: Context, call: ServiceCall) -> Document:
+    def handle(call: ServiceCall) -> Document:
         if member not in call.body:
             raise bad_request({member: [f"The {member} are required."]})
         entries = call.body[member]
         if not isinstance(entries, dict) or not 0 < len(entries) <= MOST_ENTRIES:
             words = f"The {member} must be an object with 1 to {MOST_ENTRIES} entries."
             raise ServiceRefusal(400, code, words)
-        return outcomes(entries, partial(one, context, entries), "data")
+        return outcomes(entries, partial(one, call, entries), "data")
 
     return handle
 
@@ -63,12 +63,12 @@ def _import_user(context: Context, record: Document) -> Document:
 
 def _ensure(context: Context, kind: str, key: str, details: Document | None) -> None:
     """Refuse a user or a group that does not exist, or create it where the record has its details."""
-    name, store, record_of = _KINDS[kind]
+    name, store = _KINDS[kind]
     is_new = (context.store.people.user if kind == "user" else context.store.people.group)(key) is None
     if is_new and details and details[name] == key:
         store(context, details)
     if key != APP:
-        record_of(context, key)
+        party_record(context, kind, key)
 
 
 def _import_group(context: Context, record: Document) -> Document:
@@ -78,7 +78,7 @@ def _import_group(context: Context, record: Document) -> Document:
     _ensure(context, "user", owner, record.pop("groupOwnerDetails", None))
     record |= {"owner": owner}
     if (raw := store.people.group(guid)) is not None:
-        store.groups.replace(guid, {**decode(raw), **record, "updatedAt": context.now}, password)
+        store.people.replace_group(guid, {**decode(raw), **record, "updatedAt": context.now}, password)
     else:
         add_group(context, {"createdAt": context.now, **record}, password)
         if owner != APP:
@@ -87,11 +87,11 @@ def _import_group(context: Context, record: Document) -> Document:
     return stored
 
 
-_KINDS: Final[Mapping[str, tuple[str, Import, Callable[[Context, str], bytes]]]] = {
-    "user": ("uid", _import_user, user_record),
-    "group": ("guid", _import_group, group_record),
+_KINDS: Final[Mapping[str, tuple[str, Import]]] = {
+    "user": ("uid", _import_user),
+    "group": ("guid", _import_group),
 }
-"""The member with the key of a record, what stores a record, and what gets it."""
+"""The member with the key of a record, and what stores a record."""
 
 
 def _import_member(context: Context, record: Document) -> Document:

@@ -33,7 +33,7 @@ from . import (
 )
 from .apps import key_scope, set_keys
 from .arguments import read_body, read_query
-from .context import Context, Handler, ServiceCall, ServiceReply, ServiceRequest
+from .context import Context, Handler, Outgoing, ServiceCall, ServiceRequest
 from .events import Event, events_of
 from .refusals import ServiceRefusal, bad_request, refused
 from .roles import add_default_role
@@ -83,12 +83,11 @@ class Service:
         set_keys(context.store, keys.full_access, keys.auth_only)
         add_default_role(context.store)
 
-    def answer(self, request: ServiceRequest) -> ServiceReply:
-        """Return the reply; a refusal is a reply too."""
+    def answer(self, request: ServiceRequest) -> Outgoing:
         try:
-            return ServiceReply(200, self.process(request))
+            return Outgoing(200, self.process(request))
         except ServiceRefusal as refusal:
-            return ServiceReply(refusal.status, refusal.body)
+            return Outgoing(refusal.status, refusal.body)
 
     def process(self, request: ServiceRequest) -> bytes:
         """Return the body of a 200, or raise a refusal."""
@@ -96,20 +95,23 @@ class Service:
         route = ROUTER.route(request.method, request.path)
         if route is None:
             raise refused("ERR_API_NOT_FOUND", request.method, request.path)
-        endpoint = route.endpoint
+        endpoint, context = route.endpoint, self._context
         if scope != "fullAccess" and endpoint.name not in _AUTH_ONLY:
             raise refused("AUTH_ERR_NO_ACCESS")
-        acting_user = read_acting_user(endpoint.acting, request, self._context.store.people)
+        acting_user = read_acting_user(endpoint.acting, request, context.store.people)
         try:
             query = read_query(request.query, endpoint)
             body = read_body(request.body, request.headers.get("content-type", ""), endpoint)
-            call = ServiceCall(endpoint, route.parameters, query, acting_user, body, request.headers)
-            result = self._handlers[endpoint.name](self._context, call)
+            call = ServiceCall(
+                context.store, context.app, context.user_lists, context.other_lists, context.clock, endpoint,
+                route.parameters, query, acting_user, body, request.headers,
+            )  # fmt: skip
+            result = self._handlers[endpoint.name](call)
         except ServiceRefusal as refusal:
             refusal.is_at_root = endpoint.name.startswith("agents.")
             raise
         reply = result if isinstance(result, bytes) else encode({"data": result})
-        for event in events_of(self._context, call, reply):
+        for event in events_of(call, reply):
             self._publish(event)
         return reply
 

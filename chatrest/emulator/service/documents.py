@@ -10,8 +10,7 @@ A body has been checked by the struct of its endpoint, and is stored as that giv
 
 from collections.abc import Callable, Mapping
 from hashlib import sha256
-from operator import attrgetter
-from typing import Any, TypeAlias, final
+from typing import Any, Literal, TypeAlias, final
 
 from msgspec import Struct
 
@@ -21,13 +20,13 @@ from .context import Context, Handler, ServiceCall
 from .refusals import bad_request, refused
 from .replies import Envelope, then
 
-Owner: TypeAlias = Callable[[Context, ServiceCall], str]
+Owner: TypeAlias = Callable[[ServiceCall], str]
 """The user, provider or other document that documents belong to; refuses one that does not exist."""
 Completion: TypeAlias = Callable[[Context, Document], Document]
 """Makes the document that is stored of one that was sent, with what the service adds to it."""
 
 
-def nobody(context: Context, call: ServiceCall) -> str:
+def nobody(call: ServiceCall) -> str:
     return ""
 
 
@@ -63,13 +62,11 @@ def apply_changes(record: Mapping[str, Any], changes: Mapping[str, Any]) -> Docu
 
 @final
 class DocumentCollection(Struct, frozen=True, kw_only=True):
-    """Documents with ids: list, get, create, update, delete."""
-
     kind: str
     missing: str
     """The code of the error for an id that does not exist."""
-    parameter: str = "id"
-    """The path's parameter with the id; where the path has none, the id is in the body."""
+    parameter: str | None = None
+    """The path's parameter with the id, None for `key`; where the path has none, the id is in the body."""
     key: str = "id"
     """The document's member with the id."""
     new_key: str = "{number}"
@@ -78,8 +75,8 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
     most: int | None = None
     """Documents of one owner: limits.counts."""
     owner: Owner = nobody
-    stamp: Callable[[Context], Any] | None = attrgetter("now")
-    """The value of `createdAt` and `updatedAt`; None for documents without them."""
+    stamp: Literal["now", "now_ms", "now_text"] | None = "now"
+    """The form of `createdAt` and `updatedAt`; None for documents without them."""
     completed: Completion = as_sent
 
     def handlers(
@@ -106,39 +103,41 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
             if f"{collection}.{operation}" in OPERATIONS
         }
 
-    def documents(self, context: Context, call: ServiceCall) -> DocumentSet:
-        return context.store.documents.of(self.kind, self.owner(context, call))
+    def documents(self, call: ServiceCall) -> DocumentSet:
+        return call.store.documents.of(self.kind, self.owner(call))
 
-    def list(self, context: Context, call: ServiceCall) -> list[Document]:
-        return self.documents(context, call).list()
+    def list(self, call: ServiceCall) -> list[Document]:
+        return self.documents(call).list()
 
-    def get(self, context: Context, call: ServiceCall) -> Document:
-        return self._existing(self.documents(context, call), call.path[self.parameter])
+    def get(self, call: ServiceCall) -> Document:
+        return self._existing(self.documents(call), call.path[self.parameter or self.key])
 
-    def create(self, context: Context, call: ServiceCall) -> Document:
+    def create(self, call: ServiceCall) -> Document:
         """Store a document and return it; 400 for an id that exists already, or for one too many."""
-        documents = self.documents(context, call)
+        documents = self.documents(call)
         if self.most is not None and len(documents.list()) >= self.most:
             raise refused("ERR_PLAN_QUOTA_RESTRICTION", self.most, self.kind.replace("_", " "))
-        key = str(call.body.get(self.key) or self._new_key(context, call.body))
+        key = str(call.body.get(self.key) or self._new_key(call, call.body))
         if documents.get(key) is not None:
             raise bad_request({self.key: [f"The {self.key} has already been taken."]})
-        times = {} if self.stamp is None else dict.fromkeys(("createdAt", "updatedAt"), self.stamp(context))
-        return self._put(context, documents, {**call.body, self.key: key, **times})
+        times = self._times(call, "createdAt", "updatedAt")
+        return self._put(call, documents, {**call.body, self.key: key, **times})
 
-    def update(self, context: Context, call: ServiceCall) -> Document:
-        """Change the members that were sent, and return the document; its id stays."""
-        documents = self.documents(context, call)
-        key = call.path.get(self.parameter) or str(call.body.get(self.key, ""))
+    def update(self, call: ServiceCall) -> Document:
+        documents = self.documents(call)
+        key = call.path.get(self.parameter or self.key) or str(call.body.get(self.key, ""))
         old = self._existing(documents, key)
-        times = {} if self.stamp is None else {"updatedAt": self.stamp(context)}
-        return self._put(context, documents, {**merged(old, call.body), self.key: key, **times})
+        changed = {**merged(old, call.body), self.key: key, **self._times(call, "updatedAt")}
+        return self._put(call, documents, changed)
 
-    def delete(self, context: Context, call: ServiceCall) -> Document:
-        documents, key = self.documents(context, call), call.path[self.parameter]
+    def delete(self, call: ServiceCall) -> Document:
+        documents, key = self.documents(call), call.path[self.parameter or self.key]
         document = self._existing(documents, key)
         documents.delete(key)
         return document
+
+    def _times(self, context: Context, *names: str) -> Document:
+        return {} if self.stamp is None else dict.fromkeys(names, getattr(context, self.stamp))
 
     def _new_key(self, context: Context, document: Document) -> str:
         number, app = context.store.documents.next_number(), context.app.get("id")
@@ -159,8 +158,6 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
 
 @final
 class SingleDocument(Struct, frozen=True, kw_only=True):
-    """One document of the app, or of each user: get, put, merge, reset."""
-
     kind: str
     defaults: Mapping[str, Any] | None = None
     """The values that hold where nothing was put; None: then there is no document, and a 404."""
@@ -170,30 +167,27 @@ class SingleDocument(Struct, frozen=True, kw_only=True):
     hidden: tuple[str, ...] = ()
     """Members that are accepted and never returned."""
 
-    def get(self, context: Context, call: ServiceCall) -> Document:
-        """Return the document, with the defaults of what was not put."""
-        document = self._documents(context, call).get()
+    def get(self, call: ServiceCall) -> Document:
+        document = self._documents(call).get()
         if document is None and self.defaults is None:
             raise refused(self.missing, self.kind.partition(".")[2])
         return merged(self.defaults or {}, document or {})
 
-    def put(self, context: Context, call: ServiceCall) -> Document:
-        return self._store(context, call, call.body)
+    def put(self, call: ServiceCall) -> Document:
+        return self._store(call, call.body)
 
-    def merge(self, context: Context, call: ServiceCall) -> Document:
-        """Change the parts that were sent, and return the document."""
-        return self._store(context, call, merged(self.get(context, call), call.body))
+    def merge(self, call: ServiceCall) -> Document:
+        return self._store(call, merged(self.get(call), call.body))
 
-    def reset(self, context: Context, call: ServiceCall) -> Document:
-        """Remove what was put, and return the defaults."""
-        self.get(context, call)
-        self._documents(context, call).delete()
+    def reset(self, call: ServiceCall) -> Document:
+        self.get(call)
+        self._documents(call).delete()
         return dict(self.defaults or {})
 
-    def _documents(self, context: Context, call: ServiceCall) -> DocumentSet:
-        return context.store.documents.of(self.kind, self.owner(context, call))
+    def _documents(self, call: ServiceCall) -> DocumentSet:
+        return call.store.documents.of(self.kind, self.owner(call))
 
-    def _store(self, context: Context, call: ServiceCall, document: Document) -> Document:
+    def _store(self, call: ServiceCall, document: Document) -> Document:
         document = {name: value for name, value in document.items() if name not in self.hidden}
-        self._documents(context, call).put(document)
+        self._documents(call).put(document)
         return merged(self.defaults or {}, document)

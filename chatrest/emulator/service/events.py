@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from msgspec.json import decode
 
 from ..store.directory import SYSTEM
-from .context import Context, ServiceCall
+from .context import ServiceCall
 
 Data: TypeAlias = dict[str, Any]
 
@@ -23,15 +23,11 @@ class Event(NamedTuple):
 
 
 class _Success(NamedTuple):
-    """A call that has succeeded, and what is in its reply's `data`."""
-
-    context: Context
     call: ServiceCall
     reply: Any
 
     def user(self, uid: str | None) -> Data:
-        """Return the user of that uid, as an entity; the app itself for None."""
-        entity: Data = self.context.store.people.entity("user", uid or str(SYSTEM["uid"]))["entity"]
+        entity: Data = self.call.store.people.entity("user", uid or str(SYSTEM["uid"]))["entity"]
         return entity
 
     def users(self, uids: Iterable[str]) -> dict[str, Data]:
@@ -40,7 +36,7 @@ class _Success(NamedTuple):
     def group(self) -> Data:
         """Return the group of the path, as an entity; its guid alone where it is gone."""
         guid = self.call.path.get("guid") or self.reply["guid"]
-        raw = self.context.store.people.group(guid)
+        raw = self.call.store.people.group(guid)
         return {"guid": guid} if raw is None else decode(raw, type=dict[str, Any])
 
 
@@ -59,7 +55,7 @@ def _conversation(success: _Success) -> Data:
 def _reaction(success: _Success) -> Data:
     path, uid = success.call.path, success.call.acting_user
     reaction = {"messageId": path["id"], "reaction": path["reaction"], "uid": uid}
-    return {"reaction": reaction | {"reactedAt": success.context.now, "reactedBy": success.user(uid)}}
+    return {"reaction": reaction | {"reactedAt": success.call.now, "reactedBy": success.user(uid)}}
 
 
 def _receipt(success: _Success) -> Data:
@@ -69,11 +65,10 @@ def _receipt(success: _Success) -> Data:
         "action": "read" if is_read else "delivered",
         "messageId": str(success.call.body.get("messageId", "")),
         "user": success.user(reader),
-        "timestamp": success.context.now,
+        "timestamp": success.call.now,
     }
-    is_group = "guid" in path
-    receiver = path["guid"] if is_group else path["uid"]
-    ends = {"receiver": receiver, "receiverType": "group" if is_group else "user", "sender": reader}
+    kind, receiver = ("group", path["guid"]) if "guid" in path else ("user", path["uid"])
+    ends = {"receiver": receiver, "receiverType": kind, "sender": reader}
     return {**ends, "type": "receipts", "body": body}
 
 
@@ -142,10 +137,10 @@ _EVENTS: Final[Mapping[str, Mapping[str, About]]] = {
 """The triggers of each operation, and what they tell."""
 
 
-def events_of(context: Context, call: ServiceCall, reply: bytes) -> Iterator[Event]:
+def events_of(call: ServiceCall, reply: bytes) -> Iterator[Event]:
     """Yield the events of an operation that has succeeded; none for most operations."""
     if triggers := _EVENTS.get(call.endpoint.name):
-        success = _Success(context, call, decode(reply)["data"])
+        success = _Success(call, decode(reply)["data"])
         for trigger, about in triggers.items():
             if (data := about(success)) is not None:
                 yield Event(trigger, data)

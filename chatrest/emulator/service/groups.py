@@ -17,7 +17,7 @@ from .context import Context, Handler, ServiceCall
 from .documents import apply_changes
 from .refusals import bad_request, outcomes, refused
 from .replies import ack, page_number, record_page_reply
-from .users import user_record
+from .users import path_user, user_record
 
 APP: Final = str(SYSTEM["uid"])
 """The uid of the app itself."""
@@ -53,8 +53,8 @@ def ban(context: Context, guid: str, uid: str) -> None:
     context.store.members.ban(guid, uid, context.now)
 
 
-def tell_group(context: Context, call: ServiceCall, guid: str, action: str, uid: str) -> Document:
-    return context.store.add_action(call.acting_user or APP, guid, action, uid, sent_at=context.now)
+def tell_group(call: ServiceCall, guid: str, action: str, uid: str) -> Document:
+    return call.store.add_action(call.acting_user or APP, guid, action, uid, sent_at=call.now)
 
 
 # ── groups ──
@@ -83,7 +83,16 @@ def group_record(context: Context, guid: str) -> bytes:
     return record
 
 
-def list_groups(context: Context, call: ServiceCall) -> bytes:
+def path_group(call: ServiceCall) -> str:
+    group_record(call, call.path["guid"])
+    return call.path["guid"]
+
+
+def party_record(context: Context, kind: str, party: str) -> bytes:
+    return group_record(context, party) if kind == "group" else user_record(context, party)
+
+
+def list_groups(call: ServiceCall) -> bytes:
     """A page of groups.
 
     `searchKey` is looked for anywhere in guid and name (or in what `searchIn` names), without regard to case.
@@ -91,9 +100,9 @@ def list_groups(context: Context, call: ServiceCall) -> bytes:
     was none; `updatedAt` itself is left out. `hasJoined` without an acting user matches nothing.
     """
     query, number = call.query, page_number(call.query)
-    page = context.store.groups.list(*_condition(call), _order(query), *number)
+    page = call.store.people.list_groups(*_condition(call), _order(query), *number)
     with_tags = query.get("withTags", False)
-    records = [encode(_group_view(context, call, record, with_tags=with_tags)) for record in page.records]
+    records = [encode(_group_view(call, record, with_tags=with_tags)) for record in page.records]
     return record_page_reply(page._replace(records=records), number, affix=query.get("affix", "append"))
 
 
@@ -116,30 +125,30 @@ def _order(query: Mapping[str, Any]) -> str:
     return f"{column} {direction}, number {direction}"
 
 
-def _group_view(context: Context, call: ServiceCall, record: bytes, *, with_tags: bool = True) -> Document:
+def _group_view(call: ServiceCall, record: bytes, *, with_tags: bool = True) -> Document:
     group: Document = decode(record)
     if not with_tags:
         group.pop("tags", None)
     if call.acting_user:
-        member = context.store.members.member(group["guid"], call.acting_user)
+        member = call.store.members.member(group["guid"], call.acting_user)
         group["hasJoined"] = member is not None
         if member is not None:
             group |= {"scope": member.scope, "joinedAt": member.joined_at}
     return group
 
 
-def get_group(context: Context, call: ServiceCall) -> Document:
-    return _group_view(context, call, group_record(context, call.path["guid"]))
+def get_group(call: ServiceCall) -> Document:
+    return _group_view(call, group_record(call, call.path["guid"]))
 
 
-def create_group(context: Context, call: ServiceCall) -> Document:
+def create_group(call: ServiceCall) -> Document:
     """Add a group with its first members; its owner is one of them, an admin.
 
     The owner is the one that the body names, else the acting user, else the app itself, which is no member.
     """
     body = dict(call.body)
     guid, owner = body["guid"].lower(), body.get("owner") or call.acting_user or APP
-    if context.store.people.group(guid) is not None:
+    if call.store.people.group(guid) is not None:
         raise bad_request({"guid": ["The guid has already been taken."]})
     members, password = body.pop("members", {}), body.pop("password", None)
     check_password(body["type"], password)
@@ -147,11 +156,11 @@ def create_group(context: Context, call: ServiceCall) -> Document:
     if owner != APP:
         scopes[owner] = "admin"
     for uid in scopes:
-        user_record(context, uid)
-    add_group(context, body | {"guid": guid, "owner": owner, "createdAt": context.now}, password)
+        user_record(call, uid)
+    add_group(call, body | {"guid": guid, "owner": owner, "createdAt": call.now}, password)
     for uid, scope in scopes.items():
-        admit(context, guid, uid, scope)
-    return _group_view(context, call, group_record(context, guid))
+        admit(call, guid, uid, scope)
+    return _group_view(call, group_record(call, guid))
 
 
 def add_group(context: Context, group: Document, password: str | None) -> None:
@@ -164,86 +173,80 @@ def check_password(type: str, password: str | None) -> None:
         raise refused("ERR_EMPTY_GROUP_PASS")
 
 
-def update_group(context: Context, call: ServiceCall) -> Document:
+def update_group(call: ServiceCall) -> Document:
     """Change a group. `owner` is ignored where somebody acts; a new owner becomes an admin of the group."""
-    guid, changes, members = call.path["guid"], dict(call.body), context.store.members
-    record: Document = decode(group_record(context, guid))
+    guid, changes, members = call.path["guid"], dict(call.body), call.store.members
+    record: Document = decode(group_record(call, guid))
     owner, actor = changes.pop("owner", None), call.acting_user or APP
     if owner is not None and not call.acting_user:
-        user_record(context, owner)
+        user_record(call, owner)
         changes["owner"] = owner
-    password = changes.pop("password", None) or context.store.groups.password(guid)
-    updated = apply_changes(record, changes) | {"updatedAt": context.now, "updatedBy": actor}
+    password = changes.pop("password", None) or call.store.people.group_password(guid)
+    updated = apply_changes(record, changes) | {"updatedAt": call.now, "updatedBy": actor}
     check_password(updated["type"], password)
-    context.store.groups.replace(guid, updated, password if updated["type"] == "password" else None)
+    call.store.people.replace_group(guid, updated, password if updated["type"] == "password" else None)
     if "owner" in changes and members.member(guid, owner) is None:
-        members.add(guid, owner, Membership("admin", context.now))
+        members.add(guid, owner, Membership("admin", call.now))
     elif "owner" in changes:
         members.change_scope(guid, owner, "admin")
-    return get_group(context, call)
+    return get_group(call)
 
 
-def delete_group(context: Context, call: ServiceCall) -> Document:
+def delete_group(call: ServiceCall) -> Document:
     """Remove a group with its members, bans and permissions; its messages stay in the lists of users."""
-    guid = call.path["guid"]
-    group_record(context, guid)
-    context.store.groups.remove(guid)
+    guid = path_group(call)
+    call.store.people.remove_group(guid)
     for scope in filter(None, LISTS.values()):
-        context.store.documents.of("rbac.scope", f"{guid}/{scope}").clear()
+        call.store.documents.of("rbac.scope", f"{guid}/{scope}").clear()
     return ack(f"The group with GUID {guid} has been deleted.")
 
 
 # ── members ──
 
 
-def list_members(context: Context, call: ServiceCall) -> bytes:
-    guid, query, number = call.path["guid"], call.query, page_number(call.query)
-    group_record(context, guid)
+def list_members(call: ServiceCall) -> bytes:
+    guid, query, number = path_group(call), call.query, page_number(call.query)
     status, scopes = query.get("status"), query.get("scopes", ())
-    return record_page_reply(context.store.members.list(guid, *number, status=status, scopes=scopes), number)
+    return record_page_reply(call.store.members.list(guid, *number, status=status, scopes=scopes), number)
 
 
-def add_members(context: Context, call: ServiceCall) -> Document:
+def add_members(call: ServiceCall) -> Document:
     """Add users to a group, or ban them: an outcome for each uid, and an action message for each success."""
-    guid = call.path["guid"]
-    group_record(context, guid)
+    guid = path_group(call)
     return {
-        name: outcomes(call.body[name], partial(_added, context, call, guid, scope), "data")
+        name: outcomes(call.body[name], partial(_added, call, guid, scope), "data")
         for name, scope in LISTS.items()
         if name in call.body
     }
 
 
-def _added(context: Context, call: ServiceCall, guid: str, scope: str | None, uid: str) -> Document:
-    user_record(context, uid)
-    admit(context, guid, uid, scope)
-    return tell_group(context, call, guid, "banned" if scope is None else "added", uid)
+def _added(call: ServiceCall, guid: str, scope: str | None, uid: str) -> Document:
+    user_record(call, uid)
+    admit(call, guid, uid, scope)
+    return tell_group(call, guid, "banned" if scope is None else "added", uid)
 
 
-def change_scope(context: Context, call: ServiceCall) -> Document:
-    guid, uid, scope = call.path["guid"], call.path["uid"], call.body["scope"]
-    member = _member(context, guid, uid)
+def change_scope(call: ServiceCall) -> Document:
+    guid, uid, member = _path_member(call)
+    scope = call.body["scope"]
     if scope == member.scope:
         raise refused("ERR_SAME_SCOPE", uid, scope)
-    context.store.members.change_scope(guid, uid, scope)
+    call.store.members.change_scope(guid, uid, scope)
     return {"guid": guid, "uid": uid, "scope": scope, "joinedAt": member.joined_at}
 
 
-def kick_member(context: Context, call: ServiceCall) -> Document:
-    guid, uid = call.path["guid"], call.path["uid"]
-    _member(context, guid, uid)
-    context.store.members.remove(guid, uid)
+def kick_member(call: ServiceCall) -> Document:
+    guid, uid, _ = _path_member(call)
+    call.store.members.remove(guid, uid)
     return ack(f"The user with UID {uid} has been kicked from the group {guid}.")
 
 
-def _member(context: Context, guid: str, uid: str) -> Membership:
-    """A member of a group; 404 for no such group, no such user, or a user that is no member."""
-    group_record(context, guid)
-    user_record(context, uid)
-    member = context.store.members.member(guid, uid)
+def _path_member(call: ServiceCall) -> tuple[str, str, Membership]:
+    guid, uid = path_group(call), path_user(call)
+    member = call.store.members.member(guid, uid)
     if member is None:
         raise refused("ERR_NOT_A_MEMBER", uid, guid)
-    return member
+    return guid, uid, member
 
 
 HANDLERS: Final[dict[str, Handler]] = {

@@ -36,10 +36,8 @@ newest to the oldest unless `affix=append` is asked. Counts that the table does 
 from bisect import bisect_left, bisect_right
 from typing import Final, Literal, TypeAlias
 
-from msgspec import Struct, structs
 from msgspec.json import decode, encode
 
-from ..store import Store
 from ..store.documents import Document
 from ..store.message_index import (
     ALL,
@@ -53,15 +51,14 @@ from ..store.message_index import (
 from ..store.message_lists import BEGIN, END, Condition, Span
 from ..store.message_marks import Thread
 from .arguments import bounds, conditions, contains, joined
-from .context import Context, Handler, PageFormat, ServiceCall
-from .groups import group_record
+from .context import Context, Dialect, Handler, PageFormat, ServiceCall
+from .groups import path_group
 from .messages import message_record, message_reply, readable_message, with_personal
 from .replies import list_reply, one, pagination
-from .users import user_record
+from .users import path_user
 
 Affix: TypeAlias = Literal["append", "prepend"]
 
-_IN_CHANGES: Final = "m.id IN (SELECT id FROM changes WHERE {})"
 _FILTERS: Final = {
     "hasAttachments": "m.attachments NOT NULL",
     "hasMentions": "m.mentions NOT NULL",
@@ -70,8 +67,8 @@ _FILTERS: Final = {
     "hideReplies": "m.parent IS NULL",
     "hideDeleted": "NOT m.deleted",
     "onlyDeleted": "m.deleted",
-    "hideQuotedMessages": "m.id NOT IN (SELECT id FROM quotes)",
-    "pinned": "m.id IN (SELECT id FROM pins)",
+    "hideQuotedMessages": "NOT m.quoting",
+    "pinned": "m.id IN (SELECT message FROM marks WHERE kind = 'pin')",
     "category": "m.category = ?",
     "type": "m.type = ?",
     "sender": "m.sender = ?",
@@ -86,210 +83,188 @@ _FILTERS: Final = {
     "fromTimestamp": "m.sent_at >= ?",
     "toTimestamp": "m.sent_at <= ?",
     **bounds("sentAt", "m.sent_at"),
-    "updatedAt[from]": _IN_CHANGES.format("updated_at >= ?"),
-    "updatedAt[to]": _IN_CHANGES.format("updated_at <= ?"),
-    "editedAt[from]": _IN_CHANGES.format("edited_at >= ?"),
-    "editedAt[to]": _IN_CHANGES.format("edited_at <= ?"),
+    **bounds("updatedAt", "m.updated_at"),
+    **bounds("editedAt", "m.edited_at"),
 }
 _SEEN: Final = """NOT m.COLUMN AND m.sender != ? AND m.id > coalesce(
     (SELECT COLUMN_id FROM views v WHERE v.uid = ? AND v.conversation = m.conversation), 0)"""
+_SAVED: Final = "m.id IN (SELECT message FROM marks WHERE kind = 'save' AND owner = ?)"
 _OWN_FLAGS: Final = {"unread": "read", "undelivered": "delivered"}
 _MENTIONED: Final = "EXISTS (SELECT 1 FROM json_each(m.mentions) WHERE value = ?)"
+_NOT_BLOCKED: Final = "m.sender NOT IN (SELECT value FROM json_each(?))"
+_NOT_RESET: Final = """m.id > coalesce(
+    (SELECT reset_id FROM views v WHERE v.uid = ? AND v.conversation = m.conversation), 0)"""
 
 
-class ListRequest(Struct, frozen=True):
-    """A request for part of a list of messages."""
-
-    condition: Condition
-    id: int | None
-    """The message after or before which the page begins; None for the list's beginning or end."""
-    sent_at: int | None
-    affix: Affix | None
-    size: int
-    """Records of a page."""
-    query: Document
-    """All parameters: those that ask for a count, or for more members of each record, are read from it."""
+def page_size(query: Document, names: tuple[str, ...], default: int) -> int:
+    """Return how many records a page has; `names` are the parameters that say so, the first counts."""
+    return int(next((query[name] for name in names if name in query), default))
 
 
-def list_request(
-    query: Document,
-    acting_user: str | None,
-    uid: str | None,
-    sizes: tuple[str, ...],
-    default_size: int,
-) -> ListRequest:
-    """Return what a query asks for; `sizes` names the parameters that give the page size, the first counts.
+def condition_of(call: ServiceCall, query: Document, uid: str | None = None) -> Condition:
+    """Return the condition of a query's filters; `uid` is the user in the path.
 
-    `acting_user` is the user in `onBehalfOf`, `uid` the one in the path.
+    Left out is what the acting user has reset, and on demand what blocked users have sent. What may change
+    meanwhile is in the values of a condition, as its matches are cached.
     """
-    message_id, sent_at, affix = query.get("id"), query.get("sentAt"), query.get("affix")
-    terms = [*conditions(query, _FILTERS), *_personal(query, acting_user, uid)]
-    if "searchKey" in query:
-        terms.append(Condition("instr(m.text, ?)", (query["searchKey"].casefold(),)))
-    if sent_at is not None and message_id is None:
-        terms.append(Condition(f"m.sent_at {'<' if affix == 'prepend' else '>'} ?", (sent_at,)))
-    size = next((query[name] for name in sizes if name in query), default_size)
-    return ListRequest(joined(terms), message_id, sent_at, affix, size, query)
-
-
-def _personal(query: Document, acting_user: str | None, uid: str | None) -> list[Condition]:
-    reader = acting_user or uid or ""
-    terms = [
+    actor, store = call.acting_user, call.store
+    reader = actor or uid or ""
+    terms = conditions(query, _FILTERS)
+    terms += [
         Condition(_SEEN.replace("COLUMN", column), (reader, reader))
         for name, column in _OWN_FLAGS.items()
         if query.get(name)
     ]
     if query.get("saved"):
-        terms.append(Condition("m.id IN (SELECT id FROM saves WHERE uid = ?)", (acting_user or "",)))
+        terms.append(Condition(_SAVED, (actor or "",)))
     if query.get("myMentionsOnly"):
-        terms.append(Condition(_MENTIONED, (acting_user,)) if acting_user else Condition("0"))
-    return terms
+        terms.append(Condition(_MENTIONED, (actor,)) if actor else Condition("0"))
+    if "searchKey" in query:
+        terms.append(Condition("instr(m.text, ?)", (query["searchKey"].casefold(),)))
+    if "sentAt" in query and "id" not in query:
+        sign = "<" if query.get("affix") == "prepend" else ">"
+        terms.append(Condition(f"m.sent_at {sign} ?", (query["sentAt"],)))
+    if actor and store.views.has_resets(actor):
+        terms.append(Condition(_NOT_RESET, (actor,)))
+    if actor and query.get("hideMessagesFromBlockedUsers"):
+        blocked = encode(store.relations.uids("blocked", actor)).decode()
+        terms.append(Condition(_NOT_BLOCKED, (blocked,)))
+    return joined(terms)
 
 
 # ── pages ──
 
 
 def page_reply(
-    store: Store, name: str, request: ListRequest, acting_user: str | None, page_format: PageFormat
+    call: ServiceCall, name: str, condition: Condition, size: int, page_format: PageFormat
 ) -> bytes:
     """Return one page of the list `name`.
 
     It costs a walk along an index, and a filter's first page a scan of the list; in the order of time every
     page costs such a scan.
     """
-    affix: Affix = request.affix or ("prepend" if request.id is None else "append")
-    span = (_span_by_time if page_format.list_order == "time" else _span_by_id)(store, name, request, affix)
+    start: int | None = call.query.get("id")
+    affix: Affix = call.query.get("affix") or ("prepend" if start is None else "append")
+    span_of = _span_by_time if page_format.list_order == "time" else _span_by_id
+    span = span_of(call, name, condition, size, affix)
     ids = list(span.ids)
-    records = list_records(store, ids, request, acting_user)
-    edge = request.id if not ids else ids[-1] if affix == "append" else ids[0]
+    records = list_records(call, ids)
+    edge = start if not ids else ids[-1] if affix == "append" else ids[0]
     if page_format.page_order == "descending":
         records.reverse()
     if page_format.dialect == "cursor":
-        meta = _pagination(span.left, len(ids), request.size) | {"cursor": _cursor(edge, affix)}
+        cursor = {"affix": affix} if edge is None else {"id": edge, "affix": affix}
+        meta = {"pagination": pagination(span.left, len(ids), size), "cursor": cursor}
     else:
-        meta = {"current": {"limit": request.size, "count": len(ids)}, "next": _next(store, edge, affix)}
+        meta = {"current": {"limit": size, "count": len(ids)}, "next": _next(call, edge, affix)}
     return list_reply(records, {"meta": meta})
 
 
 def count_reply(
-    store: Store, name: str, request: ListRequest, uid: str | None, page_format: PageFormat
+    call: ServiceCall, name: str, condition: Condition, size: int, uid: str | None, dialect: Dialect
 ) -> bytes:
     """Return how many messages match, per user or group on the other side of `uid`'s conversations."""
-    rows = store.counts(name, uid, request.condition)
+    rows = call.store.counts(name, uid, condition)
     records = [encode({"entityType": kind, "entityId": side, "count": count}) for kind, side, count in rows]
-    size = max(request.size, len(records))
-    if page_format.dialect == "cursor":
-        return list_reply(records, {"meta": _pagination(len(records), len(records), size)})
+    size = max(size, len(records))
+    if dialect == "cursor":
+        return list_reply(records, {"meta": {"pagination": pagination(len(records), len(records), size)}})
     return list_reply(records, {"meta": {"current": {"limit": size, "count": len(records)}}})
 
 
-def _span_by_id(store: Store, name: str, request: ListRequest, affix: Affix) -> Span:
+def _span_by_id(call: ServiceCall, name: str, condition: Condition, size: int, affix: Affix) -> Span:
+    start: int | None = call.query.get("id")
     if affix == "append":
-        return store.after(name, BEGIN if request.id is None else request.id, request.size, request.condition)
-    return store.before(name, END if request.id is None else request.id, request.size, request.condition)
+        return call.store.after(name, BEGIN if start is None else start, size, condition)
+    return call.store.before(name, END if start is None else start, size, condition)
 
 
-def _span_by_time(store: Store, name: str, request: ListRequest, affix: Affix) -> Span:
+def _span_by_time(call: ServiceCall, name: str, condition: Condition, size: int, affix: Affix) -> Span:
     """The part of a list by time; an id that the store does not know is placed by the request's `sentAt`."""
-    order = store.by_time(name, request.condition)
-    position = None if request.id is None else (store.sent_at(request.id) or request.sent_at or 0, request.id)
+    order, start = call.store.by_time(name, condition), call.query.get("id")
+    at = None if start is None else (call.store.sent_at(start) or call.query.get("sentAt", 0), start)
     if affix == "append":
-        begin = 0 if position is None else bisect_right(order, position)
-        return Span([number for _, number in order[begin : begin + request.size]], len(order) - begin)
-    end = len(order) if position is None else bisect_left(order, position)
-    return Span([number for _, number in order[max(0, end - request.size) : end]], end)
+        begin = 0 if at is None else bisect_right(order, at)
+        return Span([number for _, number in order[begin : begin + size]], len(order) - begin)
+    end = len(order) if at is None else bisect_left(order, at)
+    return Span([number for _, number in order[max(0, end - size) : end]], end)
 
 
-def list_records(store: Store, ids: list[int], request: ListRequest, acting_user: str | None) -> list[bytes]:
-    ascending = sorted(ids)
-    records = store.records(ascending, with_tags=request.query.get("withTags", False))
-    if request.query.get("mentionsWithBlockedInfo") or request.query.get("mentionsWithTagInfo"):
+def list_records(call: ServiceCall, ids: list[int]) -> list[bytes]:
+    store, query, ascending = call.store, call.query, sorted(ids)
+    records = store.records(ascending, with_tags=query.get("withTags", False))
+    if query.get("mentionsWithBlockedInfo") or query.get("mentionsWithTagInfo"):
         for number in store.with_mentions(ascending):
             index = bisect_left(ascending, number)
-            records[index] = _with_mention_info(records[index], store, request, acting_user)
-    records = with_personal(store, ascending, records, acting_user)
+            records[index] = _with_mention_info(call, records[index])
+    records = with_personal(store, ascending, records, call.acting_user)
     if ascending == ids:
         return records
     by_id = dict(zip(ascending, records, strict=True))
     return [by_id[number] for number in ids]
 
 
-def _pagination(total: int, count: int, size: int) -> Document:
-    return {"pagination": pagination(total, count, size)}
-
-
-def _cursor(id: int | None, affix: Affix) -> Document:
-    return {"affix": affix} if id is None else {"id": id, "affix": affix}
-
-
-def _next(store: Store, id: int | None, affix: Affix) -> Document:
+def _next(context: Context, id: int | None, affix: Affix) -> Document:
     if id is None:
         return {"affix": affix}
-    sent_at = store.sent_at(id)
+    sent_at = context.store.sent_at(id)
     return {"affix": affix, **({} if sent_at is None else {"sentAt": sent_at}), "id": str(id)}
 
 
-def _with_mention_info(record: bytes, store: Store, request: ListRequest, acting_user: str | None) -> bytes:
+def _with_mention_info(call: ServiceCall, record: bytes) -> bytes:
+    store, reader = call.store, call.acting_user
     message = decode(record, type=Document)
     mentions = message["data"]["mentions"]
     for uid, user in mentions.items() if isinstance(mentions, dict) else ():
         if not isinstance(user, dict):
             continue
-        if request.query.get("mentionsWithTagInfo"):
+        if call.query.get("mentionsWithTagInfo"):
             user["tags"] = store.people.tags(uid)
-        if request.query.get("mentionsWithBlockedInfo") and acting_user:
-            user["blockedByMe"] = store.relations.has("blocked", acting_user, uid)
-            user["hasBlockedMe"] = store.relations.has("blocked", uid, acting_user)
+        if call.query.get("mentionsWithBlockedInfo") and reader:
+            user["blockedByMe"] = store.relations.has("blocked", reader, uid)
+            user["hasBlockedMe"] = store.relations.has("blocked", uid, reader)
     return encode(message)
 
 
 # ── the lists of messages ──
 
 
-_HIDES_BLOCKED: Final = "hideMessagesFromBlockedUsers"
 _OWN: Final = """(m.sender = ? OR (m.receiver_type = 'user' AND m.receiver = ?)
     OR (m.receiver_type = 'group' AND m.receiver IN (SELECT value FROM json_each(?))))"""
-_NOT_BLOCKED: Final = "m.sender NOT IN (SELECT value FROM json_each(?))"
-_NOT_RESET: Final = """m.id > coalesce(
-    (SELECT reset_id FROM views v WHERE v.uid = ? AND v.conversation = m.conversation), 0)"""
 
 
-def list_user(context: Context, call: ServiceCall) -> bytes:
+def list_user(call: ServiceCall) -> bytes:
     """With an acting user the conversation of the two; without, all messages that the user takes part in."""
-    uid, reader, page_format = call.path["uid"], call.acting_user, context.user_lists
-    user_record(context, uid)
+    uid, reader, page_format = path_user(call), call.acting_user, call.user_lists
     if reader:
         name = conversation_list(conversation_id(uid, reader))
-        return _list(context, call, name, 10, uid=uid, page_format=page_format)
+        return _list(call, name, 10, uid=uid, page_format=page_format)
     sizes = ("perPage", "limit")
-    return _list(context, call, participant_list(uid), 100, sizes, uid=uid, page_format=page_format)
+    return _list(call, participant_list(uid), 100, sizes, uid=uid, page_format=page_format)
 
 
-def list_group(context: Context, call: ServiceCall) -> bytes:
-    guid = call.path["guid"]
-    group_record(context, guid)
-    return _list(context, call, group_list(guid), 10)
+def list_group(call: ServiceCall) -> bytes:
+    return _list(call, group_list(path_group(call)), 10)
 
 
-def list_all(context: Context, call: ServiceCall) -> bytes:
+def list_all(call: ServiceCall) -> bytes:
     """The messages of the app; with an acting user those that this user takes part in.
 
     Those that the user has not read, not got or saved may also have been sent to the user's groups.
     """
     reader = call.acting_user
     if reader is None or any(call.query.get(name) for name in (*_OWN_FLAGS, "saved")):
-        return _list(context, call, ALL, 10)
-    return _list(context, call, participant_list(reader), 10)
+        return _list(call, ALL, 10)
+    return _list(call, participant_list(reader), 10)
 
 
-def list_thread(context: Context, call: ServiceCall) -> bytes:
+def list_thread(call: ServiceCall) -> bytes:
     parent = call.path["id"]
-    message_record(context, parent)
-    return _list(context, call, thread_list(str(int(parent))), 100)
+    message_record(call, parent)
+    return _list(call, thread_list(str(int(parent))), 100)
 
 
 def _list(
-    context: Context,
     call: ServiceCall,
     name: str,
     default_size: int,
@@ -298,42 +273,21 @@ def _list(
     uid: str | None = None,
     page_format: PageFormat | None = None,
 ) -> bytes:
-    store, reader, page_format = context.store, call.acting_user, page_format or context.other_lists
-    request = visible(context, call, list_request(call.query, reader, uid, sizes, default_size))
+    reader, page_format = call.acting_user, page_format or call.other_lists
+    size, condition = page_size(call.query, sizes, default_size), condition_of(call, call.query, uid)
     if reader is not None and name == ALL:
-        guids = encode(store.members.guids(reader)).decode()
-        request = narrowed(request, _OWN, (reader, reader, guids))
+        guids = encode(call.store.members.guids(reader)).decode()
+        condition = joined([condition, Condition(_OWN, (reader, reader, guids))])
     if call.query.get("count"):
-        return count_reply(store, name, request, uid or reader, page_format)
-    return page_reply(store, name, request, reader, page_format)
+        return count_reply(call, name, condition, size, uid or reader, page_format.dialect)
+    return page_reply(call, name, condition, size, page_format)
 
 
-def visible(context: Context, call: ServiceCall, request: ListRequest) -> ListRequest:
-    """The request without what the acting user has reset, and on demand without messages of blocked users.
-
-    What may change meanwhile is in the values of a condition, as its matches are cached.
-    """
-    reader, store = call.acting_user, context.store
-    if reader is None:
-        return request
-    if store.views.has_resets(reader):
-        request = narrowed(request, _NOT_RESET, (reader,))
-    if call.query.get(_HIDES_BLOCKED):
-        blocked = encode(store.relations.uids("blocked", reader)).decode()
-        request = narrowed(request, _NOT_BLOCKED, (blocked,))
-    return request
-
-
-def narrowed(request: ListRequest, sql: str, values: tuple[str, ...]) -> ListRequest:
-    return structs.replace(request, condition=joined([request.condition, Condition(sql, values)]))
-
-
-def get_message(context: Context, call: ServiceCall) -> bytes:
-    """One message, with its tags; 403 for an acting user who has no part in its conversation."""
-    message = readable_message(context, call)
+def get_message(call: ServiceCall) -> bytes:
+    message = readable_message(call)
     if call.acting_user is None:
-        return one(message_record(context, call.path["id"]))
-    return message_reply(context, message, call.acting_user)
+        return one(message_record(call, call.path["id"]))
+    return message_reply(call, message, call.acting_user)
 
 
 # ── threads ──
@@ -345,38 +299,34 @@ _PARTICIPATED: Final = """(m.sender = ? OR EXISTS (
     SELECT 1 FROM positions q JOIN messages r ON r.id = q.id WHERE q.list = p.list AND r.sender = ?))"""
 
 
-def list_threads(context: Context, call: ServiceCall) -> bytes:
+def list_threads(call: ServiceCall) -> bytes:
     reader = call.acting_user
-    return _thread_page(context, call, *((_OWN_THREADS, (reader,) * 3) if reader else ("1", ())))
+    return _thread_page(call, *((_OWN_THREADS, (reader,) * 3) if reader else ("1", ())))
 
 
-def list_user_threads(context: Context, call: ServiceCall) -> bytes:
-    """The threads between a user and the acting user; without one all that the user has a part in."""
-    uid, reader = call.path["uid"], call.acting_user
-    user_record(context, uid)
+def list_user_threads(call: ServiceCall) -> bytes:
+    uid, reader = path_user(call), call.acting_user
     if reader:
-        return _thread_page(context, call, "m.conversation = ?", (conversation_id(uid, reader),))
-    return _thread_page(context, call, _OWN_THREADS, (uid,) * 3)
+        return _thread_page(call, "m.conversation = ?", (conversation_id(uid, reader),))
+    return _thread_page(call, _OWN_THREADS, (uid,) * 3)
 
 
-def list_group_threads(context: Context, call: ServiceCall) -> bytes:
-    guid = call.path["guid"]
-    group_record(context, guid)
-    return _thread_page(context, call, "m.conversation = ?", (f"group_{guid}",))
+def list_group_threads(call: ServiceCall) -> bytes:
+    return _thread_page(call, "m.conversation = ?", (f"group_{path_group(call)}",))
 
 
-def _thread_page(context: Context, call: ServiceCall, condition: str, values: tuple[str, ...]) -> bytes:
+def _thread_page(call: ServiceCall, condition: str, values: tuple[str, ...]) -> bytes:
     query, reader = call.query, call.acting_user
     size, updated_at, affix = query.get("limit", 100), query.get("updatedAt"), query.get("affix", "prepend")
     if query.get("participatedByMe"):
         condition, values = f"{condition} AND {_PARTICIPATED}", (*values, *(reader or "",) * 2)
-    threads = context.store.threads.page(condition, values, updated_at, size, ascending=affix == "append")
+    threads = call.store.threads.page(condition, values, updated_at, size, ascending=affix == "append")
     edge = threads[-1].updated_at if threads else updated_at
     position = {"affix": affix} | ({} if edge is None else {"updatedAt": edge})
     meta = {"current": {"limit": size, "count": len(threads)}, "next": position}
-    records = [_thread_record(context, thread, reader, query) for thread in threads]
+    records = [_thread_record(call, thread, reader, query) for thread in threads]
     ids = [thread.id for thread in threads]
-    return list_reply(with_personal(context.store, ids, records, reader), {"meta": meta})
+    return list_reply(with_personal(call.store, ids, records, reader), {"meta": meta})
 
 
 def _thread_record(context: Context, thread: Thread, reader: str | None, query: Document) -> bytes:

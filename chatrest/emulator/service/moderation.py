@@ -28,10 +28,11 @@ from ..store.documents import Document
 from ..store.message_index import conversation_id
 from .context import Context, Handler, ServiceCall
 from .documents import DocumentCollection, selected
-from .groups import APP
+from .groups import APP, party_record
 from .messages import message_record
 from .refusals import refused
 from .replies import PositionedPages, acked, limited, root_acked, then
+from .users import user_record
 
 # ── what rules do ──
 
@@ -53,8 +54,6 @@ _OPERATORS: Final[Mapping[str, Callable[[str, list[str]], bool]]] = {
 
 
 class Match(NamedTuple):
-    """A rule that meets a message, and the condition that holds."""
-
     rule: Mapping[str, Any]
     condition: Mapping[str, Any]
 
@@ -74,7 +73,6 @@ def matching_rule(context: Context, message: Mapping[str, Any]) -> Match | None:
 
 
 def disapproved(data: Mapping[str, Any], match: Match) -> Document:
-    """Return the data of a message that a rule meets, with the rule and the status."""
     rule = {"id": match.rule["id"], "name": match.rule.get("name", "")}
     return {**data, "moderation": {"status": "disapproved", "rule": rule}}
 
@@ -155,19 +153,19 @@ RULES: Final = DocumentCollection(
 REASONS: Final = DocumentCollection(kind="moderation.reasons", missing="ERR_REASON_NOT_FOUND")
 
 
-def list_revisions(context: Context, call: ServiceCall) -> list[Document]:
-    rule = RULES.get(context, call)
-    return context.store.documents.of(_REVISIONS, rule["id"]).list()[::-1]
+def list_revisions(call: ServiceCall) -> list[Document]:
+    rule = RULES.get(call)
+    return call.store.documents.of(_REVISIONS, rule["id"]).list()[::-1]
 
 
-def delete_rule(context: Context, call: ServiceCall) -> None:
-    rule = RULES.delete(context, call)
-    context.store.documents.of(_REVISIONS, rule["id"]).clear()
+def delete_rule(call: ServiceCall) -> None:
+    rule = RULES.delete(call)
+    call.store.documents.of(_REVISIONS, rule["id"]).clear()
 
 
-def list_reasons(context: Context, call: ServiceCall) -> list[Document]:
+def list_reasons(call: ServiceCall) -> list[Document]:
     times = ("createdAt", "updatedAt")
-    return [reason | {name: str(reason[name]) for name in times} for reason in REASONS.list(context, call)]
+    return [reason | {name: str(reason[name]) for name in times} for reason in REASONS.list(call)]
 
 
 # ── keyword lists ──
@@ -192,12 +190,10 @@ LISTS: Final = DocumentCollection(
 )
 
 
-def list_keyword_lists(context: Context, call: ServiceCall) -> list[Document]:
+def list_keyword_lists(call: ServiceCall) -> list[Document]:
     """Return the lists, each with what the service leaks of its database."""
-    app = context.app["id"]
-    return [
-        {**each, "_id": f"{app}_{each['id']}", "appId": app, "__v": 0} for each in LISTS.list(context, call)
-    ]
+    app = call.app["id"]
+    return [{**each, "_id": f"{app}_{each['id']}", "appId": app, "__v": 0} for each in LISTS.list(call)]
 
 
 # ── messages ──
@@ -214,36 +210,36 @@ _PAGES: Final = PositionedPages(member="id", parameter="id", beside=("sentAt",),
 # ── flags of users ──
 
 
-def flag_message(context: Context, call: ServiceCall) -> None:
-    documents, message_id, uid = context.store.documents, call.path["id"], call.acting_user or ""
-    message = decode(message_record(context, message_id), type=Document)
+def flag_message(call: ServiceCall) -> None:
+    documents, message_id, uid = call.store.documents, call.path["id"], call.acting_user or ""
+    message = decode(message_record(call, message_id), type=Document)
     reason = documents.of(REASONS.kind).get(call.body["id"])
     if reason is None:
         raise refused("ERR_REASON_NOT_FOUND", call.body["id"])
     flag = {
-        **selected(context.store.people.entity("user", uid)["entity"], ("uid", "name", "avatar", "role")),
-        "reasonId": reason["id"], "reasonName": reason["name"], "flaggedAt": context.now,
+        **selected(call.store.people.entity("user", uid)["entity"], ("uid", "name", "avatar", "role")),
+        "reasonId": reason["id"], "reasonName": reason["name"], "flaggedAt": call.now,
         **selected(reason, ("description",)), **selected(call.body, ("remark",)),
     }  # fmt: skip
     documents.of(_FLAGS, message_id).put(flag, uid)
     documents.of(_FLAGGED).put(message, message_id)
 
 
-def list_flagged(context: Context, call: ServiceCall) -> list[Document]:
-    documents = context.store.documents
+def list_flagged(call: ServiceCall) -> list[Document]:
+    documents = call.store.documents
     listed = []
     for message in documents.of(_FLAGGED).list():
         flags = documents.of(_FLAGS, message["id"]).list()
-        flagged = {"appId": context.app["id"], "flaggedBy": flags, "flaggedCount": len(flags)}
+        flagged = {"appId": call.app["id"], "flaggedBy": flags, "flaggedCount": len(flags)}
         listed.append({**message, **flagged})
     return listed
 
 
-def review_flagged(context: Context, call: ServiceCall) -> None:
+def review_flagged(call: ServiceCall) -> None:
     message_id = call.path["id"]
-    if not context.store.documents.of(_FLAGGED).delete(message_id):
+    if not call.store.documents.of(_FLAGGED).delete(message_id):
         raise refused("ERR_MESSAGE_ID_NOT_FOUND", message_id)
-    context.store.documents.of(_FLAGS, message_id).clear()
+    call.store.documents.of(_FLAGS, message_id).clear()
 
 
 # ── messages that are handed in ──
@@ -253,7 +249,6 @@ MESSAGES: Final = DocumentCollection(kind="moderation.messages", missing="ERR_ME
 
 
 def _moderated(context: Context, message: Document) -> Document:
-    """Store a message with its status by the rules; one that a rule meets is blocked."""
     match, data = matching_rule(context, message), message.get("data", {})
     context.store.documents.of(BLOCKED).delete(message["id"])
     if match is None:
@@ -265,41 +260,36 @@ def _moderated(context: Context, message: Document) -> Document:
     return message
 
 
-def create_message(context: Context, call: ServiceCall) -> Document:
+def create_message(call: ServiceCall) -> Document:
     """Take a message for moderation; its parties exist, or come with their details."""
     kind, sender, receiver = (call.body[name] for name in ("receiverType", "sender", "receiver"))
-    _check_party(context, call, "user", sender, "senderUserDetails")
-    _check_party(context, call, kind, receiver, f"receiver{kind.capitalize()}Details")
-    is_group, at = kind == "group", call.body.get("sentAt", context.now)
+    if "senderUserDetails" not in call.body:
+        user_record(call, sender)
+    if f"receiver{kind.capitalize()}Details" not in call.body:
+        party_record(call, kind, receiver)
+    is_group, at = kind == "group", call.body.get("sentAt", call.now)
     message = {
-        "id": str(_FIRST_ID + context.store.documents.next_number()),
+        "id": str(_FIRST_ID + call.store.documents.next_number()),
         "conversationId": f"group_{receiver}" if is_group else conversation_id(sender, receiver),
         "category": "message", "type": "text", "data": {},
         **{name: value for name, value in call.body.items() if not name.endswith("Details")},
         "sentAt": at, "updatedAt": at,
     }  # fmt: skip
-    return _moderated(context, message)
+    return _moderated(call, message)
 
 
-def _check_party(context: Context, call: ServiceCall, kind: str, id: str, details: str) -> None:
-    """Refuse a sender or receiver that does not exist and comes without details."""
-    people = context.store.people
-    if (people.user(id) if kind == "user" else people.group(id)) is None and details not in call.body:
-        raise refused("ERR_UID_NOT_FOUND" if kind == "user" else "ERR_GUID_NOT_FOUND", id)
+def update_message(call: ServiceCall) -> Document:
+    old = MESSAGES.get(call)
+    edited = {"editedAt": call.now, "editedBy": APP, "updatedAt": call.now}
+    return _moderated(call, {**old, **call.body, **edited})
 
 
-def update_message(context: Context, call: ServiceCall) -> Document:
-    old = MESSAGES.get(context, call)
-    edited = {"editedAt": context.now, "editedBy": APP, "updatedAt": context.now}
-    return _moderated(context, {**old, **call.body, **edited})
+def delete_message(call: ServiceCall) -> None:
+    message = MESSAGES.delete(call)
+    call.store.documents.of(BLOCKED).delete(message["id"])
 
 
-def delete_message(context: Context, call: ServiceCall) -> None:
-    message = MESSAGES.delete(context, call)
-    context.store.documents.of(BLOCKED).delete(message["id"])
-
-
-def list_messages(context: Context, call: ServiceCall) -> list[Document]:
+def list_messages(call: ServiceCall) -> list[Document]:
     """Return the messages that were handed in; a page of them leads on by `meta.next {affix, sentAt, id}`."""
     wanted = selected(call.query, ("sender", "category", "type"))
     for name, kind in (("receiverUID", "user"), ("receiverGUID", "group")):
@@ -308,7 +298,7 @@ def list_messages(context: Context, call: ServiceCall) -> list[Document]:
     status = call.query.get("moderationStatus")
     return [
         message
-        for message in MESSAGES.list(context, call)
+        for message in MESSAGES.list(call)
         if wanted == selected(message, wanted) and status in (None, message["data"]["moderation"]["status"])
     ]
 
@@ -317,12 +307,11 @@ def list_messages(context: Context, call: ServiceCall) -> list[Document]:
 
 
 def _documents(kind: str) -> Handler:
-    return lambda context, call: context.store.documents.of(kind).list()
+    return lambda call: call.store.documents.of(kind).list()
 
 
-def review_blocked(context: Context, call: ServiceCall) -> None:
-    """Put a blocked message among the reviewed ones, with the status that the review gives it."""
-    documents, message_id = context.store.documents, call.path["id"]
+def review_blocked(call: ServiceCall) -> None:
+    documents, message_id = call.store.documents, call.path["id"]
     held = documents.of(BLOCKED).get(message_id)
     if held is None:
         raise refused("ERR_MESSAGE_ID_NOT_FOUND", message_id)
@@ -331,9 +320,9 @@ def review_blocked(context: Context, call: ServiceCall) -> None:
     message["data"]["moderation"]["status"] = "approved" if is_approved else "disapproved"
     if documents.of(MESSAGES.kind).get(message_id) is not None:
         documents.of(MESSAGES.kind).put(message, message_id)
-    elif context.store.message(int(message_id)) is not None:
-        context.store.rewrite({int(message_id): message})
-    reviewed = {"blockedAt": f"{held['createdAt']}.0", "appId": context.app["id"], "updatedAt": context.now}
+    elif call.store.message(int(message_id)) is not None:
+        call.store.rewrite({int(message_id): message})
+    reviewed = {"blockedAt": f"{held['createdAt']}.0", "appId": call.app["id"], "updatedAt": call.now}
     documents.of(_REVIEWED).put({**held, **reviewed}, message_id)
 
 

@@ -27,7 +27,6 @@ _done: Final = acked()
 
 
 def _levels(**levels: int) -> dict[str, int | bool]:
-    """Return a level for each name, and that users may choose differently."""
     settings: dict[str, int | bool] = {f"{name}Setting": level for name, level in levels.items()}
     return settings | dict.fromkeys([f"{name}Override" for name in levels], True)
 
@@ -49,17 +48,15 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
 }
 SETTINGS: Final = SingleDocument(kind="notifications.settings", defaults=_DEFAULTS)
 FCM, APNS = (
-    DocumentCollection(
-        kind=f"notifications.{name}", missing=_MISSING, key="providerId", parameter="providerId", stamp=None
-    )
+    DocumentCollection(kind=f"notifications.{name}", missing=_MISSING, key="providerId", stamp=None)
     for name in ("fcm", "apns")
 )
 CUSTOM_PUSH: Final = SingleDocument(kind="notifications.custom_push", missing=_MISSING)
 
 
 def _push_providers(name: str, providers: DocumentCollection) -> dict[str, Handler]:
-    def set_default(context: Context, call: ServiceCall) -> None:
-        chosen, documents = providers.get(context, call), providers.documents(context, call)
+    def set_default(call: ServiceCall) -> None:
+        chosen, documents = providers.get(call), providers.documents(call)
         for provider in documents.list():
             key = provider["providerId"]
             documents.put({**provider, "isDefault": key == chosen["providerId"]}, key)
@@ -70,18 +67,18 @@ def _push_providers(name: str, providers: DocumentCollection) -> dict[str, Handl
     }
 
 
-def add_apns_provider(context: Context, call: ServiceCall) -> list[Document]:
+def add_apns_provider(call: ServiceCall) -> list[Document]:
     """Add an APNs provider, and return all of them, as its twin does not."""
-    APNS.create(context, call)
-    return APNS.list(context, call)
+    APNS.create(call)
+    return APNS.list(call)
 
 
-def list_custom_push(context: Context, call: ServiceCall) -> list[Document]:
-    return context.store.documents.of(CUSTOM_PUSH.kind).list()
+def list_custom_push(call: ServiceCall) -> list[Document]:
+    return call.store.documents.of(CUSTOM_PUSH.kind).list()
 
 
 def _then_list(operation: Handler) -> Handler:
-    return lambda context, call: (operation(context, call), _providers(list_custom_push(context, call)))[1]
+    return lambda call: (operation(call), _providers(list_custom_push(call)))[1]
 
 
 def _account(name: str, *hidden: str) -> dict[str, Handler]:
@@ -104,8 +101,8 @@ _SENDGRID: Final = _account("sendgrid", "isEnabled")
 # ── preferences of users ──
 
 
-def queried_user(context: Context, call: ServiceCall) -> str:
-    user_record(context, call.query["uid"])
+def queried_user(call: ServiceCall) -> str:
+    user_record(call, call.query["uid"])
     return str(call.query["uid"])
 
 
@@ -124,7 +121,7 @@ TIMEZONE: Final = SingleDocument(
 )
 CONTACT: Final = SingleDocument(
     kind="notifications.contact",
-    owner=lambda _, call: call.acting_user or "",
+    owner=lambda call: call.acting_user or "",
     defaults={"email": None, "phno": None},
 )
 
@@ -135,22 +132,21 @@ def _shown(kept: Document) -> Document:
     return {"preferences": preferences, "sound": {}, "templates": templates}
 
 
-def _muted(context: Context, call: ServiceCall) -> DocumentSet:
-    return context.store.documents.of("notifications.muted", queried_user(context, call))
+def _muted(call: ServiceCall) -> DocumentSet:
+    return call.store.documents.of("notifications.muted", queried_user(call))
 
 
-def list_muted(context: Context, call: ServiceCall) -> list[Document]:
-    """Return the conversations that are muted now: those whose `until` has not passed."""
-    now = context.now_ms
-    return [each for each in _muted(context, call).list() if each.get("until", now + 1) > now]
+def list_muted(call: ServiceCall) -> list[Document]:
+    now = call.now_ms
+    return [each for each in _muted(call).list() if each.get("until", now + 1) > now]
 
 
 def _each_conversation(act: Any) -> Handler:
     """Return the handler that mutes or unmutes conversations; one that is muted gets the new `until`."""
 
-    def handle(context: Context, call: ServiceCall) -> Document:
+    def handle(call: ServiceCall) -> Document:
         for each in call.body["conversations"]:
-            act(_muted(context, call), each, f"{each.get('type', '')}/{each.get('id', '')}")
+            act(_muted(call), each, f"{each.get('type', '')}/{each.get('id', '')}")
         return {"success": True}
 
     return handle
@@ -170,40 +166,38 @@ _push_tokens: Final = member("pushTokens")
 
 
 def _tokens(context: Context, auth_token: str) -> DocumentSet:
-    """Return the push tokens of an auth token's user; 401 for one that is nobody's."""
     uid = context.store.auth_tokens.owner(auth_token)
     if uid is None:
         raise refused("AUTH_ERR_AUTH_TOKEN_NOT_FOUND")
     return context.store.documents.of("notifications.push_tokens", uid)
 
 
-def list_push_tokens(context: Context, call: ServiceCall) -> list[Document]:
-    """Return the push tokens of a login, or of all logins of its user with `all=true`."""
+def list_push_tokens(call: ServiceCall) -> list[Document]:
     auth_token = call.query.get("authToken") or call.body["authToken"]
-    tokens = _tokens(context, auth_token).list()
+    tokens = _tokens(call, auth_token).list()
     return [token for token in tokens if call.query.get("all") or token["authToken"] == auth_token]
 
 
-def register_push_token(context: Context, call: ServiceCall) -> None:
+def register_push_token(call: ServiceCall) -> None:
     auth_token = call.body.get("authToken", "")
-    tokens = _tokens(context, auth_token)
+    tokens = _tokens(call, auth_token)
     names = [name for name in ("fcmToken", "deviceToken", "voipToken") if name in call.body]
     if not names:
         words = ["One of the tokens is required."]
         raise bad_request(dict.fromkeys(("fcmToken", "deviceToken", "voipToken"), words))
     push_token = call.body[names[0]]
     token: Document = selected(call.body, ("authToken", "platform", "providerId")) | {
-        "uid": context.store.auth_tokens.owner(auth_token), "pushToken": push_token,
+        "uid": call.store.auth_tokens.owner(auth_token), "pushToken": push_token,
         "pushTokenType": names[0].removesuffix("Token"),
-        **dict.fromkeys(("createdAt", "updatedAt"), context.now_text),
+        **dict.fromkeys(("createdAt", "updatedAt"), call.now_text),
     }  # fmt: skip
     tokens.put(token, push_token)
 
 
-def unregister_push_tokens(context: Context, call: ServiceCall) -> list[Document]:
+def unregister_push_tokens(call: ServiceCall) -> list[Document]:
     """Remove the push tokens of a login, or the one of the path, and return them; 404 for no such token."""
-    tokens, key = _tokens(context, call.body["authToken"]), call.path.get("pushToken")
-    chosen = list_push_tokens(context, call)
+    tokens, key = _tokens(call, call.body["authToken"]), call.path.get("pushToken")
+    chosen = list_push_tokens(call)
     if key is not None:
         chosen = [token for token in tokens.list() if token["pushToken"] == key]
         if not chosen:
@@ -213,12 +207,12 @@ def unregister_push_tokens(context: Context, call: ServiceCall) -> list[Document
     return chosen
 
 
-def list_logs(context: Context, call: ServiceCall) -> list[Document]:
+def list_logs(call: ServiceCall) -> list[Document]:
     """Return the log; `from` and `to` are about `messageSentAtMS`, both ends included."""
     wanted = selected(call.query, _LOG_FILTERS)
     return [
         log
-        for log in context.store.documents.of("notifications.logs").list()
+        for log in call.store.documents.of("notifications.logs").list()
         if all(log.get(name) == value for name, value in wanted.items())
         and call.query.get("from", 0)
         <= log.get("messageSentAtMS", 0)

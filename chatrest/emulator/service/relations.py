@@ -13,19 +13,19 @@ from ...parameters.relations import MOST
 from ..store.directory import Relation
 from ..store.documents import Document
 from .context import Context, Handler, ServiceCall
-from .groups import ban, group_record, tell_group
+from .groups import ban, path_group, tell_group
 from .refusals import outcomes, refused
 from .replies import ack, member, page_number, record_page_reply, then
-from .users import user_record
+from .users import path_user, user_record
 
 
 def _list(kind: Relation) -> Handler:
     """Return the handler of a list: the users in a relation to the user, or to the group, of the path."""
 
-    def handle(context: Context, call: ServiceCall) -> bytes:
-        owner, number = _owner(context, call), page_number(call.query)
+    def handle(call: ServiceCall) -> bytes:
+        owner, number = _owner(call), page_number(call.query)
         prefix = call.query.get("searchKey", "")
-        page, times = context.store.relations.list(kind, owner, *number, prefix=prefix)
+        page, times = call.store.relations.list(kind, owner, *number, prefix=prefix)
         if kind == "blocked":
             shown = [{"blockedByMe": True, "blockedByMeAt": at, "blockedAt": at} for at in times]
             records = [encode(decode(each) | more) for each, more in zip(page.records, shown, strict=True)]
@@ -35,28 +35,24 @@ def _list(kind: Relation) -> Handler:
     return handle
 
 
-def _owner(context: Context, call: ServiceCall) -> str:
-    if "guid" in call.path:
-        group_record(context, call.path["guid"])
-        return call.path["guid"]
-    user_record(context, call.path["uid"])
-    return call.path["uid"]
+def _owner(call: ServiceCall) -> str:
+    return path_group(call) if "guid" in call.path else path_user(call)
 
 
 def _each(member: str, act: Callable[[Context, str, str], str]) -> Handler:
     """Return the handler that does something to each user of a body, and gives an outcome for each."""
-    return lambda context, call: outcomes(call.body[member], partial(act, context, _owner(context, call)))
+    return lambda call: outcomes(call.body[member], partial(act, call, _owner(call)))
 
 
 # ── friends ──
 
 
-def add_friends(context: Context, call: ServiceCall) -> Document:
-    uid = _owner(context, call)
-    acks = outcomes(call.body["accepted"], partial(_befriend, context, uid))
+def add_friends(call: ServiceCall) -> Document:
+    uid = _owner(call)
+    acks = outcomes(call.body["accepted"], partial(_befriend, call, uid))
     for friend, result in acks.items():
         if call.body.get("addToConversations") and result["success"]:
-            context.store.views.add(uid, friend, context.now)
+            call.store.views.add(uid, friend, call.now)
     return acks
 
 
@@ -74,9 +70,9 @@ def _befriend(context: Context, uid: str, friend: str) -> str:
     return f"The user with UID {friend} is a friend of {uid} now."
 
 
-def remove_friends(context: Context, call: ServiceCall) -> Document:
+def remove_friends(call: ServiceCall) -> Document:
     """End friendships; where one of the users is no friend, none of them ends."""
-    uid, friends, relations = _owner(context, call), call.body["friends"], context.store.relations
+    uid, friends, relations = _owner(call), call.body["friends"], call.store.relations
     for friend in friends:
         if not relations.has("friend", uid, friend):
             raise refused("ERR_NOT_A_FRIEND", friend, uid)
@@ -106,23 +102,21 @@ def _unblock(context: Context, uid: str, blocked: str) -> str:
 # ── banned users ──
 
 
-def ban_user(context: Context, call: ServiceCall) -> Document:
+def ban_user(call: ServiceCall) -> Document:
     """Ban a user, member or not, who is no member from then on."""
-    guid, uid = _owner(context, call), call.path["uid"]
-    user_record(context, uid)
-    ban(context, guid, uid)
-    tell_group(context, call, guid, "banned", uid)
+    guid, uid = path_group(call), path_user(call)
+    ban(call, guid, uid)
+    tell_group(call, guid, "banned", uid)
     return ack(f"The user with UID {uid} has been banned from the group {guid}.")
 
 
-def unban_user(context: Context, call: ServiceCall) -> Document:
+def unban_user(call: ServiceCall) -> Document:
     """End a ban; the user may join again, and is no member yet."""
-    guid, uid = _owner(context, call), call.path["uid"]
-    user_record(context, uid)
-    if not context.store.relations.has("banned", guid, uid):
+    guid, uid = path_group(call), path_user(call)
+    if not call.store.relations.has("banned", guid, uid):
         raise refused("ERR_NOT_A_BANNED_USER", uid, guid)
-    context.store.relations.remove("banned", guid, uid)
-    tell_group(context, call, guid, "unbanned", uid)
+    call.store.relations.remove("banned", guid, uid)
+    tell_group(call, guid, "unbanned", uid)
     return ack(f"The user with UID {uid} has been unbanned from the group {guid}.")
 
 

@@ -24,7 +24,8 @@ from msgspec.json import encode
 
 from ..store.directory import RecordPage
 from ..store.documents import Document
-from .context import Context, Handler, ServiceCall
+from ..store.message_index import number_of
+from .context import Handler, ServiceCall
 from .refusals import bad_request
 
 # ── envelopes ──
@@ -36,7 +37,7 @@ OPPOSITES: Final = {"append": "prepend", "prepend": "append"}
 
 
 def then(operation: Handler, envelope: Envelope) -> Handler:
-    return lambda context, call: envelope(operation(context, call))
+    return lambda call: envelope(operation(call))
 
 
 root: Final[Envelope] = encode
@@ -44,7 +45,6 @@ root: Final[Envelope] = encode
 
 
 def one(record: bytes) -> bytes:
-    """Return `{"data": record}`, of a record that is JSON."""
     return b'{"data":%b}' % record
 
 
@@ -67,7 +67,6 @@ def succeeded(message: str | None = None) -> Envelope:
 
 
 def member(name: str) -> Envelope:
-    """Return the envelope `{"data": {name: value}}`."""
     return lambda value: {name: value}
 
 
@@ -77,12 +76,11 @@ def list_reply(records: Iterable[bytes], members: Mapping[str, Any]) -> bytes:
 
 
 def limited(operation: Handler, default: int = 100) -> Handler:
-    """Return the handler of a list with `meta.current` whose query may have a `limit`."""
 
-    def handle(context: Context, call: ServiceCall) -> bytes:
+    def handle(call: ServiceCall) -> bytes:
         limit = call.query.get("limit", default)  # the filter of rules has it as a text, too
         limit = int(limit) if str(limit).isdecimal() else default
-        page = operation(context, call)[:limit]
+        page = operation(call)[:limit]
         return encode({"data": page, "meta": {"current": {"limit": limit, "count": len(page)}}})
 
     return handle
@@ -92,15 +90,12 @@ def limited(operation: Handler, default: int = 100) -> Handler:
 
 
 class PageNumber(NamedTuple):
-    """The requested page of a list: its number and its size."""
-
     page: int
     """The number of the page, from 1."""
     size: int
     """The number of records per page."""
 
     def of(self, documents: Sequence[Any]) -> Sequence[Any]:
-        """Return the documents of this page."""
         return documents[(self.page - 1) * self.size : self.page * self.size]
 
 
@@ -119,9 +114,9 @@ def numbered_reply(records: Sequence[bytes], total: int, number: PageNumber) -> 
     return list_reply(records, {"meta": meta})
 
 
-def numbered(operation: Callable[[Context, ServiceCall], Sequence[Any]], default_size: int = 100) -> Handler:
-    def handle(context: Context, call: ServiceCall) -> bytes:
-        number, documents = page_number(call.query, default_size), operation(context, call)
+def numbered(operation: Callable[[ServiceCall], Sequence[Any]], default_size: int = 100) -> Handler:
+    def handle(call: ServiceCall) -> bytes:
+        number, documents = page_number(call.query, default_size), operation(call)
         return numbered_reply([*map(encode, number.of(documents))], len(documents), number)
 
     return handle
@@ -130,7 +125,6 @@ def numbered(operation: Callable[[Context, ServiceCall], Sequence[Any]], default
 def record_page_reply(
     page: RecordPage, number: PageNumber, *, cursor_in_meta: bool = False, affix: str = "append"
 ) -> bytes:
-    """Return a page of users, members or groups, with `cursor {updatedAt, affix}` beside `meta` or in it."""
     meta: dict[str, Any] = {"pagination": pagination(page.total, len(page.records), number.size, number.page)}
     members: dict[str, Any] = {"meta": meta}
     if page.records:
@@ -155,7 +149,7 @@ class PositionedPages(Struct, frozen=True, kw_only=True):
     default_size: int = 10
 
     def serve(self, operation: Handler) -> Handler:
-        return lambda context, call: self.reply(operation(context, call), call.query)
+        return lambda call: self.reply(operation(call), call.query)
 
     def reply(self, documents: Iterable[Document], query: Mapping[str, Any]) -> bytes:
         size, affix = query.get("limit", self.default_size), query.get("affix", "append")
@@ -187,8 +181,8 @@ class PositionedPages(Struct, frozen=True, kw_only=True):
 
 def _order(value: object) -> tuple[int, str]:
     """Return a key by which numbers, also as digits, go by their size, and other texts behind them."""
-    text = str(value)
-    return (int(text), "") if text.isascii() and text.isdigit() and len(text) < 19 else (2**63, text)
+    number = number_of(value)
+    return (2**63, str(value)) if number is None else (number, "")
 
 
 def cursor_reply(documents: Iterable[Document], query: Mapping[str, Any], id: str) -> bytes:

@@ -13,7 +13,7 @@ from ..store.data import EPOCH
 from ..store.documents import Document, DocumentSet
 from .context import Context, Handler, ServiceCall
 from .documents import DocumentCollection, apply_changes
-from .groups import group_record
+from .groups import path_group
 from .refusals import bad_request, outcomes, refused
 from .replies import ack, numbered
 
@@ -21,7 +21,6 @@ DEFAULT: Final = "default"
 ROLES: Final = DocumentCollection(
     kind="roles",
     missing="ERR_ROLE_NOT_FOUND",
-    parameter="role",
     key="role",
     most=25,
     completed=lambda _, role: apply_changes(role, {}),
@@ -35,14 +34,14 @@ def add_default_role(store: Store) -> None:
         roles.put(role | {"createdAt": EPOCH}, DEFAULT)
 
 
-def delete_role(context: Context, call: ServiceCall) -> Document:
+def delete_role(call: ServiceCall) -> Document:
     """Remove a role with its restrictions and permissions; users keep its name."""
     role = call.path["role"]
     if role == DEFAULT:
         raise refused("ERR_ROLE_DELETE_DENIED")
-    ROLES.delete(context, call)
+    ROLES.delete(call)
     for kind in (_FEATURES, "rbac.role"):
-        context.store.documents.of(kind, role).clear()
+        call.store.documents.of(kind, role).clear()
     return ack(f"The role {role} has been deleted.")
 
 
@@ -54,20 +53,18 @@ _VALUE: Final = "value"
 """The member of a stored permission that no list shows."""
 
 
-def _of_role(context: Context, call: ServiceCall, kind: str = "rbac.role") -> DocumentSet:
-    return context.store.documents.of(kind, ROLES.get(context, call)["role"])
+def _of_role(call: ServiceCall, kind: str = "rbac.role") -> DocumentSet:
+    return call.store.documents.of(kind, ROLES.get(call)["role"])
 
 
-def _of_scope(context: Context, call: ServiceCall) -> DocumentSet:
-    guid, scope = call.path["guid"], call.path["scope"]
-    group_record(context, guid)
+def _of_scope(call: ServiceCall) -> DocumentSet:
+    guid, scope = path_group(call), call.path["scope"]
     if scope not in _SCOPES:
         raise bad_request({"scope": [f"The scope must be one of {', '.join(_SCOPES)}."]})
-    return context.store.documents.of("rbac.scope", f"{guid}/{scope}")
+    return call.store.documents.of("rbac.scope", f"{guid}/{scope}")
 
 
 def _permission(context: Context, kind: str, id: str, value: Any, old: Document | None) -> Document:
-    """Return a permission with what the service knows of it; one that is set again keeps its time."""
     is_list = isinstance(value, tuple)
     return {
         "id": id, "type": kind, "title": id.rpartition(".")[2], "description": f"The permission {id}.",
@@ -83,24 +80,22 @@ def _values(permissions: DocumentSet) -> Document:
     return {"permissions": {each["id"]: each[_VALUE] for each in permissions.list()}}
 
 
-def _permissions(
-    kind: str, permissions_of: Callable[[Context, ServiceCall], DocumentSet]
-) -> dict[str, Handler]:
-    def show(context: Context, call: ServiceCall) -> list[Document]:
-        permissions = permissions_of(context, call).list()
+def _permissions(kind: str, permissions_of: Callable[[ServiceCall], DocumentSet]) -> dict[str, Handler]:
+    def show(call: ServiceCall) -> list[Document]:
+        permissions = permissions_of(call).list()
         return [{name: each[name] for name in each if name != _VALUE} for each in permissions]
 
-    def change(context: Context, call: ServiceCall) -> Document:
-        permissions, values = permissions_of(context, call), call.body["permissions"]
+    def change(call: ServiceCall) -> Document:
+        permissions, values = permissions_of(call), call.body["permissions"]
 
         def set_one(id: str) -> str:
-            permissions.put(_permission(context, kind, id, values[id], permissions.get(id)), id)
+            permissions.put(_permission(call, kind, id, values[id], permissions.get(id)), id)
             return f"The permission {id} has been set."
 
         return outcomes(values, set_one) | _values(permissions)
 
-    def unset(context: Context, call: ServiceCall) -> Document:
-        permissions = permissions_of(context, call)
+    def unset(call: ServiceCall) -> Document:
+        permissions = permissions_of(call)
         permissions.delete(call.path["permission"])
         return _values(permissions)
 
@@ -113,13 +108,13 @@ def _permissions(
 _FEATURES: Final = "restricted_features"
 
 
-def list_features(context: Context, call: ServiceCall) -> list[Document]:
-    return _of_role(context, call, _FEATURES).list()
+def list_features(call: ServiceCall) -> list[Document]:
+    return _of_role(call, _FEATURES).list()
 
 
-def restrict_features(context: Context, call: ServiceCall) -> Document:
+def restrict_features(call: ServiceCall) -> Document:
     """Switch features off; a repeated restriction is no error."""
-    restrict = partial(_restrict, context, _of_role(context, call, _FEATURES))
+    restrict = partial(_restrict, call, _of_role(call, _FEATURES))
     return outcomes(call.body["featuresToRestrict"], restrict)
 
 
@@ -131,9 +126,9 @@ def _restrict(context: Context, features: DocumentSet, key: str) -> str:
     return f"The feature {key} has been restricted."
 
 
-def allow_features(context: Context, call: ServiceCall) -> Document:
+def allow_features(call: ServiceCall) -> Document:
     """Switch features on again; one that was not off is no error."""
-    features = _of_role(context, call, _FEATURES)
+    features = _of_role(call, _FEATURES)
     if call.body.get("allowAll"):
         features.clear()
     for key in call.body.get("featuresToAllow", ()):

@@ -12,7 +12,7 @@ from ..store.documents import Document
 from ..store.message_index import conversation_id, parse_record
 from .context import Context, Handler, ServiceCall
 from .documents import selected
-from .groups import APP, group_record
+from .groups import APP, party_record
 from .messages import (
     StoredMessage,
     check_data,
@@ -22,7 +22,6 @@ from .messages import (
 )
 from .moderation import block, disapproved, matching_rule
 from .refusals import bad_request, outcomes, refused
-from .users import user_record
 
 # ── the content of a message ──
 
@@ -72,48 +71,45 @@ class _Draft(NamedTuple):
     """The one conversation that it may be sent to; None for any."""
 
 
-def send_message(context: Context, call: ServiceCall) -> Document:
-    return _send(context, call.body, _draft(context, call, call.acting_user or APP))
+def send_message(call: ServiceCall) -> Document:
+    return _send(call, call.body, _draft(call, call.acting_user or APP))
 
 
-def send_bot_message(context: Context, call: ServiceCall) -> Document:
+def send_bot_message(call: ServiceCall) -> Document:
     """Store a message of a bot, which may be interactive; here every user may be a bot."""
     uid = call.path["uid"]
-    if context.store.people.user(uid) is None:
+    if call.store.people.user(uid) is None:
         raise refused("ERR_BOT_NOT_FOUND", uid)
-    return _send(context, call.body, _draft(context, call, uid, ("message", "interactive", "custom")))
+    return _send(call, call.body, _draft(call, uid, ("message", "interactive", "custom")))
 
 
-def send_thread_message(context: Context, call: ServiceCall) -> Document:
+def send_thread_message(call: ServiceCall) -> Document:
     """Store a reply in the thread of a message; the replying user and the message's sender are subscribed."""
-    parent, body, sender = readable_message(context, call), dict(call.body), str(call.acting_user)
+    parent, body, sender = readable_message(call), dict(call.body), str(call.acting_user)
     if parent.record.get("parentId"):
         raise refused("ERR_MESSAGE_THREAD_NESTING")
     if parent.record.get("category") in _NO_THREADS:
         raise refused("ERR_WRONG_MESSAGE_THREAD_CATEGORY")
-    draft = _draft(context, call, sender)
+    draft = _draft(call, sender)
     reply = draft._replace(
         fields=draft.fields | {"parentId": str(parent.number)},
         conversation=str(parent.record.get("conversationId")),
     )
     if not body["receiver"] and body["multipleReceivers"] is None:
         body["receiverType"], body["receiver"] = _other_side(parent, sender)
-    answer = _send(context, body, reply)
-    count_replies(context.store, str(parent.number))
+    answer = _send(call, body, reply)
+    count_replies(call.store, str(parent.number))
     for uid in (sender, str(parent.record.get("sender"))):
-        context.store.marks.subscribe(parent.number, uid)
+        call.store.marks.add("subscription", parent.number, uid)
     return answer
 
 
 def _other_side(parent: StoredMessage, sender: str) -> tuple[str, str]:
-    """The receiver of a reply that names none: the group, or the other user."""
     kind, receiver = str(parent.record.get("receiverType")), str(parent.record.get("receiver"))
     return kind, str(parent.record.get("sender")) if kind == "user" and receiver == sender else receiver
 
 
-def _draft(
-    context: Context, call: ServiceCall, sender: str, categories: tuple[str, ...] = ("message", "custom")
-) -> _Draft:
+def _draft(call: ServiceCall, sender: str, categories: tuple[str, ...] = ("message", "custom")) -> _Draft:
     body, category = call.body, call.body["category"]
     kind = _TYPES.get(category, ("text",))[0] if body["type"] is None else body["type"]
     if not kind:
@@ -122,7 +118,7 @@ def _draft(
         raise refused("ERR_INVALID_MESSAGE_CATEGORY", ", ".join(categories))
     data, fields = checked_data(body, category, kind), selected(body, ("muid", "tags"))
     if body["quotedMessageId"] is not None:
-        quoted = parse_record(message_record(context, body["quotedMessageId"]))
+        quoted = parse_record(message_record(call, body["quotedMessageId"]))
         fields["quotedMessage"] = {name: quoted[name] for name in quoted if name != "quotedMessage"}
     fields = {name: value for name, value in fields.items() if value}
     return _Draft(sender, category, kind, data, fields)
@@ -173,14 +169,13 @@ def _store(context: Context, draft: _Draft, kind: str, receiver: str) -> Documen
 
 def _check_addressee(context: Context, kind: str, receiver: str, sender: str) -> None:
     relations = context.store.relations
+    if kind not in ("user", "group"):
+        raise refused("ERR_INVALID_RECEIVER_TYPE")
+    party_record(context, kind, receiver)
     if kind == "group":
-        group_record(context, receiver)
         if relations.has("banned", receiver, sender):
             raise refused("ERR_BANNED_GROUPMEMBER", sender, receiver)
         return
-    if kind != "user":
-        raise refused("ERR_INVALID_RECEIVER_TYPE")
-    user_record(context, receiver)
     if relations.has("blocked", sender, receiver):
         raise refused("ERR_BLOCKED_RECEIVER", receiver)
     if relations.has("blocked", receiver, sender):

@@ -34,7 +34,12 @@ def user_record(context: Context, uid: str) -> bytes:
     return record
 
 
-def list_users(context: Context, call: ServiceCall) -> bytes:
+def path_user(call: ServiceCall) -> str:
+    user_record(call, call.path["uid"])
+    return call.path["uid"]
+
+
+def list_users(call: ServiceCall) -> bytes:
     """A page of users.
 
     `searchKey` matches the beginning of uid or name (or of what `searchIn` names), without regard to case;
@@ -46,20 +51,20 @@ def list_users(context: Context, call: ServiceCall) -> bytes:
     shown = Condition("1" if shows_all else "NOT deactivated")
     condition = joined([shown, *conditions(query, _FILTERS), *search(query, _SEARCHED)])
     with_tags = query.get("withTags", False)
-    page = context.store.people.list_users(*condition, *number, with_tags=with_tags)
+    page = call.store.people.list_users(*condition, *number, with_tags=with_tags)
     return record_page_reply(page._replace(records=[]) if query.get("count") else page, number)
 
 
-def create_user(context: Context, call: ServiceCall) -> Document:
+def create_user(call: ServiceCall) -> Document:
     """Add a user, its uid in lower case; the reply has `tags` and, with `withAuthToken`, `authToken`."""
     body = dict(call.body)
     uid, with_auth_token = body.pop("uid").lower(), body.pop("withAuthToken", False)
-    if context.store.people.is_taken(uid):
+    if call.store.people.is_taken(uid):
         raise bad_request({"uid": ["The uid has already been taken."]})
-    context.store.add_user(uid, **{"role": "default", "tags": [], **body, "createdAt": context.now})
-    record = tagged_user(context, uid)
+    call.store.add_user(uid, **{"role": "default", "tags": [], **body, "createdAt": call.now})
+    record = tagged_user(call, uid)
     if with_auth_token:
-        token = context.store.auth_tokens.issue(uid, context.now, {}, fresh=True)
+        token = call.store.auth_tokens.issue(uid, call.now, fresh=True)
         record["authToken"] = token["authToken"]
     return record
 
@@ -69,10 +74,10 @@ def tagged_user(context: Context, uid: str) -> Document:
     return record | {"tags": context.store.people.tags(uid)}
 
 
-def get_user(context: Context, call: ServiceCall) -> Document:
+def get_user(call: ServiceCall) -> Document:
     """A user; to another user with the id of their conversation, and with who of them has blocked whom."""
-    uid, reader, relations = call.path["uid"], call.acting_user, context.store.relations
-    record: Document = decode(user_record(context, uid))
+    uid, reader, relations = call.path["uid"], call.acting_user, call.store.relations
+    record: Document = decode(user_record(call, uid))
     if reader and reader != uid:
         record["conversationId"] = conversation_id(reader, uid)
         if (blocked_at := relations.since("blocked", reader, uid)) is not None:
@@ -82,22 +87,21 @@ def get_user(context: Context, call: ServiceCall) -> Document:
     return record
 
 
-def update_user(context: Context, call: ServiceCall) -> Document:
-    uid = call.path["uid"]
-    user_record(context, uid)
-    updated = apply_changes(tagged_user(context, uid), call.body)
-    context.store.people.update_user(updated | {"updatedAt": context.now})
-    return tagged_user(context, uid)
+def update_user(call: ServiceCall) -> Document:
+    uid = path_user(call)
+    updated = apply_changes(tagged_user(call, uid), call.body)
+    call.store.people.update_user(updated | {"updatedAt": call.now})
+    return tagged_user(call, uid)
 
 
-def delete_user(context: Context, call: ServiceCall) -> Document:
+def delete_user(call: ServiceCall) -> Document:
     """Switch a user off, or remove it for good where the body says `permanent`; its messages stay."""
     uid = call.path["uid"]
     if call.body.get("permanent"):
-        _remove(context, uid)
+        _remove(call, uid)
         return ack(f"The user with UID {uid} has been deleted permanently.")
-    user_record(context, uid)
-    _switch(context, uid, deactivated_at=context.now)
+    user_record(call, uid)
+    _switch(call, uid, deactivated_at=call.now)
     return ack(f"The user with UID {uid} has been deleted.")
 
 
@@ -114,7 +118,6 @@ def _remove(context: Context, uid: str) -> None:
 
 
 def _switch(context: Context, uid: str, *, deactivated_at: int | None) -> None:
-    """Switch a user off at a time, or on where that is None."""
     record = tagged_user(context, uid)
     record.pop("deactivatedAt", None)
     if deactivated_at is not None:
@@ -122,64 +125,59 @@ def _switch(context: Context, uid: str, *, deactivated_at: int | None) -> None:
     context.store.people.update_user(record)
 
 
-def deactivate_users(context: Context, call: ServiceCall) -> Document:
+def deactivate_users(call: ServiceCall) -> Document:
     """Switch users off, and give the uids of those that were not; unknown ones are left out."""
     uids = dict.fromkeys(call.body["uidsToDeactivate"])
-    active = [uid for uid in uids if context.store.people.user(uid) is not None]
+    active = [uid for uid in uids if call.store.people.user(uid) is not None]
     for uid in active:
-        _switch(context, uid, deactivated_at=context.now)
+        _switch(call, uid, deactivated_at=call.now)
     return {"deactivatedUids": active}
 
 
-def reactivate_users(context: Context, call: ServiceCall) -> Document:
+def reactivate_users(call: ServiceCall) -> Document:
     """Switch users on, and give the uids of those that are; unknown ones are left out."""
     uids = dict.fromkeys(call.body["uidsToActivate"])
-    known = [uid for uid in uids if context.store.people.is_taken(uid)]
+    known = [uid for uid in uids if call.store.people.is_taken(uid)]
     for uid in known:
-        _switch(context, uid, deactivated_at=None)
+        _switch(call, uid, deactivated_at=None)
     return {"nonDeactivatedUids": known}
 
 
 # ── auth tokens ──
 
 
-def _user(context: Context, call: ServiceCall) -> str:
-    user_record(context, call.path["uid"])
-    return call.path["uid"]
-
-
-def get_token(context: Context, call: ServiceCall) -> Document:
-    uid, key = _user(context, call), call.path["authToken"]
-    token = context.store.auth_tokens.get(uid, key)
+def get_token(call: ServiceCall) -> Document:
+    uid, key = path_user(call), call.path["authToken"]
+    token = call.store.auth_tokens.get(uid, key)
     if token is None:
-        is_of_another = context.store.auth_tokens.owner(key) is not None
+        is_of_another = call.store.auth_tokens.owner(key) is not None
         raise refused("ERR_AUTHTOKEN_NOT_ACCESSIBLE" if is_of_another else "ERR_AUTH_TOKEN_NOT_FOUND")
     return token
 
 
-def list_tokens(context: Context, call: ServiceCall) -> list[Document]:
-    return context.store.auth_tokens.list(_user(context, call))
+def list_tokens(call: ServiceCall) -> list[Document]:
+    return call.store.auth_tokens.list(path_user(call))
 
 
-def create_token(context: Context, call: ServiceCall) -> Document:
+def create_token(call: ServiceCall) -> Document:
     """Give an auth token; without `force` the newest one that was not given a scope, where there is one."""
-    uid, is_fresh = _user(context, call), call.body.get("force", False)
-    return context.store.auth_tokens.issue(uid, context.now, {}, fresh=is_fresh)
+    uid, is_fresh = path_user(call), call.body.get("force", False)
+    return call.store.auth_tokens.issue(uid, call.now, fresh=is_fresh)
 
 
-def update_token(context: Context, call: ServiceCall) -> Document:
-    token = get_token(context, call) | call.body
-    context.store.auth_tokens.put(token)
+def update_token(call: ServiceCall) -> Document:
+    token = get_token(call) | call.body
+    call.store.auth_tokens.put(token)
     return token
 
 
-def delete_token(context: Context, call: ServiceCall) -> Document:
-    context.store.auth_tokens.delete(get_token(context, call))
+def delete_token(call: ServiceCall) -> Document:
+    call.store.auth_tokens.delete(get_token(call))
     return ack("The auth token has been deleted.")
 
 
-def flush_tokens(context: Context, call: ServiceCall) -> Document:
-    context.store.auth_tokens.clear(_user(context, call))
+def flush_tokens(call: ServiceCall) -> Document:
+    call.store.auth_tokens.clear(path_user(call))
     return ack("The auth tokens of the user have been deleted.")
 
 

@@ -12,11 +12,11 @@ from msgspec.json import encode
 from ...errors import RequestInvalidError
 from .calls import CallHistory
 from .conversation_views import ConversationViews
-from .directory import Directory, GroupList, Membership, Memberships, Relations
+from .directory import Directory, Membership, Memberships, Relations
 from .documents import Documents, LoginTokens
 from .message_index import COLUMNS, IndexedMessage, conversation_id, index_message
 from .message_lists import LOST_WITH_MESSAGES, MessageVersions
-from .message_marks import MessageMarks, Reactions, Threads
+from .message_marks import MessageMarks, Threads
 
 _RECORD: Final = "CAST(record AS TEXT)"
 
@@ -26,22 +26,14 @@ def _member(name: str) -> str:
 
 
 def _members(*names: str) -> str:
-    """Return columns that are members of the record, named in snake_case."""
     columns = {re.sub("([A-Z])", r"_\1", name).lower(): _member(name) for name in names}
     return ", ".join(f"{column} AS ({member})" for column, member in columns.items())
 
 
 _MESSAGE_TABLES: Final = f"""
-CREATE TABLE changes(id INTEGER PRIMARY KEY, updated_at INTEGER, edited_at INTEGER);
-CREATE TABLE quotes(id INTEGER PRIMARY KEY);
-CREATE TABLE reactions(id INTEGER PRIMARY KEY AUTOINCREMENT, message INTEGER, reaction TEXT, uid TEXT,
-    reacted_at INTEGER, UNIQUE(message, reaction, uid));
-CREATE TABLE pins(id INTEGER PRIMARY KEY, conversation TEXT);
-CREATE INDEX pins_of_conversation ON pins(conversation);
-CREATE TABLE saves(uid TEXT, id INTEGER, saved_at INTEGER, PRIMARY KEY(uid, id)) WITHOUT ROWID;
-CREATE TABLE subscriptions(uid TEXT, id INTEGER, PRIMARY KEY(uid, id)) WITHOUT ROWID;
-CREATE TABLE interactions(id INTEGER, uid TEXT, element TEXT, interacted_at INTEGER,
-    PRIMARY KEY(id, uid, element)) WITHOUT ROWID;
+CREATE TABLE marks(id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT, message INTEGER, owner TEXT, value TEXT,
+    at INTEGER, UNIQUE(owner, message, kind, value));
+CREATE INDEX marks_of_message ON marks(message);
 CREATE TABLE conversations(conversation TEXT PRIMARY KEY, kind TEXT, sender TEXT, receiver TEXT,
     created_at INTEGER) WITHOUT ROWID;
 CREATE INDEX conversations_of_sender ON conversations(sender);
@@ -49,8 +41,6 @@ CREATE INDEX conversations_of_receiver ON conversations(receiver);
 CREATE TABLE views(uid TEXT, conversation TEXT, read_id INTEGER NOT NULL DEFAULT 0,
     delivered_id INTEGER NOT NULL DEFAULT 0, reset_id INTEGER NOT NULL DEFAULT 0, kept_at INTEGER, tags TEXT,
     pinned_at INTEGER, PRIMARY KEY(uid, conversation)) WITHOUT ROWID;
-CREATE TABLE app_pins(number INTEGER PRIMARY KEY, kind TEXT, party TEXT, pinned_at INTEGER,
-    UNIQUE(kind, party));
 CREATE TABLE calls(session TEXT PRIMARY KEY, uids TEXT, record BLOB,
     {_members("type", "mode", "status", "receiverType", "startedAt", "endedAt")},
     initiated_at AS (coalesce({_member("initiatedAt")}, 0)),
@@ -63,7 +53,7 @@ ROWID;
 """
 
 
-_VERSION = 4
+_VERSION = 5
 _SETTINGS: Final = "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=TRUNCATE; PRAGMA synchronous=OFF"
 _SCHEMA: Final = f"""
 BEGIN;
@@ -154,17 +144,15 @@ class Store(MessageVersions):
         Without any there is one clock, which never goes back.
         """
         self.people: Directory = Directory(self._db)
-        """The users, and what members and messages need of groups."""
-        self.groups: GroupList = GroupList(self._db)
+        """The users, and the groups."""
         self.relations: Relations = Relations(self._db)
         """Users in relation to others: blocked, friends, banned."""
         self.documents: Documents = Documents(self._db)
         """Settings, and small collections of documents."""
         self.auth_tokens: LoginTokens = LoginTokens(self.documents)
         self.members: Memberships = Memberships(self._db, self.people)
-        self.reactions: Reactions = Reactions(self._db, self.forget_matches)
         self.marks: MessageMarks = MessageMarks(self._db, self.forget_matches)
-        """Pins, saves, subscriptions and interactions."""
+        """Pins, saves, subscriptions, interactions and reactions."""
         self.threads: Threads = Threads(self._db)
         self.views: ConversationViews = ConversationViews(self._db, self.forget_matches)
         """The conversations, as each of their users sees them."""
@@ -228,12 +216,7 @@ class Store(MessageVersions):
 
     def add_action(self, by: str, guid: str, action: str, uid: str, *, sent_at: int) -> dict[str, Any]:
         """Add the message that tells a group of an action on a user, and return its record."""
-        entities = {
-            "by": self.people.entity("user", by),
-            "on": self.people.entity("user", uid),
-            "for": self.people.entity("group", guid),
-        }
-        about = {"category": "action", "type": "message", "data": {"action": action, "entities": entities}}
+        about = self._action(by, action, self.people.entity("user", uid), "group", guid)
         return self._append(by, "group", guid, about, sent_at, {})
 
     def add_message_action(
@@ -244,14 +227,15 @@ class Store(MessageVersions):
         It is sent in the name of the message's sender, and so stands in the lists of that message.
         """
         kind, receiver = str(record.get("receiverType")), str(record.get("receiver"))
-        entities = {
-            "by": self.people.entity("user", by),
-            "on": {"entity": record, "entityType": "message"},
-            "for": self.people.entity(kind, receiver),
-        }
-        about = {"category": "action", "type": "message", "data": {"action": action, "entities": entities}}
+        about = self._action(by, action, {"entity": record, "entityType": "message"}, kind, receiver)
         place = {"conversationId": record.get("conversationId")}
         return self._append(str(record.get("sender")), kind, receiver, about, sent_at, place)
+
+    def _action(
+        self, by: str, action: str, on: Mapping[str, Any], kind: str, receiver: str
+    ) -> dict[str, Any]:
+        ends = {"by": self.people.entity("user", by), "on": on, "for": self.people.entity(kind, receiver)}
+        return {"category": "action", "type": "message", "data": {"action": action, "entities": ends}}
 
     def _append(
         self,
@@ -262,7 +246,6 @@ class Store(MessageVersions):
         sent_at: int | None,
         fields: Mapping[str, Any],
     ) -> dict[str, Any]:
-        """Add a message with the next id; `about` is its category, type and data."""
         is_group, at = receiver_type == "group", self._time(sent_at)
         record = {
             "id": str(self.last_id + 1),
@@ -340,7 +323,7 @@ class Store(MessageVersions):
         with self._db:
             for table in LOST_WITH_MESSAGES:
                 self._db.execute(f"DELETE FROM {table}")  # noqa: S608
-            self._db.execute("DELETE FROM sqlite_sequence WHERE name = 'reactions'")
+            self._db.execute("DELETE FROM sqlite_sequence WHERE name = 'marks'")
         self.last_id = self.last_sent_at = 0
         self._sizes.clear()
         self.documents.of("data_import.muids").clear()
@@ -366,7 +349,6 @@ class Store(MessageVersions):
         return self._column("SELECT DISTINCT list FROM positions")
 
     def _fill_list(self, name: str, ids: list[int]) -> None:
-        """Give a list other messages, with positions from 1 on."""
         self._db.execute("DELETE FROM positions WHERE list = ?", (name,))
         rows = [(name, number, position) for position, number in enumerate(ids, start=1)]
         self._db.executemany("INSERT INTO positions VALUES(?,?,?)", rows)
@@ -384,7 +366,6 @@ class Store(MessageVersions):
         records = [(message.columns[0], message.record) for message in batch]
         self._db.executemany("INSERT INTO records VALUES(?,?)", records)
         self._db.executemany("INSERT INTO positions VALUES(?,?,?)", sorted(self._positions(batch)))
-        self._note_changes(batch)
 
     def _positions(self, batch: list[IndexedMessage]) -> Iterator[tuple[str, int, int]]:
         for message in batch:

@@ -87,7 +87,6 @@ def _row(record: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _call_record(message: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the record of the call that a message tells of; None where it tells of none."""
     try:
         call = message["data"]["entities"]["on"]["entity"]
         session, sender, receiver = call["sessionid"], call["sender"], call["receiver"]

@@ -9,37 +9,11 @@ Rules:
 """
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final, Literal, NamedTuple, TypeAlias, final
 
-from .documents import Tables
+from .documents import DocumentSet, Tables
 from .message_index import conversation_id, conversation_list
-
-
-class AppPin(NamedTuple):
-    """A pin of the app: the conversation of each user with a user or a group."""
-
-    kind: str
-    party: str
-    pinned_at: int
-
-
-@final
-class AppPins(Tables):
-    def all(self) -> list[AppPin]:
-        return [
-            AppPin(*row)
-            for row in self._db.execute("SELECT kind, party, pinned_at FROM app_pins ORDER BY number")
-        ]
-
-    def replace(self, parties: Sequence[tuple[str, str]], at: int) -> None:
-        """Store other pins in the place of all, as (kind, party); those that stay keep their time."""
-        times = {(pin.kind, pin.party): pin.pinned_at for pin in self.all()}
-        rows = [(*party, times.get(party, at)) for party in dict.fromkeys(parties)]
-        with self._db:
-            self._db.execute("DELETE FROM app_pins")
-            self._db.executemany("INSERT INTO app_pins VALUES(NULL,?,?,?)", rows)
-
 
 Kind: TypeAlias = Literal["user", "group"]
 
@@ -78,8 +52,6 @@ _STORED: Final = ("read_id", "delivered_id", "reset_id", "kept_at", "tags", "pin
 
 
 class ConversationView(NamedTuple):
-    """A conversation as one of its users sees it."""
-
     uid: str
     conversation: str
     kind: Kind
@@ -111,8 +83,9 @@ class ConversationViews(Tables):
         super().__init__(db)
         self._forget_matches = forget_matches
         self._synced_id = 0
+        self.app_pins: DocumentSet = DocumentSet(db, "conversations.pins", "")
+        """The pins of the app, which are for all users."""
         self._users_with_resets = set(self._column("SELECT DISTINCT uid FROM views WHERE reset_id > 0"))
-        self.app_pins: AppPins = AppPins(db)
 
     def all(self, uid: str | None, conversation: str | None = None) -> list[ConversationView]:
         """Return the views of a user, or of all users; of one conversation, or of all that have messages."""
@@ -129,7 +102,6 @@ class ConversationViews(Tables):
         self._change(sql, conversation_id(uid, party), uid, party, at)
 
     def exists(self, conversation: str) -> bool:
-        """Return True for a conversation that has a message, or was added without."""
         self._find_new()
         sql = "SELECT 1 FROM conversations WHERE conversation = ?"
         return self._value(sql, conversation) is not None

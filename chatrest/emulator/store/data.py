@@ -123,7 +123,6 @@ class Writer:
         return record
 
     def _text_content(self, draft: _Draft) -> tuple[str, str]:
-        """The text of a message, and the optional members of its `data`."""
         pick, rest = self._dice.random, ""
         text = " ".join(self._dice.choices(_PHRASES, k=1 + int(pick() * 4)))
         if pick() < 0.06:
@@ -230,7 +229,7 @@ _Room: TypeAlias = tuple[dict[str, Any], list[str]]
 
 
 def fill(
-    store: Store, *, users: int, messages: int, groups: int, seed: int, media_url: str = MEDIA_URL
+    store: Store, users: int, messages: int, groups: int, *, seed: int, media_url: str = MEDIA_URL
 ) -> None:
     """Put generated data into an empty store; 100,000 messages take two or three seconds.
 

@@ -34,7 +34,7 @@ class RecordPage(NamedTuple):
 
 @final
 class Directory(Tables):
-    """The users and groups of one store; every method is one or two SQL statements."""
+    """The users and groups of one store; every method is a few SQL statements."""
 
     def add_users(self, records: Iterable[Mapping[str, Any]]) -> None:
         """Store user records, each with `uid` and `name`; `RequestInvalidError` for a uid that exists."""
@@ -96,8 +96,30 @@ class Directory(Tables):
         records = [_tagged(record, tags) if with_tags else record for record, tags, _ in rows]
         return RecordPage(records, total, rows[-1][2] if rows else None)
 
+    def list_groups(
+        self, where: str, values: tuple[Any, ...], order: str, page: int, size: int
+    ) -> RecordPage:
+        """Return page `page` (from 1) of the groups that match an SQL condition, in an SQL order."""
+        columns = "record, coalesce(updated_at, created_at)"
+        rows, total = self._page(columns, f"FROM groups WHERE {where} ORDER BY {order}", values, page, size)
+        return RecordPage([record for record, _ in rows], total, rows[-1][1] if rows else None)
+
+    def replace_group(self, guid: str, record: Mapping[str, Any], password: str | None) -> None:
+        sql = "UPDATE groups SET record = ?, password = ? WHERE guid = ?"
+        self._change(sql, encode(record), password, guid)
+
+    def group_password(self, guid: str) -> str | None:
+        password: str | None = self._value("SELECT password FROM groups WHERE guid = ?", guid)
+        return password
+
+    def remove_group(self, guid: str) -> None:
+        """Remove a group with its members and its bans; its messages stay."""
+        with self._db:
+            self._db.execute("DELETE FROM groups WHERE guid = ?", (guid,))
+            self._db.execute("DELETE FROM members WHERE guid = ?", (guid,))
+            self._db.execute("DELETE FROM relations WHERE kind = 'banned' AND owner = ?", (guid,))
+
     def tags(self, uid: str) -> list[str]:
-        """Return the tags of a user; none for a user not known."""
         tags = self._value("SELECT tags FROM users WHERE uid = ?", uid)
         return decode(tags, type=list[str]) if tags else []
 
@@ -112,7 +134,6 @@ class Directory(Tables):
 
 
 def spliced(record: bytes, name: str, value: bytes) -> bytes:
-    """Return the JSON object `record` with one more member at its end."""
     return b'%b,"%b":%b}' % (record[:-1], name.encode(), value)
 
 
@@ -136,35 +157,6 @@ def _user_row(record: Mapping[str, Any]) -> tuple[Any, ...]:
     )
 
 
-@final
-class GroupList(Tables):
-    """The groups of one store; `Directory` has what members and messages need of them."""
-
-    def list(self, where: str, values: tuple[Any, ...], order: str, page: int, size: int) -> RecordPage:
-        """Return page `page` (from 1) of the groups that match an SQL condition, in an SQL order."""
-        columns, source = (
-            "record, coalesce(updated_at, created_at)",
-            f"FROM groups WHERE {where} ORDER BY {order}",
-        )
-        rows, total = self._page(columns, source, values, page, size)
-        return RecordPage([record for record, _ in rows], total, rows[-1][1] if rows else None)
-
-    def replace(self, guid: str, record: Mapping[str, Any], password: str | None) -> None:
-        sql = "UPDATE groups SET record = ?, password = ? WHERE guid = ?"
-        self._change(sql, encode(record), password, guid)
-
-    def password(self, guid: str) -> str | None:
-        password: str | None = self._value("SELECT password FROM groups WHERE guid = ?", guid)
-        return password
-
-    def remove(self, guid: str) -> None:
-        """Remove a group with its members and its bans; its messages stay."""
-        with self._db:
-            self._db.execute("DELETE FROM groups WHERE guid = ?", (guid,))
-            self._db.execute("DELETE FROM members WHERE guid = ?", (guid,))
-            self._db.execute("DELETE FROM relations WHERE kind = 'banned' AND owner = ?", (guid,))
-
-
 # ── members and relations ──
 
 
@@ -176,8 +168,6 @@ ORDER BY m.number
 
 
 class Membership(NamedTuple):
-    """The part of a user in a group."""
-
     scope: str
     joined_at: int
 
@@ -239,16 +229,15 @@ class Memberships(Tables):
         values = (guid, status, status, not scopes, encode(scopes).decode())
         columns = "u.record, u.updated_at, m.scope, m.joined_at"
         rows, total = self._page(columns, _MEMBERS, values, page, size)
-        records = [_member_record(record, scope, joined_at) for record, _, scope, joined_at in rows]
+        records = [
+            spliced(spliced(record, "scope", encode(scope)), "joinedAt", encode(joined_at))
+            for record, _, scope, joined_at in rows
+        ]
         return RecordPage(records, total, rows[-1][1] if rows else None)
 
     def _count(self, guid: str) -> None:
         count = self._value("SELECT count(*) FROM members WHERE guid = ?", guid)
         self._directory.update_group(guid, membersCount=count)
-
-
-def _member_record(user: bytes, scope: str, joined_at: int) -> bytes:
-    return spliced(spliced(user, "scope", encode(scope)), "joinedAt", encode(joined_at))
 
 
 Relation: TypeAlias = Literal["banned", "blocked", "friend"]
@@ -287,7 +276,6 @@ class Relations(Tables):
         return self._column(sql, kind, owner)
 
     def count(self, kind: Relation, owner: str) -> int:
-        """Return how many users are in a relation to `owner`, those switched off included."""
         return int(self._value("SELECT count(*) FROM relations WHERE kind = ? AND owner = ?", kind, owner))
 
     def forget_user(self, uid: str) -> None:

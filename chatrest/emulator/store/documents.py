@@ -25,7 +25,6 @@ class Tables:
         self._db = db
 
     def _value(self, sql: str, *values: Any) -> Any:
-        """Return the one value of the first row; None where there is no row."""
         row = self._db.execute(sql, values).fetchone()
         return None if row is None else row[0]
 
@@ -94,8 +93,6 @@ class DocumentSet(Tables):
 
 @final
 class Documents(Tables):
-    """All documents of one store."""
-
     def of(self, kind: str, parent: str = "") -> DocumentSet:
         return DocumentSet(self._db, kind, parent)
 
@@ -113,18 +110,14 @@ _OWN: Final = frozenset({"uid", "authToken", "createdAt"})
 
 @final
 class LoginTokens:
-    """The auth tokens of one store."""
-
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
         self._owners = documents.of("auth_tokens.owners")
 
     def list(self, uid: str) -> list[Document]:
-        """Return the tokens of a user, the oldest first."""
         return self._documents.of("auth_tokens", uid).list()
 
     def owner(self, key: str) -> str | None:
-        """Return the uid of a token's user; None for no such token."""
         owner = self._owners.get(key)
         return None if owner is None else str(owner["uid"])
 
@@ -143,20 +136,16 @@ class LoginTokens:
         for token in self.list(uid):
             self.delete(token)
 
-    def issue(self, uid: str, at: int, scope: Mapping[str, Any], *, fresh: bool) -> Document:
-        """Return the newest token of a user and scope; with `fresh`, or without one, a new one."""
+    def issue(self, uid: str, at: int, *, fresh: bool = False) -> Document:
+        """Return the newest token of a user that has no scope; with `fresh`, or without one, a new one."""
         known = self.list(uid)
-        matches = [token for token in known if _scope(token) == scope]
+        matches = [token for token in known if token.keys() <= _OWN]
         if matches and not fresh:
             return matches[-1]
         number = self._documents.next_number()
         digest = hashlib.sha256(f"{uid}\0{number}".encode()).hexdigest()[:40]
-        token = {"uid": uid, "authToken": f"{uid}_{digest}", "createdAt": at, **scope}
+        token = {"uid": uid, "authToken": f"{uid}_{digest}", "createdAt": at}
         self.put(token)
         for oldest in known[: max(0, len(known) + 1 - MOST)]:
             self.delete(oldest)
         return token
-
-
-def _scope(token: Document) -> Document:
-    return {name: value for name, value in token.items() if name not in _OWN}

@@ -38,21 +38,19 @@ COLUMNS: Final = (
     "mentions TEXT",
     "tags TEXT",
     "text TEXT",
+    "updated_at INTEGER",
+    "edited_at INTEGER",
+    "quoting INTEGER",
 )
 
 
 class IndexedMessage(NamedTuple):
-    """A message ready to be stored."""
-
     columns: tuple[str | int | None, ...]
     """In the order of `COLUMNS`."""
     record: bytes
     """The JSON that is served, without `tags`."""
     lists: tuple[str, ...]
     """The names of the lists that the message is in."""
-    change: tuple[int, int | None] | None = None
-    """`updatedAt` and `editedAt` of a message that has changed since it was sent."""
-    is_quoting: bool = False
 
 
 def conversation_list(conversation: str) -> str:
@@ -81,15 +79,14 @@ def conversation_id(uid: str, other: str) -> str:
 def index_message(raw: bytes, last: int) -> IndexedMessage:
     """Index the record `raw` under its own id, or under `last + 1` where that isn't a number above `last`."""
     record = parse_record(raw)
-    own = _number(record.get("id"))
+    own = number_of(record.get("id")) or 0
     number = own if own > last else last + 1
     tags = record.get("tags")
     if tags is not None:
         raw = encode({name: value for name, value in record.items() if name != "tags"})
     data = record.get("data")
     columns = (number, *_columns(record, data if isinstance(data, dict) else {}))
-    is_quoting = record.get("quotedMessage") is not None
-    return IndexedMessage(columns, raw, _lists(record), _change(record), is_quoting)
+    return IndexedMessage(columns, raw, _lists(record))
 
 
 def parse_record(raw: bytes) -> dict[str, Any]:
@@ -108,28 +105,22 @@ def _decode_surrogates(raw: bytes) -> Any:
         raise RequestInvalidError(f"record = {raw[:80]!r}: allowed is JSON in UTF-8; {error}") from None
 
 
-def _change(record: Mapping[str, Any]) -> tuple[int, int | None] | None:
+def _change(record: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """Return `updatedAt` and `editedAt` of a message that has changed since it was sent."""
     updated_at, edited_at = record.get("updatedAt"), record.get("editedAt")
-    if updated_at == record.get("sentAt") and edited_at is None:
-        return None
-    if not isinstance(updated_at, int):
-        return None
+    if not isinstance(updated_at, int) or (updated_at == record.get("sentAt") and edited_at is None):
+        return None, None
     return updated_at, edited_at if isinstance(edited_at, int) else None
 
 
 def _columns(record: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[str | int | None]:
-    yield _text(record.get("conversationId"))
-    yield _text(record.get("sender"))
-    yield _text(record.get("receiver"))
-    yield _text(record.get("receiverType"))
-    yield _text(record.get("category"))
-    yield _text(record.get("type"))
+    for name in ("conversationId", "sender", "receiver", "receiverType", "category", "type"):
+        yield _text(record.get(name))
     at = record.get("sentAt")
     yield at if isinstance(at, int) else None
     yield _text(record.get("parentId"))
-    yield int("readAt" in record)
-    yield int("deliveredAt" in record)
-    yield int("deletedAt" in record)
+    for name in ("readAt", "deliveredAt", "deletedAt"):
+        yield int(name in record)
     text = data.get("text")
     folded = text.casefold() if isinstance(text, str) else ""
     yield int("http://" in folded or "https://" in folded)
@@ -138,6 +129,8 @@ def _columns(record: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[str
     yield _list(data.get("mentions"))
     yield _list(record.get("tags"))
     yield folded
+    yield from _change(record)
+    yield int(record.get("quotedMessage") is not None)
 
 
 def _lists(record: Mapping[str, Any]) -> tuple[str, ...]:
@@ -154,20 +147,19 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None if value is None else str(value)
 
 
-def _number(id: Any) -> int:
+def number_of(id: Any) -> int | None:
+    """Return the number that an id is; None for what is no number that a database can hold."""
     text = str(id)
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
 def _list(values: Any) -> str | None:
-    """A JSON list of the texts in a list, or of an object's keys; None where there are none."""
     if not values or not isinstance(values, list | dict):
         return None
     return encode([value for value in values if isinstance(value, str)]).decode()
 
 
 def _kinds(attachments: Any) -> list[str]:
-    """image, video, audio or file for each attachment, by its mimeType."""
     if not isinstance(attachments, list):
         return []
     types = [str(item.get("mimeType")).partition("/")[0] for item in attachments if isinstance(item, dict)]

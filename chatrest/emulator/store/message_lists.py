@@ -23,7 +23,6 @@ from .documents import Tables
 from .message_index import (
     ALL,
     COLUMNS,
-    IndexedMessage,
     conversation_list,
     group_list,
     index_message,
@@ -57,8 +56,6 @@ class Condition(NamedTuple):
 
 
 class Span(NamedTuple):
-    """Part of a list: the messages of one page."""
-
     ids: Sequence[int]
     """In the list's order: ascending."""
     left: int
@@ -186,25 +183,15 @@ def _json(ids: Sequence[int]) -> str:
 
 _NAMES: Final = [column.split()[0] for column in COLUMNS]
 _UPDATE: Final = f"UPDATE messages SET {', '.join(f'{name} = ?' for name in _NAMES[1:])} WHERE id = ?"  # noqa: S608
-_CHANGE: Final = "INSERT OR REPLACE INTO changes VALUES(?,?,?)"
-_QUOTE: Final = "INSERT OR REPLACE INTO quotes VALUES(?)"
 _MOVE_UP: Final = "UPDATE positions SET position = position - 1 WHERE list = ? AND id > ?"
-_TABLES: Final = (
-    "messages", "records", "changes", "quotes", "pins", "saves", "subscriptions", "interactions"
-)  # fmt: skip
 LOST_WITH_MESSAGES: Final = (
-    *_TABLES,
-    "positions",
-    "reactions",
-    "conversations",
-    "views",
-    "calls",
-    "transcriptions",
-)
+    "messages", "records", "marks", "positions", "conversations", "views", "calls", "transcriptions"
+)  # fmt: skip
 """The tables that have nothing without messages."""
 _DELETIONS: Final = (
-    *(f"DELETE FROM {table} WHERE id = ?" for table in _TABLES),  # noqa: S608
-    "DELETE FROM reactions WHERE message = ?",
+    "DELETE FROM messages WHERE id = ?",
+    "DELETE FROM records WHERE id = ?",
+    "DELETE FROM marks WHERE message = ?",
 )
 
 
@@ -224,7 +211,6 @@ class MessageVersions(MessageLists):
             )
             records = [(message.record, message.columns[0]) for message in messages]
             self._db.executemany("UPDATE records SET record = ? WHERE id = ?", records)
-            self._note_changes(messages)
         self.forget_matches()
 
     def remove(self, ids: Iterable[int]) -> None:
@@ -242,12 +228,3 @@ class MessageVersions(MessageLists):
                     self._db.execute(deletion, (number,))
         self._sizes.clear()
         self.forget_matches()
-
-    def _note_changes(self, messages: Iterable[IndexedMessage]) -> None:
-        """Note which messages have changed since they were sent, and which quote others."""
-        changed = [(message.columns[0], *message.change) for message in messages if message.change]
-        quoting = [(message.columns[0],) for message in messages if message.is_quoting]
-        if changed:
-            self._db.executemany(_CHANGE, changed)
-        if quoting:
-            self._db.executemany(_QUOTE, quoting)

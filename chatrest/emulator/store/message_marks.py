@@ -1,17 +1,30 @@
-"""Marks on messages: pins for everybody, saves and thread subscriptions of single users, interactions."""
+"""Marks on messages: pins for everybody; saves, subscriptions, interactions and reactions of single users."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final, NamedTuple, final
+from collections.abc import Callable, Sequence
+from typing import Final, Literal, NamedTuple, TypeAlias, final
 
 from msgspec.json import encode
 
 from .documents import Tables
 from .message_index import thread_list
 
-_SAVED: Final = "SELECT id, saved_at FROM saves WHERE uid = ? AND id IN (SELECT value FROM json_each(?))"
-_SUBSCRIBED: Final = "SELECT id FROM subscriptions WHERE uid = ? AND id IN (SELECT value FROM json_each(?))"
-_USERS: Final = "SELECT uid FROM saves UNION SELECT uid FROM subscriptions"
+Kind: TypeAlias = Literal["pin", "save", "subscription", "interaction", "reaction"]
+
+_OF_OWNER: Final = "SELECT * FROM marks WHERE owner = ? AND message IN (SELECT value FROM json_each(?))"
+_REACTIONS: Final = "SELECT * FROM marks WHERE kind = 'reaction' AND message = ? AND (? IS NULL OR value = ?)"
+
+
+class Mark(NamedTuple):
+    id: int
+    kind: Kind
+    message: int
+    owner: str
+    """The user; of a pin the conversation."""
+    value: str
+    """The emoji of a reaction, the element of an interaction; "" for the other kinds."""
+    at: int
+    """In epoch seconds."""
 
 
 @final
@@ -21,122 +34,43 @@ class MessageMarks(Tables):
     def __init__(self, db: sqlite3.Connection, forget_matches: Callable[[], None]) -> None:
         super().__init__(db)
         self._forget_matches = forget_matches
-        self._users = {uid for (uid,) in db.execute(_USERS)}
+        self._owners = set(self._column("SELECT DISTINCT owner FROM marks"))
 
-    def pin(self, id: int, conversation: str) -> None:
-        self._mark("INSERT OR IGNORE INTO pins VALUES(?,?)", id, conversation)
+    def add(self, kind: Kind, message: int, owner: str, at: int = 0, value: str = "") -> bool:
+        """Store a mark; False where it is there already, and then it keeps its time."""
+        self._owners.add(owner)
+        sql = "INSERT OR IGNORE INTO marks VALUES(NULL,?,?,?,?,?)"
+        return self._mark(sql, kind, message, owner, value, at)
 
-    def unpin(self, id: int) -> None:
-        self._mark("DELETE FROM pins WHERE id = ?", id)
+    def remove(self, kind: Kind, message: int, owner: str, value: str = "") -> bool:
+        """Remove a mark; False where there is none."""
+        sql = "DELETE FROM marks WHERE kind = ? AND message = ? AND owner = ? AND value = ?"
+        return self._mark(sql, kind, message, owner, value)
 
-    def pinned_count(self, conversation: str) -> int:
-        return int(self._value("SELECT count(*) FROM pins WHERE conversation = ?", conversation))
-
-    def save(self, id: int, uid: str, at: int) -> None:
-        self._users.add(uid)
-        self._mark("INSERT OR IGNORE INTO saves VALUES(?,?,?)", uid, id, at)
-
-    def unsave(self, id: int, uid: str) -> None:
-        self._mark("DELETE FROM saves WHERE uid = ? AND id = ?", uid, id)
-
-    def saved_count(self, uid: str) -> int:
-        return int(self._value("SELECT count(*) FROM saves WHERE uid = ?", uid))
-
-    def subscribe(self, id: int, uid: str) -> None:
-        self._users.add(uid)
-        self._mark("INSERT OR IGNORE INTO subscriptions VALUES(?,?)", uid, id)
-
-    def unsubscribe(self, id: int, uid: str) -> None:
-        self._mark("DELETE FROM subscriptions WHERE uid = ? AND id = ?", uid, id)
-
-    def interact(self, id: int, uid: str, elements: Iterable[str], at: int) -> None:
-        """Note which elements of a message a user has used; the first time of each stays."""
-        with self._db:
-            rows = [(id, uid, element, at) for element in elements]
-            self._db.executemany("INSERT OR IGNORE INTO interactions VALUES(?,?,?,?)", rows)
-
-    def interactions(self, id: int, uid: str) -> dict[str, int]:
-        """Return the elements of a message that a user has used, with the time of each in epoch seconds."""
-        sql = "SELECT element, interacted_at FROM interactions WHERE id = ? AND uid = ?"
-        return dict(self._db.execute(sql, (id, uid)))
-
-    def saved(self, uid: str, ids: Sequence[int]) -> dict[int, int]:
-        """Return those of these messages that a user has saved, with the time of each in epoch seconds."""
-        return dict(self._db.execute(_SAVED, (uid, encode(ids).decode()))) if uid in self._users else {}
-
-    def subscribed(self, uid: str, ids: Sequence[int]) -> set[int]:
-        """Return those of these messages whose threads a user is subscribed to."""
-        if uid not in self._users:
-            return set()
-        return set(self._column(_SUBSCRIBED, uid, encode(ids).decode()))
-
-    def _mark(self, sql: str, *values: int | str) -> None:
-        self._change(sql, *values)
+    def _mark(self, sql: str, *values: int | str) -> bool:
+        has_changed = self._change(sql, *values)
         self._forget_matches()
+        return has_changed
 
+    def count(self, kind: Kind, owner: str) -> int:
+        return int(self._value("SELECT count(*) FROM marks WHERE owner = ? AND kind = ?", owner, kind))
 
-_PAGE: Final = """
-SELECT id, message, reaction, uid, reacted_at FROM reactions
-WHERE message = ? AND (? IS NULL OR reaction = ?)
-"""
-_OF_USER: Final = """
-SELECT message, reaction FROM reactions WHERE uid = ? AND message IN (SELECT value FROM json_each(?))
-"""
+    def of(self, owner: str, ids: Sequence[int]) -> list[Mark]:
+        if owner not in self._owners:
+            return []
+        return [Mark(*row) for row in self._db.execute(_OF_OWNER, (owner, encode(ids).decode()))]
 
-
-class ReactionRow(NamedTuple):
-    """One reaction of one user."""
-
-    id: int
-    message: int
-    reaction: str
-    uid: str
-    reacted_at: int
-
-
-@final
-class Reactions(Tables):
-    """The reactions to all messages of one store; each change is a transaction."""
-
-    def __init__(self, db: sqlite3.Connection, forget_matches: Callable[[], None]) -> None:
-        super().__init__(db)
-        self._forget_matches = forget_matches
-        self._exist = bool(self._value("SELECT EXISTS (SELECT 1 FROM reactions)"))
-
-    def add(self, message: int, reaction: str, uid: str, at: int) -> bool:
-        """Add a reaction; False where the user has reacted so already."""
-        sql = "INSERT OR IGNORE INTO reactions VALUES(NULL,?,?,?,?)"
-        is_new = self._change(sql, message, reaction, uid, at)
-        self._exist = True
-        self._forget_matches()
-        return is_new
-
-    def remove(self, message: int, reaction: str, uid: str) -> bool:
-        sql = "DELETE FROM reactions WHERE message = ? AND reaction = ? AND uid = ?"
-        is_gone = self._change(sql, message, reaction, uid)
-        self._forget_matches()
-        return is_gone
-
-    def page(
-        self, message: int, reaction: str | None, id: int | None, size: int, *, ascending: bool
-    ) -> list[ReactionRow]:
+    def reactions(
+        self, message: int, emoji: str | None, id: int | None, size: int, *, ascending: bool
+    ) -> list[Mark]:
         """Return at most `size` reactions to a message, after (or before) the reaction `id`, by their ids.
 
-        `reaction` is the one emoji to list; None lists all.
+        `emoji` is the one to list; None lists all.
         """
-        sql, values = _PAGE, [message, reaction, reaction]
-        if id is not None:
-            sql += " AND id > ?" if ascending else " AND id < ?"
-            values.append(id)
-        sql += f" ORDER BY id {'ASC' if ascending else 'DESC'} LIMIT ?"
-        return [ReactionRow(*row) for row in self._db.execute(sql, (*values, size))]
-
-    def of_user(self, uid: str, ids: Sequence[int]) -> dict[int, set[str]]:
-        reactions: dict[int, set[str]] = {}
-        if self._exist:
-            for message, reaction in self._db.execute(_OF_USER, (uid, encode(ids).decode())):
-                reactions.setdefault(message, set()).add(reaction)
-        return reactions
+        sign, order, end = (">", "ASC", 0) if ascending else ("<", "DESC", 2**63 - 1)
+        sql = f"{_REACTIONS} AND id {sign} ? ORDER BY id {order} LIMIT ?"
+        values = (message, emoji, emoji, end if id is None else id, size)
+        return [Mark(*row) for row in self._db.execute(sql, values)]
 
 
 _THREADS: Final = """

@@ -22,31 +22,17 @@ from typing import Annotated, ClassVar, Final, Literal, TypeAlias, final
 from urllib.parse import parse_qsl
 
 import msgspec
-from msgspec import Meta, Raw, Struct, structs
+from msgspec import Meta, Raw, structs
 
 from ...errors import RequestInvalidError
 from ..checked import CheckedArguments, Count, Seconds
 from ..limits import TOO_MANY, Spelling, Verdict, limit_headers
-from ..service.context import ServiceRequest as Request
+from ..service.context import Outgoing as Outgoing, ServiceRequest as Request
 from ..service.refusals import ServiceRefusal as Refusal
 from .triggers import ALWAYS, When, target_of
 
 BodyKind: TypeAlias = Literal["json", "html", "text", "empty"]
 JSON = "application/json"
-
-
-class Outgoing(Struct, frozen=True):
-    """A reply before it is sent."""
-
-    status: int
-    body: bytes
-    headers: dict[str, str]
-    """Without those of the transfer: its length and encoding."""
-
-    def with_headers(self, **headers: str) -> "Outgoing":
-        """Return the reply with more headers; `_` in a name stands for `-`."""
-        added = {name.replace("_", "-"): value for name, value in headers.items()}
-        return structs.replace(self, headers=self.headers | added)
 
 
 class Fault(CheckedArguments, kw_only=True):

@@ -34,13 +34,11 @@ def list_members(reply: Outgoing) -> dict[str, Raw] | None:
 
 
 def meta_of(members: dict[str, Raw] | None) -> dict[str, Any] | None:
-    """Return `meta`; None where it is missing, or no object."""
     meta = None if members is None else msgspec.json.decode(members.get("meta", b"null"))
     return meta if isinstance(meta, dict) else None
 
 
 def with_meta(reply: Outgoing, change: Callable[[dict[str, Any]], None]) -> Outgoing:
-    """Return the list with a changed `meta`; a reply without one as it is."""
     members = list_members(reply)
     meta = meta_of(members)
     if members is None or meta is None:
@@ -225,7 +223,6 @@ def _empty_lists(record: dict[str, Any]) -> None:
 
 
 def _with_lists(value: Any) -> Any:
-    """Return `value` with every empty object in it as an empty list."""
     if isinstance(value, dict):
         return {name: _with_lists(part) for name, part in value.items()} or []
     return [_with_lists(part) for part in value] if isinstance(value, list) else value

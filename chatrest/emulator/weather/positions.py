@@ -115,7 +115,6 @@ def with_cursor(reply: Outgoing, id: int, sent_at: str | None) -> Outgoing:
 
 
 def _just_before(members: dict[str, Raw], at: str) -> int | None:
-    """An id between the request's position and the nearest record of the page."""
     meta, ids = meta_of(members) or {}, _ids(members)
     cursor: dict[str, Any] = next((meta[name] for name in POSITIONS if isinstance(meta.get(name), dict)), {})
     if not ids or "id" not in cursor or not (at == "" or at.isdigit()):

@@ -47,7 +47,7 @@ def ask(server: CompatibleService, store: Store) -> Asker:
 @pytest.fixture
 def ann(store: Store) -> dict[str, str]:
     """The headers of a request with the app's key and ann's login token."""
-    return KEY | {"authtoken": store.auth_tokens.issue("ann", NOW, {}, fresh=False)["authToken"]}
+    return KEY | {"authtoken": store.auth_tokens.issue("ann", NOW)["authToken"]}
 
 
 def page(ask: Asker, headers: Any, query: str = "", path: str = "/v3/users/bob/messages") -> Answer:
@@ -110,7 +110,7 @@ def test_reactions_are_capped_at_twenty_and_go_on_by_previous(
     store: Store, ask: Asker, ann: dict[str, str]
 ) -> None:
     for number in range(25):
-        store.reactions.add(1, f"r{number}", "ann", 7)
+        store.marks.add("reaction", 1, "ann", 7, f"r{number}")
     first = page(ask, ann, "limit=100", "/v3/messages/1/reactions").json
     assert [each["id"] for each in first["data"]] == list(range(1, 21))
     position = first["meta"]["previous"]

@@ -51,11 +51,6 @@ def test_filters(history: Asker, query: str, expected: str) -> None:
     assert sessions(history(LIST, query)) == expected.split()
 
 
-def test_an_acting_user_sees_the_own_calls(history: Asker) -> None:
-    assert sessions(history(LIST, acting_user="cat")) == ["s1"]
-    assert sessions(history(LIST, "uid=cat", acting_user="bob")) == []
-
-
 def test_transcriptions_come_newest_first_and_the_call_shows_five(history: Asker) -> None:
     for number in range(7):
         history.store.calls.add_transcription("s0", {"tid": f"t{number}", "startTime": number})

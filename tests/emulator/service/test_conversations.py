@@ -112,14 +112,6 @@ def conversations(ask: Asker, user: str) -> list[str]:
     return [record["conversationId"] for record in ask("/v3/conversations", acting_user=user).json["data"]]
 
 
-def test_a_reset_may_keep_the_place_in_the_list(chat: Asker) -> None:
-    chat(GROUP, method="DELETE", body={"preserveOrder": True}, acting_user="ann")
-    assert conversations(chat, "ann") == ["group_den", "ann_user_bob"]
-    record = get(chat, GROUP)
-    assert (record["updatedAt"], record["unreadMessageCount"]) == (50, "0")
-    assert "lastMessage" not in record
-
-
 def test_a_reset_may_remove_the_messages_for_both(chat: Asker) -> None:
     body = {"conversationWith": "cat"}
     assert chat(USER, method="DELETE", body=body, acting_user="ann").code == "ERR_BAD_REQUEST"
@@ -261,12 +253,3 @@ def test_own_pins_stand_before_the_rest_and_behind_those_of_the_app(listed: Aske
         assert pin(listed, "users/bob", method="DELETE").json["data"] == {
             "conversationId": "ann_user_bob", "conversationType": "user"
         }  # fmt: skip
-
-
-def test_a_pin_of_the_app_is_not_a_users_to_change(listed: Asker) -> None:
-    put_pins(listed, {"guid": "den"})
-    for method in ("POST", "DELETE"):
-        answer = pin(listed, "groups/den", method=method)
-        assert (answer.status, answer.code) == (403, "ERR_SYSTEM_PINNED_CONVERSATION")
-    assert pin(listed, "users/nobody").code == "ERR_UID_NOT_FOUND"
-    assert pin(listed, "groups/none").code == "ERR_GUID_NOT_FOUND"

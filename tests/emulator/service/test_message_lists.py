@@ -357,18 +357,3 @@ def test_counts_of_a_thread_are_those_of_the_acting_user(chat: Asker) -> None:
     [thread] = chat("/v3/threads", query, acting_user="ann").json["data"]
     assert thread["unreadReplyCount"] == 0
     assert "unreadReplyCount" not in chat("/v3/threads", query).json["data"][0]
-
-
-def test_a_subscription_shows_in_the_message_of_its_user(chat: Asker) -> None:
-    path = "/v3/messages/2/thread/subscription"
-
-    def is_subscribed(user: str) -> bool:
-        return "threadSubscribed" in chat("/v3/messages/2", acting_user=user).json["data"]
-
-    assert chat(path, method="POST", acting_user="cat").json == {"data": {"success": True}}
-    assert (is_subscribed("cat"), is_subscribed("ann")) == (True, False)
-    assert chat(path, method="DELETE", acting_user="cat").json == {"data": {"success": True}}
-    assert not is_subscribed("cat")
-    reply(chat, 2, "cat", {})
-    assert (is_subscribed("cat"), is_subscribed("ann")) == (True, True)
-    assert chat("/v3/messages/9/thread/subscription", method="POST", acting_user="cat").status == 404

@@ -1,18 +1,8 @@
 """Notifications over the service: what is refused, and what the documents say of single replies."""
 
-import pytest
-
 from tests.emulator.conftest import Asker
 
 V1, PUSH = "/v3/notifications/v1", "/v3/notifications/push/v1"
-
-
-@pytest.mark.parametrize("path", ["preferences", "preferences/mute", "preferences/timezone"])
-@pytest.mark.parametrize(
-    ("query", "status"), [("", 400), ("uid=", 400), ("uid=nobody", 404), ("uid=ann", 200)]
-)
-def test_preferences_need_a_user_who_exists(ask: Asker, path: str, query: str, status: int) -> None:
-    assert ask(f"{V1}/{path}", query).status == status
 
 
 def test_a_push_token_needs_a_login_and_a_token(ask: Asker) -> None:

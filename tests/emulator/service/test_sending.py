@@ -112,13 +112,6 @@ def test_a_quoted_message_stands_in_the_one_that_quotes_it(ask: Asker) -> None:
     assert ask("/v3/users/bob/messages", "hideQuotedMessages=1", acting_user="ann").ids == [1]
 
 
-def test_a_message_that_is_sent_again_is_recognised_by_its_muid(ask: Asker) -> None:
-    for _ in range(2):
-        ask.post("/v3/messages", TEXT | {"muid": "m1"}, acting_user="ann")
-    records = ask("/v3/users/bob/messages", acting_user="ann").json["data"]
-    assert [(record["id"], record["muid"]) for record in records] == [("1", "m1"), ("2", "m1")]
-
-
 # ── bots ──
 
 

@@ -32,28 +32,23 @@ def test_a_removed_message_leaves_no_gap_in_its_lists(chat: Store) -> None:
 
 
 def test_what_was_attached_goes_with_the_message(chat: Store) -> None:
-    chat.reactions.add(3, "+", "bob", 1)
-    chat.marks.pin(3, "ann_user_bob")
-    chat.marks.save(3, "bob", 1)
-    chat.marks.subscribe(3, "bob")
-    chat.marks.interact(3, "bob", ["e"], 1)
+    chat.marks.add("reaction", 3, "bob", 1, "+")
+    chat.marks.add("pin", 3, "ann_user_bob")
     chat.remove([3])
-    assert chat.reactions.page(3, None, None, 9, ascending=True) == []
-    assert (chat.marks.pinned_count("ann_user_bob"), chat.marks.saved_count("bob")) == (0, 0)
-    assert (chat.marks.subscribed("bob", [3]), chat.marks.interactions(3, "bob")) == (set(), {})
+    assert chat.marks.of("bob", [3]) == []
+    assert chat.marks.count("pin", "ann_user_bob") == 0
 
 
 def test_a_file_keeps_what_users_did(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     with Store(path) as store:
         store.add_message("ann", "bob", "text", sent_at=1)
-        store.reactions.add(1, "+", "bob", 1)
-        store.marks.save(1, "bob", 7)
+        store.marks.add("reaction", 1, "bob", 7, "+")
         [view] = store.views.all("bob")
         store.views.set(view, reset_id=1, read_id=1)
     with Store(path) as store:
-        assert store.reactions.of_user("bob", [1]) == {1: {"+"}}
-        assert store.marks.saved("bob", [1]) == {1: 7}
+        [mark] = store.marks.of("bob", [1])
+        assert (mark.kind, mark.value, mark.at) == ("reaction", "+", 7)
         assert store.views.has_resets("bob")
         [view] = store.views.all("bob")
         assert (view.party, view.reset_id, view.read_id) == ("ann", 1, 1)
