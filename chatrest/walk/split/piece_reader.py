@@ -144,7 +144,9 @@ class PieceReader(Generic[T]):
             last=str(abs(last)),
             time=None,
             skip=0,
-            inside=True,  # what lies before it is dropped, and no fault
+            # A guess is early: what lies before it is dropped, and no fault. Behind a position that was named
+            # by the service, an id before it shows a list that goes by something else.
+            inside=piece.is_guess,
             by_id=True,
         )
 
