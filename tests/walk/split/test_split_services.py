@@ -204,6 +204,25 @@ async def test_a_count_that_misleads_a_piece_is_judged_by_the_walk() -> None:
     assert ids(pairs) == [str(number) for number in range(1, 30)]
 
 
+async def test_right_behind_the_first_page_the_walk_remembers_it() -> None:
+    """3 and 7 are of one second, and come in another order than their ids: 7 comes again behind 3."""
+    order = [3, 7, 2, 1]
+
+    async def fetch(position: Pairs) -> Listing[Item]:
+        asked = dict(position)
+        listed = order if asked["affix"] == "prepend" else order[::-1]
+        begin = listed.index(int(asked["id"])) + 1 if "id" in asked else 0
+        page = listed[begin : begin + min(2, int(asked["limit"]))]
+        items = [Item(str(number), 1004 if number == 7 else 1001 + number) for number in page]
+        edge = Position(asked["affix"], page[-1]) if page and begin else None  # type: ignore[arg-type]
+        return Listing(items, Meta(cursor=edge), b"{}")
+
+    pairs, _ = await read_split(
+        walk_over(fetch, Cursor("q", (("affix", "prepend"),), "prepend"), rules_for(2)), 2
+    )
+    assert ids(pairs) == ["7", "3", "2", "1"]
+
+
 # ── any server ──
 
 
