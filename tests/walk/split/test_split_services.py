@@ -169,7 +169,7 @@ def test_as_pages_come_such_a_list_comes_whole_or_with_an_error(seed: int, count
 
 
 async def test_an_id_behind_a_named_position_is_not_lost() -> None:
-    """The service looks up the place of the id that it is given, and its list goes by time: 7 came after 14."""
+    """The service looks up the place of an id, and its list goes by time: 7 came after 14."""
     order, times = [4, 14, 7], {4: 1002, 14: 1004, 7: 1005}
 
     async def fetch(position: Pairs) -> Listing[Item]:
@@ -188,7 +188,7 @@ async def test_an_id_behind_a_named_position_is_not_lost() -> None:
 
 
 async def test_a_count_that_misleads_a_piece_is_judged_by_the_walk() -> None:
-    """Every page says that it is the first of two, and the total says when that is wrong: to the walk alone."""
+    """Every page says that it is the first of two; the total says when that is wrong, but to the walk alone."""
 
     async def fetch(position: Pairs) -> Listing[Item]:
         asked = dict(position)
