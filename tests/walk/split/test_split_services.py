@@ -188,7 +188,7 @@ async def test_an_id_behind_a_named_position_is_not_lost() -> None:
 
 
 async def test_a_count_that_misleads_a_piece_is_judged_by_the_walk() -> None:
-    """Every page says that it is the first of two; only the whole walk sees by the total that none is left."""
+    """Every page says that it is the first of two; only a whole walk sees by the total that none is left."""
 
     async def fetch(position: Pairs) -> Listing[Item]:
         asked = dict(position)
