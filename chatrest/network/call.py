@@ -97,8 +97,10 @@ class ActiveCall(CallProgress, Generic[R]):
                 )
             except (ApiError, TransportError) as error:
                 failure = error
-            except RequestInvalidError:  # closed: a call that was sent before must not say that nothing was
-                if not isinstance(self._attempts.error, ApiError | TransportError):
+            except RequestInvalidError:
+                # Closed: a change that was sent before must not say that nothing was. A read may.
+                is_change = self._call.endpoint.replay == "idempotent"
+                if not (is_change and isinstance(self._attempts.error, ApiError | TransportError)):
                     raise
                 failure = self._attempts.error
                 self._attempts = structs.replace(self._attempts, pause=None)

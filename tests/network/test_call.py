@@ -132,7 +132,7 @@ async def test_the_last_failure_is_raised_also_after_429_replies() -> None:
 
 
 @in_time
-async def test_a_session_that_is_closed_between_attempts_raises_the_error_of_the_one_that_was_sent() -> None:
+async def test_a_change_whose_session_is_closed_between_attempts_raises_the_error_of_the_first() -> None:
     harness = VirtualPool(RequestTimeoutError("no reply"), OK)
     task = asyncio.create_task(harness.call("idempotent"))
     await asyncio.sleep(STEP)
