@@ -219,9 +219,8 @@ class Run:
         Raises `IdsBeginAnewError`.
         """
         rows, journal = await newest(self._session, _NEWEST), self._pool.archive.journal
-        # Ids that are no numbers come first in a page, wherever they stand in the list.
-        numbered = [row for row in rows if number(row.id) is not None]
-        last = next(iter(numbered or rows), None)
+        # Ids that are no numbers, or come twice, stand first in a page, wherever they stand in the list.
+        last = max(rows, key=lambda row: number(row.id) or 0, default=None)
         if last is not None and last.sent_at > 0:
             self._pool.ends.window = self._pool.ends.window.in_unit_of(last.sent_at)
             self._knows_unit = True

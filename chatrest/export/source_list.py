@@ -186,7 +186,8 @@ async def goes_backwards(session: AsyncSession, newest: Row) -> bool:
     """
     query = MessageQuery(affix="append", id=newest.id)
     try:
-        messages = await session.messages.list(query=query).limit(1).collect()
+        # Two, as some services show the message itself, too.
+        messages = await session.messages.list(query=query).limit(2).collect()
     except (*_NO_LIST, CursorError):
         return False
     return all(message.id == newest.id for message in messages)

@@ -12,7 +12,7 @@ pacer for the next slot: a call that was refused for its rate sleeps once, for t
 from typing import Final, Generic, TypeVar
 
 import tenacity
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from ..core.pace.retry import Attempts, attempt_log, leaves_open
 from ..core.replies.bounds import INLINE_BYTES
@@ -26,6 +26,7 @@ from ..errors import (
     DeadlineOutcomeUnknownError,
     DeadlineReason,
     RateLimitError,
+    RequestInvalidError,
     TransportError,
 )
 from ..telemetry import LOGGER, CallStart, Listener, Outcome, notify
@@ -96,6 +97,13 @@ class ActiveCall(CallProgress, Generic[R]):
                 )
             except (ApiError, TransportError) as error:
                 failure = error
+            except RequestInvalidError:
+                # Closed: a change that was sent before must not say that nothing was. A read may.
+                is_change = self._call.endpoint.replay == "idempotent"
+                if not (is_change and isinstance(self._attempts.error, ApiError | TransportError)):
+                    raise
+                failure = self._attempts.error
+                self._attempts = structs.replace(self._attempts, pause=None)
             if self._attempts.pause is None:
                 raise self._final(failure)
             LOGGER.info("attempt %d failed, again in %.1f s: %s", self.number, self._attempts.pause, failure)

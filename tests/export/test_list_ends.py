@@ -259,3 +259,26 @@ async def test_a_list_of_users_that_is_empty_beside_messages_is_not_whole(tmp_pa
         service.users = ["ann"]
         assert (await export(session, tmp_path / "out")).complete
     assert ids_of(tmp_path / "out") == ALL
+
+
+# ── what the app's own list shows as the newest ──
+
+
+@pytest.mark.parametrize("shown", [[10], [10, 60, 10]], ids=["old", "twice"])
+async def test_an_old_message_that_is_shown_as_the_newest_is_no_end(shown: list[int], tmp_path: Path) -> None:
+    """The service shows the message that it is asked from, too, so that one more may be behind it."""
+    service = SmallService(talk(60))
+
+    def spoil(request: web.Request, reply: Record) -> Record:
+        if request.path != "/messages":
+            return reply
+        size, place = int(request.query["limit"]), int(request.query.get("id", "0"))
+        from_place = [record for record in service.records if int(record["id"]) >= place][:size]
+        newest = [record for number in shown for record in talk(1, first=number)]
+        return {"data": from_place if place else newest}
+
+    service.spoil = spoil
+    async with service.session() as session:
+        report = await export(session, tmp_path / "out", Plan(users=["ann"]))
+    assert report.complete
+    assert len(ids_of(tmp_path / "out")) == 60

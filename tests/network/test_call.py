@@ -77,6 +77,8 @@ class VirtualPool:
             raise type(answer)(*answer.args)
         return answer if isinstance(answer, Reply) else await answer()  # type: ignore[no-any-return]
 
+    async def close(self) -> None: ...
+
     async def call(
         self,
         replay: Replay = "safe",
@@ -127,6 +129,17 @@ async def test_the_last_failure_is_raised_also_after_429_replies() -> None:
     error = await harness.fails(attempts=3, limited=9)
     assert isinstance(error, ServerError)
     assert (error.attempts, len(harness.sent)) == (6, 6)
+
+
+@in_time
+async def test_a_change_whose_session_is_closed_between_attempts_raises_the_error_of_the_first() -> None:
+    harness = VirtualPool(RequestTimeoutError("no reply"), OK)
+    task = asyncio.create_task(harness.call("idempotent"))
+    await asyncio.sleep(STEP)
+    await harness.pool.close()
+    with pytest.raises(RequestTimeoutError, match="no reply"):
+        await task
+    assert len(harness.sent) == 1
 
 
 @in_time

@@ -101,7 +101,6 @@ _FIELDS: Final = Cursor.__struct_fields__
 
 
 @final
-@final
 class SignedCursor(Cursor, frozen=True, array_like=True):
     """A cursor as a session with a cursor key hands it out; within a walk no cursor is signed."""
 

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from ...core.paging.intervals import Gap, rank_of
 from ...core.paging.order import Affix
-from ...errors import ServerError
+from ...errors import CursorError, ServerError
 from ..tasks import end_tasks
 from .piece_buffer import NotSplittableError, PieceBuffer, PieceOutput
 from .piece_queue import ListPiece, PieceQueue, cut
@@ -199,7 +199,7 @@ class ParallelRead(Generic[T]):
             try:
                 self._give_back(piece, piece.entry)
                 await self._read_piece(piece)
-            except (NotSplittableError, NotOrderedByIdError, PositionRefusedError) as error:
+            except (NotSplittableError, NotOrderedByIdError, PositionRefusedError, CursorError) as error:
                 self._refuse(_refusal(error))
             except BaseException as error:
                 if isinstance(error, ServerError) and piece.is_guess and piece.of.first_rank is None:
@@ -269,6 +269,8 @@ class ParallelRead(Generic[T]):
 def _refusal(error: Exception) -> NotSplittableError:
     if isinstance(error, NotSplittableError):
         return error
+    if isinstance(error, CursorError):  # counts that a service gives mislead, seen from a piece alone
+        return NotSplittableError(f"a page in its midst cannot be taken ({error})")
     if not isinstance(error, PositionRefusedError):
         return NotSplittableError("it goes by time, with ids in any order")
     if error.is_guess:

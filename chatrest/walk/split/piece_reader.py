@@ -137,6 +137,8 @@ class PieceReader(Generic[T]):
             others = [pair for pair in base.position if pair[0] != "affix"]
             position = (("affix", self._direction), *others)
             return structs.replace(base, position=position, direction=self._direction)
+        place = rank_of(dict(position).get("id", ""), self._direction)
+        is_early = piece.is_guess or (place is not None and place < last)
         return structs.replace(
             base,
             position=position,
@@ -144,7 +146,9 @@ class PieceReader(Generic[T]):
             last=str(abs(last)),
             time=None,
             skip=0,
-            inside=True,  # what lies before it is dropped, and no fault
+            # From an early position, what lies before the piece is dropped, and no fault. From any other one,
+            # it shows a list that goes by something else.
+            inside=is_early,
             by_id=True,
         )
 

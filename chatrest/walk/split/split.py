@@ -190,13 +190,13 @@ class SplitReader(Generic[T]):
         except NotSplittableError as refusal:
             await self.close()
             self._go_serial(str(refusal))
-            return _empty(position.taken_back(refusal).cursor, left)
+            return _empty(position.taken_back(refusal).cursor, state)
         except Exception:
             await self.close()
             raise
         if page is None:
             await self.close()
-            return _empty(position.cursor, left, is_end=True)
+            return _empty(position.cursor, state, is_end=True)
         if self._is_ordered:  # all that lies before it was given, pieces without an item included
             page = structs.replace(page, after=position.rank)
         items = page.items if left is None else page.items[:left]
@@ -216,11 +216,13 @@ class SplitReader(Generic[T]):
         LOGGER.warning("%s: the list is read serially, from one position: %s", self._source.name, reason)
 
 
-def _empty(cursor: Cursor, left: int | None, *, is_end: bool = False) -> PendingPage[Any]:
-    """Return a page without items, after which the list goes on at `cursor`."""
-    return PendingPage(
-        Page([], Meta(), b"", cursor), WalkState(cursor, left=left), lambda _: cursor, is_end=is_end
-    )
+def _empty(cursor: Cursor, state: WalkState, *, is_end: bool = False) -> PendingPage[Any]:
+    """Return a page without items, after which the list goes on at `cursor`.
+
+    Right after the first page the walk remembers that page, and goes on as if it had never been split.
+    """
+    after = structs.replace(state, cursor=cursor)
+    return PendingPage(Page([], Meta(), b"", cursor), after, lambda _: cursor, is_end=is_end)
 
 
 # ── what a list is ──

@@ -13,7 +13,7 @@ from chatrest.core.paging.cursor import Cursor
 from chatrest.core.paging.intervals import Interval
 from chatrest.core.replies.decode import Listing
 from chatrest.errors import ChatRestError, CursorError
-from chatrest.models.meta import Meta, Position
+from chatrest.models.meta import Meta, Pagination, Position
 from chatrest.walk.walk import Walk
 from tests.walk.split.splitting import (
     Pairs,
@@ -166,6 +166,61 @@ def test_as_pages_come_such_a_list_comes_whole_or_with_an_error(seed: int, count
     is_whole = asyncio.run(read_pages())
     assert len(set(ids(pairs))) == len(pairs)
     assert not is_whole or len(pairs) == 39
+
+
+async def test_an_id_behind_a_named_position_is_not_lost() -> None:
+    """The service looks up the place of an id, and its list goes by time: 7 came after 14."""
+    order, times = [4, 14, 7], {4: 1002, 14: 1004, 7: 1005}
+
+    async def fetch(position: Pairs) -> Listing[Item]:
+        asked = dict(position)
+        listed = order if asked["affix"] == "append" else order[::-1]
+        begin = listed.index(int(asked["id"])) + 1 if "id" in asked else 0
+        page = listed[begin : begin + min(2, int(asked["limit"]))]
+        edge = Position(asked["affix"], page[-1], times[page[-1]]) if page else None  # type: ignore[arg-type]
+        items = [Item(str(number), times[number]) for number in page]
+        return Listing(items, Meta(Pagination(3, len(page), 2, 1, 1 if page == [7] else 2), edge), b"{}")
+
+    walk = walk_over(fetch, Cursor("q", (("affix", "append"),), "append"), rules_for(1000))
+    pairs, items = await read_split(walk, 2)
+    assert ids(pairs) == ["4", "14", "7"]
+    assert items.reason is not None
+
+
+async def test_a_count_that_misleads_a_piece_is_judged_by_the_walk() -> None:
+    """Every page says that it is the first of two; only a whole walk sees by the total that none is left."""
+
+    async def fetch(position: Pairs) -> Listing[Item]:
+        asked = dict(position)
+        numbers = range(1, 30) if asked["affix"] == "append" else range(29, 0, -1)
+        begin = numbers.index(int(asked["id"])) + 1 if "id" in asked else 0
+        page = numbers[begin : begin + min(4, int(asked["limit"]))]
+        edge = Position(asked["affix"], page[-1]) if page else None  # type: ignore[arg-type]
+        items = [Item(str(number)) for number in page]
+        return Listing(items, Meta(Pagination(29, len(page), 4, 1, 2), edge), b"{}")
+
+    walk = walk_over(fetch, Cursor("q", (("affix", "append"),), "append"), rules_for(4))
+    pairs, _ = await read_split(walk, 4)
+    assert ids(pairs) == [str(number) for number in range(1, 30)]
+
+
+async def test_right_behind_the_first_page_the_walk_remembers_it() -> None:
+    """3 and 7 are of one second, and come in another order than their ids: 7 comes again behind 3."""
+    order = [3, 7, 2, 1]
+
+    async def fetch(position: Pairs) -> Listing[Item]:
+        asked = dict(position)
+        listed = order if asked["affix"] == "prepend" else order[::-1]
+        begin = listed.index(int(asked["id"])) + 1 if "id" in asked else 0
+        page = listed[begin : begin + min(2, int(asked["limit"]))]
+        items = [Item(str(number), 1004 if number == 7 else 1001 + number) for number in page]
+        edge = Position(asked["affix"], page[-1]) if page and begin else None  # type: ignore[arg-type]
+        return Listing(items, Meta(cursor=edge), b"{}")
+
+    pairs, _ = await read_split(
+        walk_over(fetch, Cursor("q", (("affix", "prepend"),), "prepend"), rules_for(2)), 2
+    )
+    assert ids(pairs) == ["7", "3", "2", "1"]
 
 
 # ── any server ──
