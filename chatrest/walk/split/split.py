@@ -197,7 +197,8 @@ class SplitReader(Generic[T]):
         if page is None:
             await self.close()
             return _empty(position.cursor, left, is_end=True)
-        if self._is_ordered and page.after != position.rank:  # all that lies before it was given, pieces without an item included
+        # In order, all that lies before it was given, pieces without an item included.
+        if self._is_ordered and page.after != position.rank:
             page = structs.replace(page, after=position.rank)
         items = page.items if left is None else page.items[:left]
         self._position = after = position.after(page, len(items))
