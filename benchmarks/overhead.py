@@ -6,6 +6,7 @@ and no error handling. All clients get the same bytes in every round.
 """
 
 import asyncio
+import re
 import subprocess
 import sys
 from argparse import Namespace
@@ -179,6 +180,8 @@ def _replies() -> Mapping[bytes, bytes]:
     """Return the fixed replies by method and last segment of the path."""
     with pages.talk(50) as store:
         message = next(record for record in store.records(store.ids()) if b'"type":"text"' in record)
+        for name, uid in ((b"sender", b"bob"), (b"receiver", b"late")):  # the users whose lists are asked for
+            message = re.sub(rb'"%b":"[^"]*"' % name, b'"%b":"%b"' % (name, uid), message, count=1)
         user = store.people.user(pages.UID) or b"{}"
     numbers = b'{"total":9,"count":1,"per_page":1,"current_page":1,"total_pages":9}'
     meta = b'{"pagination":%b,"cursor":{"id":1,"affix":"append"}}' % numbers

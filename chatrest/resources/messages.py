@@ -4,8 +4,8 @@ import builtins
 from collections.abc import Awaitable, Callable, Sequence
 from copy import copy
 from functools import partial
+from os import urandom
 from typing import Any, Final, TypeVar, final
-from uuid import uuid4
 
 from msgspec import UNSET, structs
 
@@ -129,7 +129,7 @@ T = TypeVar("T", bound=TrackedMessage)
 
 def random_muid() -> str:
     """Return a new message id: 32 random hexadecimal digits."""
-    return uuid4().hex
+    return urandom(16).hex()
 
 
 def with_muid(message: T, new_muid: Callable[[], str] = random_muid) -> T:

@@ -156,9 +156,11 @@ def _times(items: Sequence[Any]) -> list[int]:
 def _stated_direction(page: Listing[Any]) -> Affix | None:
     """The direction that the service says by an affix; where `previous` is the only position, it is that."""
     meta = page.meta
-    onward = [position for position in (meta.cursor, meta.next, page.cursor) if position is not None]
-    positions = onward or [position for position in (meta.previous,) if position is not None]
-    return next((affix for position in positions if (affix := affix_of(position)) is not None), None)
+    positions = (meta.cursor, meta.next, page.cursor)
+    for position in (meta.previous,) if positions == (None, None, None) else positions:
+        if position is not None and (affix := affix_of(position)) is not None:
+            return affix
+    return None
 
 
 def _direction_by_position(page: Listing[Any], ids: Sequence[str], rules: Rules) -> Affix | None:

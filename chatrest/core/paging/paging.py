@@ -202,8 +202,14 @@ class PageSizes:
 
     def of(self, *key: Hashable) -> LargestPage:
         """The largest page of one list; `key`: the app, the operation, the size's parameter, the size."""
-        return self._largest.setdefault(key, LargestPage())
+        largest = self._largest.get(key)
+        if largest is None:
+            largest = self._largest[key] = LargestPage()
+        return largest
 
     def other_size(self, name: str, *key: Hashable) -> OtherSize:
         """The other parameter of one list, called `name`; `key` as above."""
-        return self._others.setdefault(key, OtherSize(name))
+        other = self._others.get(key)
+        if other is None:
+            other = self._others[key] = OtherSize(name)
+        return other

@@ -12,6 +12,7 @@ than report an honest server:
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from operator import attrgetter
 from typing import Any, Final, final
 from urllib.parse import unquote
@@ -50,6 +51,8 @@ _TEXTS: Final = (
     ("receiverType", "receiver_type", "receiver_type"),
 )
 _HIDDEN: Final = (("hideReplies", "hide_replies", "parent_id"), ("hideDeleted", "hide_deleted", "deleted_at"))
+_FILTERS: Final = frozenset({"conversationId", "sentAt", *(row[0] for row in (*_BOUNDS, *_TEXTS, *_HIDDEN))})
+"""What `_filters` and `_start` look at."""
 _ELSEWHERE: Final = frozenset(
     {"sender", "senders", "hasReactions", "unread", "undelivered", "myMentionsOnly", "saved"}
 )
@@ -111,8 +114,9 @@ class Expectation(Struct, frozen=True):
             return cls.of_messages(acting_user=acting_user)
         if endpoint.name not in _MESSAGE_LISTS:
             return cls()
-        segments = zip(endpoint.path.split("/"), call.path.split("/"), strict=True)
-        path = {name[1:-1]: unquote(value) for name, value in segments if name[:1] == "{"}
+        values, path = call.path.split("/"), {}
+        for index, name in _places(endpoint.path):
+            path[name] = unquote(values[index])
         return cls.of_messages(
             uid=path.get("uid"),
             guid=path.get("guid"),
@@ -151,6 +155,8 @@ class Expectation(Struct, frozen=True):
             checks.append(_Group("guid", "receiver", frozenset({guid})))
         if parent_id is not None:
             checks.append(_Thread("message_id", "parent_id", frozenset({parent_id})))
+        if _FILTERS.isdisjoint(asked):  # as most walks: nothing but a position and a size
+            return cls(tuple(checks))
         return cls((*checks, *_filters(asked)), tuple(_start(asked)))
 
     def mismatch(self, record: Any) -> str | None:
@@ -335,9 +341,16 @@ class _ConversationsOf(_Check, frozen=True, kw_only=True):
         return ON_BEHALF_OF if is_own_side and _parts(conversation).count(uid) == 1 else None
 
 
+@cache
+def _places(template: str) -> tuple[tuple[int, str], ...]:
+    """Return the parameters of a path's template, each with the index of its segment."""
+    return tuple((index, name[1:-1]) for index, name in enumerate(template.split("/")) if name[:1] == "{")
+
+
 def _users(uid: str | None, acting_user: str | None, asked: Mapping[str, Any]) -> _Check | None:
     """Return the check of the users that a list is asked for; None where it is about no user."""
-    has_uid = uid is not None and not any(asked.get(name) for name in _ELSEWHERE)
+    is_elsewhere = not _ELSEWHERE.isdisjoint(asked) and any(asked.get(name) for name in _ELSEWHERE)
+    has_uid = uid is not None and not is_elsewhere
     if acting_user is None or acting_user == uid:
         return _UserOf("uid", uid=str(uid)) if has_uid else None
     if has_uid:

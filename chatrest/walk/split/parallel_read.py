@@ -16,13 +16,13 @@ from typing import Any, Final, Generic, TypeVar, final
 
 from msgspec import Struct
 
-from ...core.paging.intervals import Gap, rank_of
+from ...core.paging.intervals import Gap
 from ...core.paging.order import Affix
 from ...errors import CursorError, ServerError
 from ..tasks import end_tasks
 from .piece_buffer import NotSplittableError, PieceBuffer, PieceOutput
 from .piece_queue import ListPiece, PieceQueue, cut
-from .piece_reader import NotOrderedByIdError, PiecePage, PieceReader, PositionRefusedError, id_of
+from .piece_reader import NotOrderedByIdError, PiecePage, PieceReader, PositionRefusedError
 
 T = TypeVar("T")
 
@@ -169,8 +169,8 @@ class ParallelRead(Generic[T]):
 
     def _piece_ranks(self, after: int) -> int:
         """Return the size of the next piece: smaller towards the end, so that all readers end together."""
-        density = self._density
-        end = max((self._end_of(output.piece) for output in self._buffer), default=after)
+        density, last = self._density, self._buffer.last_piece
+        end = after if last is None else self._end_of(last)
         pages_left = (end - after) / density.ranks_per_page
         most = max(1, min(MOST_PAGES, _PIECE_ITEMS // density.page_items))
         return density.ranks_of_pages(max(1, min(most, int(pages_left / (_ROUNDS * self._parts)))))
@@ -252,11 +252,8 @@ class ParallelRead(Generic[T]):
         if reply is not None:
             if "page" in dict(reply.cursor.position):
                 raise NotSplittableError("the service gives it by page numbers")
-            first, last = [
-                rank_of(id_of(item), self._direction) for item in (reply.items[0], reply.items[-1])
-            ]
-            if first is not None and last is not None:
-                self._density = self._density.after(first, last, len(reply.items))
+            if page.shown is not None:
+                self._density = self._density.after(*page.shown, len(reply.items))
         self._buffer.add_page(piece.of, page)
         self._changed.set()
 

@@ -99,6 +99,11 @@ class PieceBuffer(Generic[T]):
         """The rank behind which the first piece that is not done goes on."""
         return self._outputs[0].covered if self._outputs else None
 
+    @property
+    def last_piece(self) -> ListPiece[Any] | None:
+        """The piece that lies behind all others that are not done."""
+        return self._outputs[-1].piece if self._outputs else None
+
     def add_piece(self, piece: ListPiece[Any], *, is_cut_off: bool) -> None:
         """Add a piece that is to be read, with an output of its own; `is_cut_off` from the one before."""
         piece.of = PieceOutput(piece, is_cut_known=not is_cut_off)

@@ -77,6 +77,8 @@ class PiecePage(Struct, Generic[T], frozen=True):
     """The reply, with its bytes; None at the end of the list."""
     unranked_count: int = 0
     """The number of items whose id is no number, or that share the id of another one."""
+    shown: tuple[int, int] | None = None
+    """The first and the last rank of the reply's items; None where none of them has one."""
     first_rank: int | None = None
     """On the first page of a piece: the first rank that was shown, which may be `after` itself."""
     beyond: int | None = None
@@ -174,20 +176,21 @@ class PieceReader(Generic[T]):
     ) -> PiecePage[T]:
         """Return what lies in a piece of a page that was asked for at `asked`, behind the rank `covered`."""
         items, until = page.items, piece.until
-        low, high = self._ranked(items, page.unordered_count)
-        begin = bisect_right(items, covered, low, high, key=self._rank)
-        end = bisect_right(items, until, begin, high, key=self._rank)
+        low, high, shown = self._ranked(items, page.unordered_count)
+        # Most pages lie in their piece as a whole.
+        begin = low if shown is None or shown[0] > covered else self._place(items, covered, low, high)
+        end = high if shown is None or shown[1] <= until else self._place(items, until, begin, high)
         others = [
             item
             for item in (*items[:low], *items[high:])
             if (rank := rank_of(id_of(item), self._direction)) is None or covered < rank <= until
         ]
-        beyond = self._rank(items[end]) if end < high else None
+        beyond = rank_of(id_of(items[end]), self._direction) if end < high else None
         last, position = until, page.cursor.position
         if beyond is None:  # behind the end of the piece the page's own position would leave items out
             place = rank_of(dict(position).get("id", ""), self._direction)
-            shown = max(covered, self._rank(items[high - 1])) if low < high else covered
-            last = min(until, shown if place is None else max(shown, place - 1))
+            reached = covered if shown is None else max(covered, shown[1])
+            last = min(until, reached if place is None else max(reached, place - 1))
             # A position before the last id, such as that of a page whose own position was wrong, would show
             # ids again.
             position = position if place is not None and place >= last else ()
@@ -199,22 +202,27 @@ class PieceReader(Generic[T]):
             asked,
             page,
             unranked_count=len(others),
-            first_rank=self._rank(items[low]) if is_first and low < high else None,
+            shown=shown,
+            first_rank=shown[0] if is_first and shown is not None else None,
             beyond=beyond,
         )
 
-    def _ranked(self, items: list[T], unordered_count: int) -> tuple[int, int]:
-        """Return the bounds of the items that are in the order of their ranks."""
-        low, high = unordered_count, len(items)
-        while low < high and rank_of(id_of(items[low]), self._direction) is None:
-            low += 1
-        while low < high and rank_of(id_of(items[high - 1]), self._direction) is None:
-            high -= 1
-        return low, high
+    def _ranked(self, items: list[T], unordered_count: int) -> tuple[int, int, tuple[int, int] | None]:
+        """Return the bounds of the items that are in the order of their ranks, and their first and last rank.
 
-    def _rank(self, item: T) -> int:
-        number = int(id_of(item))
-        return number if self._direction == "append" else -number
+        No ranks for no items.
+        """
+        low, high, first, last = unordered_count, len(items), None, None
+        while low < high and (first := rank_of(id_of(items[low]), self._direction)) is None:
+            low += 1
+        while low < high and (last := rank_of(id_of(items[high - 1]), self._direction)) is None:
+            high -= 1
+        return low, high, None if first is None or last is None else (first, last)
+
+    def _place(self, items: list[T], rank: int, low: int, high: int) -> int:
+        """Return where the first item behind a rank is, among those that are in the order of their ranks."""
+        sign = 1 if self._direction == "append" else -1
+        return bisect_right(items, rank, low, high, key=lambda item: sign * int(id_of(item)))
 
 
 def id_of(item: Any) -> str:

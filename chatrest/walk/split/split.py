@@ -197,7 +197,8 @@ class SplitReader(Generic[T]):
         if page is None:
             await self.close()
             return _empty(position.cursor, state, is_end=True)
-        if self._is_ordered:  # all that lies before it was given, pieces without an item included
+        # In order, all that lies before it was given, pieces without an item included.
+        if self._is_ordered and page.after != position.rank:
             page = structs.replace(page, after=position.rank)
         items = page.items if left is None else page.items[:left]
         self._position = after = position.after(page, len(items))
@@ -309,7 +310,7 @@ class SplitPosition(Struct, frozen=True):
     @property
     def cursor(self) -> Cursor:
         """The cursor for a walk, or for another split."""
-        return structs.replace(self.begin, done=self.done)
+        return structs.replace(self.begin, done=self.done) if self.done else self.begin
 
     @property
     def gaps(self) -> list[Gap]:
@@ -349,7 +350,7 @@ class SplitPosition(Struct, frozen=True):
         return structs.replace(self, done=done)
 
     def _begin_after(self, page: PiecePage[Any], count: int, *, is_whole: bool) -> Cursor:
-        begin = structs.replace(self.begin, delivered=self.begin.delivered + count)
+        begin, delivered = self.begin, self.begin.delivered + count
         if not count:
             return begin
         last = page.items[count - 1]
@@ -363,6 +364,7 @@ class SplitPosition(Struct, frozen=True):
             last=str(abs(page.covered)) if is_named else id_of(last),
             time=getattr(last, "sent_at", None),
             skip=0,
+            delivered=delivered,
         )
 
 
