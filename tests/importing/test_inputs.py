@@ -65,8 +65,19 @@ async def test_an_export_at_an_address_is_imported_as_one_in_a_folder(
 
 
 def test_an_address_without_an_export_is_named(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
     with pytest.raises(RequestInvalidError, match=r"holds no export: it has no manifest\.json"):
+        check([f"file://{tmp_path}/empty"])
+    with pytest.raises(RequestInvalidError, match="holds no export: there is no such folder"):
         check([f"file://{tmp_path}/nothing"])
+    assert not (tmp_path / "nothing").exists()
+
+
+async def test_the_address_of_an_exports_own_folder_is_refused_with_its_path(tmp_path: Path) -> None:
+    async with Emulator(users=2, messages=5) as emulator, AsyncSession(emulator.app) as session:
+        await export(session, tmp_path / "chat")
+    with pytest.raises(RequestInvalidError, match=f"not a store: write {tmp_path}/chat"):
+        check([f"file://{tmp_path}/chat"])
 
 
 async def test_a_table_that_is_damaged_in_the_store_is_refused(

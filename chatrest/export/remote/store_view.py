@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Final, Self, final
 
+from ...cloud.address import parse_address
 from ...cloud.publication import read_version
 from ...cloud.publication_plan import RESERVED, PublishedFile, Version, is_numbered
 from ...cloud.store import ObjectStore
@@ -41,6 +42,8 @@ class StoreView:
     is_remote = True
 
     def __init__(self, address: str, *, may_be_new: bool = False) -> None:
+        if not may_be_new:
+            _check_folder(address)
         self._store = ObjectStore.open(address)
         self.name = self._store.address
         self.folder = Path(mkdtemp(prefix="chatrest-"))
@@ -142,6 +145,18 @@ def _wait_for_file(view: weakref.ref[StoreView], file: PublishedFile) -> None:
     """Fetch a file, unless its reader has ended; the thread does not keep the view."""
     if (present := view()) is not None:
         wait_for(present._fetch(file))
+
+
+def _check_folder(address: str) -> None:
+    """Refuse a `file://` address without an export; a store that is opened would make its folder."""
+    target = parse_address(address)
+    folder = Path(target.prefix)
+    if target.scheme != "file":
+        return
+    if (folder / JOURNAL).is_file():
+        raise RequestInvalidError(f"{address} is the folder of an export, not a store: write {folder}")
+    if not folder.is_dir():
+        raise RequestInvalidError(f"{address} holds no export: there is no such folder")
 
 
 def _clean_up(threads: ThreadPoolExecutor, folder: Path) -> None:
