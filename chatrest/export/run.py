@@ -15,6 +15,7 @@ newest id → sources → pieces of lists → archive.commit → … until no ga
 import sqlite3
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -219,8 +220,11 @@ class Run:
         Raises `IdsBeginAnewError`.
         """
         rows, journal = await newest(self._session, _NEWEST), self._pool.archive.journal
-        # Ids that are no numbers, or come twice, stand first in a page, wherever they stand in the list.
-        last = max(rows, key=lambda row: number(row.id) or 0, default=None)
+        # Ids that are no numbers, or come twice, stand first in a page, wherever they stand in the list. The
+        # others are in its order: by time, the last one is not the one with the largest id.
+        counts = Counter(row.id for row in rows)
+        numbered = [row for row in rows if number(row.id) is not None]
+        last = next(iter([row for row in numbered if counts[row.id] == 1] or numbered or rows), None)
         if last is not None and last.sent_at > 0:
             self._pool.ends.window = self._pool.ends.window.in_unit_of(last.sent_at)
             self._knows_unit = True
