@@ -47,6 +47,14 @@ def by_id_alone(position: Pairs) -> Pairs:
     return tuple(pair for pair in position if pair[0] != "sentAt")
 
 
+def _counts_more(page: Page[Row] | None) -> bool:
+    """Return True for a page that says that others follow."""
+    pagination = None if page is None else page.meta.pagination
+    if pagination is None or pagination.current_page is None or pagination.total_pages is None:
+        return False
+    return pagination.current_page < pagination.total_pages
+
+
 @final
 class ShownIds(Struct, eq=False):
     """The ids that a list has shown to its reader."""
@@ -149,7 +157,8 @@ class ListEnds:
         last_seen = await in_thread(lambda: self._archive.last_seen(job.number, _KNOWN))
         first = min(filter(None, (last_seen, piece.after)))
         behind = {"id": str(first - 1)} if first > 1 else {}
-        rows = await self._rows(job, affix="append", **behind)
+        page = await self._page(job, affix="append", **behind)
+        rows = [] if page is None else page.items
         at_stand = [row for row in rows if number(row.id) == stand.id]
         if first <= stand.id and not at_stand:
             at_stand = await self.ids.message(stand.id)
@@ -158,6 +167,7 @@ class ListEnds:
         ids = ids_of(self._check.held(job, rows))
         await self._see_late(job, ids.numbers, piece.after)
         is_whole = len(rows) <= _KNOWN and any(number(row.id) == piece.after for row in rows)
+        is_whole = is_whole and not _counts_more(page)  # a service may give as few a page
         if not is_whole or await self._never_seen(job, {*ids.others}):
             return ids.numbers.last if ids.numbers.last > piece.after else 0
         return max(piece.after, ids.numbers.last)
