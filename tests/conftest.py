@@ -13,7 +13,7 @@ from hypothesis import settings
 
 from chatrest import storage
 from chatrest.core.pace import pacer
-from chatrest.export.formats import sqlite
+from chatrest.export.store import converters
 
 # The suite runs the same examples every time, so that it fails for a change and not by chance, and half of
 # the usual number, so that it stays below three minutes; a test that needs more says so. No deadline, as
@@ -40,7 +40,7 @@ def no_syncs() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda file: None)
         patch.setattr(storage, "SETTINGS", storage.SETTINGS.replace("=FULL", "=OFF"))
-        patch.setattr(sqlite, "_SETTINGS", sqlite._SETTINGS.replace("=EXTRA", "=OFF"))
+        patch.setattr(converters, "DURABLE", converters.DURABLE.replace("=EXTRA", "=OFF"))
         yield
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import structs
 
 from chatrest.export import Problem, VerifyResult, verify
-from chatrest.export.journal import NAME as JOURNAL, JournalReader
+from chatrest.export.journal import NAME as JOURNAL, Journal
 from chatrest.export.manifest import NAME as MANIFEST, FileEntry, encode
 from tests.exporting import GROUPS, manifest_of
 
@@ -77,7 +77,7 @@ def change_journal(out: Path, sql: str, *values: Any) -> int:
 
 def vouch_for_journal(out: Path) -> None:
     """Give the manifest the hash of the journal's rows as they are."""
-    with JournalReader(out / JOURNAL) as journal:
+    with Journal(out / JOURNAL) as journal:
         change_manifest(out, journal_facts=journal.facts())
 
 

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from chatrest.core.replies.rows import Row, row_of
-from chatrest.export.disk import Disk
+from chatrest.export.disk import Disk, make_folder
 from chatrest.export.message_ids import ids_of
-from chatrest.export.store import Changes, ExportStore, Finding, NewRows, RowKind, converters, open_store
+from chatrest.export.store import Changes, ExportStore, Finding, NewRows, RowKind, converters, repair
 from chatrest.export.store.converters import Database, Lines, Parquet, format_of
 from chatrest.export.store.formats import Format
+from chatrest.export.store.journal import NAME, StoreJournal
 from tests.dying import DyingDisk, Fate, ForgetfulDisk, ForgetfulFate, ProcessDeath, dying_journal
 
 FORMATS: dict[str, Callable[[], Format]] = {
@@ -59,16 +60,27 @@ def page(format: str, partition: str, source: int, ids: list[int], text: str = "
 
 @contextmanager
 def opened(folder: Path, format: str, disk: Disk | None = None) -> Iterator[ExportStore]:
-    store, _ = open_store(folder, kinds_of(format), meta={"app": "a"}, disk=disk)
-    with store:
+    with opened_as_it_is(folder, format, disk) as store:
+        list(repair(store))
         yield store
+
+
+@contextmanager
+def opened_as_it_is(folder: Path, format: str, disk: Disk | None = None) -> Iterator[ExportStore]:
+    """Open a store, and repair nothing."""
+    make_folder(disk or Disk(), folder)
+    with StoreJournal(folder / NAME, {"app": "a"}) as journal:
+        store = ExportStore(folder, journal, kinds_of(format), disk=disk)
+        try:
+            yield store
+        finally:
+            store.close()
 
 
 def repaired(folder: Path, format: str) -> list[Finding]:
     """Open a store, and return what was repaired."""
-    store, findings = open_store(folder, kinds_of(format))
-    store.close()
-    return findings
+    with opened_as_it_is(folder, format) as store:
+        return list(repair(store))
 
 
 def texts_of(store: ExportStore, kind: str = "messages") -> dict[str, str]:
@@ -81,7 +93,7 @@ def texts_of(store: ExportStore, kind: str = "messages") -> dict[str, str]:
 
 
 def records_of(store: ExportStore, file: Any) -> list[Any]:
-    return [json.loads(raw) for piece in store._records(file) for raw in piece.raws]
+    return [json.loads(raw) for piece in store.records(file) for raw in piece.raws]
 
 
 def texts_on_disk(folder: Path) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""An export's folder while it is written: the journal and the sink, and the one place where both meet.
+"""An export's folder while it is written: the one place where pages become rows of the store.
 
 A page is committed here: its rows are on the disk first, and only then does the journal say so. A row is
 written where its id is not in the export yet, whoever shows it and however often: nothing can stand twice.
@@ -10,36 +10,33 @@ import errno
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Literal, Protocol, Self, TypeAlias, TypeVar, final
 
 from msgspec import Struct
 
-from ..core.replies.rows import Row
+from ..core.paging.intervals import LAST
+from ..core.replies.rows import UNKNOWN, Row, row_of
 from ..core.requests.endpoint import Pairs
 from ..errors import RequestInvalidError
-from . import journal as journals
-from .disk import Disk, OpenFiles
-from .file_names import DATABASE
+from ..extras import missing_extra
+from .disk import Disk
+from .file_names import HISTORY, STEM, partition_folder, partition_rows
 from .id_set import IdSet
-from .journal import DeletedId, Journal
-from .message_ids import PageIds, ids_of, key_of, number
-from .opening import (
-    FolderLock,
-    begin_generation,
-    check_folder,
-    check_is_whole,
-    claim_folder,
-    keep_newer_files,
-)
+from .journal import NAME, DeletedId, Journal
+from .message_ids import PageIds, ids_of, number
+from .opening import FolderLock, begin_generation, check_folder, check_is_whole, claim_folder, first_meta
 from .ownership import Source
 from .plan import Plan, growth_fault
 from .repeated_rows import RepeatedRows
-from .sink import Sink, check_installed, sink_of
+from .store import Changes, ExportStore, Finding, NewRows, RowKind, repair
+from .store.converters import Database, Lines, Parquet
+from .store.formats import Format
+from .store.journal import StoreBlock
 from .stored_index import StoredIndex
-from .workspace import RemoteFiles, Workspace
 
 T = TypeVar("T")
 
@@ -47,6 +44,10 @@ Purpose: TypeAlias = Literal["walk", "recheck", "confirm", "missing"]
 """walk: ids that were not read yet; recheck: messages are read again, to find those that have changed or are
 deleted; confirm: ids that the recheck did not show are looked for once more; missing: ids that a source has
 seen and nobody has written."""
+MANY_SMALL_FILES: Final = 8
+"""Small files of one partition that the end of a run merges."""
+_CHANGES_AT_ONCE: Final = 20_000
+"""Changed messages that are held in memory while they take their places."""
 
 
 class FetchedPage(Struct, frozen=True, kw_only=True):
@@ -80,16 +81,6 @@ class FetchedPage(Struct, frozen=True, kw_only=True):
     """The memory that the page needs."""
 
 
-class Adoption(Protocol):
-    """Files that another process wrote, which one commit takes over."""
-
-    def take_files(self, written: IdSet, pending: IdSet) -> int:
-        """Note the files in the journal, and their ids in `pending`; return how many messages they add."""
-
-    def put_in_place(self) -> None:
-        """Give the files their names; called when the journal has them."""
-
-
 class CommitStats(Struct):
     """Messages that were added, and messages that have changed."""
 
@@ -97,8 +88,38 @@ class CommitStats(Struct):
     changed: int = 0
 
 
-MANY_SMALL_FILES: Final = 8
-"""Small files of one partition that the end of a run merges."""
+class RemoteFiles(Protocol):
+    """The sealed files of an export that are in an object store."""
+
+    @property
+    def names(self) -> Mapping[str, int]:
+        """Their names, and their sizes in bytes."""
+
+    def fetch(self, name: str, path: Path) -> None:
+        """Write a file that the store has to `path`, complete and durable.
+
+        Raises `ObjectStoreError` where that fails or the content is another one, OSError where the disk does.
+        """
+
+
+def format_of_plan(plan: Plan, app_id: str) -> Format:
+    """Return the format of a plan's messages; `RequestInvalidError` where what it needs is not installed."""
+    match plan.format:
+        case "ndjson":
+            return Lines(plan.compress or "none")
+        case "parquet":
+            if find_spec("pyarrow") is None:
+                raise RequestInvalidError(missing_extra("format = 'parquet'", "parquet"))
+            return Parquet(plan.compress or "zstd")
+        case "sqlite":
+            return Database({"app": app_id, "plan": plan.encoded().decode()})
+
+
+def kinds_of_plan(plan: Plan, app_id: str) -> dict[str, RowKind]:
+    """Return the kinds of rows that an export's store holds."""
+    own = format_of_plan(plan, app_id)
+    versions = own if isinstance(own, Lines) else Lines("none")
+    return {STEM: RowKind(own), HISTORY: RowKind(versions, by_content=True)}
 
 
 @final
@@ -120,44 +141,33 @@ class Archive:
     ) -> None:
         self.folder = folder
         self.disk: Disk = disk or Disk()
-        self._lock = threading.Lock()
-        self._closed = False
-        self.plan: Plan
-        self._written: IdSet
-        self._pending: IdSet = IdSet()
+        self.remote = remote
         self.index: StoredIndex | None = None
         """Rows on disk that are read again."""
-        self._repeats: RepeatedRows = RepeatedRows()
         self.before_change: Callable[[], None] = lambda: None
         """Called before the first commit of this run."""
-        check_installed(plan or Plan())
+        self._lock = threading.Lock()
+        self._repeats: RepeatedRows = RepeatedRows()
+        format_of_plan(plan or Plan(), app_id)
         claim_folder(folder, self.disk)
         if remote is None:
             check_is_whole(folder)
-        begin = {"app": app_id, "plan": (plan or Plan()).encoded().decode()}
-        self._folder_lock = FolderLock(folder)
-        try:
-            self.journal: Journal = Journal(folder / journals.NAME, begin)
-        except BaseException:
-            self._folder_lock.release()
-            raise
-        self._files = OpenFiles(self.disk)
-        try:
-            manifest = check_folder(folder, self.journal)
-            begin_generation(self.journal, manifest)
-            if plan is not None and not self.journal.sources():  # nothing was asked for yet
-                self._begin_anew(plan)
-            stored, self.plan = agreed(folder, {name: self.journal[name] for name in begin}, plan, app_id)
-            self._grow(stored)
-            self.workspace: Workspace = Workspace(folder, self.journal, self.disk, self._files, remote)
-            keep_newer_files(self.workspace, manifest)
-            self.sink: Sink = sink_of(self.plan, self.workspace)
-            self._recover()
-        except BaseException:
-            self._files.close()
-            self.journal.close()
-            self._folder_lock.release()
-            raise
+        with ExitStack() as stack:
+            lock = FolderLock(folder)
+            stack.callback(lock.release)
+            meta = first_meta(folder, app_id, (plan or Plan()).encoded().decode())
+            self.journal: Journal = stack.enter_context(Journal(folder / NAME, meta))
+            begin_generation(self.journal, check_folder(folder, self.journal))
+            self.plan: Plan = self._agreed(plan, app_id)
+            self.store: ExportStore = ExportStore(
+                folder, self.journal, kinds_of_plan(self.plan, app_id), labels=self._label, disk=self.disk,
+                elsewhere=() if remote is None else remote.names,
+            )  # fmt: skip
+            stack.callback(self.store.close)
+            self.findings: list[Finding] = self._repaired()
+            """The differences of disk and journal that were found, and repaired."""
+            stack.callback(self.forget_index)
+            self._stack = stack.pop_all()
 
     def __enter__(self) -> Self:
         return self
@@ -170,43 +180,26 @@ class Archive:
     def close(self) -> None:
         """Let go of the folder; twice is fine."""
         with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-            self.sink.close()
-            self._files.close()
-            self.forget_index()
-            self.journal.close()
-            self._folder_lock.release()
+            self._stack.close()
 
     # ── writing ──
 
-    def commit(self, pages: Iterable[FetchedPage], adoption: Adoption | None = None) -> CommitStats:
+    def commit(self, pages: Iterable[FetchedPage]) -> CommitStats:
         """Write pages, and only then note what they cover; all of them, or none.
 
-        With `adoption` files that another process wrote are taken over at the same time. Raises OSError where
-        the disk fails, or a file was removed meanwhile.
+        Raises OSError where the disk fails, or a file was removed meanwhile.
         """
-        stats = CommitStats()
-        seen: dict[int, IdSet] = {}
+        stats, seen = CommitStats(), dict[int, IdSet]()
+
+        def note() -> None:
+            for source, ids in seen.items():  # a row a batch
+                self.journal.see(source, ids)
+
         with self._guarded():
             self._begin_change()
-        with self._guarded():
-            with self.journal.transaction():
-                if adoption is not None:
-                    stats.written += adoption.take_files(self._written, self._pending)
-                for page in pages:
-                    self._take(page, stats, seen)
-                for source, ids in seen.items():  # a row a batch
-                    self.journal.see(source, ids)
-                self.sink.flush()  # the rows are safe from here on, and so the journal may say so
-                self.journal.check_in_place()
-            self._written.update(self._pending)
-            self._pending = IdSet()
-        with self._guarded():
-            if adoption is not None:
-                adoption.put_in_place()
-            self.sink.maintain()
+            new_rows = (new for page in pages for new in self._taken(page, stats, seen))
+            stats.written += self.store.commit(new_rows, note)
+            self.store.seal_full()
         return stats
 
     def missing(self) -> IdSet:
@@ -215,7 +208,7 @@ class Archive:
         Those that no source shows any more are left out.
         """
         with self._lock:
-            return self.journal.all_seen() - self._written - self._lost
+            return self.store.missing() - self._lost
 
     def has_seen_newest(self, source: int, ids: IdSet, *, is_whole: bool) -> bool:
         """Return whether the newest ids of a source's list have been seen, so that nothing in it is new.
@@ -242,17 +235,33 @@ class Archive:
     def unseen_keys(self, source: int, keys: set[str]) -> set[str]:
         """Return the ids that are no numbers, among these, and that the list of a source has not shown."""
         with self._lock:
-            return keys - self.journal.other_ids_seen(source, keys)
+            return keys - self.journal.others_seen(source, keys)
 
     def missing_keys(self) -> dict[int, set[str]]:
         """Return the ids that are no numbers, and missing, by the sources that have seen them."""
         with self._lock:
             lost = {each.id for each in self.journal.deleted(missing=True)}
             keys: dict[int, set[str]] = {}
-            for key, source in self.journal.other_ids_unwritten():
+            for key, source in self.journal.others_missing():
                 if key not in lost:
                     keys.setdefault(source, set()).add(key)
             return keys
+
+    def counts(self) -> dict[int, int]:
+        """Return how many messages are on disk, by the number of its source; 0 is for none."""
+        return self.journal.rows([STEM])
+
+    def scan(self, first: int = 0, last: int = LAST, since: int = 0) -> Iterator[Row]:
+        """Yield rows on disk, each once: at least those from id `first` to `last`, sent at `since` or later.
+
+        Costs the reading of the files that may hold one. A row that has no number for an id, or no time, is
+        always among them.
+        """
+        for file in self.journal.files("open", "sealed"):
+            blocks = self.journal.blocks(file.number) if not self.store.kind(file.stem).by_content else ()
+            if any(_may_hold(block, first, last, since) for block in blocks):
+                for piece in self.store.records(file):
+                    yield from map(row_of, piece.raws)
 
     @property
     def deleted(self) -> IdSet:
@@ -283,20 +292,18 @@ class Archive:
         with self._lock:
             self.forget_index()
             self.index = StoredIndex()
-            self.index.load(self.sink.scan(since=since))
+            self.index.load(self.scan(since=since))
             self.index.renew(self.journal.waiting())
 
     def finish(self) -> int:
         """Put everything into its final place; return how many messages took that of an older version."""
         with self._guarded():
-            self._repeats.compare(self.sink)
-            amended = self.sink.apply_updates()
+            self._repeats.compare(self.scan)
+            amended = self._apply_changes()
             with self.journal.transaction():
-                self.journal.forget_changed()  # what is left of it is not on disk any more
                 self.journal.merge_seen()
-            self.sink.finish()
-            self.sink.compact(MANY_SMALL_FILES, self._begin_change)
-            self._files.sync()
+            self.store.seal_all()
+            self.store.compact(MANY_SMALL_FILES, begin=self._begin_change)
             self._check_sizes()
             self.journal.check_in_place()
             return amended
@@ -308,7 +315,7 @@ class Archive:
     def compact(self) -> int:
         """Merge the small files of each partition; return how many are gone."""
         with self._guarded():
-            gone = self.sink.compact(2, self._begin_change)
+            gone = self.store.compact(begin=self._begin_change)
             self._check_sizes()
             return gone
 
@@ -317,16 +324,16 @@ class Archive:
         with self._lock:
             return work()
 
-    def _begin_change(self) -> None:
-        """Call `before_change`, once."""
-        self.before_change()
-        self.before_change = lambda: None
-
     def forget_index(self) -> None:
         """Let go of what `prepare` learnt."""
         if self.index is not None:
             self.index.close()
         self.index = None
+
+    def _begin_change(self) -> None:
+        """Call `before_change`, once."""
+        self.before_change()
+        self.before_change = lambda: None
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
@@ -335,20 +342,28 @@ class Archive:
             try:
                 yield
             except sqlite3.Error as error:
-                self._roll_back()
                 raise OSError(f"{self.folder}: {error}") from error
-            except BaseException:
-                self._roll_back()
-                raise
 
-    def _roll_back(self) -> None:
-        self._pending = IdSet()
-        self.sink.rollback()
-        self._files.close()
+    def _apply_changes(self) -> int:
+        """Let changed messages take the places of their older versions; return how many did."""
+        count = 0
+        while rows := self.journal.waiting(_CHANGES_AT_ONCE):
+            applied = list[str]()
+
+            def note(ids: list[str], applied: list[str] = applied) -> None:
+                applied += ids
+                self.journal.applied(ids)
+
+            self.store.update(Changes({row.id: row for row in rows}, note))
+            with self.journal.transaction():
+                self.journal.applied(row.id for row in rows)  # what is left is not on the disk any more
+            count += len(applied)
+        return count
 
     # ── one page ──
 
-    def _take(self, page: FetchedPage, stats: CommitStats, seen: dict[int, IdSet]) -> None:
+    def _taken(self, page: FetchedPage, stats: CommitStats, seen: dict[int, IdSet]) -> Iterator[NewRows]:
+        """Yield the rows of a page that are new, and note what else it says."""
         if self._has_deleted:
             self._undelete(page)
         if page.shown is not None:
@@ -356,58 +371,42 @@ class Archive:
         if page.purpose == "confirm":
             return
         seen.setdefault(page.number, IdSet()).update(page.seen.numbers)
-        self.journal.see_others(page.number, page.seen.others)
+        self.journal.see(page.number, IdSet(), page.seen.others)
         if page.compared:
             self._compare(page, stats)
         self._repeats.note(page.again)
         if page.writers is None:
-            is_first = page.purpose == "walk"
-            stats.written += self._add(page.number, page.source, page.rows, page.ids, is_first=is_first)
+            yield from self._new(
+                page.number, page.source, page.rows, page.ids, is_first=page.purpose == "walk"
+            )
         else:
             for writer, rows in page.writers.items():
                 number = self.journal.source_of(writer.key) or page.number
-                stats.written += self._add(number, writer, rows, ids_of(rows))
+                yield from self._new(number, writer, rows, ids_of(rows))
         if page.purpose == "recheck":
             self.journal.rechecked(page.number, page.last, page.position)
         elif page.purpose == "walk":
-            self._cover(page)
+            self.journal.cover(page.number, page.after, page.last, page.position)
+            if page.proven:
+                self.journal.prove(page.number, page.proven)
 
-    def _cover(self, page: FetchedPage) -> None:
-        """Note what a page covers, and the end of its list where it is proven."""
-        self.journal.cover(page.number, page.after, page.last, page.position)
-        if page.proven:
-            self.journal.prove(page.number, page.proven)
-
-    def _add(
+    def _new(
         self, number: int, source: Source, rows: list[Row], ids: PageIds, *, is_first: bool = False
-    ) -> int:
-        """Write the rows that are not in the export yet; return how many."""
-        new = self._unwritten(rows, ids)
+    ) -> Iterator[NewRows]:
+        """Yield the rows that are not in the export yet, by their partitions."""
+        new, new_ids = self.store.unwritten(rows, ids) if rows else (rows, ids)
         if is_first:  # what is read again may have been edited meanwhile
             self._repeats.add(rows, new, ids)
-        return self.sink.add(number, source, new, ids if new is rows else None) if new else 0
+        for stem, part in self._stems(source, new).items():
+            yield NewRows(stem, number, part, new_ids if part is new else ids_of(part), is_new=True)
 
-    def _unwritten(self, rows: list[Row], ids: PageIds) -> list[Row]:
-        """Return the rows that are not in the export yet, each once, and note them as written."""
-        new = ids.numbers - self._written
-        if self._pending:
-            new.discard(self._pending)
-        if len(new) < len(rows):
-            rows = list(self._chosen(rows, new, set(ids.others) - self.journal.other_ids_written(ids.others)))
-        self._pending.update(new)
-        return rows
-
-    @staticmethod
-    def _chosen(rows: list[Row], new: IdSet, others: set[str]) -> Iterator[Row]:
-        left = set(new)
-        for row in rows:
-            if (numbered := number(row.id)) is not None:
-                if numbered in left:
-                    left.discard(numbered)
-                    yield row
-            elif (key := key_of(row)) in others:
-                others.discard(key)
-                yield row
+    def _stems(self, source: Source, rows: list[Row]) -> dict[str, list[Row]]:
+        if not rows:
+            return {}
+        if (partition := self.plan.partition) is None:
+            return {STEM: rows}  # a database
+        parts = partition_rows(partition, source, rows)
+        return {f"{partition_folder(partition, key)}/{STEM}": part for key, part in parts.items()}
 
     def _compare(self, page: FetchedPage, stats: CommitStats) -> None:
         """Note the rows of a page that have changed since they were written."""
@@ -415,10 +414,7 @@ class Archive:
         changed = self.index.changed(page.compared)
         self.index.renew(changed)
         stats.changed += len(changed)
-        if self.sink.upserts:
-            self.sink.add(page.number, page.source, changed)
-        else:
-            self.journal.change(changed)
+        self.journal.change(changed)
 
     def _load_deleted(self) -> None:
         deleted = self.journal.deleted()
@@ -438,49 +434,61 @@ class Archive:
 
     # ── opening ──
 
-    def _begin_anew(self, plan: Plan) -> None:
-        """Another plan for an export that holds nothing."""
-        if plan.format != "sqlite":
-            self.disk.remove(self.folder / DATABASE)
-        self.journal["plan"] = plan.encoded().decode()
+    def _agreed(self, plan: Plan | None, app_id: str) -> Plan:
+        """Return the plan to go on with, and note it as the folder's own."""
+        journal = self.journal
+        with journal.transaction():
+            if plan is not None and not journal.sources():  # nothing was asked for yet
+                journal["plan"] = plan.encoded().decode()
+            stored, agreed_plan = agreed(
+                self.folder, {name: journal[name] for name in ("app", "plan")}, plan, app_id
+            )
+            if agreed_plan != stored:
+                journal["plan"] = agreed_plan.encoded().decode()
+            if agreed_plan.window != stored.window:
+                journal.forget_coverage()  # of what is read again, what is on disk is known
+        return agreed_plan
 
-    def _grow(self, stored: Plan) -> None:
-        """Note a plan with other sources, or a wider window, as the folder's own."""
-        if self.plan == stored:
-            return
-        with self.journal.transaction():
-            self.journal["plan"] = self.plan.encoded().decode()
-            if self.plan.window != stored.window:
-                self.journal.forget_coverage()  # of what is read again, what is on disk is known
+    def _label(self, source: int) -> str | None:
+        """Return the name of a source in the files: a database has its key."""
+        known = self.journal.sources_of([source]).get(source)
+        if known is None:
+            return None
+        return known.key if self.plan.format == "sqlite" else str(known)
 
-    def _recover(self) -> None:
+    def _repaired(self) -> list[Finding]:
         """Bring disk and journal together: what is not on disk is not written, and so it is missing."""
-        try:
-            with self.journal.transaction():
-                self.journal.drop_unreferenced_blocks()
-                self.sink.recover()
-                self._written = self.sink.written_ids()
-                self.journal.applied(list(self._stale_changes()))
-                self._load_deleted()
-        except BaseException:
-            self.sink.close()
-            raise
+        findings = list(repair(self.store))
+        with self.journal.transaction():
+            self.journal.applied(list(self._stale_changes()))
+            self._load_deleted()
+        return findings
 
     def _stale_changes(self) -> Iterator[str]:
-        """The changed messages whose older versions are not on disk any more."""
+        """Yield the changed messages whose older versions are not on disk any more."""
         for row in self.journal.waiting():
             numbered = number(row.id)
-            if numbered not in self._written if numbered else not self.journal.other_ids_written([row.id]):
+            is_written = (
+                numbered in self.store.written if numbered else self.journal.others_written([row.id])
+            )
+            if not is_written:
                 yield row.id
 
     def _check_sizes(self) -> None:
         """Raise OSError where a file is not on disk any more, or not all of it."""
-        for file in self.journal.files():
+        for file in self.journal.files("sealed"):
             path = self.folder / file.name
-            if not file.size or self.workspace.is_remote(file):
+            if self.remote is not None and not path.exists() and file.name in self.remote.names:
                 continue
             if not path.exists() or path.stat().st_size < file.size:
                 raise FileNotFoundError(errno.ENOENT, "it was removed or cut while the export ran", str(path))
+
+
+def _may_hold(block: StoreBlock, first: int, last: int, since: int) -> bool:
+    """Return False if no row of a block has an id from `first` to `last` and was sent since a time."""
+    has_others = len(block.ids) < block.rows
+    is_in_time = block.since == UNKNOWN or block.until >= since
+    return has_others or (is_in_time and block.ids.first <= last and block.ids.last >= first)
 
 
 def _numbers(deleted: Iterable[DeletedId]) -> Iterator[int]:
@@ -495,7 +503,7 @@ def agreed(folder: Path, kept: Mapping[str, str | None], plan: Plan | None, app_
     """
     app, encoded = kept.get("app"), kept.get("plan")
     if app is None or encoded is None:
-        raise RequestInvalidError(f"{folder / journals.NAME} tells no plan: it is no export's journal")
+        raise RequestInvalidError(f"{folder / NAME} has no plan: it is no export's journal")
     if app != app_id:
         raise RequestInvalidError(
             f"folder '{folder}' holds an export of the app {app!r}, and not of {app_id!r}: choose another"

@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Final
 
 from ..errors import RequestInvalidError
-from .archive import Archive
+from .archive import Archive, RemoteFiles
 from .disk import Disk
-from .manifest import Manifest, find
+from .manifest import Manifest, find, write_finished, write_unfinished
 from .report import Report
-from .run_manifest import write_finished, write_unfinished
-from .workspace import RemoteFiles
 
 _MERGING: Final = "its files are being merged, or that was interrupted"
 
@@ -25,10 +23,13 @@ def compact_folder(folder: Path, *, disk: Disk | None = None, remote: RemoteFile
                 raise RequestInvalidError(
                     f"{folder} lacks {missing:,} messages that were on disk: export into it again first"
                 )
-            archive.before_change = lambda: write_unfinished(archive, manifest.started, _MERGING)
+            place = archive.folder, archive.disk, archive.journal
+            archive.before_change = lambda: write_unfinished(
+                *place, manifest.started, _MERGING, is_merging=True
+            )
             gone = archive.compact()
             if gone:
-                write_finished(archive, _report(manifest))
+                write_finished(*place, _report(manifest))
     except sqlite3.Error as error:  # a disk that is full says it this way, too
         raise OSError(f"{folder}: {error}") from error
     return gone
@@ -38,7 +39,7 @@ def _finished(folder: Path) -> Manifest:
     manifest = find(folder) if folder.is_dir() else None
     if manifest is None:
         raise RequestInvalidError(f"folder '{folder}' is not an export: it has no manifest.json")
-    if manifest.finished is None and manifest.reasons != [_MERGING]:
+    if manifest.finished is None and not manifest.is_merging:
         raise RequestInvalidError(
             f"the last run of the export in '{folder}' did not come to its end: export into it again first"
         )

@@ -13,6 +13,7 @@ In any other case the last messages were deleted. The same message has its time 
 """
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any, Final, final
 
 import msgspec
@@ -166,12 +167,12 @@ class IdContinuity:
 
     def _held(self, by_id: dict[int, Row]) -> dict[int, Row]:
         """Return those on the disk that have one of these ids; not those that tell no time."""
-        scan = self._archive.sink.scan
-        held = self._archive.at_rest(lambda: _by_id([row for row, _ in scan(min(by_id), max(by_id))]))
+        scan = self._archive.scan
+        held = self._archive.at_rest(
+            lambda: _by_id(row for row in scan(min(by_id), max(by_id)) if number(row.id) in by_id)
+        )
         return {
-            each: row
-            for each, row in held.items()
-            if each in by_id and UNKNOWN not in (row.sent_at, by_id[each].sent_at)
+            each: row for each, row in held.items() if UNKNOWN not in (row.sent_at, by_id[each].sent_at)
         }
 
 
@@ -187,7 +188,7 @@ def is_same(row: Row, sent_at: int, sender: str = "") -> bool:
     return is_at and (row.sender == sender or not row.sender or not sender)
 
 
-def _by_id(rows: list[Row]) -> dict[int, Row]:
+def _by_id(rows: Iterable[Row]) -> dict[int, Row]:
     return {numbered: row for row in rows if (numbered := number(row.id)) is not None}
 
 

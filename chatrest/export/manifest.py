@@ -7,12 +7,11 @@ export complete only where every source was read to the frozen end and no messag
 - `journal_facts` is a hash of all rows of the journal: an edited row, or a flipped bit in one, is found.
 - The manifest of a run under way, or of one that was killed, has `finished: null` and keeps the entries of
   the last finished one: these files stay vouched for.
-- A file that grows has a hash for each block, in order: blocks follow one another from the file's start.
 """
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -21,12 +20,13 @@ from msgspec import Raw, Struct, structs
 
 from ..errors import ChatRestError, RequestInvalidError
 from .disk import Disk, ErrorPath, sync_folder
-from .journal.reader import JournalReader
-from .journal.records import Block, DataFile, SourceState
+from .file_names import HISTORY, STEM
+from .journal import GENERATION, Journal, SourceState
 from .plan import Plan
+from .report import Report
 
 NAME: Final = "manifest.json"
-VERSION: Final = 2
+VERSION: Final = 3
 _MAKER: Final = "chatrest export"
 _CHECKSUM: Final = re.compile(rb'"checksum": "([0-9a-f]{64})"\n}\n\Z')
 _NO_CHECKSUM: Final = b'"checksum": ""\n}\n'
@@ -45,9 +45,6 @@ class FileEntry(Struct, frozen=True, omit_defaults=True):
     first_id: str | None
     last_id: str | None
     sha256: str
-    """Of the file where it has no blocks; else of the blocks' hashes, one after the other, as bytes."""
-    blocks: list[tuple[int, int, str]] = []
-    """(bytes, messages, SHA-256 of the bytes) of each."""
 
 
 @final
@@ -96,6 +93,8 @@ class Manifest(Struct, kw_only=True):
     complete: bool = False
     reasons: list[str] = []
     """The reasons why it is not complete."""
+    is_merging: bool = False
+    """True while the files of a finished run are being merged, or where that was interrupted."""
     app_id: str
     plan: Raw
     fingerprint: str
@@ -189,12 +188,12 @@ def tables_of(folder: Path) -> list[TableEntry]:
 # ── from the journal's rows ──
 
 
-def journal_claims(journal: JournalReader, counts: Mapping[int, int]) -> dict[str, Any]:
+def journal_claims(journal: Journal) -> dict[str, Any]:
     """Return the members of a finished run's manifest that follow from its journal, by name.
 
-    `counts` are the messages that each source wrote, by its number. `verify` compares with it what a manifest
-    says.
+    `verify` compares with it what a manifest says.
     """
+    counts = journal.rows([STEM])
     return {
         "app_id": journal["app"] or "",
         "fingerprint": Plan.parse(journal["plan"] or "").fingerprint,
@@ -206,7 +205,7 @@ def journal_claims(journal: JournalReader, counts: Mapping[int, int]) -> dict[st
     }
 
 
-def _source_entry(journal: JournalReader, source: SourceState, messages: int) -> SourceEntry:
+def _source_entry(journal: Journal, source: SourceState, messages: int) -> SourceEntry:
     return SourceEntry(
         source=[source.source.kind, *source.source.names],
         state=source.state,
@@ -218,28 +217,70 @@ def _source_entry(journal: JournalReader, source: SourceState, messages: int) ->
     )
 
 
-def file_entries(journal: JournalReader) -> Iterator[FileEntry]:
-    """Yield the entries of all files that are not empty."""
-    for file in journal.files():
-        if file.size:
-            yield _file_entry(file, journal.blocks(file.number))
+def file_entries(journal: Journal) -> Iterator[FileEntry]:
+    """Yield the entries of all sealed files."""
+    for file in journal.files("sealed"):
+        blocks = journal.blocks(file.number)
+        ids = [edge for block in blocks if block.ids for edge in (block.ids.first, block.ids.last)]
+        yield FileEntry(
+            name=file.name,
+            role="history" if file.stem == HISTORY else "part",
+            bytes=file.size,
+            messages=sum(block.rows for block in blocks),
+            first_id=str(min(ids)) if ids else None,
+            last_id=str(max(ids)) if ids else None,
+            sha256="" if file.sha256 is None else file.sha256.hex(),
+        )
 
 
-def _file_entry(file: DataFile, blocks: list[Block]) -> FileEntry:
-    ids = [edge for block in blocks for edge in (block.first, block.last) if edge]
-    digest, entries = file.digest, list[tuple[int, int, str]]()
-    if digest is None:
-        digest = hashlib.sha256(b"".join(block.digest for block in blocks)).digest()
-        entries = [(block.size, block.rows, block.digest.hex()) for block in blocks]
-    return FileEntry(
-        name=file.name,
-        role=file.role,
-        bytes=file.size,
-        messages=sum(block.rows for block in blocks),
-        first_id=str(min(ids)) if ids else None,
-        last_id=str(max(ids)) if ids else None,
-        sha256=digest.hex(),
-        blocks=entries,
+# ── writing ──
+
+
+def write_finished(
+    folder: Path, disk: Disk, journal: Journal, report: Report, tables: list[TableEntry] | None = None
+) -> None:
+    """Write the manifest of a run that came to its end. Nothing may change the journal after that.
+
+    Without `tables` the manifest keeps those that it has.
+    """
+    begun = _begun(folder, journal, report.started)
+    manifest = structs.replace(
+        begun,
+        reasons=report.all_reasons,
+        complete=report.complete,
+        finished=report.finished,
+        until=None if report.until is None else str(report.until),
+        messages=report.messages,
+        tables=begun.tables if tables is None else tables,
+        **journal_claims(journal),
+    )
+    put(disk, folder / NAME, encode(manifest))
+
+
+def write_unfinished(
+    folder: Path, disk: Disk, journal: Journal, started: int, reason: str, *, is_merging: bool = False
+) -> None:
+    """Write that the export is not complete; the entries of the last manifest are kept.
+
+    `is_merging`: its files are being merged, and nothing else is.
+    """
+    manifest = _begun(folder, journal, started)
+    manifest.reasons, manifest.is_merging = [reason], is_merging
+    if (last := find_undamaged(folder)) is not None:
+        for name in ("until", "messages", "deleted", "missing", "sources", "files"):
+            setattr(manifest, name, getattr(last, name))
+    put(disk, folder / NAME, encode(manifest))
+
+
+def _begun(folder: Path, journal: Journal, started: int) -> Manifest:
+    plan = Plan.parse(journal["plan"] or "")
+    return Manifest(
+        generation=journal[GENERATION] or "",
+        app_id=journal["app"] or "",
+        plan=Raw(plan.encoded()),
+        fingerprint=plan.fingerprint,
+        started=started,
+        tables=tables_of(folder),
     )
 
 

@@ -38,7 +38,7 @@ from ..walk.split.piece_queue import ListPiece
 from ..walk.split.piece_reader import NotOrderedByIdError, PieceReader, PositionRefusedError
 from .id_set import IdSet
 from .jobs import ListJob
-from .journal import JournalReader, SourceState
+from .journal import Journal, SourceState
 from .message_ids import ids_of
 from .ownership import Source
 from .plan import Plan
@@ -56,11 +56,11 @@ RUNS: Final = "runs_by_app_list"
 _ENDS: Final = attrgetter("sender", "receiver", "receiver_type")
 
 
-def runs_by_app_list(journal: JournalReader) -> int:
+def runs_by_app_list(journal: Journal) -> int:
     return int(journal[RUNS] or 0)
 
 
-def candidates(plan: Plan, journal: JournalReader, sources: Iterable[SourceState], until: int) -> list[Work]:
+def candidates(plan: Plan, journal: Journal, sources: Iterable[SourceState], until: int) -> list[Work]:
     """Return the sources whose end was proven by the last run, and that have no gaps below it."""
     if plan.everything or plan.query != MessageQuery() or plan.window[1] is not None or until == LAST:
         return []  # the app's own list may take filters in a way of its own

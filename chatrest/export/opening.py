@@ -2,17 +2,15 @@
 
 A folder is refused, untouched, where going on with it could destroy messages:
 
-| what is there                                     | why it is refused                                     |
-|---------------------------------------------------|-------------------------------------------------------|
-| no journal, or an empty one, beside other files   | all files would look new, and be overwritten          |
-| a journal of another generation than the manifest | files newer than the journal would be cut             |
-| a journal whose rows are not the manifest's       | a row was edited, or a bit of one has flipped         |
-| no manifest, and files the journal does not know  | they are newer than the journal                       |
-| a path or link that leads out of the folder       | files elsewhere would be overwritten                  |
-| an export of version 1                            | its files are in the folder itself                    |
+| what is there                                   | why it is refused                                     |
+|-------------------------------------------------|-------------------------------------------------------|
+| neither journal nor manifest, and other files   | it is no export                                       |
+| a journal whose rows are not the manifest's     | a row was edited, or a bit of one has flipped         |
+| a path or link that leads out of the folder     | files elsewhere would be overwritten                  |
+| an export of version 1                          | its files are in the folder itself                    |
 
-Where journal and manifest belong together and are older than the files, as from a backup, the export goes on
-with them, and what the newer files hold is kept in the folder `damaged`.
+Whatever else journal and files differ in is repaired by the store: a lost journal is rebuilt from the files,
+and an older one goes on beside newer files.
 
 A generation is a number and a random text. Each opening for writing gives the journal the next one, and keeps
 the one before as `previous_generation`; the manifest takes it over when the run begins to change the export,
@@ -24,7 +22,6 @@ import errno
 import os
 import re
 import secrets
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, final
@@ -33,20 +30,20 @@ from msgspec import Struct
 
 from ..errors import ChatRestError, RequestInvalidError
 from ..storage import InUseError, try_lock
-from .disk import Disk, copy_aside, set_aside, sync_folder
-from .file_names import DAMAGED, DATABASE, MESSAGES, SPOOL, path_inside
-from .journal.journal import Journal
-from .journal.reader import JournalReader
-from .journal.schema import GENERATION, NAME as JOURNAL, PREVIOUS_GENERATION
+from .disk import Disk, sync_folder
+from .file_names import DAMAGED, MESSAGES, SPOOL, path_inside
+from .journal import GENERATION, NAME as JOURNAL, PREVIOUS_GENERATION, Journal
 from .manifest import NAME as MANIFEST, Manifest, find_undamaged, read
-from .workspace import Workspace
 
 DATA_FILE: Final = re.compile(r"\.(?:ndjson|jsonl|parquet|sqlite|spool)(?:\.gz|\.zst)?\Z")
 """The names of files that may be an export's."""
 _OWN_FILES: Final = (JOURNAL, MANIFEST, "runs.jsonl")
 INCOMPLETE: Final = ".store"
 """The file in a working copy that says which store has the other data files."""
-_BACKUP: Final = f"restore {JOURNAL} and {MANIFEST} from one backup, or export into another folder"
+_REBUILD: Final = (
+    f"restore {JOURNAL} from a backup, or move it out of the folder and export again: a new one is made from "
+    "the files"
+)
 _FOREIGN: Final = "it is damaged, or made to overwrite files elsewhere; nothing was changed: do not use it"
 
 
@@ -100,20 +97,19 @@ def check_is_whole(folder: Path) -> None:
 
 def check_place(folder: Path) -> None:
     """Refuse with `RequestInvalidError` a folder that holds something else than an export, or one that has
-    lost its journal; changes nothing.
+    lost both its journal and its manifest; changes nothing.
     """
     if not folder.exists():
         return
     if not folder.is_dir():
         raise RequestInvalidError(f"'{folder}' is no folder: choose another path")
     check_links(folder)
-    if _size(folder / JOURNAL):
+    if _size(folder / JOURNAL) or find_undamaged(folder) is not None:
         return
-    find_undamaged(folder)  # one of version 1 is refused with what to do
     if (folder / MANIFEST).exists():
         raise RequestInvalidError(
-            f"folder '{folder}' is an export whose {JOURNAL} is lost or empty: it can be verified and read, "
-            f"but not continued; nothing was changed: {_BACKUP}"
+            f"folder '{folder}' is an export whose {JOURNAL} is lost or empty, and whose {MANIFEST} is "
+            "damaged; nothing was changed: restore one of them from a backup, or export into another folder"
         )
     others = (path.name for path in folder.iterdir() if not path.name.startswith((".", JOURNAL)))
     if (name := next(others, None)) is not None:
@@ -123,23 +119,29 @@ def check_place(folder: Path) -> None:
         )
 
 
-def check_folder(folder: Path, journal: JournalReader) -> Manifest | None:
+def check_folder(folder: Path, journal: Journal) -> Manifest | None:
     """Return the folder's manifest, None where there is none, after all checks; changes nothing.
 
     Raises `RequestInvalidError` with what is wrong, and what is safe to do. `ChatRestError` of a damaged
     journal is raised as it is.
     """
     manifest = find_undamaged(folder)
-    names = [file.name for file in journal.files()]
-    names += [entry.name for entry in manifest.files] if manifest is not None else []
-    for name in names:
-        file_path(folder, name)
+    for file in journal.files():
+        file_path(folder, file.name)
     check_links(folder)
-    if manifest is None:
-        _refuse_newer_files(folder, journal)
-    elif fault := mismatch(journal, manifest):
-        raise RequestInvalidError(f"{folder / JOURNAL} {fault}; nothing was changed: {_BACKUP}")
+    if manifest is not None and is_edited(journal, manifest):
+        raise RequestInvalidError(
+            f"{folder / JOURNAL} is not as the last run left it: its rows are not those of the hash in "
+            f"{MANIFEST}; nothing was changed: {_REBUILD}"
+        )
     return manifest
+
+
+def first_meta(folder: Path, app_id: str, plan: str) -> dict[str, str]:
+    """Return what a new journal begins with: app and plan of the manifest, where the journal was lost."""
+    if not _size(folder / JOURNAL) and (manifest := find_undamaged(folder)) is not None:
+        return {"app": manifest.app_id, "plan": bytes(manifest.plan).decode()}
+    return {"app": app_id, "plan": plan}
 
 
 # ── the journal beside the manifest ──
@@ -155,7 +157,7 @@ def begin_generation(journal: Journal, manifest: Manifest | None) -> None:
         journal[GENERATION] = f"{_number(generation) + 1}-{secrets.token_hex(8)}"
 
 
-def mismatch(journal: JournalReader, manifest: Manifest) -> str:
+def mismatch(journal: Journal, manifest: Manifest) -> str:
     """Return in words why a journal is not that of a manifest; an empty text where it is.
 
     The journal of a run that has begun since is the manifest's as well; `has_begun` tells it.
@@ -164,16 +166,22 @@ def mismatch(journal: JournalReader, manifest: Manifest) -> str:
     has_same = generation == manifest.generation
     if not has_same and (not manifest.generation or journal[PREVIOUS_GENERATION] != manifest.generation):
         if _number(generation) < _number(manifest.generation):
-            return f"is older than {MANIFEST}: files that are newer than the journal would be cut"
+            return f"is older than {MANIFEST}"
         return f"does not belong to {MANIFEST}: it is of another time, or of another export"
     if manifest.app_id != journal["app"]:
         return f"is of the app {journal['app']!r}, and {MANIFEST} of {manifest.app_id!r}"
-    if has_same and manifest.finished is not None and journal.facts() != manifest.journal_facts:
+    if is_edited(journal, manifest):
         return f"is not as the last run left it: its rows are not those of the hash in {MANIFEST}"
     return ""
 
 
-def has_begun(journal: JournalReader, manifest: Manifest) -> bool:
+def is_edited(journal: Journal, manifest: Manifest) -> bool:
+    """Return True if the journal is that of a finished run's manifest, with other rows than it had then."""
+    has_same = journal[GENERATION] == manifest.generation and manifest.finished is not None
+    return has_same and journal.facts() != manifest.journal_facts
+
+
+def has_begun(journal: Journal, manifest: Manifest) -> bool:
     """Return True if a run has changed the journal since its manifest was written, and not the manifest.
 
     A run that has begun, and failed before it changed anything, gives the journal another generation only.
@@ -188,7 +196,7 @@ class FolderState(Struct, kw_only=True):
     manifest: Manifest | None = None
     manifest_fault: str = ""
     """A sentence; empty where the manifest is there and undamaged."""
-    journal: JournalReader | None = None
+    journal: Journal | None = None
     """The journal if it is undamaged, and the manifest's or that of a run that has begun since."""
     journal_fault: str = ""
     """A sentence; empty also where there is no journal."""
@@ -227,7 +235,7 @@ def read_folder(folder: Path, stack: ExitStack) -> FolderState:
 def _open_journal(path: Path, state: FolderState, stack: ExitStack) -> None:
     manifest = state.manifest
     try:
-        journal = stack.enter_context(JournalReader(path))
+        journal = stack.enter_context(Journal(path))
         journal.check_integrity()
         if fault := mismatch(journal, manifest) if manifest else "":
             state.journal_fault = f"it {fault}"
@@ -288,50 +296,6 @@ def _is_within(path: Path, folder: Path) -> bool:
         return path.resolve().is_relative_to(folder.resolve())
     except (OSError, RuntimeError):  # links in a circle
         return False
-
-
-# ── files that are newer than the journal ──
-
-
-def keep_newer_files(workspace: Workspace, manifest: Manifest | None) -> None:
-    """Set aside, in the folder `damaged`, what the journal does not know of files of messages.
-
-    A run that was killed leaves such bytes, which are torn: it has written a manifest before, which is
-    unfinished. Behind a finished run they are of another time, or of another program: a file that has grown
-    is copied before it is cut, one that is unknown is moved.
-    """
-    if manifest is None or manifest.finished is None:
-        return
-    folder, disk = workspace.folder, workspace.disk
-    for file in workspace.journal.files():
-        if file.digest is None and file.name != DATABASE and _size(folder / file.name) > file.size:
-            copy_aside(workspace.files, disk, folder, file.name)
-    for name in _unknown_files(folder, workspace.journal):
-        set_aside(disk, folder, name)
-
-
-def _refuse_newer_files(folder: Path, journal: JournalReader) -> None:
-    """Refuse a folder without a manifest, and with files that the journal does not know, or knows less of.
-
-    A database is not among them: it is made when an export is opened, and keeps rows that are newer.
-    """
-    files = (file for file in journal.files() if file.name != DATABASE)
-    names = [file.name for file in files if _size(folder / file.name) > file.size]
-    if names := [*names, *_unknown_files(folder, journal)]:
-        raise RequestInvalidError(
-            f"{folder / names[0]} is newer than {folder / JOURNAL}, and {MANIFEST} is lost or damaged; "
-            f"nothing was changed: {_BACKUP}; or move the file out of the folder, keep it, and what was in "
-            "it is read again"
-        )
-
-
-def _unknown_files(folder: Path, journal: JournalReader) -> Iterator[str]:
-    """Yield the names of data files in the folder of messages that the journal does not have."""
-    known = {file.name.casefold() for file in journal.files()}
-    for path in sorted((folder / MESSAGES).rglob("*")):
-        name = path.relative_to(folder).as_posix()
-        if name.casefold() not in known and DATA_FILE.search(name) and _size(path):
-            yield name
 
 
 def _size(path: Path) -> int:

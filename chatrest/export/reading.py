@@ -11,7 +11,7 @@ Hashes are not checked: `verify` does that.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from difflib import get_close_matches
 from os import PathLike
@@ -19,24 +19,28 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 from ..core.replies.decode import many, parse
+from ..core.replies.rows import Row, row_of
 from ..errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
 from ..models.lenient import Coercions
 from ..models.messages import Message
 from ..secrets import shown
+from ..storage import InUseError
 from ..times import Time, parse_timestamp, timestamp_words
-from .file_names import DATABASE, MESSAGES, SPOOL, path_inside, source_name
+from .archive import kinds_of_plan
+from .file_names import DATABASE, MESSAGES, SPOOL, STEM, path_inside, source_name
 from .folder_view import FolderView, open_view
-from .formats.compression import Compression, compression
-from .journal import NAME as JOURNAL, Block, DataFile, InUseError, JournalReader
+from .id_set import IdSet
+from .journal import NAME as JOURNAL, Journal
 from .manifest import NAME as MANIFEST, Manifest
+from .message_ids import key_of, number
 from .opening import read_folder
 from .ownership import Source
 from .plan import Plan
+from .store.journal import StoreBlock
+from .store.segments import segment_path
 from .stored_records import (
     ALL_TIMES,
     TimeWindow,
-    block_lines,
-    compress_of,
     damaged,
     database_rows,
     lines,
@@ -45,7 +49,6 @@ from .stored_records import (
 )
 
 Sources: TypeAlias = str | Sequence[str]
-NEW: Final = ".new"
 _LIST: Final = many(Message)
 _DECODED_AT_ONCE: Final = 500
 _SUFFIXES: Final = (".ndjson", ".ndjson.gz", ".ndjson.zst", ".parquet")
@@ -165,7 +168,7 @@ class _File(NamedTuple):
 
     path: Path
     name: str
-    """Below the export's folder."""
+    """Below the export's folder; of lines where it is a segment."""
     size: int | None = None
     """Bytes to read; None for all whole records that are there."""
     number: int = 0
@@ -179,7 +182,7 @@ class _Export(NamedTuple):
     files: list[_File]
     sources: list[Source]
     has_journal: bool = False
-    """True where the journal tells the blocks of the files."""
+    """True where the journal knows the ids and times of the files' rows."""
 
 
 def _opened(view: FolderView) -> _Export:
@@ -205,34 +208,25 @@ def _opened(view: FolderView) -> _Export:
     raise ChatRestError(f"{folder / JOURNAL}: {fault}")
 
 
-def _of_journal(view: FolderView, journal: JournalReader) -> _Export:
-    folder = view.folder
-    files = [
-        _File(_location(folder, file), file.name, file.size, file.number)
-        for file in journal.files()
-        if file.role != "history" and file.size
-    ]
-    if Plan.parse(journal["plan"] or "").format == "sqlite":
-        files = _database(view)
-    return _Export(folder, files, [each.source for each in journal.sources()], has_journal=True)
-
-
-def _location(folder: Path, file: DataFile) -> Path:
-    """Return the path of a file's content, which a killed run may have left beside the others."""
-    new = folder / SPOOL / f"{file.number}{NEW}"
-    return new if file.state == "replacing" and new.exists() else path_inside(folder, file.name)
+def _of_journal(view: FolderView, journal: Journal) -> _Export:
+    kinds = kinds_of_plan(Plan.parse(journal["plan"] or ""), journal["app"] or "")
+    packing = kinds[STEM].format.packing.suffix
+    files = list[_File]()
+    for file in journal.files("open", "sealing", "sealed"):
+        if file.stem.partition("/")[0] != STEM or not file.size:
+            continue
+        if file.state == "sealed":
+            files.append(_File(path_inside(view.folder, file.name), file.name, file.size, file.number))
+        else:  # a run was killed, and its rows wait in segments
+            path = segment_path(view.folder, file.name)
+            files.append(_File(path, f"{SPOOL}/segment.ndjson{packing}", file.size, file.number))
+    return _Export(view.folder, files, [each.source for each in journal.sources()], has_journal=True)
 
 
 def _of_manifest(view: FolderView, manifest: Manifest) -> _Export:
-    folder = view.folder
-    files = [
-        _File(path_inside(folder, entry.name), entry.name, entry.bytes)
-        for entry in manifest.files
-        if entry.role != "history"
-    ]
-    if Plan.parse(bytes(manifest.plan)).format == "sqlite":
-        files = _database(view)
-    return _Export(folder, files, _sources_of(manifest))
+    entries = [entry for entry in manifest.files if entry.role == "part"]
+    files = [_File(path_inside(view.folder, entry.name), entry.name, entry.bytes) for entry in entries]
+    return _Export(view.folder, files, _sources_of(manifest))
 
 
 def _on_disk(view: FolderView, manifest: Manifest | None) -> _Export:
@@ -240,13 +234,9 @@ def _on_disk(view: FolderView, manifest: Manifest | None) -> _Export:
     folder = view.folder
     paths = sorted(path for path in (folder / MESSAGES).rglob("*") if path.name.endswith(_SUFFIXES))
     names = [path.relative_to(folder).as_posix() for path in paths]
+    names += [DATABASE] if view.has(DATABASE) else []
     files = [_File(path_inside(folder, name), name) for name in names]
-    return _Export(folder, [*files, *_database(view)], [] if manifest is None else _sources_of(manifest))
-
-
-def _database(view: FolderView) -> list[_File]:
-    path = path_inside(view.folder, DATABASE)
-    return [_File(path, DATABASE)] if view.has(DATABASE) else []
+    return _Export(folder, files, [] if manifest is None else _sources_of(manifest))
 
 
 def _sources_of(manifest: Manifest) -> list[Source]:
@@ -274,7 +264,7 @@ def _batches(
 def _may_hold_rows(
     export: _Export, file: _File, window: TimeWindow, sources: frozenset[Source] | None
 ) -> bool:
-    """Return False for a file that need not be downloaded, as the journal tells."""
+    """Return False for a file that need not be read, as the journal says."""
     if (sources is None and window == ALL_TIMES) or (blocks := _blocks(export, file)) is None:
         return True
     return any(_is_chosen(block, source, window, sources) for block, source in blocks)
@@ -285,17 +275,29 @@ def _of_file(
 ) -> Iterator[list[bytes]]:
     if file.name == DATABASE:
         keys = None if sources is None else json.dumps([source.key for source in sources])
-        return database_rows(file.path, window, keys)
-    if file.name.endswith(".parquet"):
-        return _parquet_rows(file.path, window, sources)
-    is_chosen = sources is not None or window != ALL_TIMES
-    blocks = _blocks(export, file) if is_chosen or file.name.startswith(f"{SPOOL}/") else None
-    if blocks is None:
-        if sources is not None and _folder_of_source(file) not in set(map(source_name, sources)):
-            return iter(())
-        return lines(file.path, file.name, file.size)
-    chosen = [block for block, source in blocks if _is_chosen(block, source, window, sources)]
-    return block_lines(file.path, chosen, _compression_of(file).unpack)
+        yield from database_rows(file.path, window, keys)
+    elif file.name.endswith(".parquet"):
+        yield from _parquet_rows(file.path, window, sources)
+    elif _may_hold_rows(export, file, window, sources):
+        is_wanted = _of_sources(export, file, sources)
+        for raws in lines(file.path, file.name, file.size):
+            yield raws if is_wanted is None else [raw for raw in raws if is_wanted(row_of(raw))]
+
+
+def _of_sources(
+    export: _Export, file: _File, sources: frozenset[Source] | None
+) -> Callable[[Row], bool] | None:
+    """Return what says whether a row of a file of lines was stored for the sources; None where all were."""
+    if sources is None:
+        return None
+    if (blocks := _blocks(export, file)) is None:
+        is_theirs = _folder_of_source(file) in set(map(source_name, sources))
+        return None if is_theirs else lambda _: False
+    if all(source in sources for _, source in blocks):
+        return None
+    numbers = IdSet.union(block.ids for block, source in blocks if source in sources)
+    others = _others(export, file, sources)
+    return lambda row: (number(row.id) or 0) in numbers or key_of(row) in others
 
 
 def _parquet_rows(path: Path, window: TimeWindow, sources: frozenset[Source] | None) -> Iterator[list[bytes]]:
@@ -308,22 +310,33 @@ def _parquet_rows(path: Path, window: TimeWindow, sources: frozenset[Source] | N
 
 
 def _is_chosen(
-    block: Block, source: Source | None, window: TimeWindow, sources: frozenset[Source] | None
+    block: StoreBlock, source: Source | None, window: TimeWindow, sources: frozenset[Source] | None
 ) -> bool:
-    is_in_window = block.other or window.may_hold(block.since, block.until)
-    return bool(is_in_window) and (sources is None or source in sources)
+    has_others = len(block.ids) < block.rows  # they may be undated
+    may_hold = has_others or window.may_hold(block.since, block.until)
+    return may_hold and (sources is None or source in sources)
 
 
-def _blocks(export: _Export, file: _File) -> list[tuple[Block, Source | None]] | None:
+def _blocks(export: _Export, file: _File) -> list[tuple[StoreBlock, Source | None]] | None:
     """Return the blocks of a file with their sources; None where the journal cannot be asked any more."""
     if not export.has_journal:
         return None
     try:
-        with JournalReader(export.folder / JOURNAL) as journal:
-            sources = {each.number: each.source for each in journal.sources()}
-            return [(block, sources.get(block.source)) for block in journal.blocks(file.number)]
+        with Journal(export.folder / JOURNAL) as journal:
+            blocks = journal.blocks(file.number)
+            sources = journal.sources_of(block.source for block in blocks)
+            return [(block, sources.get(block.source)) for block in blocks]
     except InUseError:  # a run has begun meanwhile
         return None
+
+
+def _others(export: _Export, file: _File, sources: frozenset[Source]) -> set[str]:
+    """Return the ids of a file that are no numbers, and that were stored for sources."""
+    with Journal(export.folder / JOURNAL) as journal:
+        keys = journal.others_in(file.number)
+        return {
+            key for source in sources for key in journal.others_seen(journal.source_of(source.key), keys)
+        }
 
 
 def _folder_of_source(file: _File) -> str | None:
@@ -341,10 +354,3 @@ def _folder_of_source(file: _File) -> str | None:
         )
     return folder.removeprefix(prefix)
 
-
-def _compression_of(file: _File) -> Compression:
-    if file.name.startswith(f"{SPOOL}/"):
-        from .formats.parquet_files import compression_of
-
-        return compression_of("zstd")
-    return compression(compress_of(file.name))

@@ -1,12 +1,11 @@
 """Rows that came again under an id that this run has written: those that differ are told, as one is kept."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, final
 
 from ..core.replies.rows import Row
 from .id_set import IdSet
 from .message_ids import PageIds, ids_of, key_of, number
-from .sink import Sink
 
 MOST: Final = 100_000
 """Rows that are compared, and ids that are no numbers and are known: some 20 MB."""
@@ -43,12 +42,12 @@ class RepeatedRows:
                 if self._digests.setdefault(key, digest) != digest:
                     self._differing[key] = None
 
-    def compare(self, sink: Sink) -> None:
-        """Compare them with the rows on disk: costs the reading of the blocks that may hold them."""
+    def compare(self, scan: Callable[[int, int], Iterable[Row]]) -> None:
+        """Compare them with the rows on disk of two ids and between: costs the reading of their files."""
         if not self._digests:
             return
         numbers = [key for key in self._digests if isinstance(key, int)]
-        for row, _ in sink.scan(min(numbers, default=0), max(numbers, default=0)):
+        for row in scan(min(numbers, default=0), max(numbers, default=0)):
             key = _key(row)
             if self._digests.get(key, own := hash(row.raw)) != own:
                 self._differing[key] = None

@@ -26,7 +26,7 @@ from ..core.replies.rows import Row
 from ..core.requests.arguments import check, check_count
 from ..errors import ChatRestError, RequestInvalidError
 from ..session import AsyncSession
-from .archive import Archive
+from .archive import Archive, RemoteFiles
 from .dataset.attachments import AttachmentOptions
 from .dataset.dataset import Dataset
 from .dataset.tables import Table, check_tables
@@ -35,6 +35,7 @@ from .id_continuity import IdsBeginAnewError
 from .in_thread import in_thread
 from .jobs import ListJob
 from .journal import SourceState
+from .manifest import write_finished, write_unfinished
 from .message_ids import number
 from .news import MOST_RUNS, RUNS, News, runs_by_app_list
 from .ownership import OwnershipRules
@@ -42,7 +43,6 @@ from .plan import Plan
 from .report import Failure, Phase, Progress, Report
 from .rereads import Rereads
 from .run_log import append_run
-from .run_manifest import write_finished, write_unfinished
 from .source_list import (
     GOES_BACKWARDS,
     SourceList,
@@ -54,7 +54,6 @@ from .source_list import (
 )
 from .work_left import Work, work_left
 from .worker_pool import WORKERS, WorkerPool
-from .workspace import RemoteFiles
 
 
 class OpenWalk(NamedTuple):
@@ -134,7 +133,7 @@ async def export_folder(
 
                 def save() -> None:
                     report.finished, report.requests = end()
-                    write_finished(archive, report, dataset.entries)
+                    write_finished(archive.folder, archive.disk, archive.journal, report, dataset.entries)
 
                 await dataset.add(session, report, shown, save)
             await in_thread(lambda: append_run(archive.disk, archive.folder, report))
@@ -282,10 +281,10 @@ class Run:
         report = Report(
             until=None if self._until == LAST else self._until,
             written=pool.stats.written,
-            changed=pool.stats.changed if archive.sink.upserts else amended,
+            changed=amended,
             deleted=pool.progress.deleted,
             missing=len(archive.journal.deleted(missing=True)),
-            messages=sum(archive.sink.counts().values()),
+            messages=sum(archive.counts().values()),
             kept=self._sources.kept,
             warnings=[*pool.warnings(), *archive.warnings()],
         )
@@ -366,8 +365,11 @@ async def _run(run: Run, archive: Archive, started: int) -> Report:
     """The run; from its first page to its end, the manifest says that the export is not whole."""
     changed = threading.Event()
 
+    def note(reason: str) -> None:
+        write_unfinished(archive.folder, archive.disk, archive.journal, started, reason)
+
     def change() -> None:
-        write_unfinished(archive, started, "it is being written, or was interrupted")
+        note("it is being written, or was interrupted")
         changed.set()
 
     archive.before_change = change
@@ -376,7 +378,7 @@ async def _run(run: Run, archive: Archive, started: int) -> Report:
     except Exception as error:
         if changed.is_set():
             with suppress(OSError):  # a disk that is full is told of by the first error
-                write_unfinished(archive, started, _reason(error))
+                note(_reason(error))
         raise
 
 
@@ -389,7 +391,7 @@ def _logged_failure(archive: Archive, report: Report, end: Callable[[], tuple[in
         report.finished, report.requests = end()
         report.reasons.append(_reason(error))
         with suppress(OSError, ChatRestError):  # the first error says more
-            report.messages = sum(archive.sink.counts().values())
+            report.messages = sum(archive.counts().values())
             append_run(archive.disk, archive.folder, report)
         raise
 

@@ -12,7 +12,6 @@ from ..core.replies.rows import Row
 from ..storage import sql_in
 from .id_set import IdSet
 from .message_ids import key_of, number
-from .workspace import StoredRow
 
 _SCHEMA = """
 PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;
@@ -32,10 +31,10 @@ class StoredIndex:
         """Let go of it; nothing stays behind."""
         self._db.close()
 
-    def load(self, stored: Iterable[StoredRow]) -> None:
+    def load(self, stored: Iterable[Row]) -> None:
         """Add rows on disk."""
         self._db.execute("BEGIN")
-        entries = ((key_of(row), number(row.id), row.sent_at, _digest(row)) for row, _ in stored)
+        entries = ((key_of(row), number(row.id), row.sent_at, _digest(row)) for row in stored)
         self._db.executemany("INSERT OR IGNORE INTO stored VALUES(?, ?, ?, ?)", entries)
         self._db.execute("COMMIT")
 

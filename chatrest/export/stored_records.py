@@ -6,7 +6,7 @@ them. Nothing is changed, and no lock is taken that a run would wait for.
 
 import sqlite3
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path, PurePath
 from typing import Any, Final, NamedTuple
@@ -16,7 +16,6 @@ from ..errors import ChatRestError, RequestInvalidError
 from ..extras import missing_extra
 from .file_names import MILLISECONDS
 from .formats.compression import compression, pack_errors
-from .journal import Block
 from .plan import Compress
 
 _CHUNK: Final = 1 << 16
@@ -85,24 +84,6 @@ def lines(path: Path, name: str, size: int | None) -> Iterator[list[bytes]]:
             yield whole
     if rest and size is not None:
         raise damaged(path, "its last line has no end")
-
-
-def block_lines(
-    path: Path, blocks: Iterable[Block], unpack: Callable[[bytes], bytes]
-) -> Iterator[list[bytes]]:
-    """Yield the lines of each of these blocks of a file."""
-    with path.open("rb") as file:
-        for block in blocks:
-            file.seek(block.start)
-            packed = file.read(block.size)
-            try:
-                records = unpack(packed).split(b"\n")[:-1]
-            except pack_errors(OSError, ValueError) as error:
-                raise damaged(path, error) from None
-            if len(records) != block.rows:
-                reason = f"{len(records):,} lines, and not {block.rows:,}, are at byte {block.start:,}"
-                raise damaged(path, reason)
-            yield records
 
 
 def _unpacked(path: Path, compress: Compress, size: int | None) -> Iterator[bytes]:

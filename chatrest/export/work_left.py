@@ -22,7 +22,7 @@ from ..core.paging.intervals import LAST, Gap, gaps
 from ..core.replies.rows import Row
 from .archive import Purpose
 from .jobs import ListJob
-from .journal import JournalReader, SourceState
+from .journal import Journal, SourceState
 from .message_ids import number
 from .ownership import Source
 
@@ -76,7 +76,7 @@ class Work(Struct, frozen=True):
 
 
 def work_left(
-    journal: JournalReader,
+    journal: Journal,
     sources: Iterable[SourceState],
     until: int,
     *,
@@ -100,7 +100,7 @@ def work_left(
             yield Work(known, left)
 
 
-def rechecks_left(journal: JournalReader, sources: Iterable[SourceState]) -> Iterator[Work]:
+def rechecks_left(journal: Journal, sources: Iterable[SourceState]) -> Iterator[Work]:
     """Yield what the recheck that is under way has left to read again."""
     rechecks = journal.rechecks()
     for known in sources if rechecks else ():
@@ -111,7 +111,7 @@ def rechecks_left(journal: JournalReader, sources: Iterable[SourceState]) -> Ite
 
 
 def rechecks_since(
-    journal: JournalReader, sources: Iterable[SourceState], since: int, *, is_behind: bool
+    journal: Journal, sources: Iterable[SourceState], since: int, *, is_behind: bool
 ) -> Iterator[Work]:
     """Yield what is to be read again for a recheck of what was sent since a time: up to what was read.
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chatrest.export.id_set import IdSet
-from chatrest.export.journal import Block, DataFile, Journal, JournalReader, UnreadableError
+from chatrest.export.journal import Block, DataFile, Journal, Journal, UnreadableError
 from tests.journals import by_hand
 
 
@@ -133,6 +133,6 @@ def test_a_snapshot_is_whole_while_another_thread_reads(tmp_path: Path) -> None:
     journal.write_snapshot(tmp_path / "copy.sqlite")
     assert len(list(reading)) == 99
     journal.close()
-    with JournalReader(tmp_path / "copy.sqlite") as copy:
+    with Journal(tmp_path / "copy.sqlite") as copy:
         assert len(list(copy.other_ids())) == 100
         assert copy["app"] == "a"

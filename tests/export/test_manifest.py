@@ -8,7 +8,7 @@ import pytest
 
 from chatrest.errors import ChatRestError
 from chatrest.export import Plan, export
-from chatrest.export.journal import NAME as JOURNAL, JournalReader
+from chatrest.export.journal import NAME as JOURNAL, Journal
 from chatrest.export.manifest import NAME, find, read
 from tests.exporting import GROUPS, manifest_of, served
 
@@ -33,7 +33,7 @@ async def test_it_describes_the_plan_the_sources_and_the_files(tmp_path: Path) -
         assert entry.name.startswith("messages/")
         assert entry.name.endswith(".ndjson.gz")
         assert 0 < int(entry.first_id or 0) <= int(entry.last_id or 0) <= 150
-    with JournalReader(tmp_path / "out" / JOURNAL) as journal:
+    with Journal(tmp_path / "out" / JOURNAL) as journal:
         assert (journal["generation"], journal.facts()) == (manifest.generation, manifest.journal_facts)
 
 

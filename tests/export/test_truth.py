@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 from chatrest.core.replies.rows import AsRows, Row
 from chatrest.errors import NotFoundError
 from chatrest.export import Plan, Report, export
-from chatrest.export.journal import NAME as JOURNAL, JournalReader
+from chatrest.export.journal import NAME as JOURNAL, Journal
 from chatrest.export.message_ids import ids_of, key_of
 from chatrest.export.ownership import Source
 from chatrest.parameters.messages import MessageQuery
@@ -120,7 +120,7 @@ async def check(world: World, report: Report, lists: dict[Source, dict[str, Row]
         now = {key for rows in lists.values() for key in rows}
         assert now <= stored.keys(), f"{sorted(now - stored.keys())} are missing"
         assert len(ever - stored.keys()) <= report.missing
-    with JournalReader(world.out / JOURNAL) as journal:
+    with Journal(world.out / JOURNAL) as journal:
         in_files = ids_of([Row(key) for key in stored])
         if world.plan.format != "sqlite":
             assert journal.ids_in_blocks() == in_files.numbers

@@ -24,19 +24,19 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
+from ...core.paging.intervals import LAST
 from ...core.replies.rows import Row
 from ...core.requests.arguments import check, check_count
 from ...core.requests.hosts import is_loopback
 from ...errors import ChatRestError
 from ...session import AsyncSession
+from ..archive import Archive
 from ..disk import Disk, sync_folder
 from ..id_set import IdSet
 from ..in_thread import in_thread
 from ..manifest import TableEntry
 from ..message_ids import number
 from ..report import AttachmentCounts
-from ..sink import Sink
-from ..workspace import LAST
 from .attachment_journal import NAME, AttachmentJournal, FetchResult, Link, is_page, links_of, stored_name
 from .downloads import Download, Downloader, DownloadError
 from .snapshot import NewTable, TableFolder
@@ -109,7 +109,7 @@ class AttachmentRun:
         self._journal.set_searched(IdSet())
 
     async def fetch(
-        self, session: AsyncSession, sink: Sink, *, is_settled: bool = True
+        self, session: AsyncSession, archive: Archive, *, is_settled: bool = True
     ) -> tuple[TableEntry, AttachmentCounts]:
         """Fetch what the stored messages link to; return the table of all links, and the counts.
 
@@ -117,7 +117,7 @@ class AttachmentRun:
         still change, as a recheck is not done. Raises OSError where the disk fails.
         """
         await in_thread(self._recover)
-        await self._add_links(sink, is_settled=is_settled)
+        await self._add_links(archive, is_settled=is_settled)
         local = self._options.allow_private or _is_local(session)
         names = count()
         async with Downloader(self._place.disk, max_bytes=self._options.max_bytes, local=local) as downloader:
@@ -145,12 +145,12 @@ class AttachmentRun:
             if not is_named_so or not path.is_file() or path.stat().st_size != stored.bytes:
                 self._journal.reset(stored.number)
 
-    async def _add_links(self, sink: Sink, *, is_settled: bool) -> None:
-        written = await in_thread(sink.written_ids)
+    async def _add_links(self, archive: Archive, *, is_settled: bool) -> None:
+        written = archive.store.written
         new = written - await in_thread(self._journal.searched)
         # Where nothing is new, this reads the messages alone that have no number.
-        rows = sink.scan(new.first, new.last) if new else sink.scan(LAST, LAST)
-        raws = (bytes(row.raw) for row, _ in rows if _is_among(row, new))
+        rows = archive.scan(new.first, new.last) if new else archive.scan(LAST, LAST)
+        raws = (bytes(row.raw) for row in rows if _is_among(row, new))
         while await in_thread(partial(self._add_some, raws)):
             pass
         if is_settled:

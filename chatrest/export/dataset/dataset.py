@@ -120,7 +120,7 @@ class Dataset:
             if report.changed:
                 await in_thread(run.forget_searched)
             is_settled = not self._archive.journal.rechecks()
-            entry, report.attachments = await run.fetch(session, self._archive.sink, is_settled=is_settled)
+            entry, report.attachments = await run.fetch(session, self._archive, is_settled=is_settled)
         self._new[entry.table] = entry
         report.reasons = [*reasons, *_reasons(report.attachments)]
         report.complete = complete and report.reasons == reasons

@@ -26,7 +26,7 @@ from ...session import AsyncSession
 from ...walk.walk import Page, Walk
 from ..archive import agreed
 from ..id_set import IdSet
-from ..journal import NAME as JOURNAL, JournalReader, SourceState
+from ..journal import NAME as JOURNAL, Journal, SourceState
 from ..message_ids import number
 from ..news import LEAST_SOURCES, candidates, runs_by_app_list
 from ..opening import check_folder, check_place
@@ -107,7 +107,7 @@ def read_coverage(
     path = folder / JOURNAL
     if not path.exists() or not path.stat().st_size:
         return StoredCoverage()
-    with JournalReader(path) as journal:
+    with Journal(path) as journal:
         journal.check_integrity()
         check_folder(folder, journal)
         kept = {name: journal[name] for name in ("app", "plan")}

@@ -16,7 +16,7 @@ from ...cloud.store import ObjectStore
 from ...cloud.store_errors import ObjectNotFoundError, ObjectStoreError
 from ...errors import RequestInvalidError
 from ..file_names import MESSAGES, path_inside
-from ..journal.schema import NAME as JOURNAL
+from ..journal import NAME as JOURNAL
 from ..manifest import NAME as MANIFEST
 from .blocking import wait_for
 from .stored_files import check_room

@@ -17,9 +17,9 @@ from ...errors import ChatRestError, RequestInvalidError
 from ..dataset.attachment_journal import NAME as ATTACHMENT_JOURNAL, AttachmentJournal
 from ..dataset.tables import ATTACHMENTS
 from ..file_names import DATABASE, SPOOL, path_inside
+from ..journal import NAME as JOURNAL
 from ..journal.journal import Journal
 from ..journal.records import DataFile
-from ..journal.schema import NAME as JOURNAL
 from ..manifest import NAME as MANIFEST, Manifest, TableEntry, parse
 from ..opening import file_path
 from ..plan import Plan

@@ -26,8 +26,8 @@ from ...cloud.address import parse_address
 from ...cloud.publication_plan import PublishedFile, Version
 from ...errors import ChatRestError, RequestInvalidError
 from ..disk import Disk, make_folder, sync_folder
+from ..journal import NAME as JOURNAL
 from ..journal.reader import JournalReader
-from ..journal.schema import NAME as JOURNAL
 from ..manifest import find, put
 from ..opening import INCOMPLETE, FolderLock
 from .file_hashes import FileHashes

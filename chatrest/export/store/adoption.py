@@ -6,10 +6,10 @@ lost journal is rebuilt from the files, and an older one goes on beside newer fi
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ...core.replies.rows import Row, row_of
 from ...errors import ChatRestError
@@ -18,7 +18,7 @@ from ..file_names import DAMAGED, SPOOL, path_inside
 from ..id_set import IdSet
 from ..message_ids import PageIds, number
 from .converters import format_of
-from .export_store import ExportStore, NewRows, RowKind, block_of
+from .export_store import ExportStore, NewRows, block_of
 from .formats import NewFile, file_sha256, is_record, readable
 from .inspection import Finding, FindingKind, path_of
 from .journal import StoreBlock, StoreFile
@@ -29,18 +29,6 @@ _ORDER: Final[tuple[FindingKind, ...]] = (
 )  # fmt: skip
 """What is not there is forgotten before anything is adopted; what is unlinked comes last."""
 _ENDING: Final = re.compile(r"(?:-[0-9a-f]{9,}|-[0-9]+)?\.(?:ndjson|jsonl|parquet|sqlite)(?:\.gz|\.zst)?\Z")
-
-
-def open_store(
-    folder: Path, kinds: Mapping[str, RowKind], **options: Any
-) -> tuple[ExportStore, list[Finding]]:
-    """Open the store of a folder, and return it with what was repaired; `options` as of `ExportStore`."""
-    store = ExportStore(folder, kinds, **options)
-    try:
-        return store, list(repair(store))
-    except BaseException:
-        store.close()
-        raise
 
 
 def repair(store: ExportStore) -> Iterator[Finding]:
@@ -84,7 +72,7 @@ def salvage(store: ExportStore) -> int:
         if stem is None or store.kind(stem).by_content:
             continue
         for rows in _rows(path, name, is_segment=path.is_relative_to(store.folder / DAMAGED / SPOOL)):
-            missing, others = store.missing(), set(store.journal.others_missing())
+            missing, others = store.missing(), {key for key, _ in store.journal.others_missing()}
             lost = [row for row in rows if (number(row.id) or 0) in missing or row.id in others]
             count += store.commit([NewRows(stem, 0, lost)])
     return count

@@ -27,6 +27,8 @@ from ..plan import Compress
 from ..stored_records import compress_of, database_rows, lines, parquet_batches
 from .formats import Format, NewFile, SourceLines, file_sha256, piece_of
 
+DURABLE: Final = "PRAGMA synchronous=EXTRA"
+"""FULL, and without a log a commit survives a loss of power all the same."""
 _WAIT: Final = 10.0
 """Seconds that another program may have the database for itself, before that is an error."""
 _LINES: Final = re.compile(r"\.(?:ndjson|jsonl)(?:\.gz|\.zst)?\Z")
@@ -155,7 +157,7 @@ class Database:
                 if is_new:  # of no use until it is whole
                     db.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;")
                 else:
-                    db.execute("PRAGMA synchronous=EXTRA")
+                    db.execute(DURABLE)
                 db.execute("PRAGMA cache_size=-65536")
                 db.execute("BEGIN IMMEDIATE")
                 self._add(db, path, pieces)

@@ -13,29 +13,24 @@ Methods wait for the disk; one thread at a time.
 
 import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from hashlib import sha256
 from itertools import chain, islice
 from pathlib import Path
-from types import MappingProxyType
-from typing import Final, NamedTuple, Self, final
+from typing import Final, NamedTuple, final
 
 from ...core.replies.rows import UNKNOWN, Row, lines_of, row_of
 from ...errors import ChatRestError
 from ..disk import Disk, make_folder, sync_folder
-from ..file_names import SPOOL, path_inside
+from ..file_names import HISTORY, SPOOL, path_inside
 from ..id_set import IdSet
 from ..message_ids import PageIds, ids_of, number, times
-from ..opening import FolderLock
 from ..stored_records import lines
 from .converters import format_of
 from .formats import Format, NewFile, SourceLines, file_sha256, piece_of
 from .inspection import Finding, findings, path_of
-from .journal import NAME, StoreBlock, StoreFile, StoreJournal
+from .journal import StoreBlock, StoreFile, StoreJournal
 from .segments import Segments, new_path, segment_path
 
-HISTORY: Final = "history"
-"""The stem of older versions of messages."""
 _GROUP: Final = 256
 """Files that are sealed by one pair of transactions."""
 _ROWS: Final = 1000
@@ -60,6 +55,8 @@ class NewRows(NamedTuple):
     ids: PageIds | None = None
     """Those of the rows, where they are known."""
     seen: PageIds | None = None
+    is_new: bool = False
+    """True where `ids` are given, and all of them are known to be unwritten."""
 
 
 class Changes(NamedTuple):
@@ -103,27 +100,25 @@ class _Made(NamedTuple):
 
 @final
 class ExportStore:
-    """The store of an export's folder, open for writing; used with `with`.
+    """The store of an export's folder, over its journal that is open for writing; the caller closes both.
 
     - `kinds`: by the first part of a stem, as `messages`; one of `history` is needed for changed messages.
-    - `meta`: what the journal of a new store begins with.
     - `labels`: the name of a source, for formats that tell it.
     - `elsewhere`: names of sealed files that are in an object store, and need not be in the folder.
-
-    Raises as `JournalFile`.
     """
 
     def __init__(
         self,
         folder: Path,
+        journal: StoreJournal,
         kinds: Mapping[str, RowKind],
         *,
-        meta: Mapping[str, str] = MappingProxyType({}),
         labels: Callable[[int], str | None] = lambda _: None,
         elsewhere: Collection[str] = (),
         disk: Disk | None = None,
     ) -> None:
         self.folder = folder
+        self.journal = journal
         self.kinds = kinds
         self.disk: Disk = disk or Disk()
         self._elsewhere = elsewhere
@@ -133,24 +128,14 @@ class ExportStore:
         self._count = 0
         self.written: IdSet
         """The ids of unique rows that are committed; not to be changed."""
+        self._pending = IdSet()
+        """Those of the commit that is under way."""
         make_folder(self.disk, folder / SPOOL)
-        with ExitStack() as stack:
-            lock = FolderLock(folder)
-            stack.callback(lock.release)
-            self.journal: StoreJournal = stack.enter_context(StoreJournal(folder / NAME, meta))
-            stack.callback(self._segments.close)
-            self.load_ids()
-            self._stack = stack.pop_all()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self.close()
+        self.load_ids()
 
     def close(self) -> None:
-        """Let go of the folder; segments stay as they are, and a later process seals them."""
-        self._stack.close()
+        """Close the segments: they stay as they are, and a later process seals them."""
+        self._segments.close()
 
     def load_ids(self) -> None:
         """Learn from the journal which ids are written."""
@@ -164,7 +149,7 @@ class ExportStore:
         """Return where journal and disk differ; with `deep` every file is read. Nothing is changed."""
         checked = findings(self.folder, self.journal, self.kinds, elsewhere=self._elsewhere, deep=deep)
         result = list(checked)
-        if count := len(self.missing()) + len(self.journal.others_missing()):
+        if count := len(self.missing()) + len({key for key, _ in self.journal.others_missing()}):
             result.append(Finding("ids", "", f"{count:,} were seen, and are not written"))
         return result
 
@@ -177,28 +162,32 @@ class ExportStore:
     def commit(self, pages: Iterable[NewRows], note: Callable[[], object] = lambda: None) -> int:
         """Add the rows whose ids are new; return how many. All or nothing; it is on the disk afterwards.
 
-        `note` is called inside of the transaction, for what else these pages say. Bytes are synced before the
-        journal says so: one sync of each segment a commit.
+        `pages` are taken, and `note` is called, inside of the transaction: what else the pages say can be
+        noted meanwhile. Bytes are synced before the journal says so: one sync of each segment a commit.
         """
-        pending, stems = IdSet(), dict[str, None]()
+        stems = dict[str, None]()
         try:
             with self.journal.transaction():
-                count = sum(self._add(page, pending, stems) for page in pages)
+                count = sum(self._add(page, stems) for page in pages)
                 note()
                 self._segments.sync(stems)
                 self.journal.check_in_place()
         except BaseException:
             self._segments.abandon(stems)
+            self._pending = IdSet()
             raise
         self._segments.committed(stems)
-        self.written.update(pending)
+        self.written.update(self._pending)
+        self._pending = IdSet()
         return count
 
-    def _add(self, page: NewRows, pending: IdSet, stems: dict[str, None]) -> int:
+    def _add(self, page: NewRows, stems: dict[str, None]) -> int:
         if page.seen is not None:
             self.journal.see(page.source, page.seen.numbers, page.seen.others)
-        rows, ids = self._new(page.rows, page.ids or self.ids_of(page.stem, page.rows), pending)
-        pending.update(ids.numbers)
+        rows, ids = page.rows, page.ids or self.ids_of(page.stem, page.rows)
+        if not page.is_new:
+            rows, ids = self.unwritten(rows, ids)
+        self._pending.update(ids.numbers)
         if rows:
             self._append(page.stem, page.source, rows, ids, stems)
         return len(rows)
@@ -209,11 +198,13 @@ class ExportStore:
             return ids_of(rows)
         return PageIds(IdSet(), {f"{stem}#{sha256(row.raw).hexdigest()}": row for row in rows})
 
-    def _new(self, rows: list[Row], ids: PageIds, pending: IdSet) -> tuple[list[Row], PageIds]:
-        """Return the rows that are not written yet, each once, with their ids."""
+    def unwritten(self, rows: list[Row], ids: PageIds) -> tuple[list[Row], PageIds]:
+        """Return the rows that are not written yet, each once, with their ids; in a commit, those that it has
+        taken count as written.
+        """
         new = ids.numbers - self.written
-        if pending:
-            new.discard(pending)
+        if self._pending:
+            new.discard(self._pending)
         if len(new) == len(rows):
             return rows, ids
         chosen, left = list[Row](), set(new)
@@ -286,13 +277,20 @@ class ExportStore:
             key in ids.others for key in self.journal.others_in(file.number)
         )
 
-    def compact(self, least: int = 2, largest: int = 1 << 26) -> int:
-        """Merge the small files of each partition that has at least so many; return how many are gone."""
+    def compact(
+        self, least: int = 2, largest: int = 1 << 26, *, begin: Callable[[], object] = lambda: None
+    ) -> int:
+        """Merge the small files of each partition that has at least so many; return how many are gone.
+
+        `begin` is called before the first change.
+        """
         small: dict[str, list[StoreFile]] = {}
         for file in self.journal.files("sealed"):
             if file.size < largest and not self.kind(file.stem).format.grows:
                 small.setdefault(file.stem, []).append(file)
         groups = {stem: files for stem, files in small.items() if len(files) >= least}
+        if groups:
+            begin()
         for stem, files in groups.items():
             self.seal(stem, files)
         return sum(len(files) - 1 for files in groups.values())
@@ -402,7 +400,7 @@ class ExportStore:
         for source, row in made.older:
             by_source.setdefault(source, []).append(row)
         for source, rows in by_source.items():
-            self._add(NewRows(HISTORY, source, rows), IdSet(), stems)
+            self._add(NewRows(HISTORY, source, rows), stems)
         if job.changes.rows:
             job.changes.note(
                 list(job.changes.rows) if job.format.grows else [row.id for _, row in made.older]
@@ -447,12 +445,12 @@ class ExportStore:
         """Yield the records of the inputs as they are to be; `older` gets those that have changed."""
         changes = job.changes.rows
         for file in job.inputs:
-            for piece in self._records(file):
+            for piece in self.records(file):
                 yield _changed(piece, changes, older) if changes else piece
         if job.format.grows and changes:  # the database keeps older versions itself
             yield piece_of([row.raw for row in changes.values()])
 
-    def _records(self, file: StoreFile) -> Iterator[SourceLines]:
+    def records(self, file: StoreFile) -> Iterator[SourceLines]:
         """Yield the records of a file with their sources, as far as it tells them."""
         path, own_format = path_of(self.folder, file), self._format(file)
         if file.state == "sealed":

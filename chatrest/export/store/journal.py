@@ -11,17 +11,18 @@
 What is `seen` and in no block is missing. All writes are made inside of a `transaction`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, final
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from ...storage import JournalFile, Layout, UnreadableError, sql_in
+from ...storage import FAULTS, JournalFile, Layout, UnreadableError, sql_in
 from ..id_set import IdSet
 
 NAME: Final = "journal.sqlite"
-_SCHEMA: Final = """
+SCHEMA: Final = """
 CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE files(number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE NOT NULL COLLATE NOCASE,
     stem TEXT NOT NULL, state TEXT NOT NULL, size INTEGER NOT NULL, sha256 BLOB, successor INTEGER);
@@ -30,10 +31,15 @@ CREATE TABLE blocks(number INTEGER PRIMARY KEY, file INTEGER NOT NULL, source IN
     rows INTEGER NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL, ids BLOB NOT NULL);
 CREATE INDEX blocks_of_file ON blocks(file);
 CREATE TABLE seen(number INTEGER PRIMARY KEY, source INTEGER NOT NULL, ids BLOB NOT NULL);
+CREATE INDEX seen_of_source ON seen(source);
 CREATE TABLE other_ids(key TEXT, source INTEGER, file INTEGER, PRIMARY KEY(key, source)) WITHOUT ROWID
 """
-LAYOUT: Final = Layout("export", _SCHEMA, version=3, application=0x63_72_65_78)
-State: TypeAlias = Literal["open", "sealing", "sealed", "dropped"]
+LAYOUT: Final = Layout("export", SCHEMA, version=3, application=0x63_72_65_78)
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
+"""Of bytes, of rows, or an id: one that is negative is damage."""
+DAMAGE: Final = (msgspec.MsgspecError, ValueError, TypeError, OverflowError, UnicodeDecodeError)
+"""The errors of a value that cannot be one of its column."""
+FileState: TypeAlias = Literal["open", "sealing", "sealed", "dropped"]
 """open: a segment; sealing: becomes a file, or is taken into one (`successor`); sealed: immutable;
 dropped: replaced, and to be unlinked."""
 _FILES: Final = "SELECT number, name, stem, state, size, sha256, successor FROM files"
@@ -47,8 +53,8 @@ class StoreFile(NamedTuple):
     """Below the export's folder, once it is sealed."""
     stem: str
     """Its partition: the name without its token and its suffix."""
-    state: State
-    size: int
+    state: FileState
+    size: Count
     """Bytes of a segment that are committed; all bytes of what is sealed."""
     sha256: bytes | None = None
     successor: int | None = None
@@ -58,30 +64,35 @@ class StoreFile(NamedTuple):
 class StoreBlock(NamedTuple):
     """Rows of one source in one file."""
 
-    source: int
-    rows: int
+    source: Count
+    rows: Count
     since: int
     until: int
     ids: IdSet
 
 
-@final
 class StoreJournal(JournalFile):
-    """The journal of one folder, open for writing, or for reading where `begin` is None."""
+    """The journal of a folder: for writing, where a new one begins with `begin` as its meta; for reading
+    where that is None.
+    """
 
-    def __init__(self, path: Path, begin: Mapping[str, str] | None) -> None:
+    def __init__(self, path: Path, begin: Mapping[str, str] | None, layout: Layout = LAYOUT) -> None:
         meta = () if begin is None else begin.items()
         insert = "INSERT INTO meta VALUES(?, ?)"
-        super().__init__(path, LAYOUT, None if begin is None else lambda db: db.executemany(insert, meta))
+        super().__init__(path, layout, None if begin is None else lambda db: db.executemany(insert, meta))
 
-    def meta(self, name: str) -> str | None:
+    def __getitem__(self, name: str) -> str | None:
         """Return a value of meta; None where there is none."""
-        rows = self._all("SELECT value FROM meta WHERE name = ?", name)
+        rows = self._typed("SELECT value FROM meta WHERE name = ?", tuple[str], name)
         return rows[0][0] if rows else None
+
+    def __setitem__(self, name: str, value: str) -> None:
+        """Set a value of meta."""
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (name, value))
 
     # ── files ──
 
-    def files(self, *states: State) -> list[StoreFile]:
+    def files(self, *states: FileState) -> list[StoreFile]:
         """Return the files in these states, in the order in which they were made; without any, all."""
         files = self._typed(f"{_FILES} ORDER BY number", StoreFile)
         return [file for file in files if not states or file.state in states]
@@ -95,7 +106,7 @@ class StoreJournal(JournalFile):
         files = self._typed(f"{_FILES} WHERE name = ?", StoreFile, name)
         return files[0] if files else None
 
-    def add_file(self, name: str, stem: str, state: State, size: int = 0) -> StoreFile:
+    def add_file(self, name: str, stem: str, state: FileState, size: int = 0) -> StoreFile:
         """Add a file."""
         sql = "INSERT INTO files(name, stem, state, size) VALUES(?, ?, ?, ?)"
         number = self._db.execute(sql, (name, stem, state, size)).lastrowid
@@ -126,6 +137,15 @@ class StoreJournal(JournalFile):
         """Return the blocks of a file, in the order of its rows where it is a segment."""
         sql = "SELECT source, rows, since, until, ids FROM blocks WHERE file = ? ORDER BY number"
         return self._typed(sql, StoreBlock, file)
+
+    def rows(self, stems: Iterable[str]) -> dict[int, int]:
+        """Return the count of rows of each source in files whose stems begin so; 0 is for those of none."""
+        sql = """SELECT source, sum(rows) FROM blocks JOIN files ON files.number = file
+            WHERE stem = ? OR stem LIKE ? || '/%' GROUP BY source"""
+        counts: Counter[int] = Counter()
+        for stem in stems:
+            counts.update(dict(self._typed(sql, tuple[int, int], stem, stem)))
+        return dict(counts)
 
     def add_blocks(self, file: int, blocks: Iterable[StoreBlock]) -> None:
         """Add blocks behind those that a file has."""
@@ -161,20 +181,41 @@ class StoreJournal(JournalFile):
 
     def ids_in(self, files: Iterable[StoreFile]) -> IdSet:
         """Return the ids that files hold."""
-        rows = sql_in(self._db, "SELECT ids FROM blocks WHERE file IN", [file.number for file in files])
-        with self._errors():
-            return IdSet.union(IdSet.from_bytes(ids) for (ids,) in rows)
+        return self._union("SELECT ids FROM blocks WHERE file IN", [file.number for file in files])
 
-    def see(self, source: int, ids: IdSet, keys: Iterable[str]) -> None:
+    def see(self, source: int, ids: IdSet, keys: Iterable[str] = ()) -> None:
         """Note ids that the list of a source has shown."""
         if ids:
             self._db.execute("INSERT INTO seen(source, ids) VALUES(?, ?)", (source, ids.to_bytes()))
         sql = "INSERT OR IGNORE INTO other_ids VALUES(?, ?, NULL)"
         self._db.executemany(sql, [(key, source) for key in keys])
 
-    def seen(self) -> IdSet:
-        """Return the ids that any list has shown."""
-        return IdSet.union(IdSet.from_bytes(ids) for (ids,) in self._all("SELECT ids FROM seen"))
+    def seen(self, source: int | None = None) -> IdSet:
+        """Return the ids that the list of a source has shown; None is any."""
+        if source is None:
+            return self._union("SELECT ids FROM seen")
+        return self._union("SELECT ids FROM seen WHERE source IN", [source])
+
+    def merge_seen(self) -> None:
+        """Merge the rows of `seen`, of which a batch leaves one, per source.
+
+        Older rows that are more than twice as large stay: millions of ids are not written anew for a few.
+        """
+        sizes: dict[int, list[tuple[int, int]]] = {}
+        sql = "SELECT number, source, length(ids) FROM seen ORDER BY number"
+        for number, source, size in self._typed(sql, tuple[int, int, int]):
+            sizes.setdefault(source, []).append((number, size))
+        for source, rows in sizes.items():
+            total, merged = 0, list[int]()
+            for number, size in reversed(rows):
+                if merged and size > 2 * total:
+                    break
+                total += size
+                merged.append(number)
+            if len(merged) > 1:
+                ids = self._union("SELECT ids FROM seen WHERE number IN", merged)
+                self._db.executemany("DELETE FROM seen WHERE number = ?", [(each,) for each in merged])
+                self.see(source, ids)
 
     def write_others(self, file: int, source: int, keys: Iterable[str]) -> None:
         """Note ids that are no numbers, and that a file holds."""
@@ -191,18 +232,32 @@ class StoreJournal(JournalFile):
         """Return the ids of a file that are no numbers."""
         return {key for (key,) in self._all("SELECT key FROM other_ids WHERE file = ?", file)}
 
-    def others_missing(self) -> list[str]:
-        """Return the ids that are no numbers, and that were seen and are in no file."""
-        sql = "SELECT key FROM other_ids GROUP BY key HAVING count(file) = 0 ORDER BY key"
-        return [key for (key,) in self._all(sql)]
+    def others_missing(self) -> list[tuple[str, int]]:
+        """Return the ids that are no numbers, and that were seen and are in no file, each with a source that
+        saw it.
+        """
+        sql = """SELECT key, source FROM other_ids AS seen WHERE NOT EXISTS
+            (SELECT 1 FROM other_ids AS written WHERE written.key = seen.key AND file IS NOT NULL)"""
+        return self._typed(sql, tuple[str, int])
+
+    # ── values ──
+
+    def _union(self, sql: str, values: Sequence[Any] | None = None) -> IdSet:
+        """Return all ids of a query; one that ends in `IN` takes any number of values."""
+        try:
+            rows = self._db.execute(sql) if values is None else sql_in(self._db, sql, values)
+            return IdSet.union(IdSet.from_bytes(ids) for (ids,) in rows)
+        except FAULTS as error:
+            raise self._failure(error) from None
+        except DAMAGE as error:
+            raise UnreadableError(f"{self.path} is damaged: {error}") from None
 
     def _typed(self, sql: str, kind: Any, *values: Any) -> list[Any]:
+        """Return the rows of a query; `UnreadableError` for a value that cannot be one of its column."""
+        rows = self._all(sql, *values)
         try:
-            return [
-                msgspec.convert(row, kind, strict=False, dec_hook=_read_ids)
-                for row in self._all(sql, *values)
-            ]
-        except (msgspec.ValidationError, ValueError) as error:
+            return [msgspec.convert(row, kind, strict=False, dec_hook=_read_ids) for row in rows]
+        except DAMAGE as error:
             raise UnreadableError(f"{self.path} is damaged: {error}") from None
 
 

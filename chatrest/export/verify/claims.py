@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 
 from ...core.paging.intervals import Interval, gaps
 from ..id_set import IdSet
-from ..journal.reader import JournalReader
+from ..journal import Journal
 from ..manifest import NAME as MANIFEST, Manifest, SourceEntry, journal_claims
 from ..message_ids import number
 from ..plan import Plan
@@ -67,12 +67,12 @@ def unread(manifest: Manifest) -> Iterator[tuple[str, str]]:
 # ── against the journal ──
 
 
-def differences(journal: JournalReader, manifest: Manifest, *, counts_messages: bool) -> Iterator[str]:
+def differences(journal: Journal, manifest: Manifest, *, counts_messages: bool) -> Iterator[str]:
     """Yield in words what the manifest of a finished run has otherwise than its journal.
 
     `counts_messages` is False where the journal does not count the messages of a source, as for a database.
     """
-    claims = journal_claims(journal, journal.rows(["part"]))
+    claims = journal_claims(journal)
     sources: list[SourceEntry] = manifest.sources
     if not counts_messages:
         sources = [structs.replace(source, messages=0) for source in sources]
@@ -111,7 +111,7 @@ def _shown(value: Any) -> str:
 
 
 def compare_ids(
-    journal: JournalReader, manifest: Manifest, written: IdSet | None
+    journal: Journal, manifest: Manifest, written: IdSet | None
 ) -> Iterator[tuple[str | None, list[str]]]:
     """Yield (source, ids) of messages that a source has shown, and that are in no file.
 
@@ -136,7 +136,7 @@ def compare_ids(
             yield str(each.source), _texts(journal, lacking)
 
 
-def _texts(journal: JournalReader, keys: IdSet) -> list[str]:
+def _texts(journal: Journal, keys: IdSet) -> list[str]:
     """Return the texts of keys, also of those that are no numbers."""
     others = {key_number(row.key): row.key for row in journal.other_ids() if key_number(row.key) in keys}
     return [others.get(key, str(key)) for key in keys]

@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple, TypeAlias, final
 
+from ...core.paging.intervals import LAST
 from ...errors import ChatRestError
 from ..formats.compression import compression
 from ..id_set import IdSet
-from ..journal.reader import JournalReader
-from ..journal.records import Block
+from ..journal import Journal
 from ..manifest import NAME as MANIFEST, FileEntry
 from ..message_ids import number
 from ..opening import file_path
+from ..store.journal import StoreBlock as Block
 from ..stored_records import compress_of
-from ..workspace import LAST
 from .records import Batch, ReadIds, block_batch, file_batches, key_number
 from .verify_result import FOREIGN, RESTORE, Kind, Remedies, VerifyResult, shortened
 
@@ -41,7 +41,7 @@ class FileBlocks(NamedTuple):
 class BlockIndex:
     """The blocks of the journal by the names of their files; raises `UnreadableError` where it is damaged."""
 
-    def __init__(self, journal: JournalReader) -> None:
+    def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._numbers = {file.name: file.number for file in journal.files()}
         self._sources = {each.number: str(each.source) for each in journal.sources()}

@@ -16,6 +16,7 @@ from typing import Annotated, Final, NamedTuple, final
 import msgspec
 from msgspec import Struct
 
+from ...core.paging.intervals import LAST
 from ...core.replies.rows import row_of
 from ...core.replies.scanner import read_record
 from ...errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
@@ -23,7 +24,6 @@ from ...models.raw_json import REFUSED
 from ..id_set import IdSet
 from ..message_ids import key_of, number
 from ..stored_records import parquet_batches
-from ..workspace import LAST
 
 _SHOWN: Final = 40
 _ROWS: Final = 5_000

@@ -25,7 +25,7 @@ from ...errors import ChatRestError, RequestInvalidError
 from ..dataset.snapshot import check_tables
 from ..file_names import MESSAGES
 from ..folder_view import FolderView, open_view
-from ..journal.schema import NAME as JOURNAL
+from ..journal import NAME as JOURNAL
 from ..manifest import NAME as MANIFEST, FileEntry, Manifest, file_entries, find_undamaged
 from ..message_ids import number
 from ..opening import DATA_FILE, FolderState, check_links, read_folder

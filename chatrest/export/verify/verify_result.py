@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias, final
 from msgspec import Struct
 
 from ..file_names import DAMAGED
-from ..journal.schema import NAME as JOURNAL
+from ..journal import NAME as JOURNAL
 from ..manifest import NAME as MANIFEST, FileEntry
 
 Kind: TypeAlias = Literal[

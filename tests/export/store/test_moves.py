@@ -81,7 +81,7 @@ def test_rows_keep_their_sources_and_times_in_blocks_and_in_columns(folder: Path
         assert ids == [(1, 3, [1, 2, 4]), (2, 2, [3, 5])]
         assert (blocks[0].since, blocks[0].until) == (1_700_000_001, 1_700_000_004)
         assert (blocks[1].since, blocks[1].until) == (UNKNOWN, 1_700_000_003)
-        labels = [(piece.label, piece.rows) for piece in store._records(file)]
+        labels = [(piece.label, piece.rows) for piece in store.records(file)]
         assert labels == [("user ann", 2), ("group g", 1), ("user ann", 1), ("group g", 1)]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from chatrest.export import Plan, export, verify
-from chatrest.export.journal import NAME as JOURNAL, JournalReader
+from chatrest.export.journal import NAME as JOURNAL, Journal
 from tests.damaging import (
     COUNT,
     GROWING,
@@ -27,7 +27,7 @@ def test_a_damaged_block_has_its_bytes_source_and_ids(copy: Callable[[str], Path
     entry = largest_entry(out)
     start = sum(size for size, _, _ in entry.blocks[:2])
     size, messages, _ = entry.blocks[2]
-    with JournalReader(out / JOURNAL) as journal:
+    with Journal(out / JOURNAL) as journal:
         [file] = [file for file in journal.files() if file.name == entry.name]
         block = journal.blocks(file.number)[2]
         [source] = [each.source for each in journal.sources() if each.number == block.source]

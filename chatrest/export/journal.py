@@ -1,0 +1,308 @@
+"""The journal of an export: what is on the disk, what its sources have shown, and what is left to read.
+
+| table    | holds                                                                                      |
+|----------|--------------------------------------------------------------------------------------------|
+| sources  | every list that is read; the number is its rank among users                                |
+| covered  | per source the intervals of ids that were read, each with the position that follows        |
+| rechecks | sources that are read again, and how far that has come                                     |
+| shown    | the ids that the service shows while it is read again                                      |
+| changed  | messages that have changed, before they take their places in the files                     |
+| deleted  | ids that the service does not show any more; `missing` where the export lacks them, too    |
+
+The tables of files and ids are those of the store (`store/journal.py`). A page is committed in one
+transaction: its rows, the ids that it showed, what it covers. All that is in the journal is on the disk. All
+writes but `transaction` are made inside of one.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, final
+
+import msgspec
+
+from ..core.paging.intervals import Interval, merge
+from ..core.replies.rows import Row, row_of
+from ..core.requests.endpoint import Pairs
+from ..storage import Layout, UnreadableError, sql_in
+from .id_set import IdSet
+from .message_ids import number
+from .ownership import Source
+from .store.journal import DAMAGE, LAYOUT as STORE_LAYOUT, NAME, SCHEMA, Count, StoreJournal
+
+__all__ = ["NAME", "DeletedId", "Journal", "Recheck", "SourceState", "State"]
+
+_SCHEMA: Final = f"""{SCHEMA};
+CREATE TABLE sources(number INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, state TEXT NOT NULL DEFAULT 'open',
+    error TEXT, by_time INTEGER NOT NULL DEFAULT 0, proven INTEGER NOT NULL DEFAULT 0,
+    asked INTEGER NOT NULL DEFAULT 1);
+CREATE TABLE covered(source INTEGER, first INTEGER, last INTEGER NOT NULL, position TEXT NOT NULL,
+    PRIMARY KEY(source, first)) WITHOUT ROWID;
+CREATE TABLE rechecks(source INTEGER PRIMARY KEY, since INTEGER NOT NULL, after INTEGER NOT NULL,
+    until INTEGER NOT NULL, position TEXT NOT NULL);
+CREATE TABLE shown(number INTEGER PRIMARY KEY, source INTEGER NOT NULL, ids BLOB NOT NULL);
+CREATE TABLE changed(id TEXT PRIMARY KEY, number INTEGER, raw BLOB NOT NULL);
+CREATE INDEX changed_numbers ON changed(number);
+CREATE TABLE deleted(id TEXT PRIMARY KEY, source INTEGER NOT NULL, noticed INTEGER NOT NULL,
+    missing INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID
+"""
+_OUTDATED: Final = (
+    "is of an export by a version before 0.2, which this one cannot go on with: export into another folder; "
+    "what is in this one stays readable"
+)
+LAYOUT: Final[Layout] = STORE_LAYOUT._replace(schema=_SCHEMA, outdated=_OUTDATED)
+_TABLES: Final = (
+    "sources", "covered", "files", "blocks", "seen", "other_ids", "rechecks", "shown", "changed", "deleted",
+)  # fmt: skip
+GENERATION: Final = "generation"
+PREVIOUS_GENERATION: Final = "previous_generation"
+_FACTS: Final = (
+    "SELECT type, name, sql FROM sqlite_master ORDER BY type, name",
+    f"SELECT * FROM meta WHERE name NOT IN ('{GENERATION}', '{PREVIOUS_GENERATION}') ORDER BY name",  # noqa: S608
+    *(f"SELECT '{table}', * FROM {table} ORDER BY 2, 3" for table in _TABLES),  # noqa: S608
+)
+"""The statements that give all rows in a fixed order, but for the generation."""
+State: TypeAlias = Literal["open", "failed", "deleted_user"]
+"""open: read, or to be read; failed: the service refused it; deleted_user: it is not listed any more."""
+
+
+class SourceState(NamedTuple):
+    """A source as the journal knows it."""
+
+    number: int
+    """Its rank among users: the lower one writes what two of them have."""
+    source: Source
+    state: State = "open"
+    error: str | None = None
+    by_time: bool = False
+    """True where its list goes by time, with ids in any order: each run reads all of it."""
+    proven: int = 0
+    """The frozen end for which its newest id was probed: all that the service has up to there was seen."""
+    asked: bool = True
+    """True where the plan still asks for it; what it wrote is kept where not."""
+
+
+class Recheck(NamedTuple):
+    """A source that is read again."""
+
+    since: int
+    after: int
+    """The id up to which that was done."""
+    until: int
+    position: Pairs
+
+    @property
+    def is_done(self) -> bool:
+        """True if it was read again to its end."""
+        return self.after >= self.until
+
+
+class DeletedId(NamedTuple):
+    """An id that the service does not show any more."""
+
+    id: str
+    source: int
+    noticed: int
+    """In epoch seconds."""
+    missing: bool
+    """True where it is not in the export either: it was in a file that was lost."""
+
+
+@final
+class Journal(StoreJournal):
+    """The journal of one folder: for writing, where a new one begins with `begin` as its meta; for reading,
+    changing nothing, where that is None. Raises as `JournalFile`.
+    """
+
+    def __init__(self, path: Path, begin: Mapping[str, str] | None = None) -> None:
+        super().__init__(path, begin, LAYOUT)
+
+    def facts(self) -> str:
+        """Return a SHA-256 of all rows in the order of their keys: a changed value gives another one.
+
+        The generation is left out, as each opening changes it.
+        """
+        digest = hashlib.sha256()
+        for sql in _FACTS:
+            for row in self._rows(sql):
+                digest.update(msgspec.msgpack.encode(row))
+        return digest.hexdigest()
+
+    # ── sources ──
+
+    def sources(self) -> list[SourceState]:
+        """All sources, in the order of their numbers."""
+        sql = "SELECT number, key, state, error, by_time, proven, asked FROM sources ORDER BY number"
+        rows = self._typed(sql, tuple[int, str, State, str | None, bool, Count, bool])
+        try:
+            return [SourceState(number, Source.parse(key), *rest) for number, key, *rest in rows]
+        except DAMAGE as error:
+            raise UnreadableError(f"{self.path} is damaged: {error}") from None
+
+    def sources_of(self, numbers: Iterable[int]) -> dict[int, Source]:
+        """Return the sources of these numbers, without those that there are not; the others are not read."""
+        with self._errors():
+            rows = list(sql_in(self._db, "SELECT number, key FROM sources WHERE number IN", set(numbers)))
+        return {number: Source.parse(key) for number, key in rows}
+
+    def source_of(self, key: str) -> int:
+        """Return the number of the source of a key; 0 where there is none."""
+        rows = self._typed("SELECT number FROM sources WHERE key = ?", tuple[int], key)
+        return int(rows[0][0]) if rows else 0
+
+    def add_sources(self, sources: Iterable[Source]) -> None:
+        """Add those that are not known yet; a user that was deleted, and is listed again, is open again."""
+        keys = [(source.key,) for source in sources]
+        self._db.executemany("INSERT OR IGNORE INTO sources(key) VALUES(?)", keys)
+        self._db.executemany(
+            "UPDATE sources SET state = 'open' WHERE key = ? AND state = 'deleted_user'", keys
+        )
+
+    def set_asked(self, sources: Iterable[Source]) -> None:
+        """Note which sources the plan asks for; the others are kept."""
+        self._db.execute("UPDATE sources SET asked = 0")
+        keys = [(source.key,) for source in sources]
+        self._db.executemany("UPDATE sources SET asked = 1 WHERE key = ?", keys)
+
+    def set_state(self, source: int, state: State, error: str | None = None) -> None:
+        """Note the state of a source."""
+        self._db.execute("UPDATE sources SET state = ?, error = ? WHERE number = ?", (state, error, source))
+
+    def set_by_time(self, source: int) -> None:
+        """Note that the list of a source goes by time."""
+        self._db.execute("UPDATE sources SET by_time = 1 WHERE number = ?", (source,))
+
+    def prove(self, source: int, until: int) -> None:
+        """Note the frozen end for which the end of a source was proven; one that is lower changes nothing."""
+        self._db.execute("UPDATE sources SET proven = max(proven, ?) WHERE number = ?", (until, source))
+
+    # ── what was read ──
+
+    def intervals(self, source: int) -> list[Interval]:
+        """The ids of a source that were read."""
+        sql = "SELECT first, last, position FROM covered WHERE source = ?"
+        rows = self._typed(sql, tuple[int, int, str], source)
+        return merge(Interval(first, last, position_of(text, last)) for first, last, text in rows)
+
+    def cover(self, source: int, after: int, last: int, position: Pairs) -> None:
+        """Note that the ids above `after` up to `last` were read; the list goes on at `position`."""
+        if last <= after:
+            return
+        near = (source, last + 1, after)
+        sql = "SELECT first, last, position FROM covered WHERE source = ? AND first <= ? AND last >= ?"
+        rows = self._typed(sql, tuple[int, int, str], *near)
+        if len(rows) == 1 and rows[0][0] <= rows[0][1] == after:  # as mostly: it goes on where it was
+            sql = "UPDATE covered SET last = ?, position = ? WHERE source = ? AND first = ?"
+            self._db.execute(sql, (last, json.dumps(position), source, rows[0][0]))
+            return
+        intervals = [Interval(first, end, position_of(text, end)) for first, end, text in rows]
+        self._db.execute("DELETE FROM covered WHERE source = ? AND first <= ? AND last >= ?", near)
+        merged = merge([*intervals, Interval(after + 1, last, position)])
+        values = [(source, each.first, each.last, json.dumps(each.position)) for each in merged]
+        self._db.executemany("INSERT OR REPLACE INTO covered VALUES(?, ?, ?, ?)", values)
+
+    def forget_coverage(self) -> None:
+        """Note that no list was read: each is read again, as for a wider window."""
+        self._db.execute("DELETE FROM covered")
+        self._db.execute("UPDATE sources SET proven = 0")
+
+    def sources_of_other_ids(self) -> set[int]:
+        """Return the sources that have shown an id that is no number."""
+        return {source for (source,) in self._typed("SELECT DISTINCT source FROM other_ids", tuple[int])}
+
+    def others_seen(self, source: int, keys: Iterable[str]) -> set[str]:
+        """Return those of these ids that are no numbers, and that the list of a source has shown."""
+        sql = "SELECT key, source FROM other_ids WHERE key IN"
+        with self._errors():
+            return {key for key, number in sql_in(self._db, sql, keys) if number == source}
+
+    # ── reading again ──
+
+    def rechecks(self) -> dict[int, Recheck]:
+        """The sources that are read again, by their number; those that are done, too, until all are."""
+        sql = "SELECT source, since, after, until, position FROM rechecks"
+        return {
+            source: Recheck(since, after, until, position_of(text, after))
+            for source, since, after, until, text in self._typed(sql, tuple[int, int, int, int, str])
+        }
+
+    def recheck(self, source: int, since: int, until: int) -> None:
+        """Note that a source is to be read again from a time on, up to an id.
+
+        One that is under way, and as long, goes on.
+        """
+        sql = """INSERT INTO rechecks VALUES(?, ?, 0, ?, '[]') ON CONFLICT(source) DO UPDATE
+            SET since = excluded.since, after = 0, until = excluded.until, position = '[]'
+            WHERE excluded.since < since OR after >= until"""
+        if self._db.execute(sql, (source, since, until)).rowcount:
+            self._db.execute("DELETE FROM shown WHERE source = ?", (source,))
+
+    def rechecked(self, source: int, last: int, position: Pairs) -> None:
+        """Note that a source was read again up to an id."""
+        sql = "UPDATE rechecks SET after = ?, position = ? WHERE source = ?"
+        self._db.execute(sql, (last, json.dumps(position), source))
+
+    def shown(self) -> IdSet:
+        """The ids that the service has shown in the recheck that is under way."""
+        return self._union("SELECT ids FROM shown")
+
+    def show(self, source: int, ids: IdSet) -> None:
+        """Note ids that the service shows while a source is read again."""
+        if ids:
+            self._db.execute("INSERT INTO shown(source, ids) VALUES(?, ?)", (source, ids.to_bytes()))
+
+    def end_rechecks(self) -> None:
+        """Forget the rechecks, and what was shown in them."""
+        self._db.execute("DELETE FROM rechecks")
+        self._db.execute("DELETE FROM shown")
+
+    def change(self, rows: Iterable[Row]) -> None:
+        """Keep messages that have changed, until they take their places."""
+        values = [(row.id, number(row.id), bytes(row.raw)) for row in rows]
+        self._db.executemany("INSERT OR REPLACE INTO changed VALUES(?, ?, ?)", values)
+
+    def applied(self, ids: Iterable[str]) -> None:
+        """Note that changed messages have taken their places."""
+        self._db.executemany("DELETE FROM changed WHERE id = ?", [(each,) for each in ids])
+
+    def forget_changed(self) -> None:
+        """Note that no changed message waits for its place any more."""
+        self._db.execute("DELETE FROM changed")
+
+    def waiting(self, most: int = -1) -> list[Row]:
+        """Return the changed messages that have not taken their places yet, by id; `most` of them, or all."""
+        sql = "SELECT raw FROM changed ORDER BY number, id LIMIT ?"
+        return [row_of(raw) for (raw,) in self._typed(sql, tuple[bytes], most)]
+
+    def deleted(self, *, missing: bool = False) -> list[DeletedId]:
+        """Return the ids that the service does not show any more; with `missing` those not on disk either."""
+        sql = "SELECT id, source, noticed, missing FROM deleted WHERE missing = ?"
+        return sorted(self._typed(sql, DeletedId, int(missing)), key=_order)
+
+    def mark_deleted(self, source: int, ids: Iterable[int | str], now: int, *, missing: bool = False) -> None:
+        """Note ids that the service does not show any more, and that are missing in the export or not."""
+        sql = "INSERT OR REPLACE INTO deleted VALUES(?, ?, ?, ?)"
+        self._db.executemany(sql, [(str(each), source, now, int(missing)) for each in ids])
+
+    def undelete(self, ids: Iterable[int | str]) -> None:
+        """Note ids that are shown again."""
+        self._db.executemany("DELETE FROM deleted WHERE id = ?", [(str(each),) for each in ids])
+
+    def _rows(self, sql: str) -> Iterator[tuple[Any, ...]]:
+        with self._errors():
+            yield from self._db.execute(sql)
+
+
+def position_of(text: str, last: int) -> Pairs:
+    """The position after an id; none where the journal was edited, and it would leave something out."""
+    try:
+        position = msgspec.json.decode(text, type=tuple[tuple[str, str], ...])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return ()
+    named = number(dict(position).get("id", ""))
+    return () if named is None or named > last else position
+
+
+def _order(deleted: DeletedId) -> tuple[int, str]:
+    return number(deleted.id) or 0, deleted.id
