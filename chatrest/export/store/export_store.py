@@ -13,6 +13,7 @@ Methods wait for the disk; one thread at a time.
 
 import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from itertools import chain, islice
 from pathlib import Path
@@ -136,6 +137,8 @@ class ExportStore:
     def close(self) -> None:
         """Close the segments: they stay as they are, and a later process seals them."""
         self._segments.close()
+        with suppress(OSError):  # it is not empty
+            (self.folder / SPOOL).rmdir()
 
     def load_ids(self) -> None:
         """Learn from the journal which ids are written."""
