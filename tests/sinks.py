@@ -1,4 +1,4 @@
-"""Shared parts of the tests of sinks: a sink of any format without a service, records, and a failing disk."""
+"""Shared parts of the tests of files: an archive of any format without a service, records, and a failing disk."""
 
 import errno
 import gzip
@@ -15,18 +15,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from chatrest.core.replies.rows import Row, row_of, rows
-from chatrest.export.disk import Disk, OpenFiles
-from chatrest.export.journal import NAME, Journal
+from chatrest.export.archive import Archive, FetchedPage
+from chatrest.export.disk import Disk
+from chatrest.export.id_set import IdSet
+from chatrest.export.message_ids import PageIds, ids_of
 from chatrest.export.ownership import Source
 from chatrest.export.plan import Plan
-from chatrest.export.sink import Sink
-from chatrest.export.workspace import Workspace
 from tests.dying import ProcessDeath
 
 ALICE, BOB = Source("user", ("alice",)), Source("user", ("bob",))
 SEPTEMBER, OCTOBER = 1_600_000_000, 1_602_000_000
 DAY = 86_400
-LARGE = 1 << 26
 FORMATS = pytest.mark.parametrize(
     "plan",
     [
@@ -49,39 +48,17 @@ class Quick(Disk):
 
 
 class Export:
-    """A sink in a folder, without a service; used with `with`."""
+    """An archive in a folder, without a service; used with `with`."""
 
     SOURCES = (ALICE, BOB)
 
-    def __init__(self, folder: Path, disk: Disk | None = None, *, largest: int = LARGE, **plan: Any) -> None:
+    def __init__(self, folder: Path, disk: Disk | None = None, **plan: Any) -> None:
         self.folder = folder
-        self.folder.mkdir(exist_ok=True)
         self.plan = Plan(**{"users": ["alice", "bob"]} | plan)
-        self.journal = Journal(folder / NAME, {"app": "an app", "plan": "{}"})
-        self.disk = disk or Quick()
-        self.files = OpenFiles(self.disk)
-        try:
-            self.sink = self._sink(Workspace(folder, self.journal, self.disk, self.files), largest)
-            with self.journal.transaction():
-                self.journal.add_sources(self.SOURCES)
-                self.sink.recover()
-        except BaseException:
-            self.files.close()
-            self.journal.close()
-            raise
-
-    def _sink(self, workspace: Workspace, largest: int) -> Sink:
-        from chatrest.export.formats.ndjson import NdjsonSink
-        from chatrest.export.formats.parquet import ParquetSink
-        from chatrest.export.formats.sqlite import DatabaseSink
-
-        match self.plan.format:
-            case "ndjson":
-                return NdjsonSink(self.plan, workspace, largest=largest)
-            case "parquet":
-                return ParquetSink(self.plan, workspace, largest=largest)
-            case "sqlite":
-                return DatabaseSink(self.plan, workspace)
+        self.archive = Archive(folder, self.plan, app_id="an app", disk=disk or Quick())
+        self.journal = self.archive.journal
+        with self.journal.transaction():
+            self.journal.add_sources(self.SOURCES)
 
     def __enter__(self) -> Self:
         return self
@@ -89,25 +66,17 @@ class Export:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self.sink.close()
-        self.files.close()
-        self.journal.close()
-
-    def put(self, page_rows: list[Row], source: Source | None = None) -> int:
-        """Add rows, within a transaction; of the first source, where none is given."""
-        source = source or self.SOURCES[0]
-        return self.sink.add(self.journal.source_of(source.key), source, page_rows)
+        self.archive.close()
 
     def commit(self, page_rows: list[Row], source: Source | None = None) -> int:
-        """Write a page as an archive does."""
-        with self.journal.transaction():
-            new = self.put(page_rows, source)
-            self.sink.flush()
-        self.sink.maintain()
-        return new
+        """Write a page of a source; of the first one, where none is given."""
+        source = source or self.SOURCES[0]
+        return self.archive.commit([
+            FetchedPage(
+                number=self.journal.source_of(source.key), source=source, after=0, last=0,
+                seen=PageIds(IdSet(), {}), rows=page_rows, ids=ids_of(page_rows),
+            )
+        ]).written  # fmt: skip
 
     def change(self, page_rows: list[Row]) -> None:
         """Record changed messages in the journal."""
@@ -116,19 +85,17 @@ class Export:
 
     def done(self) -> int:
         """Finish a run; return the number of updated messages."""
-        updated = self.sink.apply_updates()
-        self.sink.finish()
-        return updated
+        return self.archive.finish()
 
     def compact(self, least: int) -> int:
         """Merge small files; return how many are gone."""
-        return self.sink.compact(least, lambda: None)
+        return self.archive.store.compact(least)
 
     def scan(self, **where: int) -> list[bytes]:
-        return [bytes(row.raw) for row, _ in self.sink.scan(**where)]
+        return [bytes(row.raw) for row in self.archive.scan(**where)]
 
     def written(self) -> list[int]:
-        return list(self.sink.written_ids())
+        return list(self.archive.store.written)
 
 
 def record(number: int, at: int = SEPTEMBER, **members: Any) -> bytes:
@@ -241,7 +208,7 @@ def full() -> OSError:
 
 def history(folder: Path) -> list[Any]:
     """Return the older versions of messages."""
-    [path] = folder.glob("history.jsonl*")
+    [path] = folder.glob("history*")
     data = path.read_bytes()
     match path.suffix:
         case ".zst":
