@@ -455,7 +455,7 @@ class ExportStore:
 
     def records(self, file: StoreFile) -> Iterator[SourceLines]:
         """Yield the records of a file with their sources, as far as it tells them."""
-        path, own_format = path_of(self.folder, file), self._format(file)
+        path, own_format = path_of(self.folder, file), self.format_of(file.name, file.stem)
         if file.state == "sealed":
             yield from own_format.read(path, file.size)
             return
@@ -466,9 +466,10 @@ class ExportStore:
                 part = list(islice(raws, min(_ROWS, block.rows - at)))
                 yield piece_of(part, block.source, label)
 
-    def _format(self, file: StoreFile) -> Format:
-        own = self.kind(file.stem).format
-        return own if file.name.endswith(own.suffix) else format_of(file.name) or own
+    def format_of(self, name: str, stem: str) -> Format:
+        """Return the format of a file: a partition may have files of another one, of an earlier plan."""
+        own = self.kind(stem).format
+        return own if name.endswith(own.suffix) else format_of(name) or own
 
 
 def _is_unfinished(file: StoreFile | None) -> bool:
