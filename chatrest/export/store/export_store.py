@@ -126,7 +126,7 @@ class ExportStore:
         self._labels = labels
         self._segments = Segments(folder, self.disk)
         self._token = secrets.token_hex(4)
-        self._count = 0
+        self._count = journal.newest_file()
         self.written: IdSet
         """The ids of unique rows that are committed; not to be changed."""
         self._pending = IdSet()
@@ -233,9 +233,11 @@ class ExportStore:
         self.journal.write_others(segment.file.number, 0 if kind.by_content else source, ids.others)
 
     def _new_stem(self, stem: str) -> str:
-        """Return the name of a new file, without its suffix; no other file ever has it."""
+        """Return the name of a new file, without its suffix: files sort as they were made, and no other file
+        ever has it.
+        """
         self._count += 1
-        return f"{stem}-{self._token}{self._count:x}"
+        return f"{stem}-{self._count:05d}-{self._token}"
 
     # ── seal ──
 
