@@ -16,7 +16,7 @@ ANN = Source("user", ("ann",))
 @pytest.fixture
 def journal(tmp_path: Path) -> Journal:
     """Of one user, the ids 11 to 20 and 31 to 40 were read."""
-    kept = Journal(tmp_path / "journal.sqlite")
+    kept = Journal(tmp_path / "journal.sqlite", {})
     with kept.transaction():
         kept.add_sources([ANN])
         kept.cover(1, 10, 20, ())
