@@ -23,6 +23,7 @@ from ..core.replies.rows import UNKNOWN, Row, row_of
 from ..core.requests.endpoint import Pairs
 from ..errors import RequestInvalidError
 from ..extras import missing_extra
+from .conversion import convert
 from .disk import Disk
 from .file_names import HISTORY, STEM, partition_folder, partition_rows
 from .id_set import IdSet
@@ -156,6 +157,7 @@ class Archive:
         with ExitStack() as stack:
             lock = FolderLock(folder)
             stack.callback(lock.release)
+            convert(folder, self.disk, is_remote=remote is not None)
             meta = first_meta(folder, app_id, (plan or Plan()).encoded().decode())
             self.journal: Journal = stack.enter_context(Journal(folder / NAME, meta))
             begin_generation(self.journal, check_folder(folder, self.journal))

@@ -61,7 +61,11 @@ _OUTDATED: Final = (
     "is of an export by a version before 0.2, which this one cannot go on with: export into another folder; "
     "what is in this one stays readable"
 )
-LAYOUT: Final[Layout] = STORE_LAYOUT._replace(schema=_SCHEMA, outdated=_OUTDATED)
+_FORMER: Final = (
+    "is of an export by version 0.2: `chatrest export` into it converts it, and so does `chatrest compact`, "
+    "which needs no network; its messages stay as they are"
+)
+LAYOUT: Final[Layout] = STORE_LAYOUT._replace(schema=_SCHEMA, former={(0, 1): _OUTDATED, (0, 2): _FORMER})
 _TABLES: Final = (
     "sources", "covered", "files", "blocks", "seen", "other_ids", "rechecks", "shown", "changed", "deleted",
 )  # fmt: skip
@@ -128,8 +132,8 @@ class Journal(StoreJournal):
     changing nothing, where that is None. Raises as `JournalFile`.
     """
 
-    def __init__(self, path: Path, begin: Mapping[str, str] | None = None) -> None:
-        super().__init__(path, begin, LAYOUT)
+    def __init__(self, path: Path, begin: Mapping[str, str] | None = None, layout: Layout = LAYOUT) -> None:
+        super().__init__(path, begin, layout)
 
     def facts(self) -> str:
         """Return a SHA-256 of all rows in the order of their keys: a changed value gives another one.
