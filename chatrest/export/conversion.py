@@ -145,10 +145,14 @@ class _FormerJournal(Journal):
             self._take(_File(*row), plan)
         for name in self._spools:
             self.keep_file(self.add_file(name, STEM, "dropped")._replace(sha256=bytes(1)))
+        for path in sorted((self._folder / SPOOL).glob("*.spool*")):
+            if (name := f"{SPOOL}/{path.name}") not in self._spools:  # nothing of it was committed
+                set_aside(self._disk, self._folder, name)
         db.execute("UPDATE other_ids SET file = NULL WHERE file NOT IN (SELECT number FROM files)")
         for name in _RENAMED:
             db.execute(f"DROP TABLE former_{name}")
         self[RUN] = str(last_run(self._folder) or 1)  # all that it has is of that run
+        self.tell("deleted", [each.id for each in self.deleted()])
         db.execute(f"PRAGMA application_id={LAYOUT.application}")
         db.execute(f"PRAGMA user_version={LAYOUT.version}")
 
