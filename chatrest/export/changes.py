@@ -44,7 +44,7 @@ from .opening import read_folder
 from .plan import Plan
 from .store.converters import format_of
 from .store.segments import segment_path
-from .stored_records import damaged
+from .stored_records import database_records
 
 ChangeKind: TypeAlias = Literal["new", "changed", "deleted"]
 _Ids: TypeAlias = Any
@@ -293,14 +293,9 @@ def _of_file(file: _File, numbers: IdSet, keys: set[str]) -> Iterator[list[Row]]
 
 
 def _of_database(file: _File, numbers: IdSet, keys: set[str]) -> Iterator[list[Row]]:
-    for column, values in (("number", iter(numbers)), ("id", iter(keys))):
-        sql = f"SELECT CAST(raw AS BLOB) FROM messages WHERE {column} IN"  # noqa: S608
-        while batch := list(islice(values, _BATCH)):
-            try:
-                with closing(_opened(file.path)) as db:  # no reader keeps a run from writing
-                    yield [row_of(raw) for (raw,) in sql_in(db, sql, batch)]
-            except sqlite3.Error as error:
-                raise damaged(file.path, error) from None
+    ids = chain(map(str, numbers), keys)
+    while batch := list(islice(ids, _BATCH)):  # no reader keeps a run from writing
+        yield list(map(row_of, database_records(file.path, batch)))
 
 
 def _opened(path: Path) -> sqlite3.Connection:

@@ -31,6 +31,7 @@ from .dataset.attachments import AttachmentOptions
 from .dataset.dataset import Dataset
 from .dataset.tables import Table, check_tables
 from .disk import Disk
+from .edits import apply_edits
 from .id_continuity import IdsBeginAnewError
 from .in_thread import in_thread
 from .jobs import ListJob
@@ -201,6 +202,7 @@ class Run:
         progress.deleted = await rereads.recheck()
         progress.enter(Phase.READING_MISSING)
         is_whole = await rereads.read_missing()
+        progress.changed += await apply_edits(self._session, archive)
         progress.enter(Phase.FINISHING)
         amended = await in_thread(archive.finish)
         unread = [*self._left(), *rereads.left()]

@@ -274,12 +274,13 @@ class ExportStore:
         ids, changes = ids_of(list(rows.values())), changes._replace(rows=rows)
         stems: dict[str, list[StoreFile]] = {}
         for file in self.journal.files("open", "sealed"):
-            if not self.kind(file.stem).by_content and self._holds(file, ids):
+            if not self.kind(file.stem).by_content and self.holds(file, ids):
                 stems.setdefault(file.stem, []).append(file)
         for stem, files in stems.items():
             self.seal(stem, [file for file in files if file.state == "sealed"], changes)
 
-    def _holds(self, file: StoreFile, ids: PageIds) -> bool:
+    def holds(self, file: StoreFile, ids: PageIds) -> bool:
+        """Return True if a file holds any of these ids."""
         return bool(self.journal.ids_in([file]) & ids.numbers) or any(
             key in ids.others for key in self.journal.others_in(file.number)
         )
