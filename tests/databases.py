@@ -1,14 +1,14 @@
-"""Shared parts of the tests of the database sink: a sink without a service, records, and queries."""
+"""Shared parts of the tests of databases: an archive without a service, records, and queries."""
 
 import json
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from chatrest.core.replies.rows import Row, rows
 from chatrest.export import Plan
-from chatrest.export.message_ids import key_of, number
+from chatrest.export.message_ids import key_of
 from chatrest.export.ownership import Source
 from tests import sinks
 
@@ -29,20 +29,19 @@ class Export(sinks.Export):
         super().__init__(folder, users=[], everything=True, format="sqlite")
         self.path = folder / "messages.sqlite"
 
-    def add(self, page_rows: list[Row], source: Source = ALL) -> None:
-        """Add rows without a flush."""
-        with self.journal.transaction():
-            self.put(page_rows, source)
+    def commit(self, page_rows: list[Row], source: Source | None = None) -> int:
+        """Write rows, and add them to the database."""
+        count = super().commit(page_rows, source)
+        self.archive.store.seal_all()
+        return count
 
-    def tear(self, page_rows: list[Row]) -> None:
-        """Commit in the database, but not in the journal."""
-        with suppress(ZeroDivisionError), self.journal.transaction():
-            self.put(page_rows)
-            self.sink.flush()
-            raise ZeroDivisionError
+    def edit(self, page_rows: list[Row]) -> int:
+        """Let rows take the places of their older versions; return how many did."""
+        self.change(page_rows)
+        return self.done()
 
     def finished(self) -> Path:
-        self.sink.finish()
+        self.done()
         return self.path
 
     def ask(self, sql: str, *values: Any) -> list[Any]:
@@ -50,13 +49,7 @@ class Export(sinks.Export):
         return asked(self.path, sql, *values)
 
     def ids(self, **where: int) -> list[str]:
-        return [key_of(row) for row, _ in self.sink.scan(**where)]
-
-    def unknown(self) -> list[str]:
-        """Return the keys of rows on disk that do not count as written."""
-        numbers = set(self.written())
-        others = self.journal.other_ids_written(self.ids())
-        return [key for key in self.ids() if number(key) not in numbers and key not in others]
+        return [key_of(row) for row in self.archive.scan(**where)]
 
 
 def asked(path: Path, sql: str, *values: Any) -> list[Any]:

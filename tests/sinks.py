@@ -1,4 +1,4 @@
-"""Shared parts of the tests of files: an archive of any format without a service, records, and a failing disk."""
+"""Shared parts of the tests of files: an archive without a service, records, and a failing disk."""
 
 import errno
 import gzip

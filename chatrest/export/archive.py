@@ -403,8 +403,9 @@ class Archive:
     def _stems(self, source: Source, rows: list[Row]) -> dict[str, list[Row]]:
         if not rows:
             return {}
-        if (partition := self.plan.partition) is None:
-            return {STEM: rows}  # a database
+        if self.plan.format == "sqlite":
+            return {STEM: rows}
+        partition = self.plan.partition or "none"
         parts = partition_rows(partition, source, rows)
         return {f"{partition_folder(partition, key)}/{STEM}": part for key, part in parts.items()}
 

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import pytest
+from chatrest.export.run_manifest import write_unfinished
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from chatrest.core.paging.intervals import Gap, merge
@@ -19,7 +20,6 @@ from chatrest.export import Plan
 from chatrest.export.adoption import AttemptLostError, ShardAttempt, adopt
 from chatrest.export.archive import Archive
 from chatrest.export.id_set import IdSet
-from chatrest.export.run_manifest import write_unfinished
 from tests.dying import DyingDisk, Fate, ProcessDeath
 from tests.exporting import raws_of, served, small_pages as small_pages
 

@@ -7,9 +7,9 @@ from random import Random
 from typing import Any
 
 import pytest
+from chatrest.export.formats.ndjson import NdjsonSink
 
 from chatrest.export import Plan, backlog, export
-from chatrest.export.formats.ndjson import NdjsonSink
 from chatrest.export.manifest import NAME as MANIFEST
 from tests.damaging import MIXED
 from tests.dying import Fate, ForgetfulFate, dies, instants

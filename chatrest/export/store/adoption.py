@@ -28,7 +28,7 @@ _ORDER: Final[tuple[FindingKind, ...]] = (
     "unfinished", "missing", "damaged", "unknown", "longer", "leftover",
 )  # fmt: skip
 """What is not there is forgotten before anything is adopted; what is unlinked comes last."""
-_ENDING: Final = re.compile(r"(?:-[0-9a-f]{9,}|-[0-9]+)?\.(?:ndjson|jsonl|parquet|sqlite)(?:\.gz|\.zst)?\Z")
+_ENDING: Final = re.compile(r"(?:-[0-9]{5,}-[0-9a-f]{8}|-[0-9]+)?\.(?:ndjson|jsonl|parquet|sqlite)(?:\.gz|\.zst)?\Z")
 
 
 def repair(store: ExportStore) -> Iterator[Finding]:
@@ -97,8 +97,8 @@ def _set_damaged_aside(store: ExportStore, finding: Finding) -> None:
     """Move a damaged file: its ids are missing then. A database of another time is adopted as it is."""
     file = finding.file
     assert file is not None
-    path, known = path_of(store.folder, file), format_of(file.name)
-    if known is None or not known.grows or _held(store, path, file.name, file.stem) is None:
+    path = path_of(store.folder, file)
+    if not store.kind(file.stem).format.grows or _held(store, path, file.name, file.stem) is None:
         _set_aside(store, path)
     _forget(store, finding)
 
@@ -180,10 +180,12 @@ class _Held(NamedTuple):
 
 def _held(store: ExportStore, path: Path, name: str, stem: str) -> _Held | None:
     """Return what a file holds; None where it cannot be read. Memory for its ids."""
-    known, numbers, others = format_of(name), IdSet(), dict[str, Row]()
+    known, numbers, others = store.format_of(name, stem), IdSet(), dict[str, Row]()
+    if not known.is_sound(path):
+        return None
     blocks, is_once = list[StoreBlock](), True
     try:
-        for piece in known.read(path, path.stat().st_size) if known else ():
+        for piece in known.read(path, path.stat().st_size):
             rows = list(map(row_of, piece.raws))
             if not all(map(is_record, rows)):
                 return None

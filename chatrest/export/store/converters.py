@@ -7,6 +7,8 @@
 | SQLite               | one transaction             | never: it grows by one transaction a seal |
 """
 
+import errno
+import os
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,14 +24,14 @@ from ...extras import missing_extra
 from ..disk import Disk, sync_folder
 from ..formats.compression import Compression, compression
 from ..formats.sqlite_rows import entry
-from ..formats.sqlite_schema import COUNT, UPSERT, adapt, is_empty, make, marks_of
+from ..formats.sqlite_schema import COUNT, UPSERT, VERSION, adapt, is_empty, make, marks_of
 from ..plan import Compress
 from ..stored_records import compress_of, database_rows, lines, parquet_batches
 from .formats import Format, NewFile, SourceLines, file_sha256, piece_of
 
 DURABLE: Final = "PRAGMA synchronous=EXTRA"
 """FULL, and without a log a commit survives a loss of power all the same."""
-_WAIT: Final = 10.0
+WAIT: Final = 10.0
 """Seconds that another program may have the database for itself, before that is an error."""
 _LINES: Final = re.compile(r"\.(?:ndjson|jsonl)(?:\.gz|\.zst)?\Z")
 _INDEXES: Final = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
@@ -64,6 +66,10 @@ class Lines:
         self.packing: Compression = compression(compress)
         self.suffix: str = f".ndjson{self.packing.suffix}"
 
+    def is_sound(self, path: Path) -> bool:
+        """Return True: whoever reads it finds the damage."""
+        return True
+
     def write(self, disk: Disk, path: Path, pieces: Iterable[SourceLines]) -> bytes:
         """Make a file, a member for each piece."""
         with NewFile(disk, path) as out:
@@ -88,6 +94,10 @@ class Parquet:
     def __init__(self, compress: Compress = "zstd") -> None:
         self.packing: Compression = compression("none")
         self._codec = _CODECS[compress]
+
+    def is_sound(self, path: Path) -> bool:
+        """Return True: whoever reads it finds the damage."""
+        return True
 
     def write(self, disk: Disk, path: Path, pieces: Iterable[SourceLines]) -> bytes:
         """Make a file; memory for a row group."""
@@ -149,21 +159,40 @@ class Database:
         self.packing: Compression = compression("none")
         self._marks = marks
 
+    def is_sound(self, path: Path) -> bool:
+        """Return False where SQLite finds damage, which may be in an index.
+
+        Raises `RequestInvalidError` for a database of another app, program or version.
+        """
+        try:
+            with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+                marks, [version] = marks_of(db), db.execute("PRAGMA user_version").fetchone()
+                is_new, [result] = is_empty(db), db.execute("PRAGMA quick_check(1)").fetchone()
+        except sqlite3.Error:
+            return False
+        if is_new or result != "ok":
+            return False
+        if marks is None or marks.get("app") != self._marks.get("app"):
+            raise RequestInvalidError(f"{path} is no database of this export: move it elsewhere")
+        if version != VERSION:
+            raise RequestInvalidError(f"{path} is of another version of this library: move it elsewhere")
+        return True
+
     def write(self, disk: Disk, path: Path, pieces: Iterable[SourceLines]) -> bytes:
         """Make the database, or add to it in one transaction; raises OSError as SQLite fails."""
         is_new = not path.exists()
         try:
-            with closing(sqlite3.connect(path, timeout=_WAIT, isolation_level=None)) as db:
+            with closing(sqlite3.connect(path, timeout=WAIT, isolation_level=None)) as db:
                 if is_new:  # of no use until it is whole
                     db.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;")
                 else:
                     db.execute(DURABLE)
                 db.execute("PRAGMA cache_size=-65536")
                 db.execute("BEGIN IMMEDIATE")
-                self._add(db, path, pieces)
+                self._add(db, pieces)
                 db.execute("COMMIT")
         except sqlite3.Error as error:
-            raise OSError(f"{path}: {error}") from error
+            raise _fault(path, error) from None  # what SQLite says stands in it
         with path.open("rb") as file:
             disk.sync(file.fileno())
         sync_folder(disk, path.parent)
@@ -173,15 +202,13 @@ class Database:
         """Yield the records of the database."""
         return map(piece_of, database_rows(path))
 
-    def _add(self, db: sqlite3.Connection, path: Path, pieces: Iterable[SourceLines]) -> None:
+    def _add(self, db: sqlite3.Connection, pieces: Iterable[SourceLines]) -> None:
         indexes = list[tuple[str, str]]()
         if is_empty(db):
             make(db, self._marks)
             indexes = db.execute(_INDEXES).fetchall()  # they are made at once, which takes half of the time
             for name, _ in indexes:
                 db.execute(f"DROP INDEX {name}")
-        elif marks_of(db) is None:
-            raise RequestInvalidError(f"{path} is no database of an export: move it elsewhere")
         else:
             adapt(db)
         newest = _newest(db)
@@ -199,3 +226,16 @@ class Database:
 def _newest(db: sqlite3.Connection) -> int:
     [newest] = db.execute("SELECT max(place) FROM messages").fetchone()
     return int(newest or 0)
+
+
+def _fault(path: Path, error: sqlite3.Error) -> OSError:
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return OSError(f"{path}: another program is writing to it, or has it open")
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return OSError(
+            f"{path}: it is damaged ({error}); export again: it is set aside, and read again"
+        )
+    return OSError(f"{path}: {error}")

@@ -126,7 +126,7 @@ class ExportStore:
         self._labels = labels
         self._segments = Segments(folder, self.disk)
         self._token = secrets.token_hex(4)
-        self._count = 0
+        self._count = journal.newest_file()
         self.written: IdSet
         """The ids of unique rows that are committed; not to be changed."""
         self._pending = IdSet()
@@ -234,9 +234,11 @@ class ExportStore:
         self.journal.write_others(segment.file.number, 0 if kind.by_content else source, ids.others)
 
     def _new_stem(self, stem: str) -> str:
-        """Return the name of a new file, without its suffix; no other file ever has it."""
+        """Return the name of a new file, without its suffix: files sort as they were made, and no other file
+        ever has it.
+        """
         self._count += 1
-        return f"{stem}-{self._token}{self._count:x}"
+        return f"{stem}-{self._count:05d}-{self._token}"
 
     # ── seal ──
 
@@ -456,7 +458,7 @@ class ExportStore:
 
     def records(self, file: StoreFile) -> Iterator[SourceLines]:
         """Yield the records of a file with their sources, as far as it tells them."""
-        path, own_format = path_of(self.folder, file), self._format(file)
+        path, own_format = path_of(self.folder, file), self.format_of(file.name, file.stem)
         if file.state == "sealed":
             yield from own_format.read(path, file.size)
             return
@@ -467,9 +469,10 @@ class ExportStore:
                 part = list(islice(raws, min(_ROWS, block.rows - at)))
                 yield piece_of(part, block.source, label)
 
-    def _format(self, file: StoreFile) -> Format:
-        own = self.kind(file.stem).format
-        return own if file.name.endswith(own.suffix) else format_of(file.name) or own
+    def format_of(self, name: str, stem: str) -> Format:
+        """Return the format of a file: a partition may have files of another one, of an earlier plan."""
+        own = self.kind(stem).format
+        return own if name.endswith(own.suffix) else format_of(name) or own
 
 
 def _is_unfinished(file: StoreFile | None) -> bool:

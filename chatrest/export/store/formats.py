@@ -60,6 +60,12 @@ class Format(Protocol):
     def full(self) -> int:
         """Bytes of a segment from which on it is sealed."""
 
+    def is_sound(self, path: Path) -> bool:
+        """Return False for a file that is damaged although its records may be readable.
+
+        Raises `RequestInvalidError` for one that is somebody else's, and not to be touched.
+        """
+
     def write(self, disk: Disk, path: Path, pieces: Iterable[SourceLines]) -> bytes:
         """Make a file that survives a loss of power, or add to one that grows; return its SHA-256."""
 

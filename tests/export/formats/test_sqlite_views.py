@@ -103,8 +103,9 @@ def test_attachments_are_one_a_row(opened: Export) -> None:
 
 
 def test_edits_tell_before_and_after(opened: Export) -> None:
-    for text in ("one", "two", None, "three"):
-        opened.commit(page(record(1, text)))
+    opened.commit(page(record(1, "one")))
+    for text in ("two", None, "three"):
+        opened.edit(page(record(1, text)))
     assert opened.ask("SELECT id, before, after FROM edits ORDER BY version") == [
         ("1", "one", "two"),
         ("1", "two", None),
