@@ -150,7 +150,8 @@ class ExportStore:
 
     def inspect(self, *, deep: bool = False) -> list[Finding]:
         """Return where journal and disk differ; with `deep` every file is read. Nothing is changed."""
-        checked = findings(self.folder, self.journal, self.kinds, elsewhere=self._elsewhere, deep=deep)
+        files = self.journal.files()
+        checked = findings(self.folder, files, self.kinds, elsewhere=self._elsewhere, deep=deep)
         result = list(checked)
         if count := len(self.missing()) + len({key for key, _ in self.journal.others_missing()}):
             result.append(Finding("ids", "", f"{count:,} were seen, and are not written"))
