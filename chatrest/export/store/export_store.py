@@ -427,7 +427,9 @@ class ExportStore:
             elif all(
                 path_of(folder, file).exists() for file in (*others, *([target] if target.size else []))
             ):
-                self.disk.remove(path)  # what it was made of is there
+                if path.exists():
+                    self.disk.remove(path)  # what it was made of is there
+                    sync_folder(self.disk, path.parent)  # before the journal forgets its name
             with journal.transaction():
                 if target.size:
                     journal.keep_file(target._replace(state="sealed" if target.sha256 else "open"))
