@@ -203,7 +203,8 @@ def _held(store: ExportStore, path: Path, name: str, stem: str) -> _Held | None:
 def _adopted(store: ExportStore, path: Path, name: str, stem: str) -> bool:
     """Take a file over as it is, if it can be read and all of its ids are new."""
     held = None if store.journal.file(name) else _held(store, path, name, stem)
-    if held is None or not held.is_once or not _are_new(store, held.ids):
+    is_once = held is not None and (held.is_once or store.kind(stem).by_content)
+    if held is None or not is_once or not _are_new(store, held.ids):
         return False
     _sync(store, path)
     digest, size = file_sha256(path), path.stat().st_size

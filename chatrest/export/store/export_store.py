@@ -197,10 +197,11 @@ class ExportStore:
         return len(rows)
 
     def ids_of(self, stem: str, rows: list[Row]) -> PageIds:
-        """Return what tells the rows of a partition apart."""
+        """Return what tells the rows of a partition apart; by content, those of one run."""
         if not self.kind(stem).by_content:
             return ids_of(rows)
-        return PageIds(IdSet(), {f"{stem}#{sha256(row.raw).hexdigest()}": row for row in rows})
+        salt = f"{stem}#{self.journal['run'] or ''}#"  # a message may have the same content twice
+        return PageIds(IdSet(), {f"{salt}{sha256(row.raw).hexdigest()}": row for row in rows})
 
     def unwritten(self, rows: list[Row], ids: PageIds) -> tuple[list[Row], PageIds]:
         """Return the rows that are not written yet, each once, with their ids; in a commit, those that it has
