@@ -150,7 +150,8 @@ class ExportStore:
 
     def inspect(self, *, deep: bool = False) -> list[Finding]:
         """Return where journal and disk differ; with `deep` every file is read. Nothing is changed."""
-        checked = findings(self.folder, self.journal, self.kinds, elsewhere=self._elsewhere, deep=deep)
+        files = self.journal.files()
+        checked = findings(self.folder, files, self.kinds, elsewhere=self._elsewhere, deep=deep)
         result = list(checked)
         if count := len(self.missing()) + len({key for key, _ in self.journal.others_missing()}):
             result.append(Finding("ids", "", f"{count:,} were seen, and are not written"))
@@ -428,7 +429,9 @@ class ExportStore:
             elif all(
                 path_of(folder, file).exists() for file in (*others, *([target] if target.size else []))
             ):
-                self.disk.remove(path)  # what it was made of is there
+                if path.exists():
+                    self.disk.remove(path)  # what it was made of is there
+                    sync_folder(self.disk, path.parent)  # before the journal forgets its name
             with journal.transaction():
                 if target.size:
                     journal.keep_file(target._replace(state="sealed" if target.sha256 else "open"))
