@@ -24,7 +24,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, final
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -128,7 +128,6 @@ class DeletedId(NamedTuple):
     """True where it is not in the export either: it was in a file that was lost."""
 
 
-@final
 class Journal(StoreJournal):
     """The journal of one folder: for writing, where a new one begins with `begin` as its meta; for reading,
     changing nothing, where that is None. Raises as `JournalFile`.
