@@ -14,13 +14,13 @@ from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Literal, Protocol, Self, TypeAlias, TypeVar, final
+from typing import Any, Final, Literal, Protocol, Self, TypeAlias, TypeVar, final
 
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
 from ..core.paging.intervals import LAST
-from ..core.replies.rows import UNKNOWN, Row, lines_of, row_of
+from ..core.replies.rows import UNKNOWN, PageLines, Row, lines_of, row_of
 from ..core.requests.endpoint import Pairs
 from ..errors import RequestInvalidError
 from ..extras import missing_extra
@@ -435,8 +435,10 @@ class Archive:
             self._repeats.add(rows, new, ids)
         for stem, part in self._stems(source, new).items():
             yield NewRows(stem, number, part, new_ids if part is new else ids_of(part), is_new=True)
-        if self._is_later and new and _ACTION in lines_of(new):
-            self.journal.note_edits(shown_edits(new))
+        if self._is_later and new:
+            line: Any = new[0].line  # of a page's rows, all or none are in its lines
+            if _ACTION in (line.data if type(line) is PageLines else lines_of(new)):
+                self.journal.note_edits(shown_edits(new))
 
     def _stems(self, source: Source, rows: list[Row]) -> dict[str, list[Row]]:
         if not rows:
