@@ -147,7 +147,7 @@ class _FormerJournal(Journal):
             self.keep_file(self.add_file(name, STEM, "dropped")._replace(sha256=bytes(1)))
         for path in sorted((self._folder / SPOOL).glob("*.spool*")):
             if (name := f"{SPOOL}/{path.name}") not in self._spools:  # nothing of it was committed
-                set_aside(self._disk, self._folder, name)
+                set_aside(self._disk, self._folder, path)
         db.execute("UPDATE other_ids SET file = NULL WHERE file NOT IN (SELECT number FROM files)")
         for name in _RENAMED:
             db.execute(f"DROP TABLE former_{name}")
@@ -174,7 +174,7 @@ class _FormerJournal(Journal):
         if not _is_sound(file, path, blocks):
             self._lost.add(file.partition_key)
             if path.exists():
-                set_aside(self._disk, self._folder, file.name)
+                set_aside(self._disk, self._folder, path)
             return
         self._cut(file, path)
         if file.role == "spool":
@@ -200,8 +200,12 @@ class _FormerJournal(Journal):
         with NewFile(self._disk, self._folder / name) as end, path.open("rb") as whole:
             whole.seek(file.size)
             end.write(whole.read())
-        set_aside(self._disk, self._folder, name)
-        self._disk.truncate(path, file.size)
+        set_aside(self._disk, self._folder, self._folder / name)
+        new = self._folder / SPOOL / f"{file.number}.cut"
+        with NewFile(self._disk, new) as start:
+            start.copy(path, file.size)
+        self._disk.replace(new, path)
+        sync_folder(self._disk, path.parent)
 
     def _take_spool(self, file: _File, path: Path, blocks: list[_Block], plan: Plan) -> None:
         """Make a segment of a spool, which is removed when the export is opened."""
