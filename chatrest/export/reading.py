@@ -282,7 +282,9 @@ class _SourceIds:
             if is_chosen:
                 self._adopted.update(shown)
         owners = dict[str, int]()
-        for key, each, _file in sorted(journal.others(), key=lambda row: (not row[1], row[2] is None, row[1])):
+        for key, each, _file in sorted(
+            journal.others(), key=lambda row: (not row[1], row[2] is None, row[1])
+        ):
             owners.setdefault(key, each)
         self._keys = {key for key, each in owners.items() if each in self._numbers}
 

@@ -131,7 +131,7 @@ def read_coverage(
             if is_wider
             else list(work_left(journal, known, until)),
             rechecks=list(rechecks),
-            seen=journal.all_seen(),
+            seen=journal.seen(),
             goes_backwards=journal[GOES_BACKWARDS] is not None,
             has_news=not is_wider and len(candidates(plan, journal, known, until)) >= LEAST_SOURCES,
         )

@@ -57,7 +57,7 @@ class ExpectedFile(NamedTuple):
     keys: IdSet | None = None
     """Those that the journal has for it."""
     is_growing: bool = False
-    """True for a database to which a run adds, or added when it was killed: it may have more than is known."""
+    """True for a database to which a run adds, or added when it was killed: it may have more than known."""
 
     @property
     def place(self) -> str:
@@ -79,9 +79,12 @@ class FileCheck:
         """Those of all messages that were read."""
         self.hashes = self.bytes = self.files = 0
         """Checksums that are right, bytes and files that were read."""
+        self.is_unread = False
+        """True where the records of the last file were not read, as its bytes are not those that were written."""
 
     def faults(self, file: ExpectedFile) -> Iterator[Fault]:
         """Yield what is wrong with a file."""
+        self.is_unread = True
         try:
             file_path(self._folder, file.name)
         except ChatRestError as error:
@@ -89,8 +92,11 @@ class FileCheck:
             return
         path = self._folder / file.place
         try:
-            fault = self._fault_of_bytes(path, file)
-            yield from [fault] if fault else self._faults_of_records(path, file)
+            if (fault := self._fault_of_bytes(path, file)) is not None:
+                yield fault
+            else:
+                self.is_unread = False
+                yield from self._faults_of_records(path, file)
         except FileNotFoundError:
             yield "missing", f"it is not there: {file.words}"
         except OSError as error:
@@ -265,7 +271,8 @@ def _checked(place: str, before: int, keys: list[str] | None, raws: list[bytes])
         own = [line.id for line in _LINES.decode_lines(b"\n".join(raws))]
     except REFUSED:
         own = []
-    if len(own) == len(raws) and all(own) and keys in (None, own):
+    # A line that is blank would stand for two records of another line.
+    if len(own) == len(raws) and all(own) and keys in (None, own) and min(raws, default=b"{") >= b"{":
         return _Batch(place, len(raws), own)
     own, fault = list[str](), None
     for at, raw in enumerate(raws):

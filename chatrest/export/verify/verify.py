@@ -252,7 +252,7 @@ class _Check:
                 place = MANIFEST if kind == "unsafe" else file.place
                 remedy = _FOREIGN if kind == "unsafe" else _HISTORY if file.is_history else _FILE
                 self._add(kind, place, text, remedy)
-            if faults and file.keys is not None and not file.is_history:
+            if file.keys is not None and not file.is_history and check.is_unread:
                 self._unread.update(file.keys)
         return check
 
@@ -332,7 +332,11 @@ class _Check:
         elif not state.is_finished:
             return  # nobody can say what belongs to it
         names = {RUNS, *(file.name for file in known)}
-        for found in findings(self._folder, known, (STEM, HISTORY), elsewhere=names):
+        try:
+            found_there = list(findings(self._folder, known, (STEM, HISTORY), elsewhere=names))
+        except ChatRestError:
+            return  # a name leads out of the folder: that was found
+        for found in found_there:
             if (row := _FINDINGS.get(found.kind)) is None:
                 continue  # what reading the files shows
             names.add(found.name)
