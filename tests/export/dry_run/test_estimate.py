@@ -223,7 +223,7 @@ async def test_a_recheck_is_counted(session: AsyncSession, tmp_path: Path) -> No
 
 async def test_a_recheck_that_was_interrupted_is_counted(session: AsyncSession, tmp_path: Path) -> None:
     await export(session, tmp_path, Plan(users=["user-01"]))
-    kept = Journal(tmp_path / journal.NAME)
+    kept = Journal(tmp_path / journal.NAME, {})
     begin_generation(kept, find(tmp_path))
     with kept.transaction():
         kept.recheck(1, 1, 10**6)
@@ -238,7 +238,7 @@ async def test_a_journal_that_a_crash_has_left_is_read_and_not_touched(
 ) -> None:
     whole, torn = tmp_path / "whole", tmp_path / "torn"
     await export(session, whole, Plan(users=["user-01"]))
-    kept = Journal(whole / journal.NAME)
+    kept = Journal(whole / journal.NAME, {})
     begin_generation(kept, find(whole))  # as a run does first: it is in the log alone
     shutil.copytree(whole, torn, ignore=shutil.ignore_patterns("*-shm"))
     kept.close()
@@ -250,7 +250,7 @@ async def test_a_journal_that_a_crash_has_left_is_read_and_not_touched(
 
 
 def test_a_journal_in_use_is_refused(tmp_path: Path) -> None:
-    kept = Journal(tmp_path / journal.NAME)
+    kept = Journal(tmp_path / journal.NAME, {})
     before = sorted(tmp_path.iterdir())
     # A lock is the process's own: only another one finds it.
     code = (
