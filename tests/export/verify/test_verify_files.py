@@ -24,7 +24,9 @@ def test_a_damaged_file_has_its_messages_and_a_remedy(copy: Callable[[str], Path
         for _ in range(2):
             problem = only_problem(out)
             assert (problem.kind, problem.place) == ("damaged", entry.name)
-            assert f"{entry.messages} messages are in it, ids {entry.first_id} to" in problem.text
+            assert f"{entry.messages} messages" in problem.text
+            assert f"are in it, ids {entry.first_id} to {entry.last_id}" in problem.text
+            assert (" of " in problem.text.partition(" messages")[2]) == (out / JOURNAL).exists()
             assert "or move it out of the folder, if it is there, and keep it" in problem.remedy
             assert f"and run `chatrest export {out}` again: what was in it is read again" in problem.remedy
             (out / JOURNAL).unlink(missing_ok=True)
