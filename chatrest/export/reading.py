@@ -354,12 +354,13 @@ def _batches(view: FolderView, export: _Files, window: TimeWindow) -> Iterator[t
     once, done, files = _Once(), set[Path](), export.files
     with view:
         while files:
-            view.expect(file.name for file in files)
+            places = [file.path.relative_to(view.folder).as_posix() for file in files]
+            view.expect(places)
             is_gone = False
-            for file in files:
+            for file, place in zip(files, places, strict=True):
                 done.add(file.path)
                 try:
-                    with view.file(file.name):
+                    with view.file(place):
                         for raws in _of_file(file, window):
                             raws = raws if export.is_settled else once.new(raws)
                             if file.is_wanted is not None:

@@ -190,6 +190,21 @@ async def test_what_is_covered_is_not_counted(session: AsyncSession, tmp_path: P
     assert (again.whole, again.messages, again.written) == (0, 6, 3)
 
 
+async def test_a_lost_journal_is_an_export_of_the_manifests_plan_and_app(
+    session: AsyncSession, tmp_path: Path
+) -> None:
+    plan = Plan(users=["user-01", "user-02"], compress="gzip")
+    await export(session, tmp_path, plan)
+    (tmp_path / journal.NAME).unlink()
+    result = await estimate(session, None, tmp_path)
+    assert (result.plan, result.sources, result.whole) == (plan, 2, 0)
+    with pytest.raises(RequestInvalidError, match="was exported with compress=gzip"):
+        await estimate(session, Plan(compress="none"), tmp_path)
+    report = await export(session, tmp_path)
+    assert (report.complete, report.written) == (True, 0), "the files were taken over"
+    assert result.requests_least <= report.requests <= (result.requests_most or 0)
+
+
 async def test_a_folder_that_can_only_be_read(
     session: AsyncSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
