@@ -33,7 +33,10 @@ def ids_of(rows: list[Row]) -> PageIds:
     if (plain := numbers_of(ids)) is not None:
         return PageIds(IdSet(plain), {})
     numbers = list(map(number, ids))
-    others = {key_of(row): row for row, each in zip(rows, numbers, strict=True) if each is None}
+    others: dict[str, Row] = {}
+    for row, each in zip(rows, numbers, strict=True):
+        if each is None:
+            others.setdefault(key_of(row), row)
     return PageIds(IdSet(each for each in numbers if each is not None), others)
 
 

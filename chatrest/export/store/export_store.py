@@ -211,14 +211,15 @@ class ExportStore:
             new.discard(self._pending)
         if len(new) == len(rows):
             return rows, ids
-        chosen, left = list[Row](), set(new)
-        for row in rows if left else ():
-            if (numbered := number(row.id)) in left:
-                left.discard(numbered)
-                chosen.append(row)
         known = self.journal.others_written(ids.others)
         others = {key: row for key, row in ids.others.items() if key not in known}
-        return [*chosen, *others.values()], PageIds(new, others)
+        chosen, left, places = list[Row](), set(new), set(map(id, others.values()))
+        for row in rows:
+            numbered = number(row.id)
+            if id(row) in places or numbered in left:
+                left.discard(numbered or 0)
+                chosen.append(row)
+        return chosen, PageIds(new, others)
 
     def _append(self, stem: str, source: int, rows: list[Row], ids: PageIds, stems: dict[str, None]) -> None:
         """Write rows behind the segment of a partition, and note them; called in a transaction."""
