@@ -448,7 +448,10 @@ class ExportStore:
         """Raise `ChatRestError` where a file is not as it was sealed: rewritten it would look sound."""
         for file in job.inputs:
             if file.sha256 is not None and file_sha256(path := path_of(self.folder, file)) != file.sha256:
-                raise ChatRestError(f"{path} is not as it was written: open the export again")
+                raise ChatRestError(
+                    f"{path} is not as it was written: move it out of the folder, keep it, and export again: "
+                    "what was in it is read again"
+                )
 
     def _pieces(self, job: _Job, older: list[tuple[int, Row]]) -> Iterator[SourceLines]:
         """Yield the records of the inputs as they are to be; `older` gets those that have changed."""
