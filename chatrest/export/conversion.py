@@ -26,8 +26,8 @@ from typing import Final, NamedTuple, final
 from ..core.paging.intervals import LAST
 from ..core.replies.rows import UNKNOWN
 from ..errors import RequestInvalidError
-from .disk import Disk, make_folder, sync_folder
-from .file_names import DAMAGED, DATABASE, HISTORY, SPOOL, STEM, partition_folder, path_inside
+from .disk import Disk, make_folder, set_aside, sync_folder
+from .file_names import DATABASE, HISTORY, SPOOL, STEM, partition_folder, path_inside
 from .id_set import IdSet
 from .journal import GENERATION, LAYOUT, NAME, RUN, Journal
 from .manifest import find_undamaged
@@ -147,7 +147,7 @@ class _FormerJournal(Journal):
             self.keep_file(self.add_file(name, STEM, "dropped")._replace(sha256=bytes(1)))
         for path in sorted((self._folder / SPOOL).glob("*.spool*")):
             if (name := f"{SPOOL}/{path.name}") not in self._spools:  # nothing of it was committed
-                self._set_aside(name)
+                set_aside(self._disk, self._folder, path)
         db.execute("UPDATE other_ids SET file = NULL WHERE file NOT IN (SELECT number FROM files)")
         for name in _RENAMED:
             db.execute(f"DROP TABLE former_{name}")
@@ -174,7 +174,7 @@ class _FormerJournal(Journal):
         if not _is_sound(file, path, blocks):
             self._lost.add(file.partition_key)
             if path.exists():
-                self._set_aside(file.name)
+                set_aside(self._disk, self._folder, path)
             return
         self._cut(file, path)
         if file.role == "spool":
@@ -200,20 +200,12 @@ class _FormerJournal(Journal):
         with NewFile(self._disk, self._folder / name) as end, path.open("rb") as whole:
             whole.seek(file.size)
             end.write(whole.read())
-        self._set_aside(name)
-        with path.open("r+b") as whole:
-            whole.truncate(file.size)
-            self._disk.sync(whole.fileno())
-
-    def _set_aside(self, name: str) -> None:
-        """Move a file to the folder `damaged`; nothing is overwritten."""
-        old, count = path_inside(self._folder, name), 1
-        while (new := self._folder / DAMAGED / f"{name}.damaged-{count}").exists():
-            count += 1
-        make_folder(self._disk, new.parent)
-        self._disk.replace(old, new)
-        for folder in (new.parent, old.parent):
-            sync_folder(self._disk, folder)
+        set_aside(self._disk, self._folder, self._folder / name)
+        new = self._folder / SPOOL / f"{file.number}.cut"
+        with NewFile(self._disk, new) as start:
+            start.copy(path, file.size)
+        self._disk.replace(new, path)
+        sync_folder(self._disk, path.parent)
 
     def _take_spool(self, file: _File, path: Path, blocks: list[_Block], plan: Plan) -> None:
         """Make a segment of a spool, which is removed when the export is opened."""
