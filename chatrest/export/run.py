@@ -82,6 +82,7 @@ class WalkAhead(Protocol):
 
 ROUNDS: Final = 4
 """How often gaps are looked for."""
+_UNFINISHED: Final = "it is being written, or was interrupted"
 _NEWEST: Final = 100
 """The app's newest messages that are asked for: that of the last run is mostly among them."""
 
@@ -133,7 +134,10 @@ async def export_folder(
 
                 def save() -> None:
                     report.finished, report.requests = end()
-                    write_finished(archive.folder, archive.disk, archive.journal, report, dataset.entries)
+                    write_finished(archive.folder, archive.disk, archive.journal, report)
+                    archive.before_change = lambda: write_unfinished(
+                        archive.folder, archive.disk, archive.journal, started, _UNFINISHED
+                    )
 
                 await dataset.add(session, report, shown, save)
             await in_thread(lambda: append_run(archive.disk, archive.folder, report))
@@ -369,7 +373,7 @@ async def _run(run: Run, archive: Archive, started: int) -> Report:
         write_unfinished(archive.folder, archive.disk, archive.journal, started, reason)
 
     def change() -> None:
-        note("it is being written, or was interrupted")
+        note(_UNFINISHED)
         changed.set()
 
     archive.before_change = change

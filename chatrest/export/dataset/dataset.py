@@ -7,15 +7,17 @@ messages → tables → manifest → attachments → manifest
 Tables and attachments come after the messages, which they never hold up. What is asked for once is kept in
 the journal, so that every later run goes on with it; a run may ask for more.
 
-A table holds the exact bytes of the records of lists. Members are read group by group, and conversations user
-by user, a bounded number of them at once. The ids of the groups and users are read first: a list by page
-numbers that stayed open meanwhile would skip whoever moves over a page's border.
+A table holds the exact bytes of the records of lists. It is replaced when they were read as a whole: until
+then its rows are in a file without a name, so that nothing half-done stays. Members are read group by group,
+and conversations user by user, a bounded number of them at once. The ids of the groups and users are read
+first: a list by page numbers that stayed open meanwhile would skip whoever moves over a page's border.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from tempfile import TemporaryFile
 from typing import Any, Final, final
 
 import msgspec
@@ -31,17 +33,21 @@ from ...resources.users import Users
 from ...session import AsyncSession
 from ...walk.walk import Walk
 from ..archive import Archive
+from ..file_names import SPOOL
+from ..formats.record_members import read
 from ..in_thread import in_thread
-from ..manifest import TableEntry, tables_of
+from ..manifest import table_entries
 from ..report import AttachmentCounts, Failure, Phase, Progress, Report
+from ..store.formats import SourceLines
 from .attachments import AttachmentOptions, AttachmentRun
-from .snapshot import NewTable, TableFolder, publish, recover
-from .tables import Table, check_tables, record_of, with_member
+from .tables import Table, check_tables, with_member
 
 CONCURRENCY: Final = 16
 """Groups or users that are read at once."""
 MOST_FAILURES: Final = 20
 """Groups or users that may fail before the rest of a table is given up: it will not be whole."""
+_PIECE: Final = 1 << 20
+"""Bytes of rows that are in memory at once while a table is written."""
 _PARENTS: Final[dict[Table, Table]] = {"members": "groups", "conversations": "users"}
 _KEYS: Final[dict[Table, tuple[str, ...]]] = {
     "users": ("uid",), "groups": ("guid",), "members": ("guid", "uid"),
@@ -58,7 +64,7 @@ class Dataset:
     """The tables and attachments of one run over an open archive. Its methods block, but for `add`.
 
     `tables` are added to those that earlier runs were asked for, and `attachments` replace their limits.
-    Finishes what a killed run has left. `rechecks`: this run may change messages that are stored.
+    `rechecks`: this run may change messages that are stored.
     """
 
     def __init__(
@@ -78,19 +84,10 @@ class Dataset:
             meta[_ATTACHMENTS] = msgspec.json.encode(attachments).decode()
         self._attachments = _stored(meta[_ATTACHMENTS], AttachmentOptions, None)
         self._archive = archive
-        self._place = TableFolder(archive.folder, archive.plan, archive.disk)
         self._now = now
-        self._new: dict[str, TableEntry] = {}
         if self._attachments is not None and rechecks:
-            with AttachmentRun(self._place, self._attachments) as run:
+            with AttachmentRun(archive, self._attachments) as run:
                 run.forget_searched()
-        self._old = {entry.table: entry for entry in tables_of(archive.folder)}
-        recover(self._place, self._old.values())
-
-    @property
-    def entries(self) -> list[TableEntry]:
-        """The tables for the manifest: the new ones, and the older ones where a list could not be read."""
-        return list({**self._old, **self._new}.values())
 
     async def add(
         self, session: AsyncSession, report: Report, progress: Progress, save: Callable[[], None]
@@ -99,15 +96,14 @@ class Dataset:
         bulk = session.with_options(priority="bulk")
         if self._tables:
             progress.enter(Phase.READING_TABLES)
-            entries, failures = await read_tables(bulk, self._place, self._tables, self._now)
-            self._new |= {entry.table: entry for entry in entries}
-            report.tables = {entry.table: entry.rows for entry in self.entries if entry.table in self._tables}
-            report.failed += failures
+            report.failed += await read_tables(bulk, self._archive, self._tables, self._now)
+            entries = await in_thread(lambda: list(table_entries(self._archive.journal)))
+            report.tables = {entry.table: entry.rows for entry in entries if entry.table in self._tables}
         report.complete = report.complete and not report.failed
         if self._attachments is not None:
             progress.enter(Phase.FETCHING_ATTACHMENTS)
             await self._fetch(bulk, report, self._attachments, save)
-        await self._publish(save)
+        await in_thread(save)
 
     async def _fetch(
         self, session: AsyncSession, report: Report, options: AttachmentOptions, save: Callable[[], None]
@@ -115,20 +111,14 @@ class Dataset:
         """Fetch attachments; until they are there the manifest says so, and vouches for all the rest."""
         complete, reasons = report.complete, [*report.reasons]
         report.complete, report.reasons = False, [*reasons, "attachments are not fetched yet"]
-        await self._publish(save)
-        with await in_thread(partial(AttachmentRun, self._place, options, self._now)) as run:
+        await in_thread(save)
+        with await in_thread(partial(AttachmentRun, self._archive, options, self._now)) as run:
             if report.changed:
                 await in_thread(run.forget_searched)
             is_settled = not self._archive.journal.rechecks()
-            entry, report.attachments = await run.fetch(session, self._archive, is_settled=is_settled)
-        self._new[entry.table] = entry
+            report.attachments = await run.fetch(session, is_settled=is_settled)
         report.reasons = [*reasons, *_reasons(report.attachments)]
         report.complete = complete and report.reasons == reasons
-
-    async def _publish(self, save: Callable[[], None]) -> None:
-        """Write the manifest, and then put the new tables in the place of the older ones."""
-        await in_thread(save)
-        await in_thread(lambda: publish(self._place, self._new.values()))
 
 
 def _stored(text: str | None, kind: Any, default: Any) -> Any:
@@ -153,29 +143,47 @@ def _reasons(counts: AttachmentCounts) -> list[str]:
 # ── tables ──
 
 
+@final
+class CollectedRows:
+    """The rows of a table while its list is read; used with `with`, at whose end they are gone."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._file = TemporaryFile(dir=archive.folder / SPOOL)  # noqa: SIM115
+
+    def __enter__(self) -> "CollectedRows":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def add(self, records: list[bytes]) -> None:
+        """Write records."""
+        self._file.write(b"\n".join([*records, b""]))
+
+    def pieces(self) -> Iterator[SourceLines]:
+        """Yield all of them."""
+        self._file.seek(0)
+        while lines := self._file.readlines(_PIECE):
+            yield SourceLines(0, len(lines), b"".join(lines))
+
+
 async def read_tables(
-    session: AsyncSession, place: TableFolder, tables: Iterable[Table], now: Callable[[], float]
-) -> tuple[list[TableEntry], list[Failure]]:
-    """Write a new file for each table beside the older one; return the entries of those that are whole.
+    session: AsyncSession, archive: Archive, tables: Iterable[Table], now: Callable[[], float]
+) -> list[Failure]:
+    """Replace each table whose list can be read as a whole, and return what failed.
 
     Costs the requests of the lists: one a thousand users or groups, one at least a group for the members and
     a user for the conversations. Memory: the ids of all users and groups, and a page for each list that is
-    read at the same time. Raises `AuthenticationError` and OSError; nothing is replaced then.
+    read at the same time. Raises `AuthenticationError` and OSError; the table is not replaced then.
     """
-    lists, entries, failures = TableLists(session), list[TableEntry](), list[Failure]()
+    lists, failures = TableLists(session), list[Failure]()
     for table in tables:
-        new = await in_thread(partial(NewTable, place, table), NewTable.discard)
-        try:
+        with await in_thread(partial(CollectedRows, archive), CollectedRows.__exit__) as new:
             failed = await lists.read(table, new)
             if not failed:
-                entries.append(await in_thread(partial(new.finish, int(now()))))
-        except BaseException:
-            await in_thread(new.discard)
-            raise
-        if failed:
-            await in_thread(new.discard)
+                await in_thread(partial(archive.replace_table, table, new.pieces(), int(now())))
         failures += failed
-    return entries, failures
+    return failures
 
 
 @final
@@ -188,7 +196,7 @@ class TableLists:
         self._ids: dict[Table, list[str]] = {}
         self._writing = asyncio.Lock()
 
-    async def read(self, table: Table, new: NewTable) -> list[Failure]:
+    async def read(self, table: Table, new: CollectedRows) -> list[Failure]:
         """Write all records of a table, each once, and return what failed: then it is not whole.
 
         Raises `AuthenticationError`, after which nothing else would fare better, and OSError.
@@ -198,7 +206,7 @@ class TableLists:
         failures = [] if parent in self._ids else await self._read_own(parent, None)
         return failures or await self._read_each(table, self._ids[parent], new)
 
-    async def _read_own(self, table: Table, new: NewTable | None) -> list[Failure]:
+    async def _read_own(self, table: Table, new: CollectedRows | None) -> list[Failure]:
         """Read the list of users or of groups, and keep the ids; without `new` these alone are needed."""
         walk: Walk[Any] = (
             Users(self._rows).list(UserQuery(with_deactivated=True, with_tags=True))
@@ -213,7 +221,7 @@ class TableLists:
             return [Failure(table, str(error))]
         return []
 
-    async def _read_each(self, table: Table, parents: list[str], new: NewTable) -> list[Failure]:
+    async def _read_each(self, table: Table, parents: list[str], new: CollectedRows) -> list[Failure]:
         """Read the list of each group or user."""
         failures, is_any_there = list[Failure](), not parents
         read = partial(self._read_one, table, new)
@@ -234,7 +242,7 @@ class TableLists:
             failures.append(Failure(table, f"the service has none of {len(parents):,} lists (404)"))
         return failures
 
-    async def _read_one(self, table: Table, new: NewTable, parent: str) -> bool:
+    async def _read_one(self, table: Table, new: CollectedRows, parent: str) -> bool:
         """Read the list of one group or user; False where it does not exist any more, and so has nothing."""
         walk: Walk[Any]
         if table == "members":
@@ -249,7 +257,7 @@ class TableLists:
         return True
 
     async def _write(
-        self, table: Table, walk: Walk[Any], new: NewTable | None, member: tuple[str, str] | None = None
+        self, table: Table, walk: Walk[Any], new: CollectedRows | None, member: tuple[str, str] | None = None
     ) -> dict[str, None]:
         """Write the records of a list, each key once, with one more `member`; return the keys.
 
@@ -273,7 +281,7 @@ class TableLists:
 
 def _key(table: Table, raw: bytes) -> str:
     """Return what tells a record of a table from all others; an empty text where it has none."""
-    record = record_of(raw)
+    record = read(raw)
     parts = [record.get(name) for name in _KEYS[table]]
     return "\0".join(map(str, parts)) if all(parts) else ""
 

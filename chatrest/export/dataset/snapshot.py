@@ -1,35 +1,22 @@
-"""Tables as snapshots: written beside the older ones, put in their place once the manifest has them, checked.
+"""The tables and attachments of an export, found and checked: files that are as the manifest says."""
 
-```
-users.ndjson.new written and synced → manifest.json has its hash → users.ndjson.new becomes users.ndjson
-```
-
-The manifest is the one moment of change. Before it, a run that is killed leaves the older table, and a file
-`.new` that nobody vouches for; after it, the file `.new` is the table, and the next run (`recover`) renames
-it. A table whose list could not be read as a whole stays as it was.
-"""
-
-import errno
 import hashlib
-import os
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, TypeAlias, final
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from ...cloud.store_errors import ObjectStoreError
 from ...errors import ChatRestError
-from ..disk import Disk, sync_folder
 from ..file_names import path_inside
-from ..manifest import Manifest, TableEntry
-from ..plan import Plan
-from .tables import ATTACHMENTS, TABLES, file_name, read_table, table_writer
+from ..journal import Journal
+from ..manifest import Manifest, TableEntry, table_entries
+from .tables import ATTACHMENTS, TABLES, read_table
 
-NEW: Final = ".new"
 _TABLE_FILE: Final = re.compile(
     rf"({'|'.join((*TABLES, ATTACHMENTS))})/\1\.(ndjson(\.gz|\.zst)?|parquet|sqlite)", re.ASCII
 )
@@ -49,14 +36,6 @@ class TableFault(NamedTuple):
     text: str
 
 
-class TableFolder(NamedTuple):
-    """The place of the tables: the export's folder, its plan, which sets the format, and the disk."""
-
-    folder: Path
-    plan: Plan
-    disk: Disk
-
-
 def table_path(folder: Path, name: str) -> Path:
     """Return the path of a table's file in the folder of an export.
 
@@ -68,95 +47,39 @@ def table_path(folder: Path, name: str) -> Path:
     return path_inside(folder, name)
 
 
-def new_path(path: Path) -> Path:
-    """Return the path of a table's file before the manifest has it."""
-    return path.with_name(path.name + NEW)
-
-
 def file_hash(path: Path) -> str:
     """Return the SHA-256 of a file's bytes, as hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-# ── writing ──
+def find_table(folder: Path, entry: TableEntry) -> Path | None:
+    """Return the path of a table as the manifest has it; None where no file is so.
 
-
-@final
-class NewTable:
-    """One table that is being written, with the count of its rows."""
-
-    def __init__(self, place: TableFolder, table: str) -> None:
-        plan, disk = place.plan, place.disk
-        self._name = file_name(table, plan.format, plan.compress or "none")
-        self._path = new_path(table_path(place.folder, self._name))
-        self._table, self._disk, self._rows = table, disk, 0
-        if not self._path.parent.exists():
-            self._path.parent.mkdir()
-            sync_folder(disk, place.folder)
-        disk.remove(self._path)
-        self._writer = table_writer(table, self._path, plan.format, plan.compress or "none")
-
-    def add(self, records: list[bytes]) -> None:
-        """Write records."""
-        self._writer.add(records)
-        self._rows += len(records)
-
-    def finish(self, read_at: int) -> TableEntry:
-        """Close the file, and return its entry; it survives a loss of power."""
-        self._writer.close()
-        with self._path.open("rb") as file:
-            self._disk.sync(file.fileno())
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-            size = file.tell()
-        sync_folder(self._disk, self._path.parent)
-        return TableEntry(self._table, self._name, size, self._rows, digest, read_at)
-
-    def discard(self) -> None:
-        """Close and remove the file."""
-        with suppress(OSError):
-            self._writer.close()
-        self._disk.remove(self._path)
-
-
-def publish(place: TableFolder, entries: Iterable[TableEntry]) -> None:
-    """Put new tables in the place of the older ones; the manifest has their entries already.
-
-    Raises OSError for a table that somebody has removed meanwhile.
+    Raises `ChatRestError` for a name that leads out of the folder.
     """
-    for entry in entries:
-        path = table_path(place.folder, entry.file)
-        if (new := new_path(path)).exists():
-            place.disk.replace(new, path)
-            sync_folder(place.disk, path.parent)
-        elif not path.is_file():
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-
-
-def recover(place: TableFolder, entries: Iterable[TableEntry]) -> None:
-    """Finish or take back what a killed run has left: a file `.new` is the table if the manifest has it."""
-    for entry in entries:
-        new = new_path(table_path(place.folder, entry.file))
-        if new.exists() and file_hash(new) == entry.sha256:
-            publish(place, [entry])
-        else:
-            place.disk.remove(new)
-
-
-# ── checking ──
+    path = table_path(folder, entry.file)
+    return path if _is_as(path, entry.bytes, entry.sha256) else None
 
 
 def check_tables(
-    folder: Path, manifest: Manifest, present: FileOpener = lambda _: nullcontext()
+    folder: Path,
+    manifest: Manifest,
+    present: FileOpener = lambda _: nullcontext(),
+    journal: Journal | None = None,
 ) -> Iterator[TableFault]:
     """Yield what is wrong with tables and attachments: missing files, or others than the manifest says.
 
-    Reads every file once, and changes none. `present` has a file in the folder while it is checked.
+    Reads every file once, and changes none. `present` has a file in the folder while it is checked. A run
+    that was killed may have replaced a table, and not the manifest: then the `journal` knows it.
     """
+    newer = {} if journal is None else {entry.file: entry for entry in table_entries(journal)}
     for entry in manifest.tables:
         with present(entry.file):
             try:
                 path = find_table(folder, entry)
+                if path is None and (other := newer.get(entry.file)) is not None:
+                    path = find_table(folder, other)
                 if path is None:
                     yield _fault(folder, entry)
                 elif entry.table == ATTACHMENTS:
@@ -169,21 +92,9 @@ def check_tables(
                 yield TableFault("damaged", entry.file, f"it cannot be read ({error.strerror or error})")
 
 
-def find_table(folder: Path, entry: TableEntry) -> Path | None:
-    """Return the path of a table as the manifest has it; None where no file is so.
-
-    A run that was killed between its two last steps has left it under the name with `.new`, which is right.
-    Raises `ChatRestError` for a name that leads out of the folder.
-    """
-    path = table_path(folder, entry.file)
-    for each in (path, new_path(path)):
-        if _has_size(each, entry.bytes) and file_hash(each) == entry.sha256:
-            return each
-    return None
-
-
-def _has_size(path: Path, size: int) -> bool:
-    return path.is_file() and not path.is_symlink() and path.stat().st_size == size
+def _is_as(path: Path, size: int, sha256: str) -> bool:
+    is_file = path.is_file() and not path.is_symlink()
+    return is_file and path.stat().st_size == size and file_hash(path) == sha256
 
 
 def _fault(folder: Path, entry: TableEntry) -> TableFault:
@@ -219,5 +130,5 @@ def _check_attachments(folder: Path, table: Path, present: FileOpener) -> Iterat
         with present(name):
             if not path.is_file():
                 yield TableFault("missing", name, "it is not there")
-            elif not _has_size(path, row.bytes) or file_hash(path) != row.sha256:
+            elif not _is_as(path, row.bytes, row.sha256):
                 yield TableFault("damaged", name, "its size or checksum is not that of its row")

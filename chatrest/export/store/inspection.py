@@ -3,6 +3,7 @@
 | finding    | what it is                                   | what repairs it                         |
 |------------|----------------------------------------------|-----------------------------------------|
 | unfinished | a seal that was begun, and not noted as done | it is ended, or forgotten               |
+|            | a snapshot that has not got its name yet     | it gets it                              |
 | missing    | a file of the journal is not there           | its ids are missing, and are read again |
 | damaged    | it has other bytes than were written         | set aside; its ids are read again       |
 | unknown    | a file that the journal does not know        | adopted, or set aside and salvaged      |
@@ -53,6 +54,13 @@ def is_segment(folder: Path, file: StoreFile) -> bool:
     return file.state == "dropped" and file.sha256 is None
 
 
+def is_waiting(folder: Path, file: StoreFile) -> bool:
+    """Return True where a snapshot that was committed has not got its name yet."""
+    new = new_path(folder, file.name)
+    is_whole = file.state == "sealed" and new.is_file() and new.stat().st_size == file.size
+    return is_whole and file_sha256(new) == file.sha256
+
+
 def findings(
     folder: Path,
     journal: StoreJournal,
@@ -63,12 +71,13 @@ def findings(
 ) -> Iterator[Finding]:
     """Yield the differences; with `deep` every file is read. Nothing is changed.
 
-    `stems` are the first parts of the names that the store's files have, as `messages`; `elsewhere` the names
-    of files that are in an object store.
+    `stems` are the names of the store's kinds: the first parts of their files' names, as `messages`, and all
+    but the suffix of a snapshot's, as `users/users`. `elsewhere` are the files that are in an object store.
     """
     files = {file.name: file for file in journal.files()}
     for file in files.values():
-        if file.state == "sealing" or (file.state == "sealed" and file.sha256 is None):
+        is_begun = file.state == "sealing" or (file.state == "sealed" and file.sha256 is None)
+        if is_begun or is_waiting(folder, file):
             yield Finding("unfinished", file.name, file=file)
         elif (finding := _checked(folder, file, elsewhere, deep)) is not None:
             yield finding
@@ -102,14 +111,16 @@ def _others(folder: Path, files: dict[str, StoreFile], stems: Collection[str]) -
     own |= {segment_path(folder, file.name) for file in files.values() if is_segment(folder, file)}
     made = {new_path(folder, file.name) for file in files.values()}
     known = {segment_path(folder, name) for name in files}
-    for path in sorted((folder / SPOOL).glob("*")):
+    waiting = {new_path(folder, file.name) for file in files.values() if is_waiting(folder, file)}
+    for path in sorted({*(folder / SPOOL).glob("*")} - waiting):
         if path.name.endswith((NEW, *(NEW + each for each in _BESIDE))):
             yield Finding("leftover", f"{SPOOL}/{path.name}", "it was being made" if path in made else "")
         elif path.name.endswith(SEGMENT) and path not in own:
             kind: FindingKind = "leftover" if path in known else "unknown"
             yield Finding(kind, f"{SPOOL}/{path.name}")
     for stem in stems:
-        for path in sorted([*folder.glob(f"{stem}*"), *(folder / stem).rglob("*")]):
+        own_names = f"{stem}.*" if "/" in stem else f"{stem}*"
+        for path in sorted([*folder.glob(own_names), *(folder / stem).rglob("*")]):
             name = path.relative_to(folder).as_posix()
             if path.is_file() and name not in files and _is_ours(name):
                 yield Finding("unknown", name)

@@ -142,7 +142,7 @@ class _Check:
         for reason in manifest.reasons or ([] if manifest.complete else ["it has no reason"]):
             text = f"the export is not complete: {reason}"
             self.result.add("incomplete", MANIFEST, text, self._remedies.run)
-        for kind, place, text in check_tables(self._folder, manifest, self._view.file):
+        for kind, place, text in check_tables(self._folder, manifest, self._view.file, self._state.journal):
             self.result.add(kind, place, text, self._remedies.run)
         if not self._state.is_finished:
             return
