@@ -247,6 +247,86 @@ async def test_a_table_that_is_removed_under_a_run_is_an_error(session: AsyncSes
     assert problems(out) == []
 
 
+# ── a journal of another time ──
+
+
+JOURNALS = "journal.sqlite*"
+
+
+async def fails(session: AsyncSession, emulator: Emulator, out: Path) -> Report:
+    """Export while the list of users cannot be read."""
+    emulator.weather.add(Status(403, route="users.list"))
+    report = await export(session, out)
+    emulator.weather.clear()
+    return report
+
+
+@pytest.mark.parametrize("format", ["ndjson", "parquet", "sqlite"])
+async def test_tables_outlive_a_lost_journal(
+    session: AsyncSession, emulator: Emulator, out: Path, format: str
+) -> None:
+    await export(session, out, Plan(users=["user-01"], format=format), tables=["users"])
+    [path] = (out / "users").iterdir()
+    before = path.read_bytes()
+    own = out / "users" / "users-2.ndjson"
+    own.write_bytes(b"mine")
+    for journal in out.glob(JOURNALS):
+        journal.unlink()
+    assert (await export(session, out)).complete
+    [entry] = manifest(out).tables
+    assert (entry.table, entry.rows, entry.file) == ("users", 5, f"users/users.{format}")
+    assert (path.read_bytes(), own.read_bytes()) == (before, b"mine")
+    assert problems(out) == []
+    assert (await export(session, out, tables=["users"])).tables == {"users": 5}
+
+
+async def test_an_older_journal_takes_a_newer_table(
+    session: AsyncSession, emulator: Emulator, out: Path
+) -> None:
+    await users_only(session, out)
+    kept = {path.name: path.read_bytes() for path in out.glob(JOURNALS)}
+    emulator.store.add_user("new")
+    await export(session, out)
+    for name, content in kept.items():
+        (out / name).write_bytes(content)
+    assert not (await fails(session, emulator, out)).complete
+    assert [entry.rows for entry in manifest(out).tables] == [6]
+    assert len(rows(out, "users")) == 6
+    assert problems(out) == []
+
+
+async def test_a_table_that_cannot_be_read_is_set_aside(
+    session: AsyncSession, emulator: Emulator, out: Path
+) -> None:
+    await users_only(session, out)
+    cut(out / "users" / "users.ndjson")
+    assert not (await fails(session, emulator, out)).complete
+    assert manifest(out).tables == []
+    assert names(out / "users") == []
+    assert names(out / "damaged" / "users") == ["users.ndjson.damaged-1"]
+    assert (await export(session, out)).tables == {"users": 5}
+
+
+async def test_a_disk_that_fails_leaves_the_older_table(
+    session: AsyncSession, emulator: Emulator, out: Path
+) -> None:
+    class FullDisk(Disk):
+        def write(self, file: int, position: int, data: bytes) -> int:
+            if b"new" in bytes(data):
+                raise OSError(28, "No space left on device")
+            return super().write(file, position, data)
+
+    await users_only(session, out)
+    before = rows(out, "users")
+    emulator.store.add_user("new")
+    with pytest.raises(OSError, match="No space"):
+        await export(session, out, disk=FullDisk())
+    assert rows(out, "users") == before
+    assert problems(out) == []
+    assert not (out / "spool").exists()
+    assert (await export(session, out)).tables == {"users": 6}
+
+
 # ── the check ──
 
 
