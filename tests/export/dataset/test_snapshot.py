@@ -250,7 +250,8 @@ async def test_a_table_that_is_removed_under_a_run_is_an_error(session: AsyncSes
 # ── a journal of another time ──
 
 
-JOURNALS = "journal.sqlite*"
+def journals(out: Path) -> list[Path]:
+    return list(out.glob("journal.sqlite*"))
 
 
 async def fails(session: AsyncSession, emulator: Emulator, out: Path) -> Report:
@@ -270,7 +271,7 @@ async def test_tables_outlive_a_lost_journal(
     before = path.read_bytes()
     own = out / "users" / "users-2.ndjson"
     own.write_bytes(b"mine")
-    for journal in out.glob(JOURNALS):
+    for journal in journals(out):
         journal.unlink()
     assert (await export(session, out)).complete
     [entry] = manifest(out).tables
@@ -284,7 +285,7 @@ async def test_an_older_journal_takes_a_newer_table(
     session: AsyncSession, emulator: Emulator, out: Path
 ) -> None:
     await users_only(session, out)
-    kept = {path.name: path.read_bytes() for path in out.glob(JOURNALS)}
+    kept = {path.name: path.read_bytes() for path in journals(out)}
     emulator.store.add_user("new")
     await export(session, out)
     for name, content in kept.items():
