@@ -58,13 +58,17 @@ async def test_of_exports_that_begin_at_once_one_wins(tmp_path: Path) -> None:
             assert_whole(out, service.expected())
 
 
+def data_files(out: Path) -> list[Path]:
+    return [*out.glob("messages/**/*.ndjson"), *out.glob("spool/*")]
+
+
 def remove_files(out: Path) -> None:
-    for path in out.glob("messages/**/*.ndjson"):
+    for path in data_files(out):
         path.unlink()
 
 
 def replace_files(out: Path) -> None:
-    for path in out.glob("messages/**/*.ndjson"):
+    for path in data_files(out):
         data = path.read_bytes()
         path.unlink()
         path.write_bytes(data)
@@ -86,7 +90,7 @@ def remove_all(out: Path) -> None:
 
 
 class HarmingDisk(Disk):
-    """A disk on which somebody harms the export when a file of messages is synced for the second time."""
+    """A disk on which somebody harms the export when a file of rows is synced for the second time."""
 
     def __init__(self, harm: Callable[[], None], out: Path) -> None:
         self.harm, self.out, self.count = harm, out, 0
@@ -94,7 +98,7 @@ class HarmingDisk(Disk):
     def sync(self, file: int) -> None:
         super().sync(file)
         inode = os.fstat(file).st_ino
-        self.count += any(path.stat().st_ino == inode for path in self.out.glob("messages/**/*.ndjson"))
+        self.count += any(path.stat().st_ino == inode for path in data_files(self.out))
         if self.count == 2:
             self.harm()
             self.count += 1

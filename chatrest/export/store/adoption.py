@@ -28,7 +28,7 @@ _ORDER: Final[tuple[FindingKind, ...]] = (
     "unfinished", "missing", "damaged", "unknown", "longer", "leftover",
 )  # fmt: skip
 """What is not there is forgotten before anything is adopted; what is unlinked comes last."""
-_ENDING: Final = re.compile(r"(?:-[0-9a-f]{9,}|-[0-9]+)?\.(?:ndjson|jsonl|parquet|sqlite)(?:\.gz|\.zst)?\Z")
+_ENDING: Final = re.compile(r"(?:-[0-9]{5,}-[0-9a-f]{8}|-[0-9]+)?\.(?:ndjson|jsonl|parquet|sqlite)(?:\.gz|\.zst)?\Z")
 
 
 def repair(store: ExportStore) -> Iterator[Finding]:

@@ -134,7 +134,7 @@ class ExportStore:
         self._labels = labels
         self._segments = Segments(folder, self.disk)
         self._token = secrets.token_hex(4)
-        self._count = 0
+        self._count = journal.newest_file()
         self.written: IdSet
         """The ids of unique rows that are committed; not to be changed."""
         self._pending = IdSet()
@@ -158,7 +158,8 @@ class ExportStore:
 
     def inspect(self, *, deep: bool = False) -> list[Finding]:
         """Return where journal and disk differ; with `deep` every file is read. Nothing is changed."""
-        checked = findings(self.folder, self.journal, self.kinds, elsewhere=self._elsewhere, deep=deep)
+        files = self.journal.files()
+        checked = findings(self.folder, files, self.kinds, elsewhere=self._elsewhere, deep=deep)
         result = list(checked)
         if count := len(self.missing()) + len({key for key, _ in self.journal.others_missing()}):
             result.append(Finding("ids", "", f"{count:,} were seen, and are not written"))
@@ -218,14 +219,15 @@ class ExportStore:
             new.discard(self._pending)
         if len(new) == len(rows):
             return rows, ids
-        chosen, left = list[Row](), set(new)
-        for row in rows if left else ():
-            if (numbered := number(row.id)) in left:
-                left.discard(numbered)
-                chosen.append(row)
         known = self.journal.others_written(ids.others)
         others = {key: row for key, row in ids.others.items() if key not in known}
-        return [*chosen, *others.values()], PageIds(new, others)
+        chosen, left, places = list[Row](), set(new), set(map(id, others.values()))
+        for row in rows:
+            numbered = number(row.id)
+            if id(row) in places or numbered in left:
+                left.discard(numbered or 0)
+                chosen.append(row)
+        return chosen, PageIds(new, others)
 
     def _append(self, stem: str, source: int, rows: list[Row], ids: PageIds, stems: dict[str, None]) -> None:
         """Write rows behind the segment of a partition, and note them; called in a transaction."""
@@ -241,9 +243,11 @@ class ExportStore:
         self.journal.write_others(segment.file.number, 0 if kind.by_content else source, ids.others)
 
     def _new_stem(self, stem: str) -> str:
-        """Return the name of a new file, without its suffix; no other file ever has it."""
+        """Return the name of a new file, without its suffix: files sort as they were made, and no other file
+        ever has it.
+        """
         self._count += 1
-        return f"{stem}-{self._token}{self._count:x}"
+        return f"{stem}-{self._count:05d}-{self._token}"
 
     # ── seal ──
 

@@ -12,7 +12,7 @@
 | ids        | ids were seen, and are not written           | the next run reads them                 |
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -20,7 +20,7 @@ from ...errors import ChatRestError
 from ..file_names import SPOOL, path_inside
 from .converters import format_of
 from .formats import file_sha256
-from .journal import StoreFile, StoreJournal
+from .journal import StoreFile
 from .segments import NEW, SEGMENT, new_path, segment_path
 
 FindingKind: TypeAlias = Literal["unfinished", "leftover", "missing", "damaged", "longer", "unknown", "ids"]
@@ -63,7 +63,7 @@ def is_waiting(folder: Path, file: StoreFile) -> bool:
 
 def findings(
     folder: Path,
-    journal: StoreJournal,
+    known: Iterable[StoreFile],
     stems: Collection[str],
     *,
     elsewhere: Collection[str] = (),
@@ -71,17 +71,21 @@ def findings(
 ) -> Iterator[Finding]:
     """Yield the differences; with `deep` every file is read. Nothing is changed.
 
-    `stems` are the names of the store's kinds: the first parts of their files' names, as `messages`, and all
-    but the suffix of a snapshot's, as `users/users`. `elsewhere` are the files that are in an object store.
+    `known` are the files of the journal; `stems` the names of the store's kinds: the first parts of their files'
+    names, as `messages`, and all but the suffix of a snapshot's, as `users/users`. `elsewhere` are the names of
+    files that are in an object store.
     """
-    files = {file.name: file for file in journal.files()}
+    files = {file.name: file for file in known}
+    new = {new_path(folder, file.name): file for file in files.values()}
+    spooled = sorted((folder / SPOOL).glob("*"))
+    waiting = {path: new[path] for path in spooled if path in new and is_waiting(folder, new[path])}
     for file in files.values():
         is_begun = file.state == "sealing" or (file.state == "sealed" and file.sha256 is None)
-        if is_begun or is_waiting(folder, file):
+        if is_begun or file in waiting.values():
             yield Finding("unfinished", file.name, file=file)
         elif (finding := _checked(folder, file, elsewhere, deep)) is not None:
             yield finding
-    yield from _others(folder, files, stems)
+    yield from _others(folder, files, stems, [path for path in spooled if path not in waiting])
 
 
 def _checked(folder: Path, file: StoreFile, elsewhere: Collection[str], deep: bool) -> Finding | None:
@@ -105,14 +109,15 @@ def _checked(folder: Path, file: StoreFile, elsewhere: Collection[str], deep: bo
     return None
 
 
-def _others(folder: Path, files: dict[str, StoreFile], stems: Collection[str]) -> Iterator[Finding]:
+def _others(
+    folder: Path, files: dict[str, StoreFile], stems: Collection[str], spooled: list[Path]
+) -> Iterator[Finding]:
     """Yield what lies in the folder and is no file of the journal."""
     own = {segment_path(folder, file.name) for file in files.values() if file.state in ("open", "sealing")}
     own |= {segment_path(folder, file.name) for file in files.values() if is_segment(folder, file)}
     made = {new_path(folder, file.name) for file in files.values()}
     known = {segment_path(folder, name) for name in files}
-    waiting = {new_path(folder, file.name) for file in files.values() if is_waiting(folder, file)}
-    for path in sorted({*(folder / SPOOL).glob("*")} - waiting):
+    for path in spooled:
         if path.name.endswith((NEW, *(NEW + each for each in _BESIDE))):
             yield Finding("leftover", f"{SPOOL}/{path.name}", "it was being made" if path in made else "")
         elif path.name.endswith(SEGMENT) and path not in own:

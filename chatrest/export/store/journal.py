@@ -106,6 +106,11 @@ class StoreJournal(JournalFile):
         files = self._typed(f"{_FILES} WHERE name = ?", StoreFile, name)
         return files[0] if files else None
 
+    def newest_file(self) -> int:
+        """Return the number of the file that was made last; 0 where there was none."""
+        rows = self._typed("SELECT seq FROM sqlite_sequence WHERE name = 'files'", tuple[int])
+        return int(rows[0][0]) if rows else 0
+
     def add_file(self, name: str, stem: str, state: FileState, size: int = 0) -> StoreFile:
         """Add a file."""
         sql = "INSERT INTO files(name, stem, state, size) VALUES(?, ?, ?, ?)"
@@ -231,6 +236,10 @@ class StoreJournal(JournalFile):
     def others_in(self, file: int) -> set[str]:
         """Return the ids of a file that are no numbers."""
         return {key for (key,) in self._all("SELECT key FROM other_ids WHERE file = ?", file)}
+
+    def others(self) -> list[tuple[str, int, int | None]]:
+        """Return all ids that are no numbers, each with a source that saw it, and the file that it is in."""
+        return self._typed("SELECT key, source, file FROM other_ids", tuple[str, int, int | None])
 
     def others_missing(self) -> list[tuple[str, int]]:
         """Return the ids that are no numbers, and that were seen and are in no file, each with a source that

@@ -11,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, final
 
+from ...storage import check_in_place
 from ..disk import Disk, ErrorPath, sync_folder
 from ..file_names import SPOOL
 from .journal import StoreFile
@@ -89,7 +90,8 @@ class Segments:
         for stem in stems:
             segment = self._segments[stem]
             with ErrorPath(segment.path):
-                self._disk.sync(self._descriptor(segment))
+                self._disk.sync(descriptor := self._descriptor(segment))
+            check_in_place(segment.path, os.fstat(descriptor))
             is_new = is_new or not segment.committed
         if is_new:
             sync_folder(self._disk, self._folder / SPOOL)
