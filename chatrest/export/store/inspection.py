@@ -71,9 +71,9 @@ def findings(
 ) -> Iterator[Finding]:
     """Yield the differences; with `deep` every file is read. Nothing is changed.
 
-    `known` are the files of the journal; `stems` the names of the store's kinds: the first parts of their files'
-    names, as `messages`, and all but the suffix of a snapshot's, as `users/users`. `elsewhere` are the names of
-    files that are in an object store.
+    `known` are the files of the journal; `stems` the names of the store's kinds: the first parts of names of
+    files, as `messages`, and all but the suffix of a snapshot's, as `users/users`. `elsewhere` are the names
+    of files that are in an object store.
     """
     files = {file.name: file for file in known}
     new = {new_path(folder, file.name): file for file in files.values()}
