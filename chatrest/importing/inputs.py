@@ -154,9 +154,13 @@ class _Export:
 
     def omissions(self) -> dict[str, int]:
         """Return what the export holds beside the records, and no import takes."""
-        conversations = self._tables.get("conversations")
+        kept = {
+            "conversations": "conversations (their tags, pins and unread counts)", "bans": "bans from groups",
+            "friends": "friends of users", "blocks": "users that users have blocked",
+            "reactions": "reactions to messages",
+        }  # fmt: skip
         counts = {
-            "conversations (their tags, pins and unread counts)": conversations.rows if conversations else 0,
+            **{words: self._tables[name].rows for name, words in kept.items() if name in self._tables},
             "rights of roles (a missing role is made without them)": len(self.roles),
         }
         return {what: count for what, count in counts.items() if count}

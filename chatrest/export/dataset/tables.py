@@ -6,10 +6,14 @@
 | groups        | GET /groups                                     | `guid`                               |
 | members       | GET /groups/{guid}/members of every group       | `guid` and `uid`                     |
 | conversations | GET /conversations on behalf of every user      | `onBehalfOf` and `conversationId`    |
+| bans          | GET /groups/{guid}/bannedusers of every group   | `guid` and `uid`                     |
+| friends       | GET /users/{uid}/friends of every user          | `friendOf` and `uid`                 |
+| blocks        | GET /users/{uid}/blockedusers of every user     | `blockedBy` and `uid`                |
+| reactions     | GET /messages/{id}/reactions, if it has any     | `id`                                 |
 | attachments   | the files that messages link to                 | `messageId` and `position`           |
 
-The record of a member has no guid, and that of a conversation does not say whose it is: both are stored with
-this one member put in front of their own. All other bytes are as the service sent them.
+A record that does not say whose list it is from, as that of a member has no guid, is stored with this one
+member put in front of its own. All other bytes are as the service sent them.
 
 | format  | file                          | holds                                                     |
 |---------|-------------------------------|-----------------------------------------------------------|
@@ -37,7 +41,9 @@ from ..store.converters import Lines, Parquet, TableDatabase
 from ..store.formats import Format
 from ..stored_records import compress_of
 
-Table: TypeAlias = Literal["users", "groups", "members", "conversations"]
+Table: TypeAlias = Literal[
+    "users", "groups", "members", "conversations", "bans", "friends", "blocks", "reactions"
+]
 TABLES: Final[tuple[Table, ...]] = get_args(Table)
 """In the order in which they are read: a list of groups comes before that of their members."""
 ATTACHMENTS: Final = "attachments"
@@ -74,6 +80,10 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         }
     ),
     "members": (*_columns({"text": "guid scope", "time": "joinedAt"}), *_columns(_PERSON)),
+    "bans": (*_columns({"text": "guid", "time": "bannedAt"}), *_columns(_PERSON)),
+    "friends": (*_columns({"text": "friendOf"}), *_columns(_PERSON)),
+    "blocks": (*_columns({"text": "blockedBy", "time": "blockedByMeAt blockedAt"}), *_columns(_PERSON)),
+    "reactions": _columns({"text": "id messageId reaction uid", "time": "reactedAt", "json": "reactedBy"}),
     "conversations": _columns(
         {
             "text": "onBehalfOf conversationId conversationType conversationWith.uid=with_uid "

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
-from chatrest import AsyncSession, AuthenticationError, ChatRestError
+from chatrest import AsyncSession, AuthenticationError, ChatRestError, NewMessage
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import First, Status
 from chatrest.export import Plan, Report, export
@@ -83,6 +83,33 @@ async def test_every_table_holds_what_the_service_has(
     assert report.tables == {table: len(rows(out, table)) for table in TABLES}
     assert {entry.table: entry.rows for entry in manifest(out).tables} == report.tables
     assert problems(out) == []
+
+
+async def test_tables_of_what_people_are_to_each_other(
+    session: AsyncSession, emulator: Emulator, out: Path
+) -> None:
+    first = await session.messages.send(NewMessage.text("user-02", "liked"), on_behalf_of="user-01")
+    for uid, emoji in (("user-01", "👍"), ("user-02", "👍"), ("user-02", "🎉")):
+        await session.messages.add_reaction(first.id, emoji, on_behalf_of=uid)
+    await session.friends.add("user-01", ["user-02", "user-03"])
+    await session.blocked_users.block("user-04", ["user-01"])
+    await session.banned_users.ban("group-01", "user-03")
+    asked = ["reactions", "bans", "friends", "blocks"]
+    report = await export(session, out, Plan(everything=True), tables=asked)
+    assert report.complete, report
+    reactions = {(each["messageId"], each["uid"], each["reaction"]) for each in rows(out, "reactions")}
+    expected = {("user-01", "👍"), ("user-02", "👍"), ("user-02", "🎉")}
+    assert reactions == {(first.id, *each) for each in expected}
+    friends = {(each["friendOf"], each["uid"]) for each in rows(out, "friends")}
+    assert {("user-01", "user-02"), ("user-01", "user-03")} <= friends
+    assert [(each["blockedBy"], each["uid"]) for each in rows(out, "blocks")] == [("user-04", "user-01")]
+    assert [(each["guid"], each["uid"]) for each in rows(out, "bans")] == [("group-01", "user-03")]
+    assert problems(out) == []
+    parquet = out.with_name("parquet")
+    await export(session, parquet, Plan(everything=True, format="parquet"), tables=asked)
+    columns = pq.read_table(parquet / "reactions" / "reactions.parquet").to_pydict()
+    assert sorted(zip(columns["uid"], columns["reaction"], strict=True)) == sorted(expected)
+    assert pq.read_table(parquet / "blocks" / "blocks.parquet")["blocked_by"].to_pylist() == ["user-04"]
 
 
 async def test_lines_are_the_records_as_they_were_served(session: AsyncSession, out: Path) -> None:
