@@ -29,7 +29,7 @@ from ..session import AsyncSession
 from .archive import Archive, RemoteFiles
 from .dataset.attachments import AttachmentOptions
 from .dataset.dataset import Dataset
-from .dataset.tables import Table, check_tables
+from .dataset.tables import Table, tables_of
 from .disk import Disk
 from .id_continuity import IdsBeginAnewError
 from .in_thread import in_thread
@@ -111,7 +111,7 @@ async def export_folder(
     """
     limits = AttachmentOptions() if attachments is True else attachments or None
     _check_arguments(session, plan, limits, recheck, workers)
-    tables = check_tables(tables)
+    tables = tables_of(tables)
     shown, started, sent = progress or Progress(), int(now()), sent_by(session)
     try:
         archive = await in_thread(

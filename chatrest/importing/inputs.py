@@ -18,8 +18,7 @@ from typing import Final, NamedTuple, final
 
 from ..cloud.address import is_address
 from ..errors import ChatRestError, RequestInvalidError
-from ..export.dataset.snapshot import find_table
-from ..export.dataset.tables import read_table
+from ..export.dataset.tables import find_table, read_table
 from ..export.file_names import path_inside
 from ..export.folder_view import FolderView, open_view
 from ..export.manifest import NAME as MANIFEST, Manifest, read

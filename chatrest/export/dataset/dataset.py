@@ -42,7 +42,7 @@ from ..manifest import table_entries
 from ..report import AttachmentCounts, Failure, Phase, Progress, Report
 from ..store.formats import SourceLines
 from .attachments import AttachmentOptions, AttachmentRun
-from .tables import Table, check_tables, with_member
+from .tables import Table, tables_of, with_member
 
 CONCURRENCY: Final = 16
 """Lists of groups, users or messages that are read at once."""
@@ -75,7 +75,7 @@ class Dataset:
         now: Callable[[], float] = time.time,
     ) -> None:
         meta = archive.journal
-        self._tables = check_tables([*_stored(meta[_TABLES], list[str], []), *tables])
+        self._tables = tables_of([*_stored(meta[_TABLES], list[str], []), *tables])
         if tables:
             meta[_TABLES] = msgspec.json.encode(self._tables).decode()
         if attachments is not None:

@@ -29,7 +29,7 @@ from msgspec import Struct
 
 from ...core.paging.intervals import LAST
 from ...errors import ChatRestError, RequestInvalidError
-from ..dataset.snapshot import check_tables
+from ..dataset.tables import check_tables
 from ..file_names import DAMAGED, HISTORY, MESSAGES, SPOOL, STEM
 from ..folder_view import FolderView, open_view
 from ..id_set import IdSet

@@ -17,7 +17,7 @@ from chatrest.emulator import Emulator
 from chatrest.export import AttachmentCounts, AttachmentOptions, Plan, Report, export
 from chatrest.export.dataset import attachments
 from chatrest.export.dataset.attachment_journal import links_of
-from chatrest.export.dataset.snapshot import check_tables
+from chatrest.export.dataset.tables import check_tables
 from chatrest.export.disk import Disk
 from chatrest.export.manifest import NAME as MANIFEST, read
 from tests.dying import ProcessDeath

@@ -11,8 +11,7 @@ from chatrest import AsyncSession
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import Status
 from chatrest.export import Plan, export
-from chatrest.export.dataset.snapshot import check_tables
-from chatrest.export.dataset.tables import read_table
+from chatrest.export.dataset.tables import check_tables, read_table
 from chatrest.export.opening import read_folder
 from tests.dying import Fate, ForgetfulFate, dies, instants
 

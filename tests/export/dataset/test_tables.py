@@ -3,7 +3,7 @@
 import pytest
 
 from chatrest import RequestInvalidError
-from chatrest.export.dataset.tables import COLUMNS, check_tables, with_member
+from chatrest.export.dataset.tables import COLUMNS, tables_of, with_member
 from chatrest.export.formats.table_rows import row_values
 
 
@@ -62,8 +62,8 @@ def test_a_member_is_put_in_front_and_all_other_bytes_stay(raw: bytes, expected:
 @pytest.mark.parametrize("names", ["users", ["user"], [1], None, {"users"}])
 def test_a_wrong_table_is_refused(names: object) -> None:
     with pytest.raises(RequestInvalidError, match="users, groups, members, conversations"):
-        check_tables(names)
+        tables_of(names)
 
 
 def test_tables_are_read_in_one_order() -> None:
-    assert check_tables(["members", "users", "users"]) == ("users", "members")
+    assert tables_of(["members", "users", "users"]) == ("users", "members")

@@ -15,8 +15,7 @@ from chatrest import AsyncSession, AuthenticationError, ChatRestError, NewMessag
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import First, Status
 from chatrest.export import Plan, Report, export
-from chatrest.export.dataset.snapshot import check_tables
-from chatrest.export.dataset.tables import TABLES
+from chatrest.export.dataset.tables import TABLES, check_tables
 from chatrest.export.disk import Disk
 from chatrest.export.manifest import NAME as MANIFEST, Manifest, read
 from tests.dying import ProcessDeath
