@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from ...models.raw_json import write_value
-from ..stored_records import milliseconds
+from ..file_names import MILLISECONDS
 from .record_members import clean, read
 
 ColumnKind: TypeAlias = Literal["text", "integer", "time", "list", "json"]
@@ -53,9 +53,8 @@ def _value(column: Column, record: Any) -> Any:
             return _text(value)
         case "integer":
             return _integer(value)
-        case "time":  # 0 stands for "never"
-            is_time = type(value) is int and value > 0 and milliseconds(value) <= _LAST_TIME
-            return milliseconds(value) if is_time else None
+        case "time":
+            return _time(value)
         case "list":
             return [_text(each) for each in value] if isinstance(value, list) else None
     return None if value is None else clean(write_value(value).decode(errors="replace"))
@@ -65,6 +64,13 @@ def _text(value: Any) -> str | None:
     if type(value) is int:  # services differ in whether an id is a number
         return str(value)
     return clean(value) if isinstance(value, str) else None
+
+
+def _time(value: Any) -> int | None:
+    if type(value) is not int or value <= 0:  # 0 stands for "never"
+        return None
+    time = value if value >= MILLISECONDS else value * 1000
+    return time if time <= _LAST_TIME else None
 
 
 def _integer(value: Any) -> int | None:
