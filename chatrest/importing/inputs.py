@@ -156,7 +156,6 @@ class _Export:
         kept = {
             "conversations": "conversations (their tags, pins and unread counts)", "bans": "bans from groups",
             "friends": "friends of users", "blocks": "users that users have blocked",
-            "reactions": "reactions to messages",
         }  # fmt: skip
         counts = {
             **{words: self._tables[name].rows for name, words in kept.items() if name in self._tables},

@@ -295,7 +295,7 @@ async def test_tables_outlive_a_lost_journal(
     await export(session, out, Plan(users=["user-01"], format=format), tables=["users"])
     [path] = (out / "users").iterdir()
     before = path.read_bytes()
-    own = out / "users" / "users-2.ndjson"
+    own = out / "users" / "users.jsonl"
     own.write_bytes(b"mine")
     for journal in journals(out):
         journal.unlink()
