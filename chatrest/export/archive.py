@@ -26,6 +26,7 @@ from ..errors import RequestInvalidError
 from ..extras import missing_extra
 from ..models.raw_json import REFUSED
 from .conversion import convert
+from .dataset.tables import COLUMNS, table_format, table_stem
 from .disk import Disk
 from .file_names import DATABASE, HISTORY, STEM, partition_folder, partition_rows
 from .id_set import IdSet
@@ -38,7 +39,7 @@ from .repeated_rows import RepeatedRows
 from .run_log import last_run
 from .store import Changes, ExportStore, Finding, NewRows, RowKind, repair
 from .store.converters import Database, Lines, Parquet
-from .store.formats import Format
+from .store.formats import Format, SourceLines
 from .store.journal import StoreBlock
 from .stored_index import StoredIndex
 from .stored_records import database_records
@@ -126,7 +127,9 @@ def kinds_of_plan(plan: Plan, app_id: str) -> dict[str, RowKind]:
     """Return the kinds of rows that an export's store holds."""
     own = format_of_plan(plan, app_id)
     versions = own if isinstance(own, Lines) else Lines("none")
-    return {STEM: RowKind(own), HISTORY: RowKind(versions, by_content=True)}
+    messages = {STEM: RowKind(own), HISTORY: RowKind(versions, by_content=True)}
+    formats = {table_stem(table): table_format(table, plan.format, plan.compress) for table in COLUMNS}
+    return messages | {stem: RowKind(each, is_snapshot=True) for stem, each in formats.items()}
 
 
 @final
@@ -268,7 +271,7 @@ class Archive:
         always among them.
         """
         for file in self.journal.files("open", "sealed"):
-            blocks = self.journal.blocks(file.number) if not self.store.kind(file.stem).by_content else ()
+            blocks = self.journal.blocks(file.number) if self.store.kind(file.stem).has_ids else ()
             if any(_may_hold(block, first, last, since) for block in blocks):
                 for piece in self.store.records(file):
                     yield from map(row_of, piece.raws)
@@ -329,6 +332,12 @@ class Archive:
             self.index = StoredIndex()
             self.index.load(self.scan(since=since))
             self.index.renew(self.journal.waiting())
+
+    def replace_table(self, table: str, pieces: Iterable[SourceLines], read_at: int) -> None:
+        """Put a table in the place of the older one, as a whole."""
+        with self._guarded():
+            self._begin_change()
+            self.store.replace(table_stem(table), pieces, read_at)
 
     def finish(self) -> int:
         """Put everything into its final place; return how many messages took that of an older version."""

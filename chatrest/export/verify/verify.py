@@ -29,12 +29,12 @@ from msgspec import Struct
 
 from ...core.paging.intervals import LAST
 from ...errors import ChatRestError, RequestInvalidError
-from ..dataset.snapshot import check_tables
+from ..dataset.tables import check_tables
 from ..file_names import DAMAGED, HISTORY, MESSAGES, SPOOL, STEM
 from ..folder_view import FolderView, open_view
 from ..id_set import IdSet
 from ..journal import NAME as JOURNAL
-from ..manifest import NAME as MANIFEST, FileEntry, Manifest, find_undamaged
+from ..manifest import NAME as MANIFEST, FileEntry, Manifest, find_undamaged, is_table
 from ..message_ids import number
 from ..opening import DATA_FILE, FolderState, check_links, read_folder
 from ..run_log import NAME as RUNS
@@ -207,6 +207,7 @@ class _Check:
         expected = self._expected()
         files = self._check_files(expected, progress)
         known = [each.file for each in expected] if state.journal is None else state.journal.files()
+        known = [file for file in known if not is_table(file.stem)]
         self._check_folder(known)
         if manifest is not None:
             self._check_manifest(manifest)
@@ -278,7 +279,7 @@ class _Check:
             for file in journal.files("open", "sealing", "sealed"):
                 if file.state == "sealing" and not path_of(self._folder, file).exists():
                     file = file._replace(state="sealed", sha256=None)  # it was renamed, and not noted
-                if file.size:  # else it was only being made
+                if file.size and not is_table(file.stem):  # else it was only being made, or is a table
                     yield file, None
             return
         for entry in [] if state.manifest is None else state.manifest.files:
@@ -362,7 +363,7 @@ class _Check:
         """Check what the manifest claims, by itself."""
         for reason in manifest.reasons or ([] if manifest.complete else ["it has no reason"]):
             self._add("incomplete", MANIFEST, f"the export is not complete: {reason}", _RUN)
-        for kind, place, text in check_tables(self._folder, manifest, self._view.file):
+        for kind, place, text in check_tables(self._folder, manifest, self._view.file, self._state.journal):
             self._add(kind, place, text, _RUN)
         if manifest.missing:
             text = (
