@@ -52,18 +52,18 @@ class ExpectedFile(NamedTuple):
     """Those that the journal has for it."""
 
     @property
-    def is_segment(self) -> bool:
-        return self.file.state != "sealed"
-
-    @property
     def is_history(self) -> bool:
         """True where its records are versions of messages."""
         return self.file.stem == HISTORY
 
     @property
     def place(self) -> str:
-        """Where it is, below the export's folder."""
-        return segment_path(Path(), self.file.name).as_posix() if self.is_segment else self.file.name
+        return place_of(self.file)
+
+
+def place_of(file: StoreFile) -> str:
+    """Return where a file is, below the export's folder."""
+    return file.name if file.state == "sealed" else segment_path(Path(), file.name).as_posix()
 
 
 @final
@@ -141,7 +141,7 @@ class FileCheck:
             self._by_file[file.place] = here
             self.keys.update(here)
         # A database to which rows were being added has more than is known.
-        if is_sound and (file.is_segment or file.file.sha256 is not None):
+        if is_sound and (file.file.state != "sealed" or file.file.sha256 is not None):
             yield from _faults_of_ids(file, records, here)
 
     def _repeated(
@@ -245,11 +245,11 @@ def _batches(path: Path, file: ExpectedFile) -> Iterator[_Batch]:
 
 def _read(path: Path, file: ExpectedFile) -> Iterator[tuple[list[str] | None, list[bytes]]]:
     """Yield the records of a file, and the keys that stand beside them."""
-    name = file.file.name
-    if not file.is_segment and name.endswith(".parquet"):
+    name, is_sealed = file.file.name, file.file.state == "sealed"
+    if is_sealed and name.endswith(".parquet"):
         for raws, [keys] in parquet_batches(path, ["id"]):
             yield keys, raws
-    elif not file.is_segment and name.endswith(".sqlite"):
+    elif is_sealed and name.endswith(".sqlite"):
         yield from _database(path)
     else:
         for raws in lines(path, name, file.file.size):
