@@ -132,11 +132,12 @@ class FileCheck:
                 is_sound = False
                 yield "content", f"{batch.place}: {batch.fault}"
             numbers = key_numbers(batch.keys)
-            for other, keys in self._repeated(here, numbers, batch.keys, file):
+            new = IdSet(numbers)
+            for other, keys in self._repeated(here, new, numbers, batch.keys, file):
                 is_sound = False
                 subject = f"message {keys[0]} is" if len(keys) == 1 else f"the messages {shortened(keys)} are"
                 yield "duplicate", f"{subject} {f'in {other}, too' if other else 'in it more than once'}"
-            here.update(IdSet(numbers))
+            here.update(new)
         if not file.is_history:
             self._by_file[file.place] = here
             self.keys.update(here)
@@ -145,10 +146,9 @@ class FileCheck:
             yield from _faults_of_ids(file, records, here)
 
     def _repeated(
-        self, here: IdSet, numbers: list[int], keys: list[str], file: ExpectedFile
+        self, here: IdSet, new: IdSet, numbers: list[int], keys: list[str], file: ExpectedFile
     ) -> Iterator[tuple[str, list[str]]]:
         """Yield the keys that were read before, with the other file; no name for this one."""
-        new = IdSet(numbers)
         if before := IdSet() if file.is_history else new & self.keys:
             names = dict(zip(numbers, keys, strict=True))
             for other, there in self._by_file.items():
