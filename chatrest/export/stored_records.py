@@ -19,7 +19,7 @@ from .file_names import MILLISECONDS
 from .formats.compression import compression, pack_errors
 from .plan import Compress
 
-_CHUNK: Final = 1 << 16
+_CHUNK: Final = 1 << 18
 _ROWS: Final = 5_000
 _HIGH: Final = (1 << 63) - 1
 
