@@ -157,7 +157,7 @@ _FINDINGS: Final[dict[FindingKind, tuple[Kind, str]]] = {
 
 
 def _keys(file: StoreFile, keys: Iterable[str]) -> Iterator[str]:
-    """Yield the ids of records as they are known from the records alone: a version's hash, without its run."""
+    """Yield the ids of records as the records alone give them: a version's hash without its run."""
     return (key.rpartition("#")[2] if file.stem == HISTORY else key for key in keys)
 
 
@@ -286,6 +286,8 @@ class _Check:
 
     def _known(self) -> Iterator[_Known]:
         state, journal = self._state, self._state.journal
+        if journal is not None:
+            journal.untold()  # no part of the proof; what is damaged there would end the next run
         if journal is not None and not state.is_finished:
             for file in journal.files("open", "sealing", "sealed"):
                 if file.state == "sealing" and not path_of(self._folder, file).exists():
