@@ -128,7 +128,7 @@ def parquet_batches(
         import pyarrow as pa  # type: ignore[import-untyped]
         import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-        from .formats.parquet_rows import raws_of
+        from .formats.parquet import raws_of
     except ImportError:
         raise RequestInvalidError(missing_extra("reading Parquet files", "parquet")) from None
     names = ["raw", "raw_bytes", *columns]

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from chatrest import ChatRestError
-from chatrest.export.formats.parquet_rows import Piece, tables
+from chatrest.export.formats.parquet import Piece, tables
 from tests.sinks import (
     ALICE,
     BOB,
@@ -26,8 +26,8 @@ from tests.tables import table
 
 @pytest.fixture
 def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatrest.export.formats.parquet_rows._CHUNK_ROWS", 7)
-    monkeypatch.setattr("chatrest.export.formats.parquet_rows.GROUP_ROWS", 20)
+    monkeypatch.setattr("chatrest.export.formats.parquet._CHUNK_ROWS", 7)
+    monkeypatch.setattr("chatrest.export.formats.parquet.GROUP_ROWS", 20)
     monkeypatch.setattr("chatrest.export.store.export_store._ROWS", 3)
 
 
@@ -126,9 +126,7 @@ def test_a_damaged_file_is_an_error_and_is_not_rewritten(tmp_path: Path) -> None
         data = path.read_bytes()
         out.change(page(3, 1, edited="yes"))
         path.write_bytes(data[:100] + bytes([data[100] ^ 1]) + data[101:])
-        with pytest.raises(
-            ChatRestError, match=r"\.parquet (is not as it was written|cannot be read)"
-        ):
+        with pytest.raises(ChatRestError, match=r"\.parquet (is not as it was written|cannot be read)"):
             out.done()
         path.write_bytes(bytes(len(data)))
         with pytest.raises(ChatRestError, match=r"\.parquet cannot be read"):
