@@ -95,8 +95,8 @@ class RemoteFiles(Protocol):
     def names(self) -> Mapping[str, int]:
         """Their names, and their sizes in bytes."""
 
-    def fetch(self, name: str, path: Path) -> None:
-        """Write a file that the store has to `path`, complete and durable.
+    def fetch(self, name: str, path: Path, sha256: str) -> None:
+        """Write a file that the store has, with this SHA-256, to `path`, complete and durable.
 
         Raises `ObjectStoreError` where that fails or the content is another one, OSError where the disk does.
         """
@@ -161,7 +161,7 @@ class Archive:
             self.plan: Plan = self._agreed(plan, app_id)
             self.store: ExportStore = ExportStore(
                 folder, self.journal, kinds_of_plan(self.plan, app_id), labels=self._label, disk=self.disk,
-                elsewhere=() if remote is None else remote.names,
+                elsewhere=() if remote is None else remote.names, fetch=remote and remote.fetch,
             )  # fmt: skip
             stack.callback(self.store.close)
             self.findings: list[Finding] = self._repaired()
@@ -469,9 +469,7 @@ class Archive:
         """Yield the changed messages whose older versions are not on disk any more."""
         for row in self.journal.waiting():
             numbered = number(row.id)
-            is_written = (
-                numbered in self.store.written if numbered else self.journal.others_written([row.id])
-            )
+            is_written = numbered in self.store.written if numbered else self.journal.others_written([row.id])
             if not is_written:
                 yield row.id
 

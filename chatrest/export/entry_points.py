@@ -13,7 +13,7 @@ from .compaction import compact_folder
 from .dataset.attachments import AttachmentOptions
 from .dataset.tables import Table
 from .disk import Disk
-from .in_thread import in_thread
+from .in_thread import in_thread, wait_for
 from .local_path import local_path
 from .plan import Plan
 from .report import Phase, Progress, Report
@@ -113,7 +113,6 @@ def compact(
     """
     if (root := journal_root(out, journal)) is None:
         return compact_folder(local_path(out), disk=disk)
-    from .remote.blocking import wait_for
     from .remote.store_export import store_export
 
     async def merge(root: Path) -> int:
