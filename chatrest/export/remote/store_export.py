@@ -33,7 +33,7 @@ from ..dataset.attachment_journal import NAME as ATTACHMENT_JOURNAL, AttachmentJ
 from ..dataset.snapshot import find_table
 from ..dataset.tables import ATTACHMENTS, TABLES
 from ..disk import Disk
-from ..file_names import DATABASE, path_inside
+from ..file_names import DATABASE, HISTORY, MESSAGES, path_inside
 from ..in_thread import in_thread, wait_for
 from ..journal import GENERATION, NAME as JOURNAL, Journal
 from ..manifest import NAME as MANIFEST, Manifest, find, put
@@ -343,8 +343,8 @@ class StoreExport:
 
 
 def _fixed(files: Iterable[StoreFile]) -> list[StoreFile]:
-    """Return the files that never change."""
-    return [file for file in files if file.name != DATABASE and file.sha256 is not None]
+    """Return the files that never change: no database, and no table."""
+    return [file for file in files if file.sha256 and file.stem.startswith((f"{MESSAGES}/", HISTORY))]
 
 
 def _is_same(path: Path, size: int, sha256: str) -> bool:

@@ -483,10 +483,12 @@ class ExportStore:
 
     def records(self, file: StoreFile) -> Iterator[SourceLines]:
         """Yield the records of a file with their sources, as far as it tells them."""
-        path, own_format = path_of(self.folder, file), self.format_of(file.name, file.stem)
+        own_format = self.format_of(file.name, file.stem)
         if file.state == "sealed":
-            yield from own_format.read(path, file.size)
+            with self._present(file) as path:
+                yield from own_format.read(path, file.size)
             return
+        path = path_of(self.folder, file)
         raws = chain.from_iterable(lines(path, f"segment.ndjson{own_format.packing.suffix}", file.size))
         for block in self.journal.blocks(file.number):
             label = self._labels(block.source)
