@@ -5,9 +5,10 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from chatrest.cloud.publication_plan import RESERVED, LocalFile
+
 from chatrest.cloud.lease import Lease
 from chatrest.cloud.publication import PublicationStats, Publisher, fetch_version, read_version
-from chatrest.cloud.publication_plan import RESERVED, LocalFile
 from chatrest.cloud.store import ObjectStore
 from chatrest.cloud.transfer import file_sha256
 from tests.cloud.store_double import StoreDouble

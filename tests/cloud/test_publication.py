@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chatrest.cloud.publication_plan import stored_name
 from hypothesis import given, settings, strategies as st
 
 from chatrest.cloud.publication import PublicationStats, Publisher, fetch_version, read_version
-from chatrest.cloud.publication_plan import stored_name
 from chatrest.cloud.store import ObjectStore
 from chatrest.cloud.store_errors import (
     LeaseLostError,

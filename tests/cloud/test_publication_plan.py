@@ -1,7 +1,6 @@
 from pathlib import Path
 
 import pytest
-
 from chatrest.cloud.publication_plan import (
     EMPTY,
     LocalFile,
@@ -14,6 +13,7 @@ from chatrest.cloud.publication_plan import (
     unreferenced,
     worklist,
 )
+
 from chatrest.cloud.store_errors import ObjectStoreError
 
 HASHES = [character * 64 for character in "abc"]

@@ -5,9 +5,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from chatrest.cloud.publication_plan import RESERVED
 
 from chatrest.cloud.lease import LEASE, decode_lease
-from chatrest.cloud.publication_plan import RESERVED
 from chatrest.cloud.store import ObjectStore
 from chatrest.cloud.store_errors import LeaseHeldError, LeaseLostError, ObjectStoreError
 from tests.cloud.fault_proxy import FaultProxy, ProxiedRequest

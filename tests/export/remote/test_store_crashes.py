@@ -93,7 +93,9 @@ async def test_a_publication_that_ends_at_any_operation(
 
 async def run(session: AsyncSession, root: Path, plan: Plan, sleep: Sleep) -> Report:
     async with store_export(ADDRESS, root, sleep=sleep) as target:
-        return await export_folder(session, target.folder, plan, alongside=target.publishing)
+        return await export_folder(
+            session, target.folder, plan, alongside=target.publishing, remote=target.remote
+        )
 
 
 @pytest.mark.parametrize("format", ["ndjson", "parquet"])
@@ -159,9 +161,8 @@ async def test_publications_of_a_running_export_that_fail_are_seen_repeated_and_
         AsyncSession(emulator.app) as session,
         store_export(ADDRESS, tmp_path, progress=progress, sleep=wait) as target,
     ):
-        await export_folder(
-            session, target.folder, Plan(all_users=True), alongside=target.publishing, progress=progress
-        )
+        place = {"alongside": target.publishing, "remote": target.remote}
+        await export_folder(session, target.folder, Plan(all_users=True), progress=progress, **place)
         await target.publish()
         [warning] = target.warnings
     assert waits == [60, 120, 240, 480, 600, 600]

@@ -41,7 +41,8 @@ async def test_any_machine_goes_on_with_an_export(tmp_path: Path, format: Format
         assert (await estimate(session, None, f"file://{tmp_path}/none")).written == 42
     assert [entry.written for entry in runs(address)] == [40, 1, 1]
     assert len(list((tmp_path / "store" / "users").iterdir())) == 1
-    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["export", "pages-journal.sqlite", "store.json"]
+    names = ["export", "pages-journal.sqlite", "store.json"]
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == names
 
 
 async def test_files_are_merged_where_they_are(tmp_path: Path) -> None:
