@@ -17,7 +17,7 @@ from chatrest.export.run import export_folder
 from tests.cloud.store_double import CrashError, StoreDouble
 from tests.dying import Fate, dies, instants
 from tests.export.remote.publications import Publications
-from tests.exporting import assert_whole, edit, hide, manifest_of, served
+from tests.exporting import assert_whole, edit, files_of, hide, manifest_of, served
 
 ADDRESS = "s3://bucket/chat"
 ALL = 10**9
@@ -90,7 +90,7 @@ async def test_the_local_disk_holds_what_is_not_published_yet(
     publications = Publications(monkeypatch)
 
     async def measure(_: float) -> None:
-        sizes.append(sum(path.stat().st_size for path in local(tmp_path)))
+        sizes.append(sum(path.stat().st_size for path in files_of(tmp_path / "export")))
         publications.note()
         await asyncio.sleep(0)
 
