@@ -206,7 +206,7 @@ class JournalFile:
         if not tables and not version:
             return True
         layout = self._layout
-        if (application, version) == (layout.application, 1) and layout.outdated:
+        if version == 1 and application in (0, layout.application) and layout.outdated:
             raise RequestInvalidError(f"{self.path} {layout.outdated}")
         if (application, version) != (layout.application, layout.version):
             raise RequestInvalidError(f"{self.path} is no {layout.owner}'s journal, or of another version")

@@ -428,7 +428,9 @@ class ExportStore:
                 sync_folder(self.disk, path.parent)
                 target = target._replace(state="sealed", sha256=file_sha256(path))
             elif all(map(self._is_there, (*others, *([target] if target.size else [])))):
-                self.disk.remove(path)  # what it was made of is there
+                if path.exists():
+                    self.disk.remove(path)  # what it was made of is there
+                    sync_folder(self.disk, path.parent)  # before the journal forgets its name
             with journal.transaction():
                 if target.size:
                     journal.keep_file(target._replace(state="sealed" if target.sha256 else "open"))

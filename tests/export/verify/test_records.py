@@ -1,12 +1,12 @@
 """The ids that were read so far, and how many problems a result keeps."""
 
+from chatrest.export.verify.records import ReadIds, key_numbers
+from chatrest.export.verify.verify_result import MOST_PROBLEMS, shortened
 from hypothesis import given, strategies as st
 
 from chatrest.export import VerifyResult
 from chatrest.export.id_set import IdSet
 from chatrest.export.message_ids import number
-from chatrest.export.verify.records import ReadIds, key_numbers
-from chatrest.export.verify.verify_result import MOST_PROBLEMS, shortened
 
 
 def test_ids_that_were_read_before_are_found_with_their_file() -> None:
