@@ -332,11 +332,17 @@ def decode_version(data: bytes, target: str) -> Version:
     return version
 
 
-async def fetch_file(store: ObjectStore, file: PublishedFile, path: Path, *, is_durable: bool = True) -> None:
-    """Download a file of a version to `path`, which is there whole and checked, or not at all."""
+async def fetch_file(
+    store: ObjectStore, file: PublishedFile, path: Path, *, is_temporary: bool = False
+) -> None:
+    """Download a file of a version to `path`, which is there whole, or not at all.
+
+    It is checked by its SHA-256, and survives a loss of power, unless it `is_temporary`: its reader checks it.
+    """
+    sha256, is_durable = None if is_temporary else file.sha256, not is_temporary
     first, *changes = file.parts
     if not changes:
-        await store.download(first.name, path, sha256=file.sha256, size=first.size, is_durable=is_durable)
+        await store.download(first.name, path, sha256=sha256, size=first.size, is_durable=is_durable)
         return
     await asyncio.to_thread(path.parent.mkdir, parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=".fetch-", dir=path.parent) as folder:
@@ -345,10 +351,10 @@ async def fetch_file(store: ObjectStore, file: PublishedFile, path: Path, *, is_
         for part in changes:
             await store.download(part.name, change, size=part.size, is_durable=False)
             await asyncio.to_thread(apply_change, whole, change)
-        if (found := await asyncio.to_thread(file_sha256, whole)) != file.sha256:
+        if sha256 is not None and (found := await asyncio.to_thread(file_sha256, whole)) != sha256:
             raise ObjectStoreError(
                 f"{first.name} and its changes are damaged: the SHA-256 of {file.name} is {found}, and not "
-                f"{file.sha256}"
+                f"{sha256}"
             )
         await asyncio.to_thread(put_in_place, whole, path, is_durable=is_durable)
 

@@ -138,7 +138,7 @@ class StoreView:
         path = path_inside(self.folder, name)
         check_room(self.folder, name, size or 0, self.name)
         if (file := version.file(name)) is not None:
-            await fetch_file(self._store, file, path, is_durable=False)
+            await fetch_file(self._store, file, path, is_temporary=True)
         else:
             await self._store.download(name, path, size=size, is_durable=False)
 
