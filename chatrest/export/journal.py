@@ -144,7 +144,10 @@ class Journal(StoreJournal):
         """Return the sources of these numbers, without those that there are not; the others are not read."""
         with self._errors():
             rows = list(sql_in(self._db, "SELECT number, key FROM sources WHERE number IN", set(numbers)))
-        return {number: Source.parse(key) for number, key in rows}
+        try:
+            return {number: Source.parse(key) for number, key in rows}
+        except DAMAGE as error:
+            raise UnreadableError(f"{self.path} is damaged: {error}") from None
 
     def source_of(self, key: str) -> int:
         """Return the number of the source of a key; 0 where there is none."""

@@ -455,7 +455,10 @@ class ExportStore:
             if file.sha256 is None or (file.name in self._elsewhere and not path.exists()):
                 continue
             if file_sha256(path) != file.sha256:
-                raise ChatRestError(f"{path} is not as it was written: open the export again")
+                raise ChatRestError(
+                    f"{path} is not as it was written: move it out of the folder, keep it, and export again: "
+                    "what was in it is read again"
+                )
 
     def _is_there(self, file: StoreFile) -> bool:
         return file.name in self._elsewhere or path_of(self.folder, file).exists()

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol, final
 
 from ...core.replies.rows import Row, row_of
-from ...errors import ChatRestError
+from ...core.replies.scanner import read_record
+from ...errors import ChatRestError, ReplyUnreadableError
 from ..disk import Disk, ErrorPath
 from ..formats.compression import Compression, pack_errors
 
@@ -188,5 +189,10 @@ def _of_members(data: bytes, decompressor: Callable[[], Any], start: int) -> Rea
 
 
 def is_record(row: Row) -> bool:
-    """Return True if something can be found by its id."""
-    return bool(row.id or row.uid)
+    """Return True for a JSON object; mostly it has an id."""
+    if row.id or row.uid:
+        return True
+    try:
+        return isinstance(read_record(row.raw), dict)
+    except ReplyUnreadableError:
+        return False
