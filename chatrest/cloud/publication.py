@@ -337,7 +337,7 @@ async def fetch_file(
 ) -> None:
     """Download a file of a version to `path`, which is there whole, or not at all.
 
-    It is checked by its SHA-256, and survives a loss of power, unless it `is_temporary`: its reader checks it.
+    Checked by its SHA-256, and it survives a loss of power, unless it `is_temporary`: its reader checks it.
     """
     sha256, is_durable = None if is_temporary else file.sha256, not is_temporary
     first, *changes = file.parts

@@ -99,8 +99,7 @@ def compact(
 ) -> int:
     """Merge the small files of each partition of the export in `out`; return how many files are gone.
 
-    A file is small below an eighth of the size from which on an export begins another one: 8 MB of Parquet,
-    128 MB of NDJSON (16 MB in an object store). A run merges by itself where a partition has more than a few
+    A file is small below 64 MB. A run merges by itself where a partition has more than a few
     of them. Messages, and their ids, stay as they are. Costs the reading and writing of the merged files, and
     memory for a row group or a page; needs no network, but for an export in an object store, which is merged
     in its working copy (`journal`, as for `export`) and published. A crash at any point loses nothing and

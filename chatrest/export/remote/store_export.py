@@ -30,7 +30,6 @@ from ...cloud.transfer import file_sha256
 from ...errors import ChatRestError
 from ..archive import Archive
 from ..dataset.attachment_journal import NAME as ATTACHMENT_JOURNAL, AttachmentJournal
-from ..dataset.snapshot import find_table
 from ..dataset.tables import ATTACHMENTS, TABLES
 from ..disk import Disk
 from ..file_names import DATABASE, HISTORY, MESSAGES, path_inside
@@ -277,7 +276,7 @@ class StoreExport:
         return self._stage(archive.journal, staging)
 
     def _stage_at_rest(self, staging: Path) -> _Stage:
-        with closing(Journal(self.folder / JOURNAL)) as journal:
+        with Journal(self.folder / JOURNAL) as journal:
             return self._stage(journal, staging)
 
     def _stage(self, journal: Journal, staging: Path) -> _Stage:
@@ -294,9 +293,9 @@ class StoreExport:
         if not is_running:
             paths |= {name: self.folder / name for name in (RUNS, DATABASE)}
             for entry in stage.manifest.tables:
-                if (path := find_table(self.folder, entry)) is None:
-                    raise ChatRestError(f"{self.folder / entry.file} is not as {MANIFEST} says: export again")
-                paths[entry.file] = path
+                path = paths[entry.file] = path_inside(self.folder, entry.file)
+                if not path.is_file() or path.stat().st_size != entry.bytes:
+                    raise ChatRestError(f"{path} is not as {MANIFEST} says: export again")
             if (self.folder / _LINKS).is_file():
                 paths[_LINKS] = stage.staging / "links"
                 with AttachmentJournal(self.folder / _LINKS) as links:
@@ -317,7 +316,9 @@ class StoreExport:
             known = b""
         self._pages[file.name] = write_change(file.path, known[_HASH:], path)
         if known:
-            change = PageChange(path, path.stat().st_size, file_sha256(path), known[:_HASH].decode())
+            change = PageChange(
+                path, path.stat().st_size, file_sha256(path), known[:_HASH].decode(errors="replace")
+            )
             file = file._replace(change=change)
         return file
 
