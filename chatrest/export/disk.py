@@ -8,6 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import final
 
+from .file_names import DAMAGED
+
 
 class Disk:
     """The real one. Raises OSError, with the file's name."""
@@ -61,3 +63,20 @@ def make_folder(disk: Disk, folder: Path) -> None:
         make_folder(disk, folder.parent)
         folder.mkdir(exist_ok=True)
         sync_folder(disk, folder.parent)
+
+
+def set_aside(disk: Disk, folder: Path, path: Path) -> None:
+    """Move a file of an export to the folder `damaged`; nothing is overwritten."""
+    new = free_aside(disk, folder, path)
+    disk.replace(path, new)
+    sync_folder(disk, new.parent)
+    sync_folder(disk, path.parent)
+
+
+def free_aside(disk: Disk, folder: Path, path: Path) -> Path:
+    """Return a path in the folder `damaged`, which is made, that no file has yet."""
+    name, count = path.relative_to(folder), 1
+    while (aside := folder / DAMAGED / f"{name}.damaged-{count}").exists():
+        count += 1
+    make_folder(disk, aside.parent)
+    return aside

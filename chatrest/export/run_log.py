@@ -20,7 +20,7 @@ NAME: Final = "runs.jsonl"
 RunEntry: TypeAlias = Report
 """One line of the log: the report of one run, with the fields that a line has."""
 _FIELDS: Final = (
-    "started", "finished", "seconds", "complete", "reasons", "failed", "written", "changed", "deleted",
+    "run", "started", "finished", "seconds", "complete", "reasons", "failed", "written", "changed", "deleted",
     "missing", "messages", "requests",
 )  # fmt: skip
 _OLD_NAME: Final = (b'"new":', b'"written":')
@@ -50,8 +50,10 @@ def runs(out: str | PathLike[str]) -> Iterator[RunEntry]:
 
     Those that were killed have left no entry.
 
-    Lines that are damaged, or of another version, are left out. Raises OSError where there is no such file.
+    Lines that are damaged, or of another version, are left out; one of version 0.2, which has no number, gets
+    the next one. Raises OSError where there is no such file.
     """
+    number = 0
     with open_view(out) as view, (view.folder / NAME).open("rb") as file:
         for line in file:
             try:
@@ -59,4 +61,13 @@ def runs(out: str | PathLike[str]) -> Iterator[RunEntry]:
             except (msgspec.DecodeError, UnicodeDecodeError):
                 continue
             if entry.started and line.endswith(b"\n"):  # else it is a line of another program
+                entry.run = number = entry.run or number + 1
                 yield entry
+
+
+def last_run(folder: Path) -> int:
+    """Return the highest number of a run in the log of a folder; 0 where there is none."""
+    try:
+        return max((entry.run for entry in runs(folder)), default=0)
+    except FileNotFoundError:
+        return 0

@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from chatrest.cli import streams
 from chatrest.cli.root import root
 from chatrest.cli.stored_export import PROBLEMS_SHOWN
+from chatrest.core.replies.rows import row_of
 from chatrest.export import Plan, export
 from chatrest.export.journal import NAME as JOURNAL
 from chatrest.export.manifest import NAME as MANIFEST, encode, read
@@ -264,3 +265,29 @@ def test_without_the_extra_one_sentence_says_what_to_install(
         line = error_line(command(args[0], "s3://bucket/chat", *args[1:], XDG_STATE_HOME=str(tmp_path)), 2)
         assert line == "an object store needs the extra 'cloud': pip install 'chatrest-client[cloud]'"
     assert list(tmp_path.iterdir()) == []
+
+
+# ── changes ──
+
+
+def test_changes_prints_a_line_of_json_for_each_and_since_a_run(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with StoredExport(out, Plan(users=["ann"])) as stored:
+        stored.begin_manifest()
+        stored.commit({"user ann": [record(1, text="a"), record(2, text="\udcff")]})
+        stored.finish()
+    with StoredExport(out, Plan(users=["ann"])) as stored:
+        stored.begin_manifest()
+        with stored.journal.transaction():
+            stored.journal.change([row_of(record(1, text="b"))])
+        stored.finish()
+    first = CliRunner().invoke(root, ["changes", str(out)])
+    assert [json.loads(line)["id"] for line in first.stdout.splitlines()] == ["1", "2"]
+    since = CliRunner().invoke(root, ["changes", str(out), "--since-run", "1"])
+    assert json.loads(since.stdout) == {
+        "run": 2, "kind": "changed", "id": "1",
+        "before": json.loads(record(1, text="a")), "after": json.loads(record(1, text="b")),
+    }  # fmt: skip
+    assert CliRunner().invoke(root, ["changes", str(out), "--since-run", "2"]).stdout == ""
+    refused = CliRunner().invoke(root, ["changes", str(tmp_path)])
+    assert (refused.exit_code, "is not an export" in refused.stderr) == (2, True)

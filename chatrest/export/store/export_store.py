@@ -199,10 +199,11 @@ class ExportStore:
         return len(rows)
 
     def ids_of(self, stem: str, rows: list[Row]) -> PageIds:
-        """Return what tells the rows of a partition apart."""
+        """Return what tells the rows of a partition apart; by content, those of one run."""
         if not self.kind(stem).by_content:
             return ids_of(rows)
-        return PageIds(IdSet(), {f"{stem}#{sha256(row.raw).hexdigest()}": row for row in rows})
+        salt = f"{stem}#{self.journal['run'] or ''}#"  # a message may have the same content twice
+        return PageIds(IdSet(), {f"{salt}{sha256(row.raw).hexdigest()}": row for row in rows})
 
     def unwritten(self, rows: list[Row], ids: PageIds) -> tuple[list[Row], PageIds]:
         """Return the rows that are not written yet, each once, with their ids; in a commit, those that it has
@@ -427,10 +428,9 @@ class ExportStore:
             if is_renamed and path.stat().st_size == target.size:
                 sync_folder(self.disk, path.parent)
                 target = target._replace(state="sealed", sha256=file_sha256(path))
-            elif all(map(self._is_there, (*others, *([target] if target.size else [])))):
-                if path.exists():
-                    self.disk.remove(path)  # what it was made of is there
-                    sync_folder(self.disk, path.parent)  # before the journal forgets its name
+            elif path.exists() and all(map(self._is_there, (*others, *([target] if target.size else [])))):
+                self.disk.remove(path)  # what it was made of is there
+                sync_folder(self.disk, path.parent)  # before the journal forgets its name
             with journal.transaction():
                 if target.size:
                     journal.keep_file(target._replace(state="sealed" if target.sha256 else "open"))
