@@ -44,10 +44,6 @@ _AT_ONCE: Final = 8
 """Small files, each in memory; a larger one is transferred alone, its parts at the same time."""
 _SMALL: Final = 2 << 20
 """Bytes: eight of them, or four parts, also get through a slow connection in the time of a request."""
-_FORMER: Final = (
-    "is of an export that version 0.2 has published, and this version cannot go on with: export to another "
-    "prefix; version 0.2 still reads what is here, and nothing of it was changed"
-)
 
 
 class Part(NamedTuple):
@@ -108,6 +104,24 @@ class PageChange(NamedTuple):
 @final
 class _Header(Struct):
     format: int
+
+
+@final
+class _FormerFile(Struct):
+    """A file in a manifest of version 0.2: each was one object, also those that never changed."""
+
+    name: str
+    stored_as: str
+    size: int
+    sha256: str
+
+
+@final
+class _FormerVersion(Struct):
+    number: int
+    files: list[_FormerFile]
+    complete: bool
+    about: dict[str, int | str | bool | None]
 
 
 class LocalFile(NamedTuple):
@@ -313,23 +327,33 @@ async def _read_manifest(store: ObjectStore) -> tuple[Version, str | None]:
 
 
 def decode_version(data: bytes, target: str) -> Version:
-    """Return the version in an object's content; errors name `target`.
+    """Return the version in an object's content, which version 0.2 may have written.
 
-    Raises `ObjectStoreError` where it is damaged, `RequestInvalidError` for one of a former version.
+    Raises `ObjectStoreError`, which names `target`, where it is damaged.
     """
+    version = None
     try:
-        number = msgspec.json.decode(data, type=_Header).format
-        version = msgspec.json.decode(data, type=Version) if number == FORMAT else None
+        match msgspec.json.decode(data, type=_Header).format:
+            case 1:
+                version = _continued(msgspec.json.decode(data, type=_FormerVersion))
+            case number if number == FORMAT:
+                version = msgspec.json.decode(data, type=Version)
         for file in version.files if version is not None else ():
             for name in (file.name, *(part.name for part in file.parts)):
                 check_name(name)
     except (msgspec.DecodeError, UnicodeDecodeError, RequestInvalidError):
-        number, version = 0, None
-    if number == 1:
-        raise RequestInvalidError(f"{target} {_FORMER}")
+        version = None
     if version is None or not all(file.parts for file in version.files):
         raise ObjectStoreError(f"{target} is damaged, or no manifest of a published version")
     return version
+
+
+def _continued(former: _FormerVersion) -> Version:
+    files = [
+        PublishedFile(file.name, file.size, file.sha256, [Part(file.stored_as, file.size)])
+        for file in former.files
+    ]
+    return Version(former.number, files, former.complete, former.about)
 
 
 async def fetch_file(

@@ -157,7 +157,7 @@ class Archive:
         with ExitStack() as stack:
             lock = FolderLock(folder)
             stack.callback(lock.release)
-            convert(folder, self.disk, is_remote=remote is not None)
+            convert(folder, self.disk)
             meta = first_meta(folder, app_id, (plan or Plan()).encoded().decode())
             self.journal: Journal = stack.enter_context(Journal(folder / NAME, meta))
             begin_generation(self.journal, check_folder(folder, self.journal))

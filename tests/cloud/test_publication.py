@@ -1,6 +1,8 @@
 """Versions of files: readers see one whole, wherever a publication ends."""
 
 import asyncio
+import hashlib
+import json
 import tempfile
 from contextlib import nullcontext as nothing
 from pathlib import Path
@@ -9,7 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from chatrest import RequestInvalidError
 from chatrest.cloud.pages import PAGE, page_digests, write_change
 from chatrest.cloud.publication import (
     LocalFile,
@@ -21,7 +22,6 @@ from chatrest.cloud.publication import (
     base_name,
     decode_version,
     fetch_file,
-    read_version,
 )
 from chatrest.cloud.store import ObjectStore
 from chatrest.cloud.store_errors import LeaseLostError, ObjectChangedError, ObjectStoreError
@@ -181,6 +181,10 @@ async def test_a_damaged_change_is_an_error(tmp_path: Path, damage: bytes) -> No
     assert names_in(tmp_path) == []
 
 
+def sha256_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
 def names_in(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
@@ -319,14 +323,25 @@ def test_a_damaged_manifest_is_an_error(data: bytes) -> None:
         decode_version(data, "s3://b/manifest.json")
 
 
-async def test_an_export_of_version_0_2_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+async def test_a_version_that_version_0_2_has_published_is_gone_on_with(tmp_path: Path) -> None:
     store = StoreDouble()
-    data = b'{"number": 7, "files": [{"name": "a", "stored_as": "a-7", "size": 1}], "format": 1}'
-    await store.put("manifest.json", data)
-    for work in (read_version(store), publish_files(store, OLD, tmp_path)):
-        with pytest.raises(RequestInvalidError, match=r"version 0\.2 .* export to another prefix"):
-            await work
-    assert (await store.get("manifest.json")).data == data
+    files = [
+        {
+            "name": name,
+            "stored_as": f"{name}-7-01234567",
+            "size": len(data),
+            "sha256": sha256_of(data),
+        }
+        for name, data in OLD.items()
+    ]
+    for name, data in OLD.items():
+        await store.put(f"{name}-7-01234567", data)
+    manifest = {"number": 7, "files": files, "complete": True, "about": {"messages": 3}, "format": 1}
+    await store.put("manifest.json", json.dumps(manifest).encode())
+    assert await visible(store, tmp_path) == OLD
+    assert (await publish_files(store, NEW, tmp_path)).number == 8
+    assert await visible(store, tmp_path) == NEW
+    assert await stored_names(store) == await named(store, tmp_path)
 
 
 @pytest.mark.parametrize(

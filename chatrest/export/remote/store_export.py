@@ -27,7 +27,7 @@ from ...cloud.publication import LocalFile, PageChange, Publisher, fetch_file
 from ...cloud.store import ObjectStore
 from ...cloud.store_errors import ObjectStoreError
 from ...cloud.transfer import file_sha256
-from ...errors import ChatRestError
+from ...errors import ChatRestError, RequestInvalidError
 from ..archive import Archive
 from ..dataset.attachment_journal import NAME as ATTACHMENT_JOURNAL, AttachmentJournal
 from ..dataset.tables import ATTACHMENTS, TABLES
@@ -160,8 +160,13 @@ class StoreExport:
         """Return the sizes of the sealed files by their names, and which are not in the copy."""
         if not (self.folder / JOURNAL).is_file():
             return {}, set()
-        with Journal(self.folder / JOURNAL) as journal:
-            sizes = {file.name: file.size for file in _fixed(journal.files("sealed"))}
+        try:
+            with Journal(self.folder / JOURNAL) as journal:
+                sizes = {file.name: file.size for file in _fixed(journal.files("sealed"))}
+        except (
+            RequestInvalidError
+        ):  # of version 0.2, whose files are all here; what is wrong else is said later
+            return {}, set()
         return sizes, {name for name in sizes if not path_inside(self.folder, name).exists()}
 
     async def publish(self) -> None:

@@ -95,8 +95,9 @@ class StoreView:
         async def names() -> list[str]:
             return sorted([info.name async for info in self._store.list(MESSAGES)])
 
+        parts = {part.name for file in self._version.files for part in file.parts}
         for name in wait_for(names()):
-            if name not in self._sizes:
+            if name not in self._sizes and name not in parts:
                 yield name, base_name(name) != ""
 
     def _fetch_ahead(self) -> None:

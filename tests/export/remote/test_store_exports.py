@@ -1,5 +1,7 @@
 """Exports at addresses: continued on any machine, and read, verified and merged where they are."""
 
+import hashlib
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,9 @@ from chatrest.export import Plan, Report, compact, estimate, export, read, read_
 from chatrest.export.plan import Format
 from chatrest.export.remote.store_export import store_export
 from chatrest.export.run import export_folder
+from tests.export.test_conversion import folders, service_of
+
+former_folders = folders
 
 
 def ids(address: str) -> list[int]:
@@ -173,3 +178,35 @@ async def test_a_copy_with_messages_that_the_store_lacks_is_kept(tmp_path: Path)
     kept = tmp_path / "a" / "export.kept-1"
     assert f"the former copy in '{kept}' may hold messages" in warning
     assert "third" in "".join(path.read_text() for path in kept.rglob("*.ndjson"))
+
+
+@pytest.mark.parametrize("name", ["plain-source-done-0", "parquet-again-29", "sqlite-done-0"])
+async def test_an_export_that_version_0_2_has_published_goes_on(
+    tmp_path: Path, former_folders: Path, name: str
+) -> None:
+    address, store = f"file://{tmp_path}/store", tmp_path / "store"
+    publish_as_0_2(former_folders / name, store)
+    async with service_of(name) as (service, expected, _):
+        if "-done-" in name:
+            assert len(list(read_raw(address))) == 90
+        report = await export(service.session, address, journal=tmp_path / "a", recheck=10**9)
+        assert report.complete, report.reasons
+        assert sorted(read_raw(address)) == sorted(expected)
+        assert (await export(service.session, address, journal=tmp_path / "b")).written == 0
+    assert [path for path in (store / "messages").rglob("*-7-0123456789abcdef*") if path.is_file()] == []
+
+
+def publish_as_0_2(folder: Path, store: Path) -> None:
+    """Put the files of a folder into a store as version 0.2 did."""
+    files = []
+    for path in [path for path in folder.rglob("*") if path.is_file()]:
+        name, data = path.relative_to(folder).as_posix(), path.read_bytes()
+        stem, dot, suffixes = path.name.partition(".")
+        new = store / Path(name).with_name(f"{stem}-7-0123456789abcdef{dot}{suffixes}")
+        new.parent.mkdir(parents=True, exist_ok=True)
+        new.write_bytes(data)
+        stored_as = new.relative_to(store).as_posix()
+        sha256 = hashlib.sha256(data).hexdigest()
+        files.append({"name": name, "stored_as": stored_as, "size": len(data), "sha256": sha256})
+    version = {"number": 7, "files": files, "complete": True, "about": {}, "format": 1}
+    (store / "manifest.json").write_text(json.dumps(version))
