@@ -40,6 +40,8 @@ FORMAT: Final = 2
 _MADE: Final = re.compile(r"-[0-9]{5,}-(?:[0-9a-f]{8}){1,2}(?=\.[^/]*\Z)")
 """What is in the names that are made: of parts here, of the files of an export by its store."""
 _MOST_CHANGES: Final = 100
+_LARGEST_SHARE: Final = 0.5
+"""Changes that are larger than this part of a file: it is sent whole then."""
 _AT_ONCE: Final = 8
 """Small files, each in memory; a larger one is transferred alone, its parts at the same time."""
 _SMALL: Final = 2 << 20
@@ -244,7 +246,7 @@ class Publisher:
         new, change = file._replace(name=_made_name(file.name, number)), file.change
         if change is not None and is_there and former is not None and former.sha256 == change.former:
             total = change.size + sum(part.size for part in parts[1:])
-            if 2 * total <= file.size and len(parts) <= _MOST_CHANGES:
+            if total <= _LARGEST_SHARE * file.size and len(parts) <= _MOST_CHANGES:
                 new = LocalFile(new.name, *change[:3])
                 parts = [*parts, Part(new.name, new.size)]
                 return PublishedFile(file.name, file.size, file.sha256, parts), [new]

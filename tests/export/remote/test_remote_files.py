@@ -25,7 +25,8 @@ ALL = 10**9
 
 @pytest.fixture
 def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[StoreDouble], StoreDouble]:
-    """A function that makes a store the one at `ADDRESS`."""
+    """A function that makes a store the one at `ADDRESS`; of a journal always the changed pages are sent."""
+    monkeypatch.setattr("chatrest.cloud.publication._LARGEST_SHARE", 100)
 
     def set_store(store: StoreDouble) -> StoreDouble:
         monkeypatch.setattr("chatrest.cloud.store.ObjectStore.open", lambda *_: store)

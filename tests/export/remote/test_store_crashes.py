@@ -34,7 +34,8 @@ ADDRESS = "s3://bucket/chat"
 
 @pytest.fixture
 def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[StoreDouble], None]:
-    """A function that makes a store the one at `ADDRESS`."""
+    """A function that makes a store the one at `ADDRESS`; of a journal always the changed pages are sent."""
+    monkeypatch.setattr("chatrest.cloud.publication._LARGEST_SHARE", 100)
 
     def set_store(store: StoreDouble) -> None:
         monkeypatch.setattr("chatrest.cloud.store.ObjectStore.open", lambda *_: store)

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from chatrest import AsyncSession, RequestInvalidError
+from chatrest.cloud.publication import PublishedFile, read_version
+from chatrest.cloud.store import ObjectStore
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, Report, compact, estimate, export, read, read_raw, runs, verify
 from chatrest.export.plan import Format
@@ -48,6 +50,26 @@ async def test_any_machine_goes_on_with_an_export(tmp_path: Path, format: Format
     assert len(list((tmp_path / "store" / "users").iterdir())) == 1
     names = ["export", "pages-journal.sqlite", "store.json"]
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == names
+
+
+async def test_any_machine_goes_on_with_a_journal_of_which_pages_were_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatrest.cloud.publication._LARGEST_SHARE", 100)
+    address = f"file://{tmp_path}/store"
+    async with Emulator(users=4, messages=40) as emulator:
+        for number, root in enumerate(("a", "a", "b", "a"), 1):
+            emulator.store.add_message("user-01", "user-02", root)
+            await exported(address, tmp_path / root, emulator, Plan(all_users=True))
+            assert len((await journal_of(address)).parts) == number
+            assert ids(address) == sorted(emulator.store.ids())
+    assert verify(address).ok
+
+
+async def journal_of(address: str) -> PublishedFile:
+    file = (await read_version(ObjectStore.open(address))).file("journal.sqlite")
+    assert file is not None
+    return file
 
 
 async def test_files_are_merged_where_they_are(tmp_path: Path) -> None:
