@@ -10,6 +10,7 @@ import pytest
 
 TESTS = (
     "tests/export/test_crash.py",
+    "tests/export/dataset/test_table_deaths.py",
     "tests/export/formats/test_sqlite_deaths.py",
     "tests/export/remote",
     "tests/distributed/test_coordinator.py",

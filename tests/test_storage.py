@@ -22,7 +22,8 @@ from chatrest.storage import (
 )
 
 SCHEMA = "CREATE TABLE notes(text TEXT UNIQUE NOT NULL); CREATE TABLE others(number INTEGER)"
-LAYOUT = Layout("test", SCHEMA, version=3, application=77, former={(77, 1): "is too old"}, remedy="ask somebody")
+FORMER = {(77, 1): "is too old"}
+LAYOUT = Layout("test", SCHEMA, version=3, application=77, former=FORMER, remedy="ask somebody")
 
 
 def empty(db: sqlite3.Connection) -> None:

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 FORMATS: Final = ("ndjson", "parquet", "sqlite")
 COMPRESS: Final = ("none", "gzip", "zstd")
 PARTITIONS: Final = ("none", "source", "month", "day")
-TABLES: Final = ("users", "groups", "members", "conversations")
+TABLES: Final = (
+    "users", "groups", "members", "conversations", "bans", "friends", "blocks", "reactions",
+)  # fmt: skip
 NOT_A_FILTER: Final = NO_OPTION[MessageQuery] | {
     "affix", "id", "count", "limit", "per_page", "my_mentions_only", "mentions_with_blocked_info",
     "from_timestamp", "to_timestamp",
@@ -76,7 +78,7 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     ("--partition", PARTITIONS, None,
      "Files for all, or per source, month or day (UTC).  [default: source; parquet month, sqlite none]"),
     ("--with tables", None, "TABLES",
-     "Also tables: any of users,groups,members,conversations. Later runs write them anew.",
+     f"Also tables: any of {','.join(TABLES)}. Later runs write them anew.",
      {"callback": _tables}),
     ("--attachments", bool, None, "Also the files that messages link to. Later runs go on with it."),
     ("--max-attachment", click.IntRange(min=1), "MB",

@@ -14,18 +14,21 @@ from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Literal, Protocol, Self, TypeAlias, TypeVar, final
+from typing import Any, Final, Literal, Protocol, Self, TypeAlias, TypeVar, final
 
-from msgspec import Struct
+from msgspec import Raw, Struct
+from msgspec.json import Decoder
 
 from ..core.paging.intervals import LAST
-from ..core.replies.rows import UNKNOWN, Row, row_of
+from ..core.replies.rows import UNKNOWN, PageLines, Row, lines_of, row_of
 from ..core.requests.endpoint import Pairs
 from ..errors import RequestInvalidError
 from ..extras import missing_extra
+from ..models.raw_json import REFUSED
 from .conversion import convert
+from .dataset.tables import COLUMNS, table_format, table_stem
 from .disk import Disk
-from .file_names import HISTORY, STEM, partition_folder, partition_rows
+from .file_names import DATABASE, HISTORY, STEM, partition_folder, partition_rows
 from .id_set import IdSet
 from .journal import NAME, DeletedId, Journal
 from .message_ids import PageIds, ids_of, number
@@ -36,9 +39,10 @@ from .repeated_rows import RepeatedRows
 from .run_log import last_run
 from .store import Changes, ExportStore, Finding, NewRows, RowKind, repair
 from .store.converters import Database, Lines, Parquet
-from .store.formats import Format
+from .store.formats import Format, SourceLines
 from .store.journal import StoreBlock
 from .stored_index import StoredIndex
+from .stored_records import database_records
 
 T = TypeVar("T")
 
@@ -48,6 +52,8 @@ deleted; confirm: ids that the recheck did not show are looked for once more; mi
 seen and nobody has written."""
 MANY_SMALL_FILES: Final = 8
 """Small files of one partition that the end of a run merges."""
+_ACTION: Final = b'"action"'
+"""In every record of an edit or a deletion."""
 _CHANGES_AT_ONCE: Final = 20_000
 """Changed messages that are held in memory while they take their places."""
 
@@ -121,7 +127,9 @@ def kinds_of_plan(plan: Plan, app_id: str) -> dict[str, RowKind]:
     """Return the kinds of rows that an export's store holds."""
     own = format_of_plan(plan, app_id)
     versions = own if isinstance(own, Lines) else Lines("none")
-    return {STEM: RowKind(own), HISTORY: RowKind(versions, by_content=True)}
+    messages = {STEM: RowKind(own), HISTORY: RowKind(versions, by_content=True)}
+    formats = {table_stem(table): table_format(table, plan.format, plan.compress) for table in COLUMNS}
+    return messages | {stem: RowKind(each, is_snapshot=True) for stem, each in formats.items()}
 
 
 @final
@@ -169,6 +177,8 @@ class Archive:
             stack.callback(self.store.close)
             self.findings: list[Finding] = self._repaired()
             """The differences of disk and journal that were found, and repaired."""
+            self._is_later = bool(self.counts())
+            """True where messages on disk may have been edited since they were read."""
             stack.callback(self.forget_index)
             self._stack = stack.pop_all()
 
@@ -261,10 +271,35 @@ class Archive:
         always among them.
         """
         for file in self.journal.files("open", "sealed"):
-            blocks = self.journal.blocks(file.number) if not self.store.kind(file.stem).by_content else ()
+            blocks = self.journal.blocks(file.number) if self.store.kind(file.stem).has_ids else ()
             if any(_may_hold(block, first, last, since) for block in blocks):
                 for piece in self.store.records(file):
                     yield from map(row_of, piece.raws)
+
+    def stored(self, keys: Iterable[str]) -> dict[str, Row]:
+        """Return the messages of these ids as they will be when changes have taken their places.
+
+        Costs the reading of the files that hold them; of a database, of these messages.
+        """
+        wanted = {key: Row(id=key) for key in keys}
+        ids, stored = ids_of(list(wanted.values())), dict[str, Row]()
+        for file in self.journal.files("open", "sealed"):
+            if self.store.kind(file.stem).by_content or not self.store.holds(file, ids):
+                continue
+            path = self.folder / file.name
+            raws = (
+                database_records(path, wanted)
+                if file.name == DATABASE
+                else (raw for piece in self.store.records(file) for raw in piece.raws)
+            )
+            stored |= {row.id: row for row in map(row_of, raws) if row.id in wanted}
+        return stored | {row.id: row for row in self.journal.waiting() if row.id in wanted}
+
+    def note_edited(self, newer: Iterable[Row], settled: Iterable[str]) -> None:
+        """Note messages that have changed, and ids whose edits need not be looked at any more."""
+        with self._guarded(), self.journal.transaction():
+            self.journal.change(newer)
+            self.journal.forget_edits(settled)
 
     @property
     def deleted(self) -> IdSet:
@@ -297,6 +332,12 @@ class Archive:
             self.index = StoredIndex()
             self.index.load(self.scan(since=since))
             self.index.renew(self.journal.waiting())
+
+    def replace_table(self, table: str, pieces: Iterable[SourceLines], read_at: int) -> None:
+        """Put a table in the place of the older one, as a whole."""
+        with self._guarded():
+            self._begin_change()
+            self.store.replace(table_stem(table), pieces, read_at)
 
     def finish(self) -> int:
         """Put everything into its final place; return how many messages took that of an older version."""
@@ -403,6 +444,10 @@ class Archive:
             self._repeats.add(rows, new, ids)
         for stem, part in self._stems(source, new).items():
             yield NewRows(stem, number, part, new_ids if part is new else ids_of(part), is_new=True)
+        if self._is_later and new:
+            line: Any = new[0].line  # of a page's rows, all or none are in its lines
+            if _ACTION in (line.data if type(line) is PageLines else lines_of(new)):
+                self.journal.note_edits(shown_edits(new))
 
     def _stems(self, source: Source, rows: list[Row]) -> dict[str, list[Row]]:
         if not rows:
@@ -486,6 +531,42 @@ class Archive:
                 continue
             if not path.exists() or path.stat().st_size < file.size:
                 raise FileNotFoundError(errno.ENOENT, "it was removed or cut while the export ran", str(path))
+
+
+class _On(Struct, frozen=True):
+    entity: Raw = Raw(b"null")
+
+
+class _Entities(Struct, frozen=True):
+    on: _On = _On()
+
+
+class _ActionData(Struct, frozen=True):
+    action: str = ""
+    entities: _Entities = _Entities()
+
+
+class _Action(Struct, frozen=True):
+    category: str = ""
+    data: _ActionData = _ActionData()
+
+
+_READ_ACTION: Final = Decoder(_Action)
+
+
+def shown_edits(rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield the messages that edits and deletions among these rows show."""
+    for raw in (row.raw for row in rows):
+        if _ACTION not in raw:
+            continue
+        try:
+            action = _READ_ACTION.decode(raw)
+        except REFUSED:
+            continue
+        if action.category == "action" and action.data.action in ("edited", "deleted"):
+            row = row_of(bytes(action.data.entities.on.entity))
+            if row.id:
+                yield row
 
 
 def _may_hold(block: StoreBlock, first: int, last: int, since: int) -> bool:

@@ -44,7 +44,7 @@ from .opening import read_folder
 from .plan import Plan
 from .store.converters import format_of
 from .store.segments import segment_path
-from .stored_records import damaged
+from .stored_records import database_records
 
 ChangeKind: TypeAlias = Literal["new", "changed", "deleted"]
 _Ids: TypeAlias = Any
@@ -58,7 +58,7 @@ _KEPT: Final = "SELECT version, id, CAST(raw AS BLOB) FROM versions WHERE id IN"
 
 
 @final
-class Change(Struct, frozen=True):
+class ExportChange(Struct, frozen=True):
     """A message that is new, has changed, or is deleted."""
 
     run: int
@@ -87,7 +87,7 @@ class Change(Struct, frozen=True):
         return b'{"run":%b,"kind":%b,"id":%b,"before":%b,"after":%b}' % (*members, *records)
 
 
-def changes(out: str | PathLike[str], *, after: int = 0) -> Iterator[Change]:
+def changes(out: str | PathLike[str], *, after: int = 0) -> Iterator[ExportChange]:
     """Return an iterator over what is new, changed or deleted since the run `after`, by run and kind.
 
     `out` is a folder, or the address of an object store. The number of a run is in its `Report`, and in
@@ -194,7 +194,7 @@ def _changed_by_run(events: list[_Event], after: int) -> dict[int, _Ids]:
 
 def _chosen(events: list[_Event], after: int) -> Iterator[tuple[int, ChangeKind, _Ids]]:
     """Yield by run and kind the ids that are told; see the table above."""
-    nothing = events[0][2] - events[0][2] if events else None
+    nothing: _Ids = events[0][2] - events[0][2] if events else set[str]()
     was_deleted = is_deleted = came = changed = told = nothing
     by_run: dict[int, _Ids] = {}
     for run, kind, ids in events:
@@ -234,7 +234,7 @@ def _files(view: FolderView, journal: Journal, kind: str, wanted: set[str]) -> l
 # ── its records ──
 
 
-def _told(view: FolderView, stored: _Stored) -> Iterator[Change]:
+def _told(view: FolderView, stored: _Stored) -> Iterator[ExportChange]:
     with view, closing(sqlite3.connect("", isolation_level=None, check_same_thread=False)) as versions:
         _load_versions(view, stored, versions)
         for news in stored.news:
@@ -242,16 +242,18 @@ def _told(view: FolderView, stored: _Stored) -> Iterator[Change]:
                 yield from _changes(stored, news, batch, versions)
 
 
-def _changes(stored: _Stored, news: _News, rows: list[Row], versions: sqlite3.Connection) -> Iterator[Change]:
+def _changes(
+    stored: _Stored, news: _News, rows: list[Row], versions: sqlite3.Connection
+) -> Iterator[ExportChange]:
     older = _older(versions, rows) if news.kind == "changed" else {}
     for row in rows:
         key = key_of(row)
         if news.kind == "new":
-            yield Change(news.run, news.kind, key, None, row.raw)
+            yield ExportChange(news.run, news.kind, key, None, row.raw)
         elif news.kind == "deleted":
-            yield Change(news.run, news.kind, key, row.raw, None)
+            yield ExportChange(news.run, news.kind, key, row.raw, None)
         elif (before := _before(stored, row, older.get(key, []))) != row.raw:
-            yield Change(news.run, news.kind, key, before, row.raw)
+            yield ExportChange(news.run, news.kind, key, before, row.raw)
 
 
 def _before(stored: _Stored, row: Row, older: list[bytes]) -> bytes | None:
@@ -293,14 +295,9 @@ def _of_file(file: _File, numbers: IdSet, keys: set[str]) -> Iterator[list[Row]]
 
 
 def _of_database(file: _File, numbers: IdSet, keys: set[str]) -> Iterator[list[Row]]:
-    for column, values in (("number", iter(numbers)), ("id", iter(keys))):
-        sql = f"SELECT CAST(raw AS BLOB) FROM messages WHERE {column} IN"  # noqa: S608
-        while batch := list(islice(values, _BATCH)):
-            try:
-                with closing(_opened(file.path)) as db:  # no reader keeps a run from writing
-                    yield [row_of(raw) for (raw,) in sql_in(db, sql, batch)]
-            except sqlite3.Error as error:
-                raise damaged(file.path, error) from None
+    ids = chain(map(str, numbers), keys)
+    while batch := list(islice(ids, _BATCH)):  # no reader keeps a run from writing
+        yield list(map(row_of, database_records(file.path, batch)))
 
 
 def _opened(path: Path) -> sqlite3.Connection:

@@ -10,6 +10,7 @@
 | deleted  | ids that the service does not show any more; `missing` where the export lacks them, too    |
 | news     | by run the ids that are new, changed, deleted, or shown again (`restored`)                 |
 | other_news | the same of ids that are no numbers                                                      |
+| edits    | messages as edits and deletions show them, before they are compared with those on disk     |
 
 What is new is noted when the folder is opened the next time: it is what is written, and no run has told of.
 So it costs a commit nothing, and a run that was killed has told of all that it committed.
@@ -23,7 +24,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, final
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -55,7 +56,8 @@ CREATE TABLE deleted(id TEXT PRIMARY KEY, source INTEGER NOT NULL, noticed INTEG
 CREATE TABLE news(number INTEGER PRIMARY KEY, run INTEGER NOT NULL, kind TEXT NOT NULL, ids BLOB NOT NULL);
 CREATE TABLE other_news(number INTEGER PRIMARY KEY, run INTEGER NOT NULL, kind TEXT NOT NULL,
     key TEXT NOT NULL);
-CREATE INDEX other_news_of_key ON other_news(key)
+CREATE INDEX other_news_of_key ON other_news(key);
+CREATE TABLE edits(id TEXT, raw BLOB, PRIMARY KEY(id, raw)) WITHOUT ROWID
 """
 _OUTDATED: Final = (
     "is of an export by a version before 0.2, which this one cannot go on with: export into another folder; "
@@ -126,7 +128,6 @@ class DeletedId(NamedTuple):
     """True where it is not in the export either: it was in a file that was lost."""
 
 
-@final
 class Journal(StoreJournal):
     """The journal of one folder: for writing, where a new one begins with `begin` as its meta; for reading,
     changing nothing, where that is None. Raises as `JournalFile`.
@@ -311,6 +312,29 @@ class Journal(StoreJournal):
         """Note ids that are shown again."""
         sql, keys = "DELETE FROM deleted WHERE id = ? RETURNING missing", list(map(str, ids))
         self.tell("restored", [key for key in keys if self._all(sql, key) == [(0,)]])
+
+    # ── edits ──
+
+    def note_edits(self, rows: Iterable[Row]) -> None:
+        """Keep messages as an edit or a deletion shows them."""
+        self._db.executemany("INSERT OR IGNORE INTO edits VALUES(?, ?)", [(row.id, row.raw) for row in rows])
+
+    def edited(self, after: str, most: int) -> list[str]:
+        """Return the ids of such messages behind one, in their order; `most` of them."""
+        sql = "SELECT DISTINCT id FROM edits WHERE id > ? ORDER BY id LIMIT ?"
+        return [key for (key,) in self._typed(sql, tuple[str], after, most)]
+
+    def edits(self, ids: Iterable[str]) -> dict[str, list[bytes]]:
+        """Return these messages as they were shown, by their ids."""
+        shown: dict[str, list[bytes]] = {}
+        with self._errors():
+            for key, raw in sql_in(self._db, "SELECT id, raw FROM edits WHERE id IN", ids):
+                shown.setdefault(key, []).append(raw)
+        return shown
+
+    def forget_edits(self, ids: Iterable[str]) -> None:
+        """Forget messages that were compared."""
+        self._db.executemany("DELETE FROM edits WHERE id = ?", [(key,) for key in ids])
 
     # ── news ──
 

@@ -53,7 +53,7 @@ class TableEntry(Struct, frozen=True):
 
     table: str
     file: str
-    """Its path in the folder, with `/`, such as `users/users.ndjson`."""
+    """Its path in the folder, with `/`, such as `users/users.ndjson`: a name for ever."""
     bytes: int
     rows: int
     sha256: str
@@ -179,12 +179,6 @@ def find_undamaged(folder: Path) -> Manifest | None:
         return None
 
 
-def tables_of(folder: Path) -> list[TableEntry]:
-    """Return the tables that the folder's manifest vouches for; none where it cannot be read."""
-    manifest = find_undamaged(folder)
-    return [] if manifest is None else manifest.tables
-
-
 # ── from the journal's rows ──
 
 
@@ -201,6 +195,7 @@ def journal_claims(journal: Journal) -> dict[str, Any]:
         "missing": [each.id for each in journal.deleted(missing=True)],
         "sources": [_source_entry(journal, each, counts.get(each.number, 0)) for each in journal.sources()],
         "files": list(file_entries(journal)),
+        "tables": list(table_entries(journal)),
         "journal_facts": journal.facts(),
     }
 
@@ -218,8 +213,10 @@ def _source_entry(journal: Journal, source: SourceState, messages: int) -> Sourc
 
 
 def file_entries(journal: Journal) -> Iterator[FileEntry]:
-    """Yield the entries of all sealed files."""
+    """Yield the entries of all sealed files of messages, and of their older versions."""
     for file in journal.files("sealed"):
+        if is_table(file.stem):
+            continue
         blocks = journal.blocks(file.number)
         ids = [edge for block in blocks if block.ids for edge in (block.ids.first, block.ids.last)]
         yield FileEntry(
@@ -233,25 +230,38 @@ def file_entries(journal: Journal) -> Iterator[FileEntry]:
         )
 
 
+def table_entries(journal: Journal) -> Iterator[TableEntry]:
+    """Yield the entries of all tables."""
+    for file in journal.files("sealed"):
+        if is_table(file.stem):
+            blocks = journal.blocks(file.number)
+            yield TableEntry(
+                table=file.stem.partition("/")[0],
+                file=file.name,
+                bytes=file.size,
+                rows=sum(block.rows for block in blocks),
+                sha256="" if file.sha256 is None else file.sha256.hex(),
+                read_at=max((block.until for block in blocks), default=0),
+            )
+
+
+def is_table(stem: str) -> bool:
+    """Return True for the stem of a table."""
+    return stem.partition("/")[0] not in (STEM, HISTORY)
+
+
 # ── writing ──
 
 
-def write_finished(
-    folder: Path, disk: Disk, journal: Journal, report: Report, tables: list[TableEntry] | None = None
-) -> None:
-    """Write the manifest of a run that came to its end. Nothing may change the journal after that.
-
-    Without `tables` the manifest keeps those that it has.
-    """
-    begun = _begun(folder, journal, report.started)
+def write_finished(folder: Path, disk: Disk, journal: Journal, report: Report) -> None:
+    """Write the manifest of a run that came to its end. Nothing may change the journal after that."""
     manifest = structs.replace(
-        begun,
+        _begun(journal, report.started),
         reasons=report.all_reasons,
         complete=report.complete,
         finished=report.finished,
         until=None if report.until is None else str(report.until),
         messages=report.messages,
-        tables=begun.tables if tables is None else tables,
         **journal_claims(journal),
     )
     put(disk, folder / NAME, encode(manifest))
@@ -264,7 +274,7 @@ def write_unfinished(
 
     `is_merging`: its files are being merged, and nothing else is.
     """
-    manifest = _begun(folder, journal, started)
+    manifest = _begun(journal, started)
     manifest.reasons, manifest.is_merging = [reason], is_merging
     if (last := find_undamaged(folder)) is not None:
         for name in ("until", "messages", "deleted", "missing", "sources", "files"):
@@ -274,7 +284,7 @@ def write_unfinished(
     put(disk, folder / NAME, encode(manifest))
 
 
-def _begun(folder: Path, journal: Journal, started: int) -> Manifest:
+def _begun(journal: Journal, started: int) -> Manifest:
     plan = Plan.parse(journal["plan"] or "")
     return Manifest(
         generation=journal[GENERATION] or "",
@@ -282,7 +292,7 @@ def _begun(folder: Path, journal: Journal, started: int) -> Manifest:
         plan=Raw(plan.encoded()),
         fingerprint=plan.fingerprint,
         started=started,
-        tables=tables_of(folder),
+        tables=list(table_entries(journal)),
     )
 
 

@@ -29,8 +29,9 @@ from ..session import AsyncSession
 from .archive import Archive, RemoteFiles
 from .dataset.attachments import AttachmentOptions
 from .dataset.dataset import Dataset
-from .dataset.tables import Table, check_tables
+from .dataset.tables import Table, tables_of
 from .disk import Disk
+from .edits import apply_edits
 from .id_continuity import IdsBeginAnewError
 from .in_thread import in_thread
 from .jobs import ListJob
@@ -82,6 +83,7 @@ class WalkAhead(Protocol):
 
 ROUNDS: Final = 4
 """How often gaps are looked for."""
+_UNFINISHED: Final = "it is being written, or was interrupted"
 _NEWEST: Final = 100
 """The app's newest messages that are asked for: that of the last run is mostly among them."""
 
@@ -110,7 +112,7 @@ async def export_folder(
     """
     limits = AttachmentOptions() if attachments is True else attachments or None
     _check_arguments(session, plan, limits, recheck, workers)
-    tables = check_tables(tables)
+    tables = tables_of(tables)
     shown, started, sent = progress or Progress(), int(now()), sent_by(session)
     try:
         archive = await in_thread(
@@ -133,7 +135,10 @@ async def export_folder(
 
                 def save() -> None:
                     report.finished, report.requests = end()
-                    write_finished(archive.folder, archive.disk, archive.journal, report, dataset.entries)
+                    write_finished(archive.folder, archive.disk, archive.journal, report)
+                    archive.before_change = lambda: write_unfinished(
+                        archive.folder, archive.disk, archive.journal, started, _UNFINISHED
+                    )
 
                 await dataset.add(session, report, shown, save)
             await in_thread(lambda: append_run(archive.disk, archive.folder, report))
@@ -201,6 +206,7 @@ class Run:
         progress.deleted = await rereads.recheck()
         progress.enter(Phase.READING_MISSING)
         is_whole = await rereads.read_missing()
+        progress.changed += await apply_edits(self._session, archive)
         progress.enter(Phase.FINISHING)
         amended = await in_thread(archive.finish)
         unread = [*self._left(), *rereads.left()]
@@ -369,7 +375,7 @@ async def _run(run: Run, archive: Archive, started: int) -> Report:
         write_unfinished(archive.folder, archive.disk, archive.journal, started, reason)
 
     def change() -> None:
-        note("it is being written, or was interrupted")
+        note(_UNFINISHED)
         changed.set()
 
     archive.before_change = change

@@ -6,7 +6,7 @@ them. Nothing is changed, and no lock is taken that a run would wait for.
 
 import sqlite3
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path, PurePath
 from typing import Any, Final, NamedTuple
@@ -14,11 +14,12 @@ from typing import Any, Final, NamedTuple
 from ..core.replies.rows import UNKNOWN, row_of
 from ..errors import ChatRestError, RequestInvalidError
 from ..extras import missing_extra
+from ..storage import sql_in
 from .file_names import MILLISECONDS
 from .formats.compression import compression, pack_errors
 from .plan import Compress
 
-_CHUNK: Final = 1 << 16
+_CHUNK: Final = 1 << 18
 _ROWS: Final = 5_000
 _HIGH: Final = (1 << 63) - 1
 
@@ -183,6 +184,16 @@ def database_rows(
         }):  # fmt: skip
             yield [bytes(raw or b"") for _, _, raw in batch]
             edge, place, _ = batch[-1]
+
+
+def database_records(path: Path, ids: Iterable[str]) -> Iterator[bytes]:
+    """Yield the records of a database with these ids, without the reading of others."""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            rows = list(sql_in(db, "SELECT CAST(raw AS BLOB) FROM messages WHERE id IN", ids))
+    except sqlite3.Error as error:
+        raise damaged(path, error) from None
+    yield from (raw for (raw,) in rows)
 
 
 def _ranges(window: TimeWindow) -> Iterator[tuple[str, int, int]]:

@@ -18,8 +18,7 @@ from typing import Final, NamedTuple, final
 
 from ..cloud.address import is_address
 from ..errors import ChatRestError, RequestInvalidError
-from ..export.dataset.snapshot import find_table
-from ..export.dataset.tables import read_table
+from ..export.dataset.tables import find_table, read_table
 from ..export.file_names import path_inside
 from ..export.folder_view import FolderView, open_view
 from ..export.manifest import NAME as MANIFEST, Manifest, read
@@ -154,9 +153,12 @@ class _Export:
 
     def omissions(self) -> dict[str, int]:
         """Return what the export holds beside the records, and no import takes."""
-        conversations = self._tables.get("conversations")
+        kept = {
+            "conversations": "conversations (their tags, pins and unread counts)", "bans": "bans from groups",
+            "friends": "friends of users", "blocks": "users that users have blocked",
+        }  # fmt: skip
         counts = {
-            "conversations (their tags, pins and unread counts)": conversations.rows if conversations else 0,
+            **{words: self._tables[name].rows for name, words in kept.items() if name in self._tables},
             "rights of roles (a missing role is made without them)": len(self.roles),
         }
         return {what: count for what, count in counts.items() if count}

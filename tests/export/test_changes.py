@@ -10,7 +10,7 @@ import pytest
 
 from chatrest import ChatRestError, RequestInvalidError, TextMessage
 from chatrest.core.replies.rows import row_of
-from chatrest.export import Change, Plan, changes, compact, export, runs
+from chatrest.export import ExportChange, Plan, changes, compact, export, runs
 from chatrest.export.archive import Archive
 from chatrest.export.journal import NAME
 from chatrest.storage import InUseError
@@ -174,7 +174,11 @@ def test_a_change_is_typed_and_a_line_of_json(tmp_path: Path) -> None:
         "run": 2, "kind": "changed", "id": "1",
         "before": json.loads(record(1, text="a")), "after": json.loads(record(1, text="b")),
     }  # fmt: skip
-    assert Change(1, "new", "1", None, b"{}").before is Change(1, "deleted", "1", b"{}", None).after is None
+    assert (
+        ExportChange(1, "new", "1", None, b"{}").before
+        is ExportChange(1, "deleted", "1", b"{}", None).after
+        is None
+    )
 
 
 def test_while_a_run_writes_and_with_wrong_arguments_it_is_refused_at_once(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ from urllib.parse import urlsplit
 
 from ...errors import ChatRestError
 from ...storage import JournalFile, Layout
+from ..formats.record_members import clean, read
 from ..id_set import IdSet
-from .tables import clean_text, record_of
 
 NAME: Final = "journal.sqlite"
 State: TypeAlias = Literal["new", "stored", "gone", "too_large", "refused", "failed"]
@@ -80,7 +80,7 @@ def links_of(raw: bytes) -> Iterator[Link]:
     """
     if b'"url"' not in raw:
         return
-    record = record_of(raw)
+    record = read(raw)
     data = record.get("data")
     if not isinstance(data, dict) or not (message := _text(record.get("id"))):
         return
@@ -110,7 +110,7 @@ def _text(value: Any) -> str | None:
     """Return a text that a database can hold; ids may be numbers."""
     if type(value) is int:
         return str(value)
-    return clean_text(value) if isinstance(value, str) and value else None
+    return clean(value) if isinstance(value, str) and value else None
 
 
 # ── the journal ──

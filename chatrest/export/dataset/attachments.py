@@ -34,12 +34,11 @@ from ..archive import Archive
 from ..disk import Disk, sync_folder
 from ..id_set import IdSet
 from ..in_thread import in_thread
-from ..manifest import TableEntry
 from ..message_ids import number
 from ..report import AttachmentCounts
+from ..store.formats import SourceLines, piece_of
 from .attachment_journal import NAME, AttachmentJournal, FetchResult, Link, is_page, links_of, stored_name
 from .downloads import Download, Downloader, DownloadError
-from .snapshot import NewTable, TableFolder
 from .tables import ATTACHMENTS
 
 ATTEMPTS: Final = 3
@@ -86,13 +85,13 @@ class AttachmentRun:
     """The attachments of one run of an export; used with `with`, at whose end the journal is closed."""
 
     def __init__(
-        self, place: TableFolder, options: AttachmentOptions, now: Callable[[], float] = time.time
+        self, archive: Archive, options: AttachmentOptions, now: Callable[[], float] = time.time
     ) -> None:
-        self._place = place
+        self._archive = archive
         self._options = options
         self._now = now
-        self._folder = place.folder / ATTACHMENTS
-        make_folder(place.disk, self._folder)
+        self._folder = archive.folder / ATTACHMENTS
+        make_folder(archive.disk, self._folder)
         self._journal = AttachmentJournal(self._folder / NAME)
         self._counts = AttachmentCounts()
         self._failures = Counter[str]()
@@ -108,19 +107,18 @@ class AttachmentRun:
         """Let the next search go through all messages: some of them are about to change."""
         self._journal.set_searched(IdSet())
 
-    async def fetch(
-        self, session: AsyncSession, archive: Archive, *, is_settled: bool = True
-    ) -> tuple[TableEntry, AttachmentCounts]:
-        """Fetch what the stored messages link to; return the table of all links, and the counts.
+    async def fetch(self, session: AsyncSession, *, is_settled: bool = True) -> AttachmentCounts:
+        """Fetch what the stored messages link to, and replace the table of all links; return the counts.
 
         Costs a request a file, none of them with the app's key. `is_settled` is False where messages may
         still change, as a recheck is not done. Raises OSError where the disk fails.
         """
         await in_thread(self._recover)
-        await self._add_links(archive, is_settled=is_settled)
+        await self._add_links(is_settled=is_settled)
         local = self._options.allow_private or _is_local(session)
         names = count()
-        async with Downloader(self._place.disk, max_bytes=self._options.max_bytes, local=local) as downloader:
+        disk, max_bytes = self._archive.disk, self._options.max_bytes
+        async with Downloader(disk, max_bytes=max_bytes, local=local) as downloader:
 
             async def fetch(link: Link) -> FetchResult:
                 path = self._folder / f"{_PARTIAL}{next(names)}"
@@ -130,22 +128,24 @@ class AttachmentRun:
             async with files as outcomes:
                 async for outcome in outcomes:
                     await self._note(outcome.item, outcome.result())
-        entry = await in_thread(self._table)
-        return entry, await in_thread(self._counted)
+        replace = partial(self._archive.replace_table, ATTACHMENTS, self._pieces(), int(self._now()))
+        await in_thread(replace)
+        return await in_thread(self._counted)
 
     # ── links ──
 
     def _recover(self) -> None:
         """Remove what a killed run left, and note the files that are not there any more."""
         for path in self._folder.glob(f"{_PARTIAL}*"):
-            self._place.disk.remove(path)
+            self._archive.disk.remove(path)
         for stored in self._journal.stored():
             path = self._folder / stored.file
             is_named_so = path.name.partition(".")[0] == stored.sha256
             if not is_named_so or not path.is_file() or path.stat().st_size != stored.bytes:
                 self._journal.reset(stored.number)
 
-    async def _add_links(self, archive: Archive, *, is_settled: bool) -> None:
+    async def _add_links(self, *, is_settled: bool) -> None:
+        archive = self._archive
         written = archive.store.written
         new = written - await in_thread(self._journal.searched)
         # Where nothing is new, this reads the messages alone that have no number.
@@ -189,7 +189,7 @@ class AttachmentRun:
                 self._counts.bytes += download.bytes
                 return await in_thread(partial(self._keep, link, path, download))
             except DownloadError as error:
-                await in_thread(partial(self._place.disk.remove, path))
+                await in_thread(partial(self._archive.disk.remove, path))
                 if not error.may_pass or attempt == ATTEMPTS:
                     limit = self._options.max_bytes if error.outcome == "too_large" else None
                     return FetchResult(error.outcome, bytes=limit, error=str(error))
@@ -198,7 +198,7 @@ class AttachmentRun:
 
     def _keep(self, link: Link, path: Path, download: Download) -> FetchResult:
         """Give a file its final name."""
-        disk, name = self._place.disk, stored_name(download.sha256, link)
+        disk, name = self._archive.disk, stored_name(download.sha256, link)
         final_path = self._folder / name
         for folder in (final_path.parent.parent, final_path.parent):
             make_folder(disk, folder)
@@ -213,17 +213,11 @@ class AttachmentRun:
 
     # ── the end ──
 
-    def _table(self) -> TableEntry:
-        """Write the table of all links."""
-        new = NewTable(self._place, ATTACHMENTS)
-        try:
-            records = map(msgspec.json.encode, self._journal.records())
-            while batch := list(islice(records, _RECORDS)):
-                new.add(batch)
-            return new.finish(int(self._now()))
-        except BaseException:
-            new.discard()
-            raise
+    def _pieces(self) -> Iterator[SourceLines]:
+        """Yield the table of all links."""
+        records = map(msgspec.json.encode, self._journal.records())
+        while batch := list(islice(records, _RECORDS)):
+            yield piece_of(batch)
 
     def _counted(self) -> AttachmentCounts:
         counts = self._journal.counts()

@@ -7,46 +7,50 @@ messages → tables → manifest → attachments → manifest
 Tables and attachments come after the messages, which they never hold up. What is asked for once is kept in
 the journal, so that every later run goes on with it; a run may ask for more.
 
-A table holds the exact bytes of the records of lists. Members are read group by group, and conversations user
-by user, a bounded number of them at once. The ids of the groups and users are read first: a list by page
-numbers that stayed open meanwhile would skip whoever moves over a page's border.
+A table holds the exact bytes of the records of lists. It is replaced when they were read as a whole: until
+then its rows are in a file without a name, so that nothing half-done stays. The lists of groups, users and
+messages are read a bounded number of them at once. The ids of the groups and users are read
+first: a list by page numbers that stayed open meanwhile would skip whoever moves over a page's border.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, Final, final
+from tempfile import TemporaryFile
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, final
 
 import msgspec
 
-from ...core.replies.rows import AsRows
+from ...core.replies.rows import AsRows, Row
 from ...errors import AuthenticationError, ChatRestError, FanOutError, NotFoundError
 from ...parameters.conversations import ConversationQuery
 from ...parameters.groups import GroupQuery
 from ...parameters.users import UserQuery
 from ...resources.conversations import Conversations
 from ...resources.groups import Groups, Members
+from ...resources.messages import Messages
+from ...resources.relations import BannedUsers, BlockedUsers, Friends
 from ...resources.users import Users
 from ...session import AsyncSession
 from ...walk.walk import Walk
 from ..archive import Archive
+from ..file_names import SPOOL
+from ..formats.record_members import read
 from ..in_thread import in_thread
-from ..manifest import TableEntry, tables_of
+from ..manifest import table_entries
 from ..report import AttachmentCounts, Failure, Phase, Progress, Report
+from ..store.formats import SourceLines
 from .attachments import AttachmentOptions, AttachmentRun
-from .snapshot import NewTable, TableFolder, publish, recover
-from .tables import Table, check_tables, record_of, with_member
+from .tables import Table, tables_of, with_member
 
 CONCURRENCY: Final = 16
-"""Groups or users that are read at once."""
+"""Lists of groups, users or messages that are read at once."""
 MOST_FAILURES: Final = 20
-"""Groups or users that may fail before the rest of a table is given up: it will not be whole."""
-_PARENTS: Final[dict[Table, Table]] = {"members": "groups", "conversations": "users"}
-_KEYS: Final[dict[Table, tuple[str, ...]]] = {
-    "users": ("uid",), "groups": ("guid",), "members": ("guid", "uid"),
-    "conversations": ("onBehalfOf", "conversationId"),
-}  # fmt: skip
+"""Lists that may fail before the rest of a table is given up: it will not be whole."""
+_PIECE: Final = 1 << 20
+"""Bytes of rows that are in memory at once while a table is written."""
+Parent: TypeAlias = Literal["users", "groups", "messages"]
 _TABLES: Final = "tables"
 """The name in the journal's meta; the value is a JSON list."""
 _ATTACHMENTS: Final = "attachments"
@@ -58,7 +62,7 @@ class Dataset:
     """The tables and attachments of one run over an open archive. Its methods block, but for `add`.
 
     `tables` are added to those that earlier runs were asked for, and `attachments` replace their limits.
-    Finishes what a killed run has left. `rechecks`: this run may change messages that are stored.
+    `rechecks`: this run may change messages that are stored.
     """
 
     def __init__(
@@ -71,26 +75,17 @@ class Dataset:
         now: Callable[[], float] = time.time,
     ) -> None:
         meta = archive.journal
-        self._tables = check_tables([*_stored(meta[_TABLES], list[str], []), *tables])
+        self._tables = tables_of([*_stored(meta[_TABLES], list[str], []), *tables])
         if tables:
             meta[_TABLES] = msgspec.json.encode(self._tables).decode()
         if attachments is not None:
             meta[_ATTACHMENTS] = msgspec.json.encode(attachments).decode()
         self._attachments = _stored(meta[_ATTACHMENTS], AttachmentOptions, None)
         self._archive = archive
-        self._place = TableFolder(archive.folder, archive.plan, archive.disk)
         self._now = now
-        self._new: dict[str, TableEntry] = {}
         if self._attachments is not None and rechecks:
-            with AttachmentRun(self._place, self._attachments) as run:
+            with AttachmentRun(archive, self._attachments) as run:
                 run.forget_searched()
-        self._old = {entry.table: entry for entry in tables_of(archive.folder)}
-        recover(self._place, self._old.values())
-
-    @property
-    def entries(self) -> list[TableEntry]:
-        """The tables for the manifest: the new ones, and the older ones where a list could not be read."""
-        return list({**self._old, **self._new}.values())
 
     async def add(
         self, session: AsyncSession, report: Report, progress: Progress, save: Callable[[], None]
@@ -99,15 +94,14 @@ class Dataset:
         bulk = session.with_options(priority="bulk")
         if self._tables:
             progress.enter(Phase.READING_TABLES)
-            entries, failures = await read_tables(bulk, self._place, self._tables, self._now)
-            self._new |= {entry.table: entry for entry in entries}
-            report.tables = {entry.table: entry.rows for entry in self.entries if entry.table in self._tables}
-            report.failed += failures
+            report.failed += await read_tables(bulk, self._archive, self._tables, self._now)
+            entries = await in_thread(lambda: list(table_entries(self._archive.journal)))
+            report.tables = {entry.table: entry.rows for entry in entries if entry.table in self._tables}
         report.complete = report.complete and not report.failed
         if self._attachments is not None:
             progress.enter(Phase.FETCHING_ATTACHMENTS)
             await self._fetch(bulk, report, self._attachments, save)
-        await self._publish(save)
+        await in_thread(save)
 
     async def _fetch(
         self, session: AsyncSession, report: Report, options: AttachmentOptions, save: Callable[[], None]
@@ -115,20 +109,14 @@ class Dataset:
         """Fetch attachments; until they are there the manifest says so, and vouches for all the rest."""
         complete, reasons = report.complete, [*report.reasons]
         report.complete, report.reasons = False, [*reasons, "attachments are not fetched yet"]
-        await self._publish(save)
-        with await in_thread(partial(AttachmentRun, self._place, options, self._now)) as run:
+        await in_thread(save)
+        with await in_thread(partial(AttachmentRun, self._archive, options, self._now)) as run:
             if report.changed:
                 await in_thread(run.forget_searched)
             is_settled = not self._archive.journal.rechecks()
-            entry, report.attachments = await run.fetch(session, self._archive, is_settled=is_settled)
-        self._new[entry.table] = entry
+            report.attachments = await run.fetch(session, is_settled=is_settled)
         report.reasons = [*reasons, *_reasons(report.attachments)]
         report.complete = complete and report.reasons == reasons
-
-    async def _publish(self, save: Callable[[], None]) -> None:
-        """Write the manifest, and then put the new tables in the place of the older ones."""
-        await in_thread(save)
-        await in_thread(lambda: publish(self._place, self._new.values()))
 
 
 def _stored(text: str | None, kind: Any, default: Any) -> Any:
@@ -153,77 +141,135 @@ def _reasons(counts: AttachmentCounts) -> list[str]:
 # ── tables ──
 
 
-async def read_tables(
-    session: AsyncSession, place: TableFolder, tables: Iterable[Table], now: Callable[[], float]
-) -> tuple[list[TableEntry], list[Failure]]:
-    """Write a new file for each table beside the older one; return the entries of those that are whole.
+@final
+class CollectedRows:
+    """The rows of a table while its list is read; used with `with`, at whose end they are gone."""
 
-    Costs the requests of the lists: one a thousand users or groups, one at least a group for the members and
-    a user for the conversations. Memory: the ids of all users and groups, and a page for each list that is
-    read at the same time. Raises `AuthenticationError` and OSError; nothing is replaced then.
+    def __init__(self, archive: Archive) -> None:
+        self._file = TemporaryFile(dir=archive.folder / SPOOL)  # noqa: SIM115
+
+    def __enter__(self) -> "CollectedRows":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def add(self, records: list[bytes]) -> None:
+        """Write records."""
+        self._file.write(b"\n".join([*records, b""]))
+
+    def pieces(self) -> Iterator[SourceLines]:
+        """Yield all of them."""
+        self._file.seek(0)
+        while lines := self._file.readlines(_PIECE):
+            yield SourceLines(0, len(lines), b"".join(lines))
+
+
+async def read_tables(
+    session: AsyncSession, archive: Archive, tables: Iterable[Table], now: Callable[[], float]
+) -> list[Failure]:
+    """Replace each table whose list can be read as a whole, and return what failed.
+
+    Costs the requests of the lists: one a thousand users or groups, one at least for each list of a group, a
+    user, or a message with reactions. Memory: the ids of all users and groups, and a page for each list that
+    is read at the same time. Raises `AuthenticationError` and OSError; the table is not replaced then.
     """
-    lists, entries, failures = TableLists(session), list[TableEntry](), list[Failure]()
+    lists, failures = TableLists(session, archive), list[Failure]()
     for table in tables:
-        new = await in_thread(partial(NewTable, place, table), NewTable.discard)
-        try:
+        with await in_thread(partial(CollectedRows, archive), CollectedRows.__exit__) as new:
             failed = await lists.read(table, new)
             if not failed:
-                entries.append(await in_thread(partial(new.finish, int(now()))))
-        except BaseException:
-            await in_thread(new.discard)
-            raise
-        if failed:
-            await in_thread(new.discard)
+                await in_thread(partial(archive.replace_table, table, new.pieces(), int(now())))
         failures += failed
-    return entries, failures
+    return failures
+
+
+class _ServiceList(NamedTuple):
+    """Where the records of a table come from."""
+
+    keys: tuple[str, ...]
+    """The members that tell a record from all others."""
+    walk: Callable[[Any, str], Walk[Any]]
+    """The list of the service, by what reads it and the id of the parent."""
+    parent: Parent | None = None
+    """There is a list of each of these; None for a single one."""
+    member: str = ""
+    """What the parent's id is called in front of a record that does not have it."""
+
+
+_LISTS: Final[dict[Table, _ServiceList]] = {
+    "users": _ServiceList(
+        ("uid",), lambda rows, _: Users(rows).list(UserQuery(with_deactivated=True, with_tags=True))
+    ),
+    "groups": _ServiceList(("guid",), lambda rows, _: Groups(rows).list(GroupQuery(with_tags=True))),
+    "members": _ServiceList(
+        ("guid", "uid"), lambda rows, guid: Members(rows).list(guid), "groups", member="guid"
+    ),
+    "conversations": _ServiceList(
+        ("onBehalfOf", "conversationId"),
+        lambda rows, uid: Conversations(rows).list(ConversationQuery(with_tags=True), on_behalf_of=uid),
+        "users",
+        member="onBehalfOf",
+    ),
+    "bans": _ServiceList(
+        ("guid", "uid"), lambda rows, guid: BannedUsers(rows).list(guid), "groups", member="guid"
+    ),
+    "friends": _ServiceList(
+        ("friendOf", "uid"), lambda rows, uid: Friends(rows).list(uid), "users", member="friendOf"
+    ),
+    "blocks": _ServiceList(
+        ("blockedBy", "uid"), lambda rows, uid: BlockedUsers(rows).list(uid), "users", member="blockedBy"
+    ),
+    "reactions": _ServiceList(("id",), lambda rows, key: Messages(rows).list_reactions(key), "messages"),
+}
 
 
 @final
 class TableLists:
     """The lists of the tables, read one after another."""
 
-    def __init__(self, session: AsyncSession) -> None:
+    def __init__(self, session: AsyncSession, archive: Archive) -> None:
         self._session = session
+        self._archive = archive
         self._rows: Any = AsRows(session.sender)
-        self._ids: dict[Table, list[str]] = {}
+        self._ids: dict[Parent, list[str]] = {}
         self._writing = asyncio.Lock()
 
-    async def read(self, table: Table, new: NewTable) -> list[Failure]:
+    async def read(self, table: Table, new: CollectedRows) -> list[Failure]:
         """Write all records of a table, each once, and return what failed: then it is not whole.
 
         Raises `AuthenticationError`, after which nothing else would fare better, and OSError.
         """
-        if (parent := _PARENTS.get(table)) is None:
-            return await self._read_own(table, new)
-        failures = [] if parent in self._ids else await self._read_own(parent, None)
-        return failures or await self._read_each(table, self._ids[parent], new)
-
-    async def _read_own(self, table: Table, new: NewTable | None) -> list[Failure]:
-        """Read the list of users or of groups, and keep the ids; without `new` these alone are needed."""
-        walk: Walk[Any] = (
-            Users(self._rows).list(UserQuery(with_deactivated=True, with_tags=True))
-            if table == "users"
-            else Groups(self._rows).list(GroupQuery(with_tags=True))
-        )
+        parent = _LISTS[table].parent
         try:
-            self._ids[table] = list(await self._write(table, walk, new))
+            if table == "users" or table == "groups":
+                self._ids[table] = await self._write(table, "", new)
+            if parent is not None and parent not in self._ids:
+                self._ids[parent] = await self._parents(parent)
         except AuthenticationError:
             raise
         except ChatRestError as error:
-            return [Failure(table, str(error))]
-        return []
+            return [Failure(parent or table, str(error))]
+        return [] if parent is None else await self._read_each(table, parent, new)
 
-    async def _read_each(self, table: Table, parents: list[str], new: NewTable) -> list[Failure]:
-        """Read the list of each group or user."""
-        failures, is_any_there = list[Failure](), not parents
+    async def _parents(self, parent: Parent) -> list[str]:
+        """Return the ids of all users or groups, or of the messages whose records have reactions."""
+        if parent == "messages":
+            return await in_thread(lambda: list(_with_reactions(self._archive.scan())))
+        return await self._write(parent, "", None)
+
+    async def _read_each(self, table: Table, parent: Parent, new: CollectedRows) -> list[Failure]:
+        """Read the list of each parent."""
+        ids, failures = self._ids[parent], list[Failure]()
+        is_any_there = not ids
         read = partial(self._read_one, table, new)
-        fan_out = self._session.fan_out(parents, read, concurrency=CONCURRENCY, stop_after=MOST_FAILURES)
+        fan_out = self._session.fan_out(ids, read, concurrency=CONCURRENCY, stop_after=MOST_FAILURES)
         try:
             async with fan_out as outcomes:
                 async for outcome in outcomes:
                     error = outcome.error
                     if isinstance(error, ChatRestError) and not isinstance(error, AuthenticationError):
-                        failures.append(Failure(_source(table, outcome.item), str(error)))
+                        failures.append(Failure(f"{table} of {parent[:-1]} {outcome.item}", str(error)))
                     elif error is not None:
                         raise error
                     is_any_there = is_any_there or outcome.value is not False
@@ -231,36 +277,30 @@ class TableLists:
             rest = f"the rest was not read after {len(failures)} failures"
             failures.append(Failure(table, rest))
         if not is_any_there:  # they cannot all have been removed a moment ago
-            failures.append(Failure(table, f"the service has none of {len(parents):,} lists (404)"))
+            failures.append(Failure(table, f"the service has none of {len(ids):,} lists (404)"))
         return failures
 
-    async def _read_one(self, table: Table, new: NewTable, parent: str) -> bool:
-        """Read the list of one group or user; False where it does not exist any more, and so has nothing."""
-        walk: Walk[Any]
-        if table == "members":
-            name, walk = "guid", Members(self._rows).list(parent)
-        else:
-            query = ConversationQuery(with_tags=True)
-            name, walk = "onBehalfOf", Conversations(self._rows).list(query, on_behalf_of=parent)
+    async def _read_one(self, table: Table, new: CollectedRows, parent: str) -> bool:
+        """Read the list of one parent; False where that does not exist any more, and so has nothing."""
         try:
-            await self._write(table, walk, new, member=(name, parent))
+            await self._write(table, parent, new)
         except NotFoundError:
             return False
         return True
 
-    async def _write(
-        self, table: Table, walk: Walk[Any], new: NewTable | None, member: tuple[str, str] | None = None
-    ) -> dict[str, None]:
-        """Write the records of a list, each key once, with one more `member`; return the keys.
+    async def _write(self, table: Table, parent: str, new: CollectedRows | None) -> list[str]:
+        """Write the records of a list, each key once, and return the keys; without `new` write nothing.
 
         A record without a key is always written.
         """
-        keys: dict[str, None] = {}
-        async for page in walk.pages():
+        own, keys = _LISTS[table], dict[str, None]()
+        async for page in own.walk(self._rows, parent).pages():
             records = []
             for row in page.items:
-                raw = bytes(row.raw) if member is None else with_member(bytes(row.raw), *member)
-                key = _key(table, raw)
+                raw = with_member(bytes(row.raw), own.member, parent) if own.member else bytes(row.raw)
+                record = read(raw)
+                parts = [record.get(name) for name in own.keys]
+                key = "\0".join(map(str, parts)) if all(parts) else ""
                 if key not in keys:
                     records.append(raw)
                 if key:
@@ -268,15 +308,13 @@ class TableLists:
             if new is not None:
                 async with self._writing:
                     await in_thread(partial(new.add, records))
-        return keys
+        return list(keys)
 
 
-def _key(table: Table, raw: bytes) -> str:
-    """Return what tells a record of a table from all others; an empty text where it has none."""
-    record = record_of(raw)
-    parts = [record.get(name) for name in _KEYS[table]]
-    return "\0".join(map(str, parts)) if all(parts) else ""
-
-
-def _source(table: Table, parent: str) -> str:
-    return f"members of group {parent}" if table == "members" else f"conversations of user {parent}"
+def _with_reactions(rows: Iterable[Row]) -> Iterator[str]:
+    """Yield the ids of the messages whose records count reactions."""
+    for row in rows:
+        if b'"reactions"' in row.raw:
+            data = read(bytes(row.raw)).get("data")
+            if isinstance(data, dict) and data.get("reactions"):
+                yield row.id

@@ -1,4 +1,4 @@
-"""The tables of an export: their columns, and their files while they are written and when they are read.
+"""The tables of an export: their columns, and their files.
 
 | table         | its rows                                        | a row is identified by               |
 |---------------|-------------------------------------------------|--------------------------------------|
@@ -6,10 +6,14 @@
 | groups        | GET /groups                                     | `guid`                               |
 | members       | GET /groups/{guid}/members of every group       | `guid` and `uid`                     |
 | conversations | GET /conversations on behalf of every user      | `onBehalfOf` and `conversationId`    |
+| bans          | GET /groups/{guid}/bannedusers of every group   | `guid` and `uid`                     |
+| friends       | GET /users/{uid}/friends of every user          | `friendOf` and `uid`                 |
+| blocks        | GET /users/{uid}/blockedusers of every user     | `blockedBy` and `uid`                |
+| reactions     | GET /messages/{id}/reactions, if it has any     | `id`                                 |
 | attachments   | the files that messages link to                 | `messageId` and `position`           |
 
-The record of a member has no guid, and that of a conversation does not say whose it is: both are stored with
-this one member put in front of their own. All other bytes are as the service sent them.
+A record that does not say whose list it is from, as that of a member has no guid, is stored with this one
+member put in front of its own. All other bytes are as the service sent them.
 
 | format  | file                          | holds                                                     |
 |---------|-------------------------------|-----------------------------------------------------------|
@@ -17,48 +21,44 @@ this one member put in front of their own. All other bytes are as the service se
 | parquet | users/users.parquet           | the columns, `raw`, and `raw_bytes` for what is not UTF-8 |
 | sqlite  | users/users.sqlite            | a table `users` with the columns and `raw`                |
 
-A file is written in one pass, with flat memory. A database of its own for each table lets a table be replaced
-by renaming one file; `ATTACH` joins it with the messages.
+A table is one file under one name, so that programs find it, and the store replaces it as a whole: therefore
+each has a database of its own, which `ATTACH` joins with the messages.
 """
 
-import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
-from datetime import datetime
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, get_args
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 import msgspec
+from msgspec import Struct
 
-from ...core.replies.scanner import read_record
+from ...cloud.store_errors import ObjectStoreError
 from ...core.requests.arguments import check
-from ...errors import ReplyUnreadableError, RequestInvalidError
-from ...extras import missing_extra
+from ...errors import ChatRestError, RequestInvalidError
 from ...models.raw_json import write_value
-from ...times import to_datetime
-from ..formats.compression import compression
-from ..plan import Compress, Format
-from ..stored_records import damaged, lines, parquet_batches
+from ..file_names import path_inside
+from ..formats.record_members import read
+from ..formats.table_rows import Column, ColumnKind
+from ..journal import Journal
+from ..manifest import Manifest, TableEntry, table_entries
+from ..plan import Compress, Format as FormatName
+from ..store.converters import Lines, Parquet, TableDatabase
+from ..store.formats import Format
+from ..stored_records import compress_of
 
-Table: TypeAlias = Literal["users", "groups", "members", "conversations"]
+Table: TypeAlias = Literal[
+    "users", "groups", "members", "conversations", "bans", "friends", "blocks", "reactions"
+]
 TABLES: Final[tuple[Table, ...]] = get_args(Table)
 """In the order in which they are read: a list of groups comes before that of their members."""
 ATTACHMENTS: Final = "attachments"
-ColumnKind: TypeAlias = Literal["text", "integer", "time", "list", "json"]
-
-_HIGHEST: Final = (1 << 63) - 1
-_BLOCK: Final = 1 << 20
-"""Bytes of lines that are compressed at once."""
-_ROWS: Final = 10_000
-"""Rows of a row group of a Parquet file."""
-
-
-class Column(NamedTuple):
-    """A column: its name, its kind, and the path to its member in the record."""
-
-    name: str
-    kind: ColumnKind
-    path: tuple[str, ...]
+_TABLE_FILE: Final = re.compile(
+    rf"({'|'.join((*TABLES, ATTACHMENTS))})/\1\.(ndjson(\.gz|\.zst)?|parquet|sqlite)", re.ASCII
+)
+_ATTACHMENT_FILE: Final = re.compile(r"files/[0-9a-f]{2}/[0-9a-f]{64}(\.[a-z0-9]{1,10})?", re.ASCII)
 
 
 def _columns(kinds: Mapping[ColumnKind, str]) -> tuple[Column, ...]:
@@ -92,6 +92,10 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         }
     ),
     "members": (*_columns({"text": "guid scope", "time": "joinedAt"}), *_columns(_PERSON)),
+    "bans": (*_columns({"text": "guid", "time": "bannedAt"}), *_columns(_PERSON)),
+    "friends": (*_columns({"text": "friendOf"}), *_columns(_PERSON)),
+    "blocks": (*_columns({"text": "blockedBy", "time": "blockedByMeAt blockedAt"}), *_columns(_PERSON)),
+    "reactions": _columns({"text": "id messageId reaction uid", "time": "reactedAt", "json": "reactedBy"}),
     "conversations": _columns(
         {
             "text": "onBehalfOf conversationId conversationType conversationWith.uid=with_uid "
@@ -111,7 +115,7 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
 }
 
 
-def check_tables(names: object) -> tuple[Table, ...]:
+def tables_of(names: object) -> tuple[Table, ...]:
     """Return the tables that are named, in the order of `TABLES`; `RequestInvalidError` for another name."""
     is_list = isinstance(names, Sequence) and not isinstance(names, str | bytes)
     check(is_list, "tables", names, f"a list of {', '.join(TABLES)}")
@@ -122,199 +126,32 @@ def check_tables(names: object) -> tuple[Table, ...]:
     return tuple(name for name in TABLES if name in names)
 
 
-def record_of(raw: bytes) -> dict[str, Any]:
-    """Return the members of a record; none where it is no JSON object."""
-    try:
-        record = read_record(raw)
-    except ReplyUnreadableError:
-        return {}
-    return record if isinstance(record, dict) else {}
-
-
 def with_member(raw: bytes, name: str, value: str) -> bytes:
     """Return a record with one more member in front of its own; as it is where it has the member already."""
-    record = record_of(raw)
+    record = read(raw)
     if not raw.startswith(b"{") or name in record:
         return raw
     separator = b"," if record else b""
     return b"{" + msgspec.json.encode(name) + b":" + write_value(value) + separator + raw[1:]
 
 
-def row_values(table: str, raw: bytes) -> list[Any]:
-    """Return the values of a record's columns; None for a member that is absent or not of its type."""
-    record = record_of(raw)
-    return [_value(column, record) for column in COLUMNS[table]]
-
-
-def _value(column: Column, record: Any) -> Any:
-    value = record
-    for name in column.path:
-        value = value.get(name) if isinstance(value, dict) else None
-    match column.kind:
-        case "text":
-            return _text(value)
-        case "integer":
-            return _integer(value)
-        case "time":
-            return _time(value)
-        case "list":
-            return [_text(each) for each in value] if isinstance(value, list) else None
-    return None if value is None else clean_text(write_value(value).decode(errors="replace"))
-
-
-def _text(value: Any) -> str | None:
-    if type(value) is int:  # services differ in whether an id is a number
-        return str(value)
-    return clean_text(value) if isinstance(value, str) else None
-
-
-def clean_text(text: str) -> str:
-    """Return a text that any file can hold: U+FFFD for each lone surrogate."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-def _integer(value: Any) -> int | None:
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 19:
-        return int(value)  # counts are texts of digits in some records
-    return value if type(value) is int and abs(value) <= _HIGHEST else None
-
-
-def _time(value: Any) -> datetime | None:
-    if type(value) is not int or value <= 0:  # 0 stands for "never"
-        return None
-    try:
-        return to_datetime(value)
-    except RequestInvalidError:
-        return None
-
-
 # ── files ──
 
 
-class TableWriter(Protocol):
-    """A file that is being written. Its methods block, and are called by one thread at a time."""
-
-    def add(self, records: Iterable[bytes]) -> None:
-        """Write records."""
-
-    def close(self) -> None:
-        """Write what is left and close the file."""
+def table_stem(table: str) -> str:
+    """Return the name of a table's file in the folder of the export, without its suffix."""
+    return f"{table}/{table}"
 
 
-def file_name(table: str, format: Format, compress: Compress) -> str:
-    """Return the path of a table's file in the folder of the export."""
-    suffix = compression(compress).suffix if format == "ndjson" else ""
-    return f"{table}/{table}.{format}{suffix}"
-
-
-def table_writer(table: str, path: Path, format: Format, compress: Compress) -> TableWriter:
-    """Return a writer for a new file; `RequestInvalidError` where the format needs an extra."""
+def table_format(table: str, format: FormatName, compress: Compress | None = None) -> Format:
+    """Return the format of a table in an export of a format."""
     match format:
         case "ndjson":
-            return _LinesWriter(path, compress)
+            return Lines(compress or "none")
         case "parquet":
-            return _ParquetWriter(table, path, compress)
+            return Parquet(compress or "zstd", COLUMNS[table])
         case "sqlite":
-            return _DatabaseWriter(table, path)
-
-
-class _LinesWriter:
-    """A record a line, in blocks that are compressed each by itself."""
-
-    def __init__(self, path: Path, compress: Compress) -> None:
-        self._pack = compression(compress).pack
-        self._file = path.open("wb")
-        self._lines = bytearray()
-
-    def add(self, records: Iterable[bytes]) -> None:
-        for record in records:
-            self._lines += record + b"\n"
-        if len(self._lines) >= _BLOCK:
-            self._write()
-
-    def close(self) -> None:
-        with self._file:
-            self._write()
-
-    def _write(self) -> None:
-        if self._lines:
-            self._file.write(self._pack(bytes(self._lines)))
-        self._lines.clear()
-
-
-class _DatabaseWriter:
-    """A database with one table. Times are epoch milliseconds, lists and objects are JSON."""
-
-    def __init__(self, table: str, path: Path) -> None:
-        types = {"integer": "INTEGER", "time": "INTEGER"}
-        columns = [f"{column.name} {types.get(column.kind, 'TEXT')}" for column in COLUMNS[table]]
-        self._table = table
-        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        # The file is of no use until it is whole: no journal, and one transaction.
-        for sql in ("PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "BEGIN"):
-            self._db.execute(sql)
-        self._db.execute(f"CREATE TABLE {table}({', '.join(columns)}, raw TEXT NOT NULL)")
-        self._insert = f"INSERT INTO {table} VALUES({', '.join('?' * (len(columns) + 1))})"
-
-    def add(self, records: Iterable[bytes]) -> None:
-        rows = ([*map(_stored, row_values(self._table, raw)), _raw(raw)] for raw in records)
-        self._db.executemany(self._insert, rows)
-
-    def close(self) -> None:
-        with closing(self._db):
-            if self._db.in_transaction:
-                self._db.execute("COMMIT")
-
-
-def _stored(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return round(value.timestamp() * 1000)
-    return msgspec.json.encode(value).decode() if isinstance(value, list) else value
-
-
-def _raw(raw: bytes) -> str | bytes:
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return raw
-
-
-class _ParquetWriter:
-    """A Parquet file with the columns of the table, and the records in `raw`."""
-
-    def __init__(self, table: str, path: Path, compress: Compress) -> None:
-        try:
-            import pyarrow as pa  # type: ignore[import-untyped]
-            import pyarrow.parquet as pq  # type: ignore[import-untyped]
-        except ImportError:
-            raise RequestInvalidError(missing_extra("format = 'parquet'", "parquet")) from None
-        kinds = {
-            "text": pa.string(), "integer": pa.int64(), "time": pa.timestamp("ms", "UTC"),
-            "list": pa.list_(pa.string()), "json": pa.string(),
-        }  # fmt: skip
-        fields = [(column.name, kinds[column.kind]) for column in COLUMNS[table]]
-        self._schema = pa.schema([*fields, ("raw", pa.string()), ("raw_bytes", pa.binary())])
-        self._table_of = pa.Table.from_pylist
-        self._table = table
-        self._rows: list[dict[str, Any]] = []
-        self._writer = pq.ParquetWriter(path, self._schema, compression=compress)
-
-    def add(self, records: Iterable[bytes]) -> None:
-        for raw in records:
-            text = raw.decode(errors="replace")
-            values = [*row_values(self._table, raw), text, None if text.encode() == raw else raw]
-            self._rows.append(dict(zip(self._schema.names, values, strict=True)))
-            if len(self._rows) >= _ROWS:
-                self._write()
-
-    def close(self) -> None:
-        with self._writer:
-            self._write()
-
-    def _write(self) -> None:
-        if self._rows:
-            self._writer.write_table(self._table_of(self._rows, schema=self._schema))
-        self._rows = []
+            return TableDatabase(table, COLUMNS[table])
 
 
 def read_table(path: Path, table: str) -> Iterator[bytes]:
@@ -322,21 +159,120 @@ def read_table(path: Path, table: str) -> Iterator[bytes]:
 
     Raises `RequestInvalidError` where an extra is not installed, and `ChatRestError` for a damaged file.
     """
-    name = path.name.removesuffix(".new")  # of a run that was killed between manifest and rename
-    if name.endswith(".sqlite"):
-        yield from _database_records(path, table)
-    elif name.endswith(".parquet"):
-        for raws, _ in parquet_batches(path):
-            yield from raws
-    else:
-        for batch in lines(path, name, path.stat().st_size):
-            yield from batch
+    suffixes: dict[str, FormatName] = {".sqlite": "sqlite", ".parquet": "parquet"}
+    own = table_format(table, suffixes.get(path.suffix, "ndjson"), compress_of(path.name))
+    for piece in own.read(path, path.stat().st_size):
+        yield from piece.raws
 
 
-def _database_records(path: Path, table: str) -> Iterator[bytes]:
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)) as db:
-            for (raw,) in db.execute(f"SELECT CAST(raw AS BLOB) FROM {table} ORDER BY rowid"):  # noqa: S608
-                yield bytes(raw)
-    except sqlite3.Error as error:
-        raise damaged(path, error) from None
+# ── checking ──
+
+FileOpener: TypeAlias = Callable[[str], AbstractContextManager[None]]
+"""Has a file of the export in its folder within the block."""
+
+
+class TableFault(NamedTuple):
+    """A table or attachment that is not as the manifest says."""
+
+    kind: Literal["manifest", "missing", "size", "damaged"]
+    """As `verify` names it."""
+    place: str
+    text: str
+
+
+def table_path(folder: Path, name: str) -> Path:
+    """Return the path of a table's file in the folder of an export.
+
+    Raises `ChatRestError` for a name that no export writes, and for one that leads out of the folder, which
+    may come from somebody else.
+    """
+    if not _TABLE_FILE.fullmatch(name):
+        raise ChatRestError(f"{folder}: {name!r} is not the name of a table's file")
+    return path_inside(folder, name)
+
+
+def file_hash(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes, as hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def find_table(folder: Path, entry: TableEntry) -> Path | None:
+    """Return the path of a table as the manifest has it; None where no file is so.
+
+    Raises `ChatRestError` for a name that leads out of the folder.
+    """
+    path = table_path(folder, entry.file)
+    return path if _is_as(path, entry.bytes, entry.sha256) else None
+
+
+def check_tables(
+    folder: Path,
+    manifest: Manifest,
+    present: FileOpener = lambda _: nullcontext(),
+    journal: Journal | None = None,
+) -> Iterator[TableFault]:
+    """Yield what is wrong with tables and attachments: missing files, or others than the manifest says.
+
+    Reads every file once, and changes none. `present` has a file in the folder while it is checked. A run
+    that was killed may have replaced a table, and not the manifest: then the `journal` knows it.
+    """
+    newer = {} if journal is None else {entry.file: entry for entry in table_entries(journal)}
+    for entry in manifest.tables:
+        with present(entry.file):
+            try:
+                path = find_table(folder, entry)
+                if path is None and (other := newer.get(entry.file)) is not None:
+                    path = find_table(folder, other)
+                if path is None:
+                    yield _fault(folder, entry)
+                elif entry.table == ATTACHMENTS:
+                    yield from _check_attachments(folder, path, present)
+            except ObjectStoreError:
+                raise
+            except ChatRestError as error:
+                yield TableFault("manifest", entry.table, str(error))
+            except OSError as error:
+                yield TableFault("damaged", entry.file, f"it cannot be read ({error.strerror or error})")
+
+
+def _is_as(path: Path, size: int, sha256: str) -> bool:
+    is_file = path.is_file() and not path.is_symlink()
+    return is_file and path.stat().st_size == size and file_hash(path) == sha256
+
+
+def _fault(folder: Path, entry: TableEntry) -> TableFault:
+    path = table_path(folder, entry.file)
+    if not path.is_file():
+        return TableFault("missing", entry.file, "it is not there")
+    if (size := path.stat().st_size) != entry.bytes:
+        return TableFault("size", entry.file, f"it has {size:,} bytes, and not {entry.bytes:,}")
+    return TableFault("damaged", entry.file, "its checksum is not that of the manifest")
+
+
+class _Attachment(Struct):
+    """The members of a row of `attachments` that say which file it is about."""
+
+    state: str
+    file: str = ""
+    bytes: int = 0
+    sha256: str = ""
+
+
+def _check_attachments(folder: Path, table: Path, present: FileOpener) -> Iterator[TableFault]:
+    """Yield what is wrong with each file of the table `attachments`."""
+    checked = set[str]()
+    for raw in read_table(table, ATTACHMENTS):
+        row = msgspec.json.decode(raw, type=_Attachment)
+        if row.state != "stored" or row.file in checked:
+            continue
+        checked.add(row.file)
+        path, name = folder / ATTACHMENTS / row.file, f"{ATTACHMENTS}/{row.file}"
+        if not _ATTACHMENT_FILE.fullmatch(row.file) or path.is_symlink() or path.parent.is_symlink():
+            yield TableFault("manifest", name, "it is not the file of an attachment, or leads elsewhere")
+            continue
+        with present(name):
+            if not path.is_file():
+                yield TableFault("missing", name, "it is not there")
+            elif not _is_as(path, row.bytes, row.sha256):
+                yield TableFault("damaged", name, "its size or checksum is not that of its row")

@@ -1,13 +1,15 @@
-"""Records as Arrow tables: their columns are those of `parquet_schema`, and any record has a row."""
+"""Records as Arrow tables: any record has a row. The columns of messages are those of `parquet_schema`."""
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from .arrow_arrays import array_of, text_array
 from .message_columns import columns, raws_in
-from .parquet_schema import SCHEMA
+from .parquet_schema import ORDERED, REPEATING, SCHEMA
+from .table_rows import Column, row_values
 
 Table: TypeAlias = Any
 Batch: TypeAlias = Any
@@ -29,10 +31,24 @@ class Piece(NamedTuple):
     """Each record, with a line break behind it."""
 
 
-def tables(pieces: Iterable[Piece]) -> Iterator[Table]:
-    """Yield the records as tables, each good for a row group; memory for one."""
-    chunks = _runs(pieces, lambda piece: (piece.rows, len(piece.lines)), _CHUNK_ROWS, _CHUNK_BYTES)
-    return grouped(map(_table, chunks))
+class FileLayout(NamedTuple):
+    """How records become a file: its schema, and the table of some of them."""
+
+    schema: Any
+    table: Callable[[list[Piece]], Table]
+    repeating: list[str] | bool = True
+    """The columns that have dictionaries; True is all."""
+    ordered: list[str] | bool = True
+    """Those that have statistics."""
+
+
+def layout_of(columns: Sequence[Column] = ()) -> FileLayout:
+    """Return the layout for the records of a table with these columns; without any, for messages."""
+    if not columns:
+        return FileLayout(SCHEMA, _message_table, REPEATING, ORDERED)
+    fields = [(column.name, _TYPES[column.kind]) for column in columns]
+    schema = pa.schema([*fields, ("raw", pa.string()), ("raw_bytes", pa.binary())])
+    return FileLayout(schema, partial(_table, schema, columns))
 
 
 def grouped(parts: Iterable[Table]) -> Iterator[Table]:
@@ -71,7 +87,27 @@ def _runs(
         yield run
 
 
-def _table(chunk: list[Piece]) -> Table:
+def tables(pieces: Iterable[Piece], table: Callable[[list[Piece]], Table] | None = None) -> Iterator[Table]:
+    """Yield the records as tables, each good for a row group; memory for one. `table` is of a layout."""
+    chunks = _runs(pieces, lambda piece: (piece.rows, len(piece.lines)), _CHUNK_ROWS, _CHUNK_BYTES)
+    return grouped(map(table or _message_table, chunks))
+
+
+_TYPES: Final = {
+    "text": pa.string(), "integer": pa.int64(), "time": pa.timestamp("ms", "UTC"),
+    "list": pa.list_(pa.string()), "json": pa.string(),
+}  # fmt: skip
+
+
+def _table(schema: Any, columns: Sequence[Column], chunk: list[Piece]) -> Table:
+    lines = b"".join([piece.lines for piece in chunk])
+    rows = [row_values(columns, raw) for raw in raws_in(lines)]
+    values = zip(*rows, strict=True)
+    arrays = [array_of(each, field.type) for each, field in zip(values, schema, strict=False)]
+    return pa.Table.from_arrays([*arrays, *_raw_arrays(lines)], schema=schema)
+
+
+def _message_table(chunk: list[Piece]) -> Table:
     lines = b"".join([piece.lines for piece in chunk])
     values = columns(lines, sum(piece.rows for piece in chunk))
     values["source_name"] = [piece.source for piece in chunk for _ in range(piece.rows)]

@@ -71,7 +71,7 @@ def salvage(store: ExportStore) -> int:
         if name.startswith(f"{SPOOL}/"):
             name = name_of(Path(name))
         stem = stem_of(store, name)
-        if stem is None or store.kind(stem).by_content:
+        if stem is None or not store.kind(stem).has_ids:
             continue
         for rows in _rows(path, name, is_segment=path.is_relative_to(store.folder / DAMAGED / SPOOL)):
             missing, others = store.missing(), {key for key, _ in store.journal.others_missing()}
@@ -83,7 +83,7 @@ def salvage(store: ExportStore) -> int:
 def stem_of(store: ExportStore, name: str) -> str | None:
     """Return the partition of a file by its name; None where it is of no kind of the store."""
     stem, count = _ENDING.subn("", name)
-    return stem if count and stem.partition("/")[0] in store.kinds else None
+    return stem if count and (stem in store.kinds or stem.partition("/")[0] in store.kinds) else None
 
 
 # ── what the journal knows ──
@@ -96,10 +96,13 @@ def _forget(store: ExportStore, finding: Finding) -> None:
 
 
 def _set_damaged_aside(store: ExportStore, finding: Finding) -> None:
-    """Move a damaged file: its ids are missing then. A database of another time is adopted as it is."""
+    """Move a damaged file: its ids are missing then. A database or snapshot of another time is adopted."""
     file = finding.file
     assert file is not None
     path = path_of(store.folder, file)
+    if store.kind(file.stem).is_snapshot:
+        _take_snapshot(store, path, file.name, file.stem)
+        return
     if not store.kind(file.stem).format.grows or _held(store, path, file.name, file.stem) is None:
         set_aside(store.disk, store.folder, path)
     _forget(store, finding)
@@ -139,6 +142,8 @@ def _take_unknown(store: ExportStore, finding: Finding) -> None:
         return  # it is somebody else's
     if is_segment:
         _take_segment(store, path, name, stem)
+    elif store.kind(stem).is_snapshot:
+        _take_snapshot(store, path_inside(store.folder, name), name, stem)
     elif not _adopted(store, path_inside(store.folder, name), name, stem):
         _rescue(store, path, stem, _rows(path, name))
 
@@ -160,6 +165,27 @@ def _take_segment(store: ExportStore, path: Path, name: str, stem: str) -> None:
         _rescue(store, path, stem, [[*found.rows, *found.later]])
     else:
         store.disk.remove(path)  # not one record was ever complete in it
+
+
+def _take_snapshot(store: ExportStore, path: Path, name: str, stem: str) -> None:
+    """Take a snapshot over as it is, of the time when it was written, if all of it can be read."""
+    own_format, status = store.kind(stem).format, path.stat()
+    if name != f"{stem}{own_format.suffix}":
+        return  # it is somebody else's
+    file, rows = store.journal.file(name), None
+    with suppress(ChatRestError):
+        rows = sum(piece.rows for piece in own_format.read(path, status.st_size))
+    if rows is None:
+        set_aside(store.disk, store.folder, path)
+        if file is not None:
+            with store.journal.transaction():
+                store.journal.forget_file(file.number)
+        return
+    _sync(store, path)
+    digest = file_sha256(path)
+    with store.journal.transaction():
+        file = file or store.journal.add_file(name, stem, "sealed")
+        store.note_snapshot(file._replace(size=status.st_size, sha256=digest), rows, int(status.st_mtime))
 
 
 def _add_again(store: ExportStore, database: StoreFile) -> None:

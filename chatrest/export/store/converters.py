@@ -5,13 +5,14 @@
 | lines, gzip and zstd | a rename                    | by a new file                             |
 | Parquet              | its columns                 | by a new file                             |
 | SQLite               | one transaction             | never: it grows by one transaction a seal |
+| SQLite of a table    | one transaction             | by a new file                             |
 """
 
 import errno
 import os
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from itertools import repeat
 from pathlib import Path
@@ -25,14 +26,17 @@ from ..disk import Disk, sync_folder
 from ..formats.compression import Compression, compression
 from ..formats.sqlite_rows import entry
 from ..formats.sqlite_schema import COUNT, UPSERT, VERSION, adapt, is_empty, make, marks_of
+from ..formats.table_rows import Column, sqlite_values
 from ..plan import Compress
-from ..stored_records import compress_of, database_rows, lines, parquet_batches
+from ..stored_records import compress_of, damaged, database_rows, lines, parquet_batches
 from .formats import Format, NewFile, SourceLines, file_sha256, piece_of
 
 DURABLE: Final = "PRAGMA synchronous=EXTRA"
 """FULL, and without a log a commit survives a loss of power all the same."""
 WAIT: Final = 10.0
 """Seconds that another program may have the database for itself, before that is an error."""
+_ROWS: Final = 1000
+"""Rows of a table's database that are read at once."""
 _LINES: Final = re.compile(r"\.(?:ndjson|jsonl)(?:\.gz|\.zst)?\Z")
 _INDEXES: Final = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
 _CODECS: Final[dict[Compress, tuple[str, int | None]]] = {
@@ -84,16 +88,20 @@ class Lines:
 
 @final
 class Parquet:
-    """Parquet, which is read by columns; each record is in one of them as it was served."""
+    """Parquet, which is read by columns; each record is in one of them as it was served.
+
+    Without the `columns` of a table it is of messages.
+    """
 
     suffix: Final = ".parquet"
     is_lines: Final = False
     grows: Final = False
     full: Final = 1 << 28
 
-    def __init__(self, compress: Compress = "zstd") -> None:
+    def __init__(self, compress: Compress = "zstd", columns: Sequence[Column] = ()) -> None:
         self.packing: Compression = compression("none")
         self._codec = _CODECS[compress]
+        self._columns = columns
 
     def is_sound(self, path: Path) -> bool:
         """Return True: whoever reads it finds the damage."""
@@ -105,18 +113,20 @@ class Parquet:
             import pyarrow as pa  # type: ignore[import-untyped]
             import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-            from ..formats.parquet_rows import Piece, tables
-            from ..formats.parquet_schema import ORDERED, REPEATING, SCHEMA
+            from ..formats.parquet_rows import Piece, layout_of, tables
         except ImportError:
             raise RequestInvalidError(missing_extra("format = 'parquet'", "parquet")) from None
         codec, level = self._codec
-        options = {"compression": codec, "compression_level": level}
+        layout = layout_of(self._columns)
+        rows = (Piece(piece.label, piece.rows, piece.lines) for piece in pieces)
+        options = {
+            "compression": codec, "compression_level": level, "use_dictionary": layout.repeating,
+            "write_statistics": layout.ordered,
+        }  # fmt: skip
         with NewFile(disk, path) as out, _small_pool(pa):
-            writer = pq.ParquetWriter(
-                out, SCHEMA, use_dictionary=REPEATING, write_statistics=ORDERED, **options
-            )
+            writer = pq.ParquetWriter(out, layout.schema, **options)
             try:
-                for table in tables(Piece(piece.label, piece.rows, piece.lines) for piece in pieces):
+                for table in tables(rows, layout.table):
                     writer.write_table(table, row_group_size=max(1, table.num_rows))
                     del table  # else it is held while the next one is made
                 writer.close()
@@ -125,7 +135,10 @@ class Parquet:
         return out.sha256
 
     def read(self, path: Path, size: int) -> Iterator[SourceLines]:
-        """Yield the records of a file with the names of their sources."""
+        """Yield the records of a file, those of messages with the names of their sources."""
+        if self._columns:
+            yield from (piece_of(raws) for raws, _ in parquet_batches(path))
+            return
         for raws, [names] in parquet_batches(path, ["source_name"]):
             start = 0
             for end in range(1, len(raws) + 1):
@@ -144,6 +157,57 @@ def _small_pool(arrow: Any) -> Iterator[None]:
         yield
     finally:
         arrow.set_memory_pool(before)
+
+
+@final
+class TableDatabase:
+    """A database with one table, which has these columns and `raw`; it is written as a whole.
+
+    Times are epoch milliseconds, lists and objects are JSON.
+    """
+
+    suffix: Final = ".sqlite"
+    is_lines: Final = False
+    grows: Final = False
+    full: Final = 1 << 28
+
+    def __init__(self, table: str, columns: Sequence[Column]) -> None:
+        self.packing: Compression = compression("none")
+        self._table, self._columns = table, columns
+
+    def is_sound(self, path: Path) -> bool:
+        """Return True: whoever reads it finds the damage."""
+        return True
+
+    def write(self, disk: Disk, path: Path, pieces: Iterable[SourceLines]) -> bytes:
+        """Make the database; raises OSError as SQLite fails."""
+        types = {"integer": "INTEGER", "time": "INTEGER"}
+        names = [f"{column.name} {types.get(column.kind, 'TEXT')}" for column in self._columns]
+        places = ", ".join("?" * (len(names) + 1))
+        rows = (sqlite_values(self._columns, raw) for piece in pieces for raw in piece.raws)
+        disk.remove(path)
+        try:
+            with closing(sqlite3.connect(path, isolation_level=None)) as db:
+                db.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN")
+                db.execute(f"CREATE TABLE {self._table}({', '.join(names)}, raw TEXT NOT NULL)")
+                db.executemany(f"INSERT INTO {self._table} VALUES({places})", rows)
+                db.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise OSError(f"{path}: {error}") from error
+        with path.open("rb") as file:
+            disk.sync(file.fileno())
+        return file_sha256(path)
+
+    def read(self, path: Path, size: int) -> Iterator[SourceLines]:
+        """Yield the records of the database."""
+        sql = f"SELECT CAST(raw AS BLOB) FROM {self._table} ORDER BY rowid"  # noqa: S608
+        try:
+            with closing(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)) as db:
+                rows = db.execute(sql)
+                while batch := rows.fetchmany(_ROWS):
+                    yield piece_of([bytes(raw) for (raw,) in batch])
+        except sqlite3.Error as error:
+            raise damaged(path, error) from None
 
 
 @final
@@ -235,7 +299,5 @@ def _fault(path: Path, error: sqlite3.Error) -> OSError:
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return OSError(f"{path}: another program is writing to it, or has it open")
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return OSError(
-            f"{path}: it is damaged ({error}); export again: it is set aside, and read again"
-        )
+        return OSError(f"{path}: it is damaged ({error}); export again: it is set aside, and read again")
     return OSError(f"{path}: {error}")

@@ -28,7 +28,7 @@ from ..message_ids import PageIds, ids_of, number, times
 from ..stored_records import lines
 from .converters import format_of
 from .formats import Format, NewFile, SourceLines, file_sha256, piece_of
-from .inspection import Finding, findings, path_of
+from .inspection import Finding, findings, is_waiting, path_of
 from .journal import StoreBlock, StoreFile, StoreJournal
 from .segments import Segments, new_path, segment_path
 
@@ -45,6 +45,14 @@ class RowKind(NamedTuple):
     by_content: bool = False
     """True where rows are told apart by their bytes, as versions of messages are: no list shows them, and so
     none is ever missing. Else by their ids."""
+    is_snapshot: bool = False
+    """True for a table, whose rows are not told apart: it is one file, which `replace` makes anew. The kind's
+    name is all of its stem, as `users/users`, and the file's name is that with the suffix."""
+
+    @property
+    def has_ids(self) -> bool:
+        """True where rows are told apart by their ids."""
+        return not self.by_content and not self.is_snapshot
 
 
 class NewRows(NamedTuple):
@@ -161,7 +169,7 @@ class ExportStore:
 
     def kind(self, stem: str) -> RowKind:
         """Return the kind of a partition's rows."""
-        return self.kinds[stem.partition("/")[0]]
+        return self.kinds.get(stem) or self.kinds[stem.partition("/")[0]]
 
     # ── commit ──
 
@@ -277,12 +285,13 @@ class ExportStore:
         ids, changes = ids_of(list(rows.values())), changes._replace(rows=rows)
         stems: dict[str, list[StoreFile]] = {}
         for file in self.journal.files("open", "sealed"):
-            if not self.kind(file.stem).by_content and self._holds(file, ids):
+            if self.kind(file.stem).has_ids and self.holds(file, ids):
                 stems.setdefault(file.stem, []).append(file)
         for stem, files in stems.items():
             self.seal(stem, [file for file in files if file.state == "sealed"], changes)
 
-    def _holds(self, file: StoreFile, ids: PageIds) -> bool:
+    def holds(self, file: StoreFile, ids: PageIds) -> bool:
+        """Return True if a file holds any of these ids."""
         return bool(self.journal.ids_in([file]) & ids.numbers) or any(
             key in ids.others for key in self.journal.others_in(file.number)
         )
@@ -418,9 +427,53 @@ class ExportStore:
             )
         return dropped
 
+    def replace(self, stem: str, pieces: Iterable[SourceLines], read_at: int) -> None:
+        """Put a snapshot in the place of the older one; killed at any point, one of them is there, and whole.
+
+        The journal's commit is the moment of change: what lies in the spool with the hash that it knows then
+        is the snapshot, until it has its name. `read_at` is the time of its rows.
+        """
+        own_format, rows = self.kind(stem).format, 0
+        name = f"{stem}{own_format.suffix}"
+        new = new_path(self.folder, name)
+
+        def counted() -> Iterator[SourceLines]:
+            nonlocal rows
+            for piece in pieces:
+                rows += piece.rows
+                yield piece
+
+        try:
+            digest = own_format.write(self.disk, new, counted())
+            sync_folder(self.disk, new.parent)
+            with self.journal.transaction():
+                file = self.journal.file(name) or self.journal.add_file(name, stem, "sealed")
+                self.note_snapshot(file._replace(size=new.stat().st_size, sha256=digest), rows, read_at)
+                self.journal.check_in_place()
+        except Exception:
+            with suppress(OSError):
+                self.disk.remove(new)
+            raise
+        self._place(name)
+
+    def note_snapshot(self, file: StoreFile, rows: int, read_at: int) -> None:
+        """Note what a snapshot is; called in a transaction."""
+        self.journal.keep_file(file)
+        self.journal.replace_blocks(file.number, [StoreBlock(0, rows, read_at, read_at, IdSet())])
+
+    def _place(self, name: str) -> None:
+        """Give a snapshot that is noted its name."""
+        path = path_inside(self.folder, name)
+        make_folder(self.disk, path.parent)
+        self.disk.replace(new_path(self.folder, name), path)
+        sync_folder(self.disk, path.parent)
+
     def settle(self) -> None:
         """End the seals that were begun and not noted as done, or forget them: what they replace is there."""
         journal, folder = self.journal, self.folder
+        for file in journal.files("sealed"):
+            if is_waiting(folder, file):
+                self._place(file.name)
         for target in journal.files("sealing"):
             path, segment = path_inside(folder, target.name), segment_path(folder, target.name)
             others = [file for file in journal.files_of(target.stem) if file.successor == target.number]

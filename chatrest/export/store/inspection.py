@@ -3,6 +3,7 @@
 | finding    | what it is                                   | what repairs it                         |
 |------------|----------------------------------------------|-----------------------------------------|
 | unfinished | a seal that was begun, and not noted as done | it is ended, or forgotten               |
+|            | a snapshot that has not got its name yet     | it gets it                              |
 | missing    | a file of the journal is not there           | its ids are missing, and are read again |
 | damaged    | it has other bytes than were written         | set aside; its ids are read again       |
 | unknown    | a file that the journal does not know        | adopted, or set aside and salvaged      |
@@ -53,6 +54,13 @@ def is_segment(folder: Path, file: StoreFile) -> bool:
     return file.state == "dropped" and file.sha256 is None
 
 
+def is_waiting(folder: Path, file: StoreFile) -> bool:
+    """Return True where a snapshot that was committed has not got its name yet."""
+    new = new_path(folder, file.name)
+    is_whole = file.state == "sealed" and new.is_file() and new.stat().st_size == file.size
+    return is_whole and file_sha256(new) == file.sha256
+
+
 def findings(
     folder: Path,
     known: Iterable[StoreFile],
@@ -63,16 +71,21 @@ def findings(
 ) -> Iterator[Finding]:
     """Yield the differences; with `deep` every file is read. Nothing is changed.
 
-    `known` are the files of the journal; `stems` the first parts of the names that the store's files have, as
-    `messages`; `elsewhere` the names of files that are in an object store.
+    `known` are the files of the journal; `stems` the names of the store's kinds: the first parts of names of
+    files, as `messages`, and all but the suffix of a snapshot's, as `users/users`. `elsewhere` are the names
+    of files that are in an object store.
     """
     files = {file.name: file for file in known}
+    new = {new_path(folder, file.name): file for file in files.values()}
+    spooled = sorted((folder / SPOOL).glob("*"))
+    waiting = {path: new[path] for path in spooled if path in new and is_waiting(folder, new[path])}
     for file in files.values():
-        if file.state == "sealing" or (file.state == "sealed" and file.sha256 is None):
+        is_begun = file.state == "sealing" or (file.state == "sealed" and file.sha256 is None)
+        if is_begun or file in waiting.values():
             yield Finding("unfinished", file.name, file=file)
         elif (finding := _checked(folder, file, elsewhere, deep)) is not None:
             yield finding
-    yield from _others(folder, files, stems)
+    yield from _others(folder, files, stems, [path for path in spooled if path not in waiting])
 
 
 def _checked(folder: Path, file: StoreFile, elsewhere: Collection[str], deep: bool) -> Finding | None:
@@ -96,20 +109,23 @@ def _checked(folder: Path, file: StoreFile, elsewhere: Collection[str], deep: bo
     return None
 
 
-def _others(folder: Path, files: dict[str, StoreFile], stems: Collection[str]) -> Iterator[Finding]:
+def _others(
+    folder: Path, files: dict[str, StoreFile], stems: Collection[str], spooled: list[Path]
+) -> Iterator[Finding]:
     """Yield what lies in the folder and is no file of the journal."""
     own = {segment_path(folder, file.name) for file in files.values() if file.state in ("open", "sealing")}
     own |= {segment_path(folder, file.name) for file in files.values() if is_segment(folder, file)}
     made = {new_path(folder, file.name) for file in files.values()}
     known = {segment_path(folder, name) for name in files}
-    for path in sorted((folder / SPOOL).glob("*")):
+    for path in spooled:
         if path.name.endswith((NEW, *(NEW + each for each in _BESIDE))):
             yield Finding("leftover", f"{SPOOL}/{path.name}", "it was being made" if path in made else "")
         elif path.name.endswith(SEGMENT) and path not in own:
             kind: FindingKind = "leftover" if path in known else "unknown"
             yield Finding(kind, f"{SPOOL}/{path.name}")
     for stem in stems:
-        for path in sorted([*folder.glob(f"{stem}*"), *(folder / stem).rglob("*")]):
+        own_names = f"{stem}.*" if "/" in stem else f"{stem}*"
+        for path in sorted([*folder.glob(own_names), *(folder / stem).rglob("*")]):
             name = path.relative_to(folder).as_posix()
             if path.is_file() and name not in files and _is_ours(name):
                 yield Finding("unknown", name)

@@ -109,10 +109,12 @@ async def test_what_no_import_takes_is_counted(
     store.add_message("user-01", "user-02", data=data, parentId="1", quotedMessage={"id": "1"})
     store.add_message("user-01", "user-02", data={"text": "x", "attachments": [{"url": "https://a/b"}]})
     store.people.add_group({"guid": "locked", "name": "L", "type": "password", "description": "D"}, "secret")
-    report = await export(session, out, Plan(everything=True), tables=[*TABLES, "conversations"])
+    await session.friends.add("user-01", ["user-02"])
+    report = await export(session, out, Plan(everything=True), tables=[*TABLES, "conversations", "friends"])
     result = check([out])
     counts = not_carried(result)
     assert counts["conversations (their tags, pins and unread counts)"] == report.tables["conversations"]
+    assert counts["friends of users"] == report.tables["friends"] > 0
     messages = stored(emulator)
     for category in ("action", "call"):
         count = sum(record["category"] == category for record in messages)

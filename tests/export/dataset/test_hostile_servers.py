@@ -9,7 +9,7 @@ from typing import Any
 from chatrest import AsyncSession
 from chatrest.emulator import Emulator
 from chatrest.export import AttachmentOptions, Plan, Report, export
-from chatrest.export.dataset.snapshot import check_tables
+from chatrest.export.dataset.tables import check_tables
 from chatrest.export.manifest import NAME as MANIFEST, read
 from tests.faulty import Faulty, Peer, Step, cut, no_wait, reply
 

@@ -11,12 +11,11 @@ from typing import Any
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
-from chatrest import AsyncSession, AuthenticationError, ChatRestError
+from chatrest import AsyncSession, AuthenticationError, ChatRestError, NewMessage
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import First, Status
 from chatrest.export import Plan, Report, export
-from chatrest.export.dataset.snapshot import check_tables
-from chatrest.export.dataset.tables import TABLES
+from chatrest.export.dataset.tables import TABLES, check_tables
 from chatrest.export.disk import Disk
 from chatrest.export.manifest import NAME as MANIFEST, Manifest, read
 from tests.dying import ProcessDeath
@@ -83,6 +82,33 @@ async def test_every_table_holds_what_the_service_has(
     assert report.tables == {table: len(rows(out, table)) for table in TABLES}
     assert {entry.table: entry.rows for entry in manifest(out).tables} == report.tables
     assert problems(out) == []
+
+
+async def test_tables_of_what_people_are_to_each_other(
+    session: AsyncSession, emulator: Emulator, out: Path
+) -> None:
+    first = await session.messages.send(NewMessage.text("user-02", "liked"), on_behalf_of="user-01")
+    for uid, emoji in (("user-01", "👍"), ("user-02", "👍"), ("user-02", "🎉")):
+        await session.messages.add_reaction(first.id, emoji, on_behalf_of=uid)
+    await session.friends.add("user-01", ["user-02", "user-03"])
+    await session.blocked_users.block("user-04", ["user-01"])
+    await session.banned_users.ban("group-01", "user-03")
+    asked = ["reactions", "bans", "friends", "blocks"]
+    report = await export(session, out, Plan(everything=True), tables=asked)
+    assert report.complete, report
+    reactions = {(each["messageId"], each["uid"], each["reaction"]) for each in rows(out, "reactions")}
+    expected = {("user-01", "👍"), ("user-02", "👍"), ("user-02", "🎉")}
+    assert reactions == {(first.id, *each) for each in expected}
+    friends = {(each["friendOf"], each["uid"]) for each in rows(out, "friends")}
+    assert {("user-01", "user-02"), ("user-01", "user-03")} <= friends
+    assert [(each["blockedBy"], each["uid"]) for each in rows(out, "blocks")] == [("user-04", "user-01")]
+    assert [(each["guid"], each["uid"]) for each in rows(out, "bans")] == [("group-01", "user-03")]
+    assert problems(out) == []
+    parquet = out.with_name("parquet")
+    await export(session, parquet, Plan(everything=True, format="parquet"), tables=asked)
+    columns = pq.read_table(parquet / "reactions" / "reactions.parquet").to_pydict()
+    assert sorted(zip(columns["uid"], columns["reaction"], strict=True)) == sorted(expected)
+    assert pq.read_table(parquet / "blocks" / "blocks.parquet")["blocked_by"].to_pylist() == ["user-04"]
 
 
 async def test_lines_are_the_records_as_they_were_served(session: AsyncSession, out: Path) -> None:
@@ -230,21 +256,102 @@ async def test_a_death_after_the_manifest_is_made_good_by_the_next_run(
 
 
 class RemovingDisk(Disk):
-    """A disk from which somebody removes the new table once the manifest has it."""
+    """A disk from which somebody removes the new table before it has its name."""
 
     def replace(self, old: Path, new: Path) -> None:
+        if new.name == "users.ndjson":
+            old.unlink()
         super().replace(old, new)
-        if new.name == MANIFEST:
-            for path in new.parent.glob("users/*"):
-                path.unlink()
 
 
 async def test_a_table_that_is_removed_under_a_run_is_an_error(session: AsyncSession, out: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"users\.ndjson"):
         await users_only(session, out, disk=RemovingDisk())
-    assert problems(out) == [("missing", "users/users.ndjson")]
+    assert not manifest(out).complete
     assert (await export(session, out)).complete
+    assert len(rows(out, "users")) == 5
     assert problems(out) == []
+
+
+# ── a journal of another time ──
+
+
+def journals(out: Path) -> list[Path]:
+    return list(out.glob("journal.sqlite*"))
+
+
+async def fails(session: AsyncSession, emulator: Emulator, out: Path) -> Report:
+    """Export while the list of users cannot be read."""
+    emulator.weather.add(Status(403, route="users.list"))
+    report = await export(session, out)
+    emulator.weather.clear()
+    return report
+
+
+@pytest.mark.parametrize("format", ["ndjson", "parquet", "sqlite"])
+async def test_tables_outlive_a_lost_journal(
+    session: AsyncSession, emulator: Emulator, out: Path, format: str
+) -> None:
+    await export(session, out, Plan(users=["user-01"], format=format), tables=["users"])
+    [path] = (out / "users").iterdir()
+    before = path.read_bytes()
+    own = out / "users" / "users.jsonl"
+    own.write_bytes(b"mine")
+    for journal in journals(out):
+        journal.unlink()
+    assert (await export(session, out)).complete
+    [entry] = manifest(out).tables
+    assert (entry.table, entry.rows, entry.file) == ("users", 5, f"users/users.{format}")
+    assert (path.read_bytes(), own.read_bytes()) == (before, b"mine")
+    assert problems(out) == []
+    assert (await export(session, out, tables=["users"])).tables == {"users": 5}
+
+
+async def test_an_older_journal_takes_a_newer_table(
+    session: AsyncSession, emulator: Emulator, out: Path
+) -> None:
+    await users_only(session, out)
+    kept = {path.name: path.read_bytes() for path in journals(out)}
+    emulator.store.add_user("new")
+    await export(session, out)
+    for name, content in kept.items():
+        (out / name).write_bytes(content)
+    assert not (await fails(session, emulator, out)).complete
+    assert [entry.rows for entry in manifest(out).tables] == [6]
+    assert len(rows(out, "users")) == 6
+    assert problems(out) == []
+
+
+async def test_a_table_that_cannot_be_read_is_set_aside(
+    session: AsyncSession, emulator: Emulator, out: Path
+) -> None:
+    await users_only(session, out)
+    cut(out / "users" / "users.ndjson")
+    assert not (await fails(session, emulator, out)).complete
+    assert manifest(out).tables == []
+    assert names(out / "users") == []
+    assert names(out / "damaged" / "users") == ["users.ndjson.damaged-1"]
+    assert (await export(session, out)).tables == {"users": 5}
+
+
+async def test_a_disk_that_fails_leaves_the_older_table(
+    session: AsyncSession, emulator: Emulator, out: Path
+) -> None:
+    class FullDisk(Disk):
+        def write(self, file: int, position: int, data: bytes) -> int:
+            if b"new" in bytes(data):
+                raise OSError(28, "No space left on device")
+            return super().write(file, position, data)
+
+    await users_only(session, out)
+    before = rows(out, "users")
+    emulator.store.add_user("new")
+    with pytest.raises(OSError, match="No space"):
+        await export(session, out, disk=FullDisk())
+    assert rows(out, "users") == before
+    assert problems(out) == []
+    assert not (out / "spool").exists()
+    assert (await export(session, out)).tables == {"users": 6}
 
 
 # ── the check ──

@@ -1,0 +1,94 @@
+"""Deaths while tables and attachments are replaced: each is the older one or the new one, and never half."""
+
+import json
+import shutil
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from chatrest import AsyncSession
+from chatrest.emulator import Emulator
+from chatrest.emulator.weather import Status
+from chatrest.export import Plan, export
+from chatrest.export.dataset.tables import check_tables, read_table
+from chatrest.export.opening import read_folder
+from tests.dying import Fate, ForgetfulFate, dies, instants
+
+from .file_server import FileServer, file_server
+
+FORMATS = [("ndjson", "none"), ("ndjson", "gzip"), ("parquet", None), ("sqlite", None)]
+NAMES = {"users": "uid", "attachments": "url"}
+
+
+def tables(out: Path) -> dict[str, list[str]]:
+    """Return the keys of the rows of each table; each is one whole file."""
+    found = {}
+    for table, name in NAMES.items():
+        [path] = [path for path in (out / table).glob(f"{table}*") if path.is_file()]
+        found[table] = sorted(json.loads(raw)[name] for raw in read_table(path, table))
+    return found
+
+
+def faults(out: Path) -> list[str]:
+    """Return what is wrong with the tables and the files of attachments, as `verify` finds it."""
+    with ExitStack() as stack:
+        state = read_folder(out, stack)
+        assert state.manifest is not None
+        return [str(fault) for fault in check_tables(out, state.manifest, journal=state.journal)]
+
+
+def send(emulator: Emulator, files: FileServer, path: str) -> None:
+    files.files[path] = path.encode()
+    data = {
+        "attachments": [{"url": files.url(path), "name": "a", "extension": "png", "mimeType": "image/png"}]
+    }
+    emulator.store.add_message("user-01", "user-02", type="image", data=data)
+
+
+@pytest.mark.parametrize("kind", [Fate, ForgetfulFate], ids=["kill", "power"])
+@pytest.mark.parametrize(("format", "compress"), FORMATS)
+async def test_each_table_is_the_older_one_or_the_new_one(
+    emulator: Emulator,
+    session: AsyncSession,
+    out: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    format: str,
+    compress: str | None,
+    kind: type[Fate],
+) -> None:
+    async with file_server() as files:
+        send(emulator, files, "/1")
+        plan = Plan(groups=["group-01"], users=["user-01"], format=format, compress=compress)
+        await export(session, out, plan, tables=["users"], attachments=True)
+        before = tables(out)
+        shutil.copytree(out, first := out.with_name("first"))
+        emulator.store.add_user("new")
+        send(emulator, files, "/2")
+        after = {
+            "users": sorted([*before["users"], "new"]),
+            "attachments": sorted([*before["attachments"], files.url("/2")]),
+        }
+        deaths = 0
+        for at in instants(2 + 3 * FORMATS.index((format, compress)) + (kind is Fate), 13):
+            shutil.rmtree(out)
+            shutil.copytree(first, out)
+            if await dies(session, fate := kind(out, at), None, monkeypatch, workers=1) is not None:
+                break
+            deaths += 1
+            place = f"died at {fate.asked[-1]}, call {at}"
+            dead = tables(out)
+            assert all(dead[table] in (before[table], after[table]) for table in NAMES), place
+            assert faults(out) == [], place
+            emulator.weather.add(Status(403, route="users.list"))
+            report = await export(session, out)
+            emulator.weather.clear()
+            assert [failure.source for failure in report.failed] == ["users"], place
+            later = tables(out)  # a table that the journal has already gets its name
+            assert later in (dead | {"attachments": after["attachments"]}, after), place
+            assert faults(out) == [], place
+            assert (await export(session, out)).complete, place
+            assert tables(out) == after, place
+            assert not (out / "spool").exists(), place
+    assert tables(out) == after
+    assert deaths > 2

@@ -1,0 +1,188 @@
+"""An increment that reads an edit or a deletion brings the message that it speaks of up to date at once."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatrest.emulator.store import Store
+from chatrest.emulator.weather import First, Status
+from chatrest.export import Plan, changes, edits, export
+from chatrest.parameters.messages import MessageChanges
+from tests.dying import Fate, dies
+from tests.exporting import Served, put_record, raws_of, served
+
+SHAPES = [{"partition": "source"}, {"format": "parquet"}, {"format": "sqlite"}]
+PLAN = Plan(users=["ann"])
+
+
+def fill_in(store: Store) -> None:
+    for uid in ("ann", "bob", "cat"):
+        store.add_user(uid)
+    for number in range(1, 6):
+        store.add_message("ann", "bob", f"message {number}", sent_at=1_700_000_000 + number)
+
+
+@pytest.fixture
+async def service() -> AsyncIterator[Served]:
+    async with served(fill_in=fill_in) as service:
+        yield service
+
+
+def record_of(service: Served, number: int) -> dict[str, Any]:
+    [raw] = service.store.records([number])
+    return dict(json.loads(raw))
+
+
+def tell(service: Served, record: dict[str, Any], shown: Any = None) -> None:
+    """Let the service tell of a change, which it may have made, or not; what it shows may be another one."""
+    at = service.store.last_sent_at + 1
+    action = service.store.add_message_action("ann", "edited", record, sent_at=at)
+    if shown is not None:
+        action["data"]["entities"]["on"]["entity"] = shown
+        put_record(service.store, int(action["id"]), json.dumps(action).encode())
+
+
+def edited(service: Served, number: int, text: str, later: int = 9, **members: Any) -> dict[str, Any]:
+    """Return a message with another text, changed at a later time."""
+    record = record_of(service, number)
+    at = record["updatedAt"] + later
+    return record | {"data": {"text": text}, "updatedAt": at, "editedAt": at} | members
+
+
+def texts_of(out: Path) -> dict[str, Any]:
+    return {each["id"]: each["data"].get("text") for each in map(json.loads, raws_of(out))}
+
+
+def asked_for(service: Served) -> list[str]:
+    """Return the ids of messages that were asked for each by itself."""
+    paths = [request.path.partition("/v3/messages/") for request in service.emulator.requests]
+    return [after for _, found, after in paths if found]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+async def test_an_edit_and_a_deletion_are_on_disk_after_the_next_run(
+    shape: dict[str, Any], service: Served, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    await export(service.session, out, Plan(users=["ann"], **shape))
+    await service.session.messages.update("2", MessageChanges(data={"text": "edited"}))
+    await service.session.messages.delete("3")
+    report = await export(service.session, out)
+    assert (report.complete, report.written, report.changed) == (True, 2, 2)
+    assert sorted(raws_of(out)) == sorted(service.expected())
+    assert asked_for(service) == ["2", "3"], "the changes themselves: what they show is complete"
+    told = {change.id: change for change in changes(out, after=1)}
+    assert {key: each.kind for key, each in told.items()} == {
+        "2": "changed", "3": "changed", "6": "new", "7": "new",
+    }  # fmt: skip
+    assert json.loads(told["2"].raw_before or b"")["data"]["text"] == "message 2"
+    again = await export(service.session, out, recheck=10**9)
+    assert (again.changed, again.deleted) == (0, 0), "it is what the lists show, too"
+
+
+async def test_of_several_edits_the_newest_is_taken(service: Served, tmp_path: Path) -> None:
+    await export(service.session, tmp_path, PLAN)
+    for later, text in ((3, "three"), (5, "five"), (4, "four")):
+        tell(service, edited(service, 2, text, later))
+    assert (await export(service.session, tmp_path)).changed == 1
+    assert texts_of(tmp_path)["2"] == "five"
+    assert asked_for(service) == []
+
+
+LIES: list[dict[str, Any]] = [
+    {"conversationId": "cat_user_dan"}, {"sender": "cat"}, {"receiver": "cat"}, {"sentAt": 1}, {"id": "3"},
+    {"id": "4000"}, {"id": None}, {"updatedAt": 1, "editedAt": 1}, {"receiverType": "group"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("lie", LIES, ids=str)
+async def test_what_is_no_newer_record_of_the_message_changes_nothing(
+    lie: dict[str, Any], service: Served, tmp_path: Path
+) -> None:
+    await export(service.session, tmp_path, PLAN)
+    tell(service, edited(service, 2, "a lie") | lie)
+    report = await export(service.session, tmp_path)
+    assert (report.complete, report.changed) == (True, 0)
+    assert "a lie" not in texts_of(tmp_path).values()
+    assert asked_for(service) == []
+
+
+@pytest.mark.parametrize("entity", [7, [], "x", {}, {"id": 7}, {"id": "2"}])
+async def test_an_action_on_nothing_changes_nothing(entity: Any, service: Served, tmp_path: Path) -> None:
+    await export(service.session, tmp_path, PLAN)
+    tell(service, record_of(service, 2), entity)
+    report = await export(service.session, tmp_path)
+    assert (report.complete, report.written, report.changed) == (True, 1, 0)
+
+
+async def test_a_record_that_is_not_complete_is_asked_for_and_an_older_answer_is_not_taken(
+    service: Served, tmp_path: Path
+) -> None:
+    await export(service.session, tmp_path, PLAN)
+    for number in (2, 3):
+        part = edited(service, number, "part")
+        tell(service, part, {name: part[name] for name in part if name != "sender"})
+    put_record(service.store, 2, json.dumps(edited(service, 2, "all of it")).encode())
+    put_record(service.store, 3, json.dumps(edited(service, 3, "older", later=-9)).encode())
+    report = await export(service.session, tmp_path)
+    assert (report.complete, report.changed) == (True, 1)
+    assert sorted(asked_for(service)) == ["2", "3"]
+    assert (texts_of(tmp_path)["2"], texts_of(tmp_path)["3"]) == ("all of it", "message 3")
+    await export(service.session, tmp_path)
+    assert len(asked_for(service)) == 2, "each is asked for once"
+
+
+async def test_a_run_asks_for_so_many_and_the_next_one_goes_on(
+    service: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(edits, "MOST_ASKED", 2)
+    await export(service.session, tmp_path, PLAN)
+    for number in (1, 2, 3):
+        put_record(service.store, number, json.dumps(edited(service, number, "new")).encode())
+        tell(service, record_of(service, 4), {"id": str(number), "updatedAt": 2_000_000_000})
+    assert (await export(service.session, tmp_path)).changed == 2
+    assert (await export(service.session, tmp_path)).changed == 1
+    assert sorted(asked_for(service)) == ["1", "2", "3"]
+
+
+async def test_an_answer_that_fails_is_asked_for_by_the_next_run(service: Served, tmp_path: Path) -> None:
+    await export(service.session, tmp_path, PLAN)
+    put_record(service.store, 2, json.dumps(edited(service, 2, "new")).encode())
+    for number in ("2", "3"):
+        tell(service, record_of(service, 4), {"id": number, "updatedAt": 2_000_000_000})
+    service.emulator.weather.add(Status(status=403, route="messages.get", when=First(2)))
+    report = await export(service.session, tmp_path)
+    assert (report.complete, report.changed) == (True, 0)
+    service.store.remove([3])
+    for changed in (1, 0):
+        assert (await export(service.session, tmp_path)).changed == changed
+    assert texts_of(tmp_path)["2"] == "new"
+    assert sorted(asked_for(service)) == ["2", "2", "3", "3"], "one is gone then"
+
+
+async def test_the_first_run_asks_for_nothing_and_what_is_on_disk_already_is_not_changed(
+    service: Served, tmp_path: Path
+) -> None:
+    await service.session.messages.update("2", MessageChanges(data={"text": "edited"}))
+    await export(service.session, tmp_path, PLAN)
+    tell(service, record_of(service, 2))
+    assert (await export(service.session, tmp_path)).changed == 0
+    assert asked_for(service) == ["2"], "the edit itself"
+
+
+async def test_an_edit_that_a_killed_run_has_read_is_not_forgotten(
+    service: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell(service, edited(service, 2, "edited"))
+    service.store.hide([6], "*", "u:ann", "u:bob")
+    for at in range(1, 60, 7):
+        out = tmp_path / str(at)
+        await export(service.session, out, PLAN)
+        service.store.show([6], "*", "u:ann", "u:bob")
+        if await dies(service.session, Fate(out, at), None, monkeypatch) is None:
+            await export(service.session, out)
+        assert texts_of(out)["2"] == "edited"
+        service.store.hide([6], "*", "u:ann", "u:bob")
