@@ -103,8 +103,8 @@ class RemoteFiles(Protocol):
     def names(self) -> Mapping[str, int]:
         """Their names, and their sizes in bytes."""
 
-    def fetch(self, name: str, path: Path) -> None:
-        """Write a file that the store has to `path`, complete and durable.
+    def fetch(self, name: str, path: Path, sha256: str) -> None:
+        """Write a file that the store has, with this SHA-256, to `path`, complete and durable.
 
         Raises `ObjectStoreError` where that fails or the content is another one, OSError where the disk does.
         """
@@ -165,14 +165,14 @@ class Archive:
         with ExitStack() as stack:
             lock = FolderLock(folder)
             stack.callback(lock.release)
-            convert(folder, self.disk, is_remote=remote is not None)
+            convert(folder, self.disk)
             meta = first_meta(folder, app_id, (plan or Plan()).encoded().decode())
             self.journal: Journal = stack.enter_context(Journal(folder / NAME, meta))
             begin_generation(self.journal, check_folder(folder, self.journal))
             self.plan: Plan = self._agreed(plan, app_id)
             self.store: ExportStore = ExportStore(
                 folder, self.journal, kinds_of_plan(self.plan, app_id), labels=self._label, disk=self.disk,
-                elsewhere=() if remote is None else remote.names,
+                elsewhere=() if remote is None else remote.names, fetch=remote and remote.fetch,
             )  # fmt: skip
             stack.callback(self.store.close)
             self.findings: list[Finding] = self._repaired()

@@ -3,16 +3,5 @@
 from .adoption import repair, salvage
 from .export_store import Changes, ExportStore, NewRows, RowKind
 from .inspection import Finding
-from .publishing import PublishPlan, publish_plan
 
-__all__ = [
-    "Changes",
-    "ExportStore",
-    "Finding",
-    "NewRows",
-    "PublishPlan",
-    "RowKind",
-    "publish_plan",
-    "repair",
-    "salvage",
-]  # fmt: skip
+__all__ = ["Changes", "ExportStore", "Finding", "NewRows", "RowKind", "repair", "salvage"]
