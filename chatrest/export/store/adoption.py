@@ -6,6 +6,7 @@ lost journal is rebuilt from the files, and an older one goes on beside newer fi
 """
 
 import re
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -20,15 +21,18 @@ from ..message_ids import PageIds, number
 from .converters import format_of
 from .export_store import ExportStore, NewRows, block_of
 from .formats import NewFile, file_sha256, is_record, readable
+from .fragments import Fragment
 from .inspection import Finding, FindingKind, path_of
 from .journal import StoreBlock, StoreFile
-from .segments import name_of
+from .segments import FRAGMENT, SEGMENT, name_of
 
 _ORDER: Final[tuple[FindingKind, ...]] = (
     "unfinished", "missing", "damaged", "unknown", "longer", "leftover",
 )  # fmt: skip
 """What is not there is forgotten before anything is adopted; what is unlinked comes last."""
-_ENDING: Final = re.compile(r"(?:-[0-9]{5,}-[0-9a-f]{8}|-[0-9]+)?\.(?:ndjson|jsonl|parquet|sqlite)(?:\.gz|\.zst)?\Z")
+_ENDING: Final = re.compile(
+    r"(?:-[0-9]{5,}-[0-9a-f]{8,}|-[0-9]+)?\.(?:ndjson|jsonl|parquet|sqlite)(?:\.gz|\.zst)?\Z"
+)
 
 
 def repair(store: ExportStore) -> Iterator[Finding]:
@@ -71,7 +75,8 @@ def salvage(store: ExportStore) -> int:
         stem = stem_of(store, name)
         if stem is None or store.kind(stem).by_content:
             continue
-        for rows in _rows(path, name, is_segment=path.is_relative_to(store.folder / DAMAGED / SPOOL)):
+        is_segment = path.name.partition(".damaged-")[0].endswith(SEGMENT)
+        for rows in _rows(path, name, is_segment=is_segment):
             missing, others = store.missing(), {key for key, _ in store.journal.others_missing()}
             lost = [row for row in rows if (number(row.id) or 0) in missing or row.id in others]
             count += store.commit([NewRows(stem, 0, lost)])
@@ -119,7 +124,10 @@ def _take_end(store: ExportStore, finding: Finding) -> None:
 
 def _unlink(store: ExportStore, finding: Finding) -> None:
     path = store.folder / finding.name
-    store.disk.remove(path)
+    if path.is_dir():  # of a worker that was killed: it has sealed nothing in it
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        store.disk.remove(path)
     if path.parent.exists():
         sync_folder(store.disk, path.parent)
     if finding.file is not None:
@@ -131,11 +139,13 @@ def _unlink(store: ExportStore, finding: Finding) -> None:
 
 def _take_unknown(store: ExportStore, finding: Finding) -> None:
     path = store.folder / finding.name
-    is_segment = finding.name.startswith(f"{SPOOL}/")
-    name = name_of(path) if is_segment else finding.name
+    is_in_spool = finding.name.startswith(f"{SPOOL}/")
+    name = name_of(path) if is_in_spool else finding.name
     if (stem := stem_of(store, name)) is None:
         return  # it is somebody else's
-    if is_segment:
+    if path.name.endswith(FRAGMENT):
+        _take_fragment(store, path, name, stem)
+    elif is_in_spool:
         _take_segment(store, path, name, stem)
     elif not _adopted(store, path_inside(store.folder, name), name, stem):
         _rescue(store, path, stem, _rows(path, name))
@@ -158,6 +168,16 @@ def _take_segment(store: ExportStore, path: Path, name: str, stem: str) -> None:
         _rescue(store, path, stem, [[*found.rows, *found.later]])
     else:
         store.disk.remove(path)  # not one record was ever complete in it
+
+
+def _take_fragment(store: ExportStore, path: Path, name: str, stem: str) -> int:
+    """Adopt a file that nobody has told of, and return how many rows are new."""
+    held = _held(store, path, name, stem)
+    if held is None or not held.is_once:
+        return _rescue(store, path, stem, _rows(path, name))
+    _sync(store, path)
+    others, size = [(0, key) for key in held.ids.others], path.stat().st_size
+    return store.adopt([Fragment(name, stem, size, file_sha256(path), held.blocks, others)])
 
 
 def _add_again(store: ExportStore, database: StoreFile) -> None:
@@ -225,11 +245,11 @@ def _are_new(store: ExportStore, ids: PageIds) -> bool:
     return not ids.numbers & store.written and not store.journal.others_written(ids.others)
 
 
-def _rescue(store: ExportStore, path: Path, stem: str, batches: Iterable[list[Row]]) -> None:
-    """Write the new records of a file again, and set it aside."""
-    for rows in batches:
-        store.commit([NewRows(stem, 0, rows)])
+def _rescue(store: ExportStore, path: Path, stem: str, batches: Iterable[list[Row]]) -> int:
+    """Write the new records of a file again, and set it aside; return how many they are."""
+    count = sum(store.commit([NewRows(stem, 0, rows)]) for rows in batches)
     _set_aside(store, path)
+    return count
 
 
 def _rows(path: Path, name: str, *, is_segment: bool = False) -> Iterator[list[Row]]:

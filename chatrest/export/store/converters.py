@@ -235,7 +235,5 @@ def _fault(path: Path, error: sqlite3.Error) -> OSError:
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return OSError(f"{path}: another program is writing to it, or has it open")
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return OSError(
-            f"{path}: it is damaged ({error}); export again: it is set aside, and read again"
-        )
+        return OSError(f"{path}: it is damaged ({error}); export again: it is set aside, and read again")
     return OSError(f"{path}: {error}")

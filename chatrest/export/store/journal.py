@@ -237,6 +237,12 @@ class StoreJournal(JournalFile):
         """Return the ids of a file that are no numbers."""
         return {key for (key,) in self._all("SELECT key FROM other_ids WHERE file = ?", file)}
 
+    def other_ids(self) -> list[tuple[str, int, int | None]]:
+        """Return all ids that are no numbers, each with a source that saw it, and the file that it wrote it
+        into.
+        """
+        return self._typed("SELECT key, source, file FROM other_ids", tuple[str, int, int | None])
+
     def others_missing(self) -> list[tuple[str, int]]:
         """Return the ids that are no numbers, and that were seen and are in no file, each with a source that
         saw it.
