@@ -9,7 +9,7 @@ time.
 import errno
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,9 +32,10 @@ from .opening import FolderLock, begin_generation, check_folder, check_is_whole,
 from .ownership import Source
 from .plan import Plan, growth_fault
 from .repeated_rows import RepeatedRows
-from .store import Changes, ExportStore, Finding, NewRows, RowKind, repair
+from .store import Changes, ExportStore, Finding, NewRows, RowKind, adopt_fragments, repair
 from .store.converters import Database, Lines, Parquet
 from .store.formats import Format
+from .store.fragments import Fragment
 from .store.journal import StoreBlock
 from .stored_index import StoredIndex
 
@@ -93,7 +94,10 @@ class RemoteFiles(Protocol):
 
     @property
     def names(self) -> Mapping[str, int]:
-        """Their names, and their sizes in bytes."""
+        """Their names, and their sizes in bytes; it stays the same object."""
+
+    def add(self, fragments: Sequence[Fragment]) -> None:
+        """Note files that other processes have put into the store under their names."""
 
     def fetch(self, name: str, path: Path) -> None:
         """Write a file that the store has to `path`, complete and durable.
@@ -138,7 +142,9 @@ class Archive:
         app_id: str,
         disk: Disk | None = None,
         remote: RemoteFiles | None = None,
+        journal: Path | None = None,
     ) -> None:
+        """`journal` is where it is instead of in the folder, as `:memory:`."""
         self.folder = folder
         self.disk: Disk = disk or Disk()
         self.remote = remote
@@ -156,7 +162,7 @@ class Archive:
             lock = FolderLock(folder)
             stack.callback(lock.release)
             meta = first_meta(folder, app_id, (plan or Plan()).encoded().decode())
-            self.journal: Journal = stack.enter_context(Journal(folder / NAME, meta))
+            self.journal: Journal = stack.enter_context(Journal(journal or folder / NAME, meta))
             begin_generation(self.journal, check_folder(folder, self.journal))
             self.plan: Plan = self._agreed(plan, app_id)
             self.store: ExportStore = ExportStore(
@@ -184,10 +190,10 @@ class Archive:
 
     # ── writing ──
 
-    def commit(self, pages: Iterable[FetchedPage]) -> CommitStats:
-        """Write pages, and only then note what they cover; all of them, or none.
+    def commit(self, pages: Iterable[FetchedPage], fragments: Sequence[Fragment] = ()) -> CommitStats:
+        """Write pages, and only then note what they cover; take over fragments; all of it, or nothing.
 
-        Raises OSError where the disk fails, or a file was removed meanwhile.
+        Raises OSError where the disk fails, or a file was removed meanwhile, and `FragmentLostError`.
         """
         stats, seen = CommitStats(), dict[int, IdSet]()
 
@@ -198,7 +204,10 @@ class Archive:
         with self._guarded():
             self._begin_change()
             new_rows = (new for page in pages for new in self._taken(page, stats, seen))
-            stats.written += self.store.commit(new_rows, note)
+            if fragments:
+                stats.written += self._adopt(fragments, new_rows, note)
+            else:
+                stats.written += self.store.commit(new_rows, note)
             self.store.seal_full()
         return stats
 
@@ -360,6 +369,20 @@ class Archive:
             count += len(applied)
         return count
 
+    def _adopt(
+        self, fragments: Sequence[Fragment], pages: Iterable[NewRows], note: Callable[[], object]
+    ) -> int:
+        if self.remote is None:
+            return self.store.adopt(fragments, pages, note)
+        self.remote.add(fragments)
+        return self.store.adopt(fragments, pages, note, self.remote.fetch)
+
+    def adopt_fragments(self) -> int:
+        """Take over the fragments that nobody has told of; return how many messages they add."""
+        with self._guarded():
+            self._begin_change()
+            return adopt_fragments(self.store)
+
     # ── one page ──
 
     def _taken(self, page: FetchedPage, stats: CommitStats, seen: dict[int, IdSet]) -> Iterator[NewRows]:
@@ -469,9 +492,7 @@ class Archive:
         """Yield the changed messages whose older versions are not on disk any more."""
         for row in self.journal.waiting():
             numbered = number(row.id)
-            is_written = (
-                numbered in self.store.written if numbered else self.journal.others_written([row.id])
-            )
+            is_written = numbered in self.store.written if numbered else self.journal.others_written([row.id])
             if not is_written:
                 yield row.id
 

@@ -63,7 +63,3 @@ class HomeCluster:
         result = await read_shard(decode_shard(encode(shard)), job, self.session, folder)
         self.results.append(result)
         return decode_result(encode(result))
-
-    def discard(self, result: ShardResult) -> None:
-        assert result.attempt is not None
-        AttemptFolder(self.out).remove([file.name for file in result.attempt.files])

@@ -1,6 +1,6 @@
 """The store of an export: a journal, open segments, sealed files. Its README has its ideas, a line each."""
 
-from .adoption import repair, salvage
+from .adoption import adopt_fragments, repair, salvage
 from .export_store import Changes, ExportStore, NewRows, RowKind
 from .inspection import Finding
 from .publishing import PublishPlan, publish_plan
@@ -12,6 +12,7 @@ __all__ = [
     "NewRows",
     "PublishPlan",
     "RowKind",
+    "adopt_fragments",
     "publish_plan",
     "repair",
     "salvage",

@@ -24,7 +24,7 @@ from .formats import NewFile, file_sha256, is_record, readable
 from .fragments import Fragment
 from .inspection import Finding, FindingKind, path_of
 from .journal import StoreBlock, StoreFile
-from .segments import FRAGMENT, SEGMENT, name_of
+from .segments import FRAGMENT, NEW, SEGMENT, name_of
 
 _ORDER: Final[tuple[FindingKind, ...]] = (
     "unfinished", "missing", "damaged", "unknown", "longer", "leftover",
@@ -87,6 +87,19 @@ def stem_of(store: ExportStore, name: str) -> str | None:
     """Return the partition of a file by its name; None where it is of no kind of the store."""
     stem, count = _ENDING.subn("", name)
     return stem if count and stem.partition("/")[0] in store.kinds else None
+
+
+def adopt_fragments(store: ExportStore) -> int:
+    """Take over the fragments that nobody has told of, and remove what their makers have left beside them;
+    return how many rows are new. For a folder in which no other process writes for this store any more.
+    """
+    count = 0
+    for path in sorted((store.folder / SPOOL).glob("*")):
+        if path.name.endswith(FRAGMENT) and (stem := stem_of(store, name := name_of(path))) is not None:
+            count += _take_fragment(store, path, name, stem)
+        elif path.is_dir() and path.name.endswith(NEW):
+            shutil.rmtree(path, ignore_errors=True)
+    return count
 
 
 # ── what the journal knows ──
