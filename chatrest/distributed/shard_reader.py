@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final, cast, final
+from typing import TYPE_CHECKING, Final, TypeAlias, cast, final
 
 from ..core.paging.intervals import Gap
 from ..export.adoption import AttemptSource, ShardAttempt
@@ -22,7 +22,7 @@ from ..export.jobs import ListJob
 from ..export.list_reader import LEAST_PAGES
 from ..export.report import Progress
 from ..export.store.fragments import Fragment
-from ..export.store.journal import OtherId, StoreFile
+from ..export.store.journal import StoreFile
 from ..export.store.segments import NEW
 from ..export.worker_pool import WorkerPool
 from .attempt_folder import AttemptPlace
@@ -37,6 +37,7 @@ _LEAST_PAGES: Final = 4
 """Pages that have to be left of a list for it to be divided, while the rate allows more requests than are
 made: the pages that are read twice for it cost no time then."""
 _MEMORY: Final = Path(":memory:")
+OtherId: TypeAlias = tuple[str, int, int | None]  # as of `StoreJournal.others`
 
 
 class ScratchDisk(Disk):
@@ -120,7 +121,7 @@ class ShardReading:
         """Put the files into their place; return what has come of the shard."""
         self._archive.finish()
         journal = self._archive.journal
-        others = journal.other_ids()
+        others = journal.others()
         proven = {known.number: known.proven for known in journal.sources()}
         files = [(self._archive.folder / file.name, self._fragment(file, others)) for file in journal.files()]
         place.put(self._shard.job, files)

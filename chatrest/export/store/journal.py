@@ -71,16 +71,6 @@ class StoreBlock(NamedTuple):
     ids: IdSet
 
 
-class OtherId(NamedTuple):
-    """An id that is no number."""
-
-    key: str
-    source: int
-    """One that has seen it; 0 for none."""
-    file: int | None
-    """The file that it was written into for this source."""
-
-
 class StoreJournal(JournalFile):
     """The journal of a folder: for writing, where a new one begins with `begin` as its meta; for reading
     where that is None.
@@ -247,9 +237,9 @@ class StoreJournal(JournalFile):
         """Return the ids of a file that are no numbers."""
         return {key for (key,) in self._all("SELECT key FROM other_ids WHERE file = ?", file)}
 
-    def other_ids(self) -> list[OtherId]:
-        """Return all ids that are no numbers."""
-        return self._typed("SELECT key, source, file FROM other_ids", OtherId)
+    def others(self) -> list[tuple[str, int, int | None]]:
+        """Return all ids that are no numbers, each with a source that saw it, and the file that it is in."""
+        return self._typed("SELECT key, source, file FROM other_ids", tuple[str, int, int | None])
 
     def others_missing(self) -> list[tuple[str, int]]:
         """Return the ids that are no numbers, and that were seen and are in no file, each with a source that
