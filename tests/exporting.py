@@ -218,7 +218,7 @@ _READERS: Final[dict[str, Callable[[Path], list[bytes]]]] = {
 def files_of(out: Path) -> list[Path]:
     """Return the files with messages, spools included; not those that were damaged and moved aside."""
     paths = [*(out / "messages").rglob("*"), *(out / "spool").rglob("*"), out / "messages.sqlite"]
-    return sorted(path for path in paths if path.is_file() and path.name.endswith(tuple(_READERS)))
+    return sorted(path for path in paths if path.is_file() and _kind(path).endswith(tuple(_READERS)))
 
 
 def raws_of(out: Path) -> list[bytes]:
@@ -242,9 +242,16 @@ def part_of(out: Path, name: str) -> Path:
     return path
 
 
+def _kind(path: Path) -> str:
+    """Return the name of a file that a reader is for: a segment has lines, whatever it becomes."""
+    name = path.name.removesuffix(".segment")
+    is_segment = name != path.name
+    return f"{name}.ndjson" if is_segment and name.endswith((".parquet", ".sqlite")) else name
+
+
 def _read(path: Path) -> list[bytes]:
     for suffix, reader in _READERS.items():
-        if path.name.endswith(suffix):
+        if _kind(path).endswith(suffix):
             return reader(path)
     pytest.fail(f"{path} is not a file of an export")
 

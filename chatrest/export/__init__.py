@@ -19,8 +19,7 @@ from .plan import Plan
 from .reading import read, read_raw
 from .report import AttachmentCounts, Failure, Phase, Progress, Report
 from .run_log import RunEntry, runs
-from .verify.verify import verify
-from .verify.verify_result import Problem, VerifyResult
+from .verify.verify import Problem, VerifyResult, verify
 
 __all__ = [
     "AppExport", "AppRun", "AppState", "AppsReport", "AttachmentCounts", "AttachmentOptions", "Estimate",

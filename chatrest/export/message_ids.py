@@ -36,7 +36,10 @@ def ids_of(rows: list[Row]) -> PageIds:
         except msgspec.DecodeError:  # empty, a 0 in front, digits of another script, or too many
             pass
     numbers = list(map(number, ids))
-    others = {key_of(row): row for row, each in zip(rows, numbers, strict=True) if each is None}
+    others: dict[str, Row] = {}
+    for row, each in zip(rows, numbers, strict=True):
+        if each is None:
+            others.setdefault(key_of(row), row)
     return PageIds(IdSet(each for each in numbers if each is not None), others)
 
 

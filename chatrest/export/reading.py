@@ -1,17 +1,18 @@
 """Read an export back: its messages, typed or as they were served, from any format.
 
-| the folder                   | what is read                                                            |
-|------------------------------|-------------------------------------------------------------------------|
-| a finished export            | the files that its manifest lists; the journal only tells their blocks  |
-| a run was killed             | what the journal says is committed, rows that wait in spools included   |
-| a run is writing             | whole records in place on the disk; not what is in spools (Parquet)     |
-| no journal, or a damaged one | the files that the manifest of a finished run lists; else it is refused |
+| the folder                               | what is read                                                |
+|------------------------------------------|-------------------------------------------------------------|
+| with its journal, also of a killed run   | what the journal says is committed, open segments included  |
+| no journal, a damaged one, or an old one | the files of a finished run's manifest; else it is refused  |
+| a run is writing                         | what is whole on the disk, open segments included           |
 
-Hashes are not checked: `verify` does that.
+The journal tells which rows are of a source; without it the name of a file's folder does, or a column. Where
+files may stand beside what they were made of, each message is given once all the same. Hashes are not
+checked: `verify` does that.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from difflib import get_close_matches
 from os import PathLike
@@ -19,25 +20,23 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 from ..core.replies.decode import many, parse
-from ..core.replies.rows import Row, row_of
+from ..core.replies.rows import row_of
 from ..errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
 from ..models.lenient import Coercions
 from ..models.messages import Message
 from ..secrets import shown
-from ..storage import InUseError
 from ..times import Time, parse_timestamp, timestamp_words
-from .archive import kinds_of_plan
 from .file_names import DATABASE, MESSAGES, SPOOL, STEM, path_inside, source_name
 from .folder_view import FolderView, open_view
 from .id_set import IdSet
 from .journal import NAME as JOURNAL, Journal
-from .manifest import NAME as MANIFEST, Manifest
-from .message_ids import key_of, number
-from .opening import read_folder
+from .manifest import NAME as MANIFEST
+from .message_ids import ids_of, key_of, number
+from .opening import FolderState, read_folder
 from .ownership import Source
-from .plan import Plan
-from .store.journal import StoreBlock
-from .store.segments import segment_path
+from .store.inspection import path_of
+from .store.journal import StoreFile
+from .store.segments import SEGMENT, name_of
 from .stored_records import (
     ALL_TIMES,
     TimeWindow,
@@ -67,13 +66,13 @@ def read(
     downloaded, a few ahead, without those of other times and sources, and removed when they are read.
 
     - `since`, `until`: messages sent in that time, both included, in the forms that a `Plan` takes. Messages
-      that tell no time are always given. Blocks and row groups of other times are not read.
+      that tell no time are always given. Files and row groups of other times are not read.
     - `source`: the messages stored for a source, such as `"user alice"`, `"group team"`, `"pair alice bob"`,
       or several of these. Each message is stored once, in the first source that it belongs to, so this is
       not all of alice's messages where another source of the plan comes first.
 
     Messages come in the order of the files: within a source by ascending id, as far as they were written so.
-    Memory is needed for one block, or some thousand rows. Nothing in the folder is changed.
+    Memory is needed for some thousand rows. Nothing in the folder is changed.
 
     It is no coroutine: it reads a disk, and blocks. In a program with asyncio let a thread do the whole work,
     `await asyncio.to_thread(work, "out")`, where `work` iterates and returns what is needed.
@@ -120,6 +119,18 @@ def _messages(path: Path, raws: list[bytes]) -> Iterator[Message]:
 # ── the choice ──
 
 
+class _Choice(NamedTuple):
+    """What is to be read."""
+
+    window: TimeWindow
+    sources: frozenset[Source] | None = None
+    """None is any."""
+
+    @property
+    def is_all(self) -> bool:
+        return self.sources is None and self.window == ALL_TIMES
+
+
 def _records(
     out: object, since: Time | None, until: Time | None, source: Sources | None
 ) -> Iterator[tuple[Path, list[bytes]]]:
@@ -132,22 +143,19 @@ def _records(
         )
     with ExitStack() as stack:
         view = stack.enter_context(open_view(out))
-        export = _opened(view)
-        sources = None if source is None else frozenset(_named_sources(source, export))
-        if sources is not None and not export.has_journal:
-            for file in export.files:
-                _folder_of_source(file)
+        with ExitStack() as until_chosen:
+            files = _files(view, read_folder(view.folder, until_chosen), window, source)
         stack.pop_all()
-    return _batches(view, export, window, sources)
+    return _batches(view, files, window)
 
 
 def _time(name: str, time: Time | None, *, end: bool) -> int | None:
     return None if time is None else milliseconds(parse_timestamp(name, time, end=end), end=end)
 
 
-def _named_sources(source: Sources, export: "_Export") -> Iterator[Source]:
+def _named_sources(source: Sources, sources: Collection[Source]) -> Iterator[Source]:
     """Return the sources of these names; `RequestInvalidError` for one that the export does not have."""
-    known = {str(each): each for each in export.sources}
+    known = {str(each): each for each in sources}
     for text in [source] if isinstance(source, str) else source:
         kind, _, names = str(text).partition(" ")
         turned = f"pair {' '.join(reversed(names.split(' ')))}" if kind == "pair" else ""
@@ -164,193 +172,234 @@ def _named_sources(source: Sources, export: "_Export") -> Iterator[Source]:
 
 
 class _File(NamedTuple):
-    """A file with messages."""
+    """A file with messages that are to be read."""
 
     path: Path
     name: str
-    """Below the export's folder; of lines where it is a segment."""
+    """Below the export's folder; of a segment that of the file that it becomes."""
     size: int | None = None
     """Bytes to read; None for all whole records that are there."""
-    number: int = 0
-    """In the journal."""
+    is_segment: bool = False
+    is_wanted: Callable[[bytes], bool] | None = None
+    """Whether a record was stored for the sources that are to be read; None where all were."""
+    sources: frozenset[Source] | None = None
+    """Those that are to be read, where a column tells them."""
 
 
-class _Export(NamedTuple):
-    """An export that can be read."""
+class _Files(NamedTuple):
+    """The files of an export."""
 
-    folder: Path
     files: list[_File]
-    sources: list[Source]
-    has_journal: bool = False
-    """True where the journal knows the ids and times of the files' rows."""
+    is_settled: bool = True
+    """False where files may stand beside what they were made of."""
+    again: Callable[[], list[_File]] = list
+    """Returns the files that there are by now."""
 
 
-def _opened(view: FolderView) -> _Export:
-    """Return what there is to read. Raises `RequestInvalidError` where it is not an export."""
-    folder = view.folder
-    with ExitStack() as stack:
-        state = read_folder(folder, stack)
-        manifest = state.manifest
-        if state.is_in_use:
-            return _on_disk(view, manifest)
-        is_finished = manifest is not None and manifest.finished is not None
-        if state.journal is not None and (state.is_finished or not is_finished):
-            try:
-                return _of_journal(view, state.journal)
-            except ChatRestError:
-                if not is_finished:  # else the manifest lists the files as well
-                    raise
+def _files(view: FolderView, state: FolderState, window: TimeWindow, source: Sources | None) -> _Files:
+    """Return what is to be read. Raises `ChatRestError` where nobody knows what is committed."""
+    manifest, journal, folder = state.manifest, state.journal, view.folder
+    listed = [] if manifest is None else [Source.parse(json.dumps(each.source)) for each in manifest.sources]
+
+    def choice(sources: Collection[Source]) -> _Choice:
+        return _Choice(window, None if source is None else frozenset(_named_sources(source, sources)))
+
+    is_finished = manifest is not None and manifest.finished is not None
+    if state.is_in_use:
+        chosen = choice(listed)
+        return _Files(_on_disk(view, chosen), is_settled=False, again=lambda: _on_disk(view, chosen))
+    if journal is not None:
+        try:
+            chosen = choice([each.source for each in journal.sources()])
+            return _Files(list(_of_journal(folder, journal, chosen)), is_settled=state.is_finished)
+        except RequestInvalidError:
+            raise
+        except ChatRestError:
+            if not is_finished:  # else the manifest lists the files as well
+                raise
     if manifest is not None and is_finished:
-        return _of_manifest(view, manifest)
+        chosen = choice(listed)
+        parts = [entry for entry in manifest.files if entry.role == "part"]
+        files = [_File(path_inside(folder, each.name), each.name, each.bytes) for each in parts]
+        return _Files(list(_told(files, chosen)))
     if manifest is None:
         raise ChatRestError(f"{folder / MANIFEST}: {state.manifest_fault}")
     fault = state.journal_fault or "it is lost, and the last run did not come to its end"
     raise ChatRestError(f"{folder / JOURNAL}: {fault}")
 
 
-def _of_journal(view: FolderView, journal: Journal) -> _Export:
-    kinds = kinds_of_plan(Plan.parse(journal["plan"] or ""), journal["app"] or "")
-    packing = kinds[STEM].format.packing.suffix
-    files = list[_File]()
-    for file in journal.files("open", "sealing", "sealed"):
-        if file.stem.partition("/")[0] != STEM or not file.size:
+def _of_journal(folder: Path, journal: Journal, choice: _Choice) -> Iterator[_File]:
+    stored = [
+        file
+        for file in journal.files("open", "sealing", "sealed")
+        if file.size and file.stem.partition("/")[0] == STEM
+    ]
+    is_wanted = None if choice.sources is None else _SourceIds(journal, stored, choice.sources)
+    for file in stored:
+        path_inside(folder, file.name)
+        path = path_of(folder, file)
+        if file.state == "sealing" and not path.exists():  # it was renamed, and not noted
+            path = folder / file.name
+        found = _File(path, file.name, file.size, is_segment=path.suffix == SEGMENT)
+        if choice.is_all:
+            yield found
             continue
-        if file.state == "sealed":
-            files.append(_File(path_inside(view.folder, file.name), file.name, file.size, file.number))
-        else:  # a run was killed, and its rows wait in segments
-            path = segment_path(view.folder, file.name)
-            files.append(_File(path, f"{SPOOL}/segment.ndjson{packing}", file.size, file.number))
-    return _Export(view.folder, files, [each.source for each in journal.sources()], has_journal=True)
+        is_told = _is_told(file.name, choice)
+        if is_told is False or not _may_hold(journal, file, choice.window):
+            continue
+        if is_told is None and is_wanted is not None:
+            if (wanted := is_wanted.of(file)) is None:
+                continue
+            found = found._replace(is_wanted=wanted)
+        yield found
 
 
-def _of_manifest(view: FolderView, manifest: Manifest) -> _Export:
-    entries = [entry for entry in manifest.files if entry.role == "part"]
-    files = [_File(path_inside(view.folder, entry.name), entry.name, entry.bytes) for entry in entries]
-    return _Export(view.folder, files, _sources_of(manifest))
+def _may_hold(journal: Journal, file: StoreFile, window: TimeWindow) -> bool:
+    """Return False where no row of a file was sent in a window; those that have no numbers may be undated."""
+    return any(
+        len(block.ids) < block.rows or window.may_hold(block.since, block.until)
+        for block in journal.blocks(file.number)
+    )
 
 
-def _on_disk(view: FolderView, manifest: Manifest | None) -> _Export:
-    """Return the files that are in place while a run goes on: its journal cannot be asked."""
+class _SourceIds:
+    """The ids that were stored for some sources, by their files.
+
+    A row of a file that was adopted is of no source: it counts as the first one's that has shown it.
+    """
+
+    def __init__(self, journal: Journal, files: list[StoreFile], sources: Collection[Source]) -> None:
+        self._blocks = {file.number: journal.blocks(file.number) for file in files}
+        numbers = {each.number: each.source in sources for each in journal.sources()}
+        self._numbers = {number for number, is_chosen in numbers.items() if is_chosen}
+        blocks = [block for blocks in self._blocks.values() for block in blocks]
+        left, self._adopted = IdSet.union(block.ids for block in blocks if not block.source), IdSet()
+        for each, is_chosen in numbers.items():
+            if not left:
+                break
+            shown = journal.seen(each) & left
+            left.discard(shown)
+            if is_chosen:
+                self._adopted.update(shown)
+        owners = dict[str, int]()
+        for key, each, _file in sorted(journal.others(), key=lambda row: (not row[1], row[2] is None, row[1])):
+            owners.setdefault(key, each)
+        self._keys = {key for key, each in owners.items() if each in self._numbers}
+
+    def of(self, file: StoreFile) -> Callable[[bytes], bool] | None:
+        """Return what says whether a record of a file is one of them; None where none can be."""
+        blocks = self._blocks[file.number]
+        ids = IdSet.union(block.ids for block in blocks if block.source in self._numbers)
+        ids.update(self._adopted & IdSet.union(block.ids for block in blocks if not block.source))
+        if not ids and not self._keys:
+            return None
+
+        def is_wanted(raw: bytes) -> bool:
+            row = row_of(raw)
+            return (number(row.id) or 0) in ids or key_of(row) in self._keys
+
+        return is_wanted
+
+
+def _on_disk(view: FolderView, choice: _Choice) -> list[_File]:
+    """Return what is there while a run goes on: its journal cannot be asked.
+
+    Rows that are on their way to a column are left out where sources are asked for.
+    """
     folder = view.folder
+    segments = [_File(path, name_of(path), is_segment=True) for path in (folder / SPOOL).glob(f"*{SEGMENT}")]
+    files = [each for each in segments if each.name.partition("/")[0].startswith(STEM)]
+    if choice.sources is not None:
+        files = [each for each in files if not each.name.endswith((".parquet", ".sqlite"))]
     paths = sorted(path for path in (folder / MESSAGES).rglob("*") if path.name.endswith(_SUFFIXES))
     names = [path.relative_to(folder).as_posix() for path in paths]
     names += [DATABASE] if view.has(DATABASE) else []
-    files = [_File(path_inside(folder, name), name) for name in names]
-    return _Export(folder, files, [] if manifest is None else _sources_of(manifest))
+    return list(_told([*files, *(_File(path_inside(folder, name), name) for name in names)], choice))
 
 
-def _sources_of(manifest: Manifest) -> list[Source]:
-    return [Source.parse(json.dumps(entry.source)) for entry in manifest.sources]
+def _told(files: list[_File], choice: _Choice) -> Iterator[_File]:
+    """Yield the files with rows of the sources that are to be read, as far as files tell them.
+
+    Raises `ChatRestError` where only the journal tells them.
+    """
+    for file in files:
+        is_told = _is_told(file.name, choice)
+        if is_told is None:
+            if file.name.endswith((".ndjson", ".gz", ".zst")):
+                raise ChatRestError(
+                    f"{file.path}: only the {JOURNAL} tells which source wrote a message here, and it is "
+                    "lost, damaged, or in use by a run: read without source"
+                )
+            yield file._replace(sources=choice.sources)
+        elif is_told:
+            yield file
+
+
+def _is_told(name: str, choice: _Choice) -> bool | None:
+    """Return whether a file holds rows of the sources, as its folder says; None where that does not."""
+    if choice.sources is None:
+        return True
+    folder, prefix = name.rpartition("/")[0], f"{MESSAGES}/source="
+    if not folder.startswith(prefix):
+        return None
+    return folder.removeprefix(prefix) in set(map(source_name, choice.sources))
 
 
 # ── their records ──
 
 
-def _batches(
-    view: FolderView, export: _Export, window: TimeWindow, sources: frozenset[Source] | None
-) -> Iterator[tuple[Path, list[bytes]]]:
+def _batches(view: FolderView, export: _Files, window: TimeWindow) -> Iterator[tuple[Path, list[bytes]]]:
+    once, done, files = _Once(), set[Path](), export.files
     with view:
-        files = export.files
-        if view.is_remote:
-            files = [file for file in files if _may_hold_rows(export, file, window, sources)]
+        while files:
             view.expect(file.name for file in files)
-        for file in files:
-            with view.file(file.name):
-                for raws in _of_file(export, file, window, sources):
-                    if raws := window.within(raws):
-                        yield file.path, raws
+            is_gone = False
+            for file in files:
+                done.add(file.path)
+                try:
+                    with view.file(file.name):
+                        for raws in _of_file(file, window):
+                            raws = raws if export.is_settled else once.new(raws)
+                            if file.is_wanted is not None:
+                                raws = list(filter(file.is_wanted, raws))
+                            if raws := window.within(raws):
+                                yield file.path, raws
+                except FileNotFoundError:
+                    if export.again is list:
+                        raise
+                    is_gone = True  # the run that is under way has made another file of it
+            files = [file for file in export.again() if file.path not in done] if is_gone else []
 
 
-def _may_hold_rows(
-    export: _Export, file: _File, window: TimeWindow, sources: frozenset[Source] | None
-) -> bool:
-    """Return False for a file that need not be read, as the journal says."""
-    if (sources is None and window == ALL_TIMES) or (blocks := _blocks(export, file)) is None:
-        return True
-    return any(_is_chosen(block, source, window, sources) for block, source in blocks)
-
-
-def _of_file(
-    export: _Export, file: _File, window: TimeWindow, sources: frozenset[Source] | None
-) -> Iterator[list[bytes]]:
-    if file.name == DATABASE:
-        keys = None if sources is None else json.dumps([source.key for source in sources])
+def _of_file(file: _File, window: TimeWindow) -> Iterator[list[bytes]]:
+    """Yield the records of a file; where that is cheap, without those of other times."""
+    if file.is_segment or not file.name.endswith((".parquet", ".sqlite")):
+        yield from lines(file.path, file.name, file.size)
+    elif file.name.endswith(".sqlite"):
+        keys = None if file.sources is None else json.dumps([source.key for source in file.sources])
         yield from database_rows(file.path, window, keys)
-    elif file.name.endswith(".parquet"):
-        yield from _parquet_rows(file.path, window, sources)
-    elif _may_hold_rows(export, file, window, sources):
-        is_wanted = _of_sources(export, file, sources)
-        for raws in lines(file.path, file.name, file.size):
-            yield raws if is_wanted is None else [raw for raw in raws if is_wanted(row_of(raw))]
+    elif file.sources is None:
+        yield from (raws for raws, _ in parquet_batches(file.path, (), window))
+    else:
+        chosen = frozenset(map(str, file.sources))
+        for raws, [names] in parquet_batches(file.path, ["source_name"], window):
+            yield [raw for raw, name in zip(raws, names, strict=True) if name in chosen]
 
 
-def _of_sources(
-    export: _Export, file: _File, sources: frozenset[Source] | None
-) -> Callable[[Row], bool] | None:
-    """Return what says whether a row of a file of lines was stored for the sources; None where all were."""
-    if sources is None:
-        return None
-    if (blocks := _blocks(export, file)) is None:
-        is_theirs = _folder_of_source(file) in set(map(source_name, sources))
-        return None if is_theirs else lambda _: False
-    if all(source in sources for _, source in blocks):
-        return None
-    numbers = IdSet.union(block.ids for block, source in blocks if source in sources)
-    others = _others(export, file, sources)
-    return lambda row: (number(row.id) or 0) in numbers or key_of(row) in others
+class _Once:
+    """Leaves out what was given before."""
 
+    def __init__(self) -> None:
+        self._numbers, self._others = IdSet(), set[str]()
 
-def _parquet_rows(path: Path, window: TimeWindow, sources: frozenset[Source] | None) -> Iterator[list[bytes]]:
-    if sources is None:
-        yield from (raws for raws, _ in parquet_batches(path, (), window))
-        return
-    chosen = frozenset(map(str, sources))
-    for raws, [names] in parquet_batches(path, ["source_name"], window):
-        yield [raw for raw, name in zip(raws, names, strict=True) if name in chosen]
-
-
-def _is_chosen(
-    block: StoreBlock, source: Source | None, window: TimeWindow, sources: frozenset[Source] | None
-) -> bool:
-    has_others = len(block.ids) < block.rows  # they may be undated
-    may_hold = has_others or window.may_hold(block.since, block.until)
-    return may_hold and (sources is None or source in sources)
-
-
-def _blocks(export: _Export, file: _File) -> list[tuple[StoreBlock, Source | None]] | None:
-    """Return the blocks of a file with their sources; None where the journal cannot be asked any more."""
-    if not export.has_journal:
-        return None
-    try:
-        with Journal(export.folder / JOURNAL) as journal:
-            blocks = journal.blocks(file.number)
-            sources = journal.sources_of(block.source for block in blocks)
-            return [(block, sources.get(block.source)) for block in blocks]
-    except InUseError:  # a run has begun meanwhile
-        return None
-
-
-def _others(export: _Export, file: _File, sources: frozenset[Source]) -> set[str]:
-    """Return the ids of a file that are no numbers, and that were stored for sources."""
-    with Journal(export.folder / JOURNAL) as journal:
-        keys = journal.others_in(file.number)
-        return {
-            key for source in sources for key in journal.others_seen(journal.source_of(source.key), keys)
-        }
-
-
-def _folder_of_source(file: _File) -> str | None:
-    """Return the name of the source in a file's path; None where a column or table tells the sources.
-
-    Raises `ChatRestError` where only the journal tells them.
-    """
-    if file.name == DATABASE or file.name.endswith(".parquet"):
-        return None
-    folder, prefix = file.name.rpartition("/")[0], f"{MESSAGES}/source="
-    if not folder.startswith(prefix):
-        raise ChatRestError(
-            f"{file.path}: only the {JOURNAL} tells which source wrote a message here, and it is lost, "
-            "damaged, or in use by a run: read without source"
-        )
-    return folder.removeprefix(prefix)
-
+    def new(self, raws: list[bytes]) -> list[bytes]:
+        """Return the records that are new; memory for their ids."""
+        rows = list(map(row_of, raws))
+        ids = ids_of(rows)
+        again, known = ids.numbers & self._numbers, self._others & ids.others.keys()
+        if again or known:
+            kept = [(number(row.id) or 0) not in again and key_of(row) not in known for row in rows]
+            raws = [raw for raw, is_new in zip(raws, kept, strict=True) if is_new]
+        self._numbers.update(ids.numbers)
+        self._others |= ids.others.keys()
+        return raws

@@ -17,6 +17,6 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def journal() -> Iterator[Journal]:
-    journal = Journal(MEMORY)
+    journal = Journal(MEMORY, {})
     yield journal
     journal.close()

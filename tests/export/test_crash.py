@@ -7,10 +7,10 @@ from random import Random
 from typing import Any
 
 import pytest
-from chatrest.export.formats.ndjson import NdjsonSink
 
 from chatrest.export import Plan, backlog, export
 from chatrest.export.manifest import NAME as MANIFEST
+from chatrest.export.store.converters import Lines
 from tests.damaging import MIXED
 from tests.dying import Fate, ForgetfulFate, dies, instants
 from tests.exporting import (
@@ -122,7 +122,7 @@ async def test_a_loss_of_power_at_any_instant(tmp_path: Path, monkeypatch: pytes
 async def test_a_death_while_files_are_full_and_the_next_are_begun(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(NdjsonSink.__init__.__kwdefaults__, "largest", 2000)
+    monkeypatch.setattr(Lines, "full", 2000)
     monkeypatch.setattr(backlog, "MOST", 1)
     async with served(75) as service:
         expected = service.expected()

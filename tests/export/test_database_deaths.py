@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chatrest.export import Plan, export
-from chatrest.export.formats import sqlite
+from chatrest.export.store import converters
 from tests.databases import PLAN, asked
 from tests.dying import Fate, dies, instants, wrap_connections
 from tests.exporting import assert_whole, edit, records, served
@@ -44,7 +44,7 @@ async def test_killed_at_every_instant_and_gone_on_with(
         for at in instants(1, 7):
             fate = Fate(tmp_path / str(at), at)
             with monkeypatch.context() as patched:
-                wrap_connections(patched, sqlite, partial(_Dying, fate=fate))
+                wrap_connections(patched, converters, partial(_Dying, fate=fate))
                 report = await dies(service.session, fate, plan, monkeypatch, workers=2)
             steps.update(fate.asked)
             if report is not None:
@@ -72,7 +72,7 @@ async def test_a_recheck_that_is_killed_keeps_each_version_once(
             fate = Fate(tmp_path / str(at), at)
             shutil.copytree(tmp_path / "before", fate.out)
             with monkeypatch.context() as patched:
-                wrap_connections(patched, sqlite, partial(_Dying, fate=fate))
+                wrap_connections(patched, converters, partial(_Dying, fate=fate))
                 report = await dies(service.session, fate, PLAN, monkeypatch, recheck=10**9)
             report = report or await export(service.session, fate.out, recheck=10**9)
             assert report.complete, (at, fate.asked[-1], report)

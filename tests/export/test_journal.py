@@ -12,26 +12,26 @@ from tests.journals import by_hand
 
 
 def test_what_was_noted_is_there_when_it_is_opened_again(path: Path) -> None:
-    journal = Journal(path)
+    journal = Journal(path, {})
     assert journal["plan"] is None
     journal["plan"] = "{}"
     journal["plan"] = '{"é": 1}'
     journal.close()
-    journal = Journal(path)
+    journal = Journal(path, {})
     assert (journal["plan"], journal["app"], journal.path) == ('{"é": 1}', None, path)
     journal.close()
     assert [each.name for each in path.parent.iterdir()] == [NAME]
 
 
 def test_a_journal_that_is_in_use_is_refused_in_words_and_free_when_that_ends(path: Path) -> None:
-    journal = Journal(path)
+    journal = Journal(path, {})
     for _ in range(2):
         with pytest.raises(RequestInvalidError, match="another export is writing here") as caught:
-            Journal(path)
+            Journal(path, {})
         assert str(path) in str(caught.value)
     journal["still"] = "mine"
     journal.close()
-    journal = Journal(path)
+    journal = Journal(path, {})
     assert journal["still"] == "mine"
     journal.close()
 
@@ -47,7 +47,7 @@ def test_somebody_elses_database_is_refused_and_stays_as_it_is(
     by_hand(path, *statements)
     before = path.read_bytes()
     with pytest.raises(RequestInvalidError, match="no export's journal, or of another version"):
-        Journal(path)
+        Journal(path, {})
     assert path.read_bytes() == before
     assert [each.name for each in path.parent.iterdir()] == [NAME]
 
@@ -55,7 +55,7 @@ def test_somebody_elses_database_is_refused_and_stays_as_it_is(
 def test_a_journal_of_an_older_version_is_refused_with_what_to_do(path: Path) -> None:
     by_hand(path, "CREATE TABLE meta(name)", "PRAGMA user_version=1")
     with pytest.raises(RequestInvalidError, match="export into another folder; what is in this one stays"):
-        Journal(path)
+        Journal(path, {})
 
 
 # ── transactions ──

@@ -23,14 +23,14 @@ def test_sources_keep_their_numbers_whoever_comes_later(path: Path) -> None:
         pair_of("a", "b"),
         Source("everything"),
     ]
-    journal = Journal(path)
+    journal = Journal(path, {})
     journal.add_sources(USERS)
     journal.add_sources([odd[0], *reversed(USERS), *odd])
     found = journal.sources()
     assert [known.source for known in found] == [*USERS, *odd]
     assert {(known.state, known.error) for known in found} == {("open", None)}
     journal.close()
-    journal = Journal(path)
+    journal = Journal(path, {})
     assert journal.sources() == found
     assert [journal.source_of(known.source.key) for known in found] == [known.number for known in found]
     assert min(known.number for known in found) > 0
@@ -61,7 +61,7 @@ pages = st.lists(st.tuples(st.integers(0, 12), st.integers(-1, 6)), max_size=12)
 @example([(0, 6), (0, 3)])
 @example([(0, 2), (2, 2), (2, 1)])
 def test_what_was_covered_stays_covered_in_whatever_order_it_came(pages: list[tuple[int, int]]) -> None:
-    journal, model, places = Journal(MEMORY), set[int](), dict[int, set[Any]]()
+    journal, model, places = Journal(MEMORY, {}), set[int](), dict[int, set[Any]]()
     for count, (after, more) in enumerate(pages):
         last, at = after + more, (("id", str(after + more)), ("n", str(count)))
         journal.cover(1, after, last, at)
@@ -77,7 +77,7 @@ def test_what_was_covered_stays_covered_in_whatever_order_it_came(pages: list[tu
 
 
 def test_a_long_walk_is_one_row_however_many_pages_it_had(path: Path) -> None:
-    journal = Journal(path)
+    journal = Journal(path, {})
     for after in [*range(0, 200, 10), *reversed(range(200, 400, 10))]:
         journal.cover(1, after, after + 10, (("id", str(after + 10)),))
         journal.cover(2, after, after + 5, ())
@@ -102,11 +102,11 @@ def test_rows_that_a_hand_has_edited_are_read_as_the_ids_that_they_name(
     spans = [Interval(*row) for row in dict(rows).items()]
     with TemporaryDirectory() as folder:
         path = Path(folder) / "journal"
-        Journal(path).close()
+        Journal(path, {}).close()
         by_hand(
             path, *(f"INSERT INTO covered VALUES(1, {first}, {last}, '[]')" for first, last, _ in spans), ""
         )
-        journal = Journal(path)
+        journal = Journal(path, {})
     model = {each for span in spans for each in range(span.first, span.last + 1)}
     for last in (after, after + 3):
         journal.cover(1, after, last, ())
@@ -118,10 +118,10 @@ def test_rows_that_a_hand_has_edited_are_read_as_the_ids_that_they_name(
 
 @pytest.mark.parametrize("at", ["", "{", "null", "5", '"x"', "[[1,2]]", '[["id"]]', '{"id":"5"}', "[" * 9999])
 def test_a_place_that_a_hand_has_broken_is_none(path: Path, at: str) -> None:
-    Journal(path).close()
+    Journal(path, {}).close()
     by_hand(path, f"INSERT INTO covered VALUES(1, 1, 5, '{at}'), (1, 9, 9, '[[\"id\",\"9\"]]')")
     by_hand(path, f"INSERT INTO rechecks VALUES(1, 0, 5, 9, '{at}')")
-    journal = Journal(path)
+    journal = Journal(path, {})
     assert journal.intervals(1) == [Interval(1, 5), Interval(9, 9, (("id", "9"),))]
     assert journal.rechecks() == {1: (0, 5, 9, ())}
     journal.cover(1, 5, 8, ())

@@ -49,7 +49,6 @@ async def test_edited_messages_take_their_places_and_their_older_versions_are_ke
         plan = Plan(**MIXED, **shape)
         await export(service.session, tmp_path / "out", plan)
         older = service.expected([1, 2, 77, 150])
-        order = {path.name: len(path.read_bytes()) for path in files_of(tmp_path / "out")}
         for number in (1, 2, 77, 150):
             edit(service.store, number, "edited " * number)
         report = await export(service.session, tmp_path / "out", plan, recheck=ALL)
@@ -58,9 +57,8 @@ async def test_edited_messages_take_their_places_and_their_older_versions_are_ke
         assert report.messages == 150
         assert_whole(tmp_path / "out", service.expected())
         assert sorted(history_of(tmp_path / "out")) == sorted(older)
-        assert set(order) == {path.name for path in files_of(tmp_path / "out")}
-        [history] = [entry for entry in manifest_of(tmp_path / "out").files if entry.role == "history"]
-        assert history.messages == 4
+        entries = manifest_of(tmp_path / "out").files
+        assert sum(entry.messages for entry in entries if entry.role == "history") == 4
 
 
 async def test_an_edited_message_stays_where_it_stood(tmp_path: Path) -> None:
@@ -244,7 +242,7 @@ async def test_an_edit_that_was_noted_before_a_death_does_not_undo_a_newer_one(
             if await dies(service.session, Fate(out, at), None, monkeypatch, recheck=ALL) is not None:
                 break
             for path in [
-                *out.glob("messages/**/messages.ndjson*"),
+                *out.glob("messages/**/messages*"),
                 *out.glob("spool/*"),
             ]:  # one that waits to take its place, too
                 path.unlink()

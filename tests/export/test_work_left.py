@@ -16,7 +16,7 @@ ANN = Source("user", ("ann",))
 @pytest.fixture
 def journal(tmp_path: Path) -> Journal:
     """Of one user, the ids 11 to 20 and 31 to 40 were read."""
-    kept = Journal(tmp_path / "journal.sqlite")
+    kept = Journal(tmp_path / "journal.sqlite", {})
     with kept.transaction():
         kept.add_sources([ANN])
         kept.cover(1, 10, 20, ())
@@ -67,7 +67,7 @@ def test_a_recheck_is_left_up_to_what_was_read_until_it_is_done(journal: Journal
 
 def test_an_id_that_is_no_number_may_stand_anywhere_in_a_recheck(journal: Journal) -> None:
     with journal.transaction():
-        journal.see_others(1, ["m-1"])
+        journal.see(1, IdSet(), ["m-1"])
     [work] = rechecks_since(journal, journal.sources(), 7, is_behind=False)
     assert (work.gaps, work.ids) == ([Gap(0, LAST)], None)
 

@@ -151,7 +151,8 @@ class ExportStore:
 
     def inspect(self, *, deep: bool = False) -> list[Finding]:
         """Return where journal and disk differ; with `deep` every file is read. Nothing is changed."""
-        checked = findings(self.folder, self.journal, self.kinds, elsewhere=self._elsewhere, deep=deep)
+        files = self.journal.files()
+        checked = findings(self.folder, files, self.kinds, elsewhere=self._elsewhere, deep=deep)
         result = list(checked)
         if count := len(self.missing()) + len({key for key, _ in self.journal.others_missing()}):
             result.append(Finding("ids", "", f"{count:,} were seen, and are not written"))
@@ -211,14 +212,15 @@ class ExportStore:
             new.discard(self._pending)
         if len(new) == len(rows):
             return rows, ids
-        chosen, left = list[Row](), set(new)
-        for row in rows if left else ():
-            if (numbered := number(row.id)) in left:
-                left.discard(numbered)
-                chosen.append(row)
         known = self.journal.others_written(ids.others)
         others = {key: row for key, row in ids.others.items() if key not in known}
-        return [*chosen, *others.values()], PageIds(new, others)
+        chosen, left, places = list[Row](), set(new), set(map(id, others.values()))
+        for row in rows:
+            numbered = number(row.id)
+            if id(row) in places or numbered in left:
+                left.discard(numbered or 0)
+                chosen.append(row)
+        return chosen, PageIds(new, others)
 
     def _append(self, stem: str, source: int, rows: list[Row], ids: PageIds, stems: dict[str, None]) -> None:
         """Write rows behind the segment of a partition, and note them; called in a transaction."""
@@ -497,7 +499,9 @@ class ExportStore:
             elif all(
                 path_of(folder, file).exists() for file in (*others, *([target] if target.size else []))
             ):
-                self.disk.remove(path)  # what it was made of is there
+                if path.exists():  # what it was made of is there
+                    self.disk.remove(path)
+                    sync_folder(self.disk, path.parent)  # before it is forgotten
             with journal.transaction():
                 if target.size:
                     journal.keep_file(target._replace(state="sealed" if target.sha256 else "open"))

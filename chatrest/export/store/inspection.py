@@ -11,7 +11,7 @@
 | ids        | ids were seen, and are not written           | the next run reads them                 |
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -19,7 +19,7 @@ from ...errors import ChatRestError
 from ..file_names import SPOOL, path_inside
 from .converters import format_of
 from .formats import file_sha256
-from .journal import StoreFile, StoreJournal
+from .journal import StoreFile
 from .segments import FRAGMENT, NEW, SEGMENT, fragment_path, name_of, new_path, segment_path
 
 FindingKind: TypeAlias = Literal["unfinished", "leftover", "missing", "damaged", "longer", "unknown", "ids"]
@@ -55,7 +55,7 @@ def is_segment(folder: Path, file: StoreFile) -> bool:
 
 def findings(
     folder: Path,
-    journal: StoreJournal,
+    known: Iterable[StoreFile],
     stems: Collection[str],
     *,
     elsewhere: Collection[str] = (),
@@ -63,10 +63,10 @@ def findings(
 ) -> Iterator[Finding]:
     """Yield the differences; with `deep` every file is read. Nothing is changed.
 
-    `stems` are the first parts of the names that the store's files have, as `messages`; `elsewhere` the names
+    `known` are the files of the journal; `stems` the first parts of the names that the store's files have, as `messages`; `elsewhere` the names
     of files that are in an object store.
     """
-    files = {file.name: file for file in journal.files()}
+    files = {file.name: file for file in known}
     for file in files.values():
         if file.state == "sealing" or (file.state == "sealed" and file.sha256 is None):
             yield Finding("unfinished", file.name, file=file)

@@ -1,9 +1,9 @@
 """Check the claims of a manifest: by themselves, and against the rows of the journal. No file is read."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from ...core.paging.intervals import Interval, gaps
 from ..id_set import IdSet
@@ -11,7 +11,7 @@ from ..journal import Journal
 from ..manifest import NAME as MANIFEST, Manifest, SourceEntry, journal_claims
 from ..message_ids import number
 from ..plan import Plan
-from .records import key_number
+from .files import key_number
 
 _SHOWN: Final = 80
 """Characters of a value that are shown."""
@@ -26,9 +26,10 @@ def contradictions(manifest: Manifest) -> Iterator[str]:
     wrote = sum(source.messages for source in manifest.sources)
     if stored != manifest.messages:
         yield f"its files have {stored:,} messages, and it says {manifest.messages:,}"
-    # Blocks that were cut out of a journal, and found again, may be of no source.
-    if wrote > manifest.messages:
+    if wrote > manifest.messages:  # messages of files that were adopted may be of no source
         yield f"its sources have {wrote:,} messages, and it says {manifest.messages:,}"
+    if manifest.complete and manifest.finished is None:
+        yield "it is complete, and was never finished"
     if manifest.until is not None and number(manifest.until) is None:
         yield f"it ends at {manifest.until!r}, which is no id"
     try:
@@ -67,42 +68,31 @@ def unread(manifest: Manifest) -> Iterator[tuple[str, str]]:
 # ── against the journal ──
 
 
-def differences(journal: Journal, manifest: Manifest, *, counts_messages: bool) -> Iterator[str]:
-    """Yield in words what the manifest of a finished run has otherwise than its journal.
-
-    `counts_messages` is False where the journal does not count the messages of a source, as for a database.
-    """
+def differences(journal: Journal, manifest: Manifest) -> Iterator[str]:
+    """Yield in words what the manifest of a finished run has otherwise than its journal."""
     claims = journal_claims(journal)
-    sources: list[SourceEntry] = manifest.sources
-    if not counts_messages:
-        sources = [structs.replace(source, messages=0) for source in sources]
-        claims["sources"] = [structs.replace(source, messages=0) for source in claims["sources"]]
-    yield from _entry_differences(claims.pop("files"), manifest.files)
-    yield from _entry_differences(claims.pop("sources"), sources)
-    for name, value in claims.items():
-        yield from _difference(f"its {name}", value, getattr(manifest, name))
-
-
-def _entry_differences(expected: Sequence[Struct], entries: Sequence[Struct]) -> Iterator[str]:
-    mine, others = ({_name(each): each for each in side} for side in (expected, entries))
-    for name in {**mine, **others}:
-        if name not in mine:
-            yield f"it does not have {name}, which is in {MANIFEST}"
-        elif name not in others:
+    ours, theirs = _values(claims), _values({name: getattr(manifest, name) for name in claims})
+    for name in {**ours, **theirs}:
+        if name not in theirs:
             yield f"it has {name}, which is not in {MANIFEST}"
+        elif name not in ours:
+            yield f"it does not have {name}, which is in {MANIFEST}"
         else:
-            for field in structs.fields(mine[name]):
-                pair = (getattr(side[name], field.name) for side in (mine, others))
-                yield from _difference(f"of {name}, {field.name}", *pair)
+            for field, value in ours[name].items():
+                if value != (other := theirs[name][field]):
+                    yield f"{field} is {_shown(value)} in the journal, and {_shown(other)} in {MANIFEST}"
 
 
-def _name(entry: Any) -> str:
-    return " ".join(entry.source) if isinstance(entry, SourceEntry) else str(entry.name)
-
-
-def _difference(what: str, value: Any, other: Any) -> Iterator[str]:
-    if value != other:
-        yield f"{what} is {_shown(value)} in the journal, and {_shown(other)} in {MANIFEST}"
+def _values(claims: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the values that are compared, in words, by the file or source that they are of."""
+    values = dict[str, dict[str, Any]]()
+    for name, value in claims.items():
+        if name not in ("files", "sources"):
+            values[f"a {name}"] = {f"its {name}": value}
+        for entry in value if name in ("files", "sources") else ():
+            own = " ".join(entry.source) if isinstance(entry, SourceEntry) else entry.name
+            values[own] = {f"of {own}, {field}": each for field, each in structs.asdict(entry).items()}
+    return values
 
 
 def _shown(value: Any) -> str:
@@ -110,33 +100,24 @@ def _shown(value: Any) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def compare_ids(
-    journal: Journal, manifest: Manifest, written: IdSet | None
+def unproven(
+    journal: Journal, manifest: Manifest, there: IdSet, adopted: IdSet
 ) -> Iterator[tuple[str | None, list[str]]]:
     """Yield (source, ids) of messages that a source has shown, and that are in no file.
 
-    The proof of an export is that there are none. With None for the source: ids that no source has shown.
-
-    `written` are the keys that were read from a database; None where the journal has the ids of all files.
+    The proof of an export is that there are none. With None for the source: ids that no source has shown, but
+    for those that were `adopted` with a file. `there` are the keys of all files.
     """
     sources = journal.sources()
     shown = {each.number: journal.seen(each.number) for each in sources}
-    there = IdSet.union([journal.ids_in_blocks() if written is None else written])
-    for row in journal.other_ids():
-        key = IdSet([key_number(row.key)])
-        shown.setdefault(row.source, IdSet()).update(key)
-        if written is None and row.file is not None:
-            there.update(key)
-    if unseen := there - IdSet.union(shown.values()):
-        yield None, _texts(journal, unseen)
-    there.update(IdSet(map(key_number, manifest.missing)))
+    others = journal.others()
+    for key, source, _ in others:
+        shown.setdefault(source, IdSet()).update(IdSet([key_number(key)]))
+    texts = {key_number(key): key for key, _, _ in others}
+    if unseen := there - IdSet.union(shown.values()) - adopted:
+        yield None, [texts.get(each, str(each)) for each in unseen]
+    there = there | IdSet(map(key_number, manifest.missing))
     for each in sources:
         if lacking := shown[each.number] - there:
             there.update(lacking)
-            yield str(each.source), _texts(journal, lacking)
-
-
-def _texts(journal: Journal, keys: IdSet) -> list[str]:
-    """Return the texts of keys, also of those that are no numbers."""
-    others = {key_number(row.key): row.key for row in journal.other_ids() if key_number(row.key) in keys}
-    return [others.get(key, str(key)) for key in keys]
+            yield str(each.source), [texts.get(key, str(key)) for key in lacking]

@@ -2,42 +2,155 @@
 
 ```
 manifest.json ─┐
-               ├→ the files there ought to be → each file: size, hashes, records, ids, each message once
-journal ───────┘                              → files that are no part of the export
+               ├→ the files there ought to be → each file: size, hash, records, ids, each message once
+journal ───────┘                              → where journal and disk differ (`store/inspection.py`)
+                                              → files that are no part of the export
                                               → the manifest holds by itself, and is what the journal says
                                               → all that was seen is there
 ```
 
 - The manifest has to hold by itself: an export without a journal can be complete.
-- The journal must be the manifest's (`opening.mismatch`). It has the ids of each block, and those that each
-  source has shown: the proof is that no id that was seen is missing.
-- While a run is under way, or where one was killed, the journal is the authority on the files.
+- The journal must be the manifest's (`opening.mismatch`). It has the ids of each file, and those that each
+  source has shown: the proof is that no id that was seen is missing in the files, as they were read here.
+- Where a run was killed, the journal is the authority on the files; its segments are some of them.
 
-Memory: the manifest, a block of a file, and bitmaps of the ids.
+A problem is a claim of the export that does not hold. A note is information about an export that may be
+correct all the same. No remedy may lose a message, whatever the cause is: nothing is deleted or cut.
+
+Memory: the manifest, some thousand records, and bitmaps of the ids.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from os import PathLike
-from typing import Final, TypeAlias, final
+from typing import Final, Literal, TypeAlias, final
 
+from msgspec import Struct
+
+from ...core.paging.intervals import LAST
 from ...errors import ChatRestError, RequestInvalidError
 from ..dataset.snapshot import check_tables
-from ..file_names import MESSAGES
+from ..file_names import DAMAGED, HISTORY, MESSAGES, SPOOL, STEM
 from ..folder_view import FolderView, open_view
-from ..journal import NAME as JOURNAL
-from ..manifest import NAME as MANIFEST, FileEntry, Manifest, file_entries, find_undamaged
+from ..id_set import IdSet
+from ..journal import NAME as JOURNAL, Journal
+from ..manifest import NAME as MANIFEST, FileEntry, Manifest, find_undamaged
 from ..message_ids import number
 from ..opening import DATA_FILE, FolderState, check_links, read_folder
 from ..run_log import NAME as RUNS
-from .claims import compare_ids, contradictions, differences, unread
-from .file_check import BlockIndex, FileCheck
-from .verify_result import DATABASE_LOG, FOREIGN, RESTORE, UNKNOWN_FILE, Remedies, VerifyResult, shortened
+from ..store.inspection import DATABASE, FindingKind, findings, path_of
+from ..store.journal import StoreFile
+from .claims import contradictions, differences, unproven, unread
+from .files import ExpectedFile, FileCheck, key_number, shortened
 
 Progress: TypeAlias = Callable[[int, int], object]
 """Called with the bytes that were checked, and how many there are."""
-_UNREAD: Final = ("missing", "size", "damaged", "content", "unsafe")
-"""Kinds of problems for which the ids of a file are not known."""
+Kind: TypeAlias = Literal[
+    "manifest", "incomplete", "missing", "size", "damaged", "content", "duplicate", "unknown", "coverage",
+    "journal", "unsafe",
+]  # fmt: skip
+MOST_PROBLEMS: Final = 1_000
+"""Problems that are listed; more are counted, as an export of millions of files may be damaged in all."""
+
+
+@final
+class Problem(Struct, frozen=True):
+    """A problem of an export, or a note about it."""
+
+    kind: Kind
+    place: str
+    """The file, below the export's folder, or the source."""
+    text: str
+    """A sentence that describes it."""
+    remedy: str = ""
+    """A way to mend it without losing anything; empty where nothing needs to be done."""
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.text}" + (f"; {self.remedy}" if self.remedy else "")
+
+
+@final
+class VerifyResult(Struct, kw_only=True):
+    """The result of `verify`."""
+
+    ok: bool = False
+    """True where every check held, and the manifest says that the export is complete."""
+    problems: list[Problem] = []
+    """Up to 1,000 problems."""
+    more: int = 0
+    """The number of problems beyond those in the list."""
+    notes: list[Problem] = []
+    """Information that is not a problem."""
+    until: int | None = None
+    """The message id up to which the export is complete; None where it is not, or where the id is not known.
+    """
+    messages: int = 0
+    """Messages that were read, each counted once."""
+    files: int = 0
+    """Files that were read: those with messages, and the history."""
+    bytes: int = 0
+    """The size of these files."""
+    hashes: int = 0
+    """Checksums that were compared and are equal."""
+    first: int | None = None
+    """The lowest message id that was read."""
+    last: int | None = None
+    """The highest message id that was read."""
+
+    @property
+    def count(self) -> int:
+        """The number of problems."""
+        return len(self.problems) + self.more
+
+    def add(self, kind: Kind, place: str, text: str, remedy: str = "") -> None:
+        """Add a problem."""
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(Problem(kind, place, text, remedy))
+        else:
+            self.more += 1
+
+    def note(self, kind: Kind, place: str, text: str) -> None:
+        """Add a note."""
+        self.notes.append(Problem(kind, place, text))
+
+
+# ── remedies ──
+
+_RUN: Final = "run `chatrest export {folder}` again"
+_JOURNAL: Final = (
+    f"{_RUN}; where it refuses {JOURNAL}, restore that from a backup, or move it out of the folder, keep it, "
+    "and run again: a new one is made from the files"
+)
+_MANIFEST: Final = f"{_RUN}: it writes a new one from {JOURNAL}"
+_LOST: Final = (
+    f"keep the folder as it is; restore {JOURNAL} or {MANIFEST} from a backup, or export into another folder"
+)
+"""For a folder with neither of them: a run refuses to touch it."""
+_FILE: Final = (
+    "restore {place} from a backup, as what was deleted in the service is in it alone; or move it out of the "
+    f"folder, if it is there, and keep it, and {_RUN}: what was in it is read again"
+)
+_HISTORY: Final = (
+    "restore {place} from a backup, as older versions cannot be read again; or move it out of the folder, keep "
+    f"what is left, and {_RUN}: later versions go into a new file"
+)
+_ADOPT: Final = f"{_RUN}: it takes over what is new in it, and sets aside what is not"
+_FOREIGN: Final = (
+    "do not run an export in this folder: it could overwrite files elsewhere; export into another one"
+)
+"""For a name or link that leads out of the folder: no export makes one."""
+_NOT_OURS: Final = "move it out of the folder, and keep it if you do not know what it is"
+_LOG: Final = "close the program that uses the database, and export again; do not remove the file by hand"
+_WAIT: Final = "verify again when that is done"
+
+_HARMLESS: Final = "a run that was killed has left it; it is no part of the export, and harmless"
+_FINDINGS: Final[dict[FindingKind, tuple[Kind, str]]] = {
+    "unfinished": ("incomplete", "it was being made of others: until that ends, readers may see them twice"),
+    "leftover": ("duplicate", "it was replaced, and is still there: readers see its messages twice"),
+    "longer": ("size", "{detail}: the next run takes over the records in them"),
+    "unknown": ("unknown", f"it is no part of this export: {MANIFEST} does not have it"),
+}
+"""The differences of journal and disk but for those that reading the files shows, as problems."""
 
 
 def verify(out: str | PathLike[str], *, progress: Progress | None = None) -> VerifyResult:
@@ -55,9 +168,7 @@ def verify(out: str | PathLike[str], *, progress: Progress | None = None) -> Ver
     needs an extra that is not installed, and `ObjectStoreError` where a store fails.
     """
     with open_view(out) as view, ExitStack() as stack:
-        check = _Check(view, read_folder(view.folder, stack))
-        check.run(progress or (lambda *_: None))
-        return check.result
+        return _Check(view, read_folder(view.folder, stack)).run(progress or (lambda *_: None))
 
 
 @final
@@ -65,153 +176,244 @@ class _Check:
     """The check of one folder."""
 
     def __init__(self, view: FolderView, state: FolderState) -> None:
-        self.result = VerifyResult()
+        self._result = VerifyResult()
         self._view = view
         self._folder = view.folder
         self._state = state
-        self._remedies = Remedies(view.name, state.is_in_use or state.journal is not None)
-        if state.is_in_use:
-            text = "an export is being written here, and so it was not read; verify again when that is done"
-            self.result.note("journal", JOURNAL, text)
-        elif state.journal_fault:
-            self._drop_journal(state.journal_fault)
-        elif state.journal is None:
-            text = "it is not there: the export cannot be continued without it, but may be complete"
-            self.result.note("journal", JOURNAL, text)
-        if state.manifest is None:
-            self.result.add("manifest", MANIFEST, state.manifest_fault, self._remedies.manifest)
-        elif state.manifest.finished is not None and not state.is_finished:
-            text = "a run has begun since it was written, and did not end"
-            self.result.add("incomplete", MANIFEST, text, self._remedies.run)
+        self._unread = IdSet()
+        """The keys that the journal has for files that could not be read: those are problems already."""
+        self._adopted = IdSet()
+        """The ids of files that were taken over: no list need have shown them."""
 
-    def _drop_journal(self, fault: object) -> None:
-        self._state.journal = None
-        self.result.add("journal", JOURNAL, str(fault), RESTORE)
+    def _add(self, kind: Kind, place: str, text: str, remedy: str) -> None:
+        remedy = remedy.replace("{folder}", self._view.name).replace("{place}", place)
+        self._result.add(kind, place, text, remedy)
 
-    # ── checking ──
-
-    def run(self, progress: Progress) -> None:
+    def run(self, progress: Progress) -> VerifyResult:
         """Do all checks."""
+        state, manifest = self._state, self._state.manifest
+        self._check_state()
         try:
             check_links(self._folder)
         except RequestInvalidError as error:
-            self.result.add("unsafe", self._folder.name, str(error), FOREIGN)
+            self._add("unsafe", self._folder.name, str(error), _FOREIGN)
         files = self._check_files(progress)
-        manifest = self._state.manifest
+        self._check_folder()
         if manifest is not None:
-            self._check_manifest(manifest, files)
+            self._check_manifest(manifest)
+            if state.is_finished:
+                self._check_proof(manifest, files)
             now = find_undamaged(self._folder)
             if now is None or now.checksum != manifest.checksum:
                 text = "an export has begun here since this check began: its problems may be none"
-                self.result.add("incomplete", MANIFEST, text, "verify again when that is done")
-        self._conclude(files)
+                self._add("incomplete", MANIFEST, text, _WAIT)
+        return self._concluded(files)
+
+    def _check_state(self) -> None:
+        """Say what can be used of journal and manifest."""
+        state, result = self._state, self._result
+        if state.is_in_use:
+            text = f"an export is being written here, and so it was not read; {_WAIT}"
+            result.note("journal", JOURNAL, text)
+        elif state.journal_fault:
+            self._drop_journal(state.journal_fault)
+        elif state.journal is None:
+            text = "it is not there: the export may be complete, and the next run makes a new one"
+            result.note("journal", JOURNAL, text)
+        if state.manifest is None:
+            is_known = state.is_in_use or state.journal is not None
+            self._add("manifest", MANIFEST, state.manifest_fault, _MANIFEST if is_known else _LOST)
+        elif state.manifest.finished is not None and not state.is_finished:
+            text = "a run has begun since it was written, and did not end"
+            self._add("incomplete", MANIFEST, text, _RUN)
+
+    def _drop_journal(self, fault: object) -> None:
+        self._state.journal = None
+        self._add("journal", JOURNAL, str(fault), _LOST if self._state.manifest is None else _JOURNAL)
+
+    # ── files ──
 
     def _check_files(self, progress: Progress) -> FileCheck:
-        entries, index = self._expected()
-        total, done = sum(max(0, entry.bytes) for entry in entries), 0
+        """Read all files that there ought to be."""
+        expected = self._expected()
+        total, done = sum(max(0, file.size) for file in expected), 0
 
         def step(more: int) -> None:
             nonlocal done
             done += more
             progress(done, total)
 
-        check = FileCheck(self._folder, index, self._remedies, self.result, step)
-        self._view.expect(entry.name for entry in entries)
-        for entry in entries:
-            with self._view.file(entry.name):
-                check.check(entry, may_be_longer=not self._state.is_finished)
+        check = FileCheck(self._folder, step)
+        self._view.expect(file.place for file in expected)
+        for file in expected:
+            with self._view.file(file.place):
+                faults = list(check.faults(file))
+            for kind, text in faults:
+                place = MANIFEST if kind == "unsafe" else file.place
+                remedy = _FOREIGN if kind == "unsafe" else _HISTORY if file.is_history else _FILE
+                self._add(kind, place, text, remedy)
+            if faults and file.keys is not None and not file.is_history:
+                self._unread.update(file.keys)
         return check
 
-    def _expected(self) -> tuple[list[FileEntry], BlockIndex | None]:
-        """Return the files that there ought to be, and the journal's blocks of them."""
-        state = self._state
-        entries = [] if state.manifest is None else state.manifest.files
-        if state.journal is None:
-            return entries, None
+    def _expected(self) -> list[ExpectedFile]:
+        """Return the files of a finished run's manifest, or else what the journal has."""
+        state, manifest = self._state, self._state.manifest
+        entries = [] if manifest is None else manifest.files
         try:
-            index, of_journal = BlockIndex(state.journal), list(file_entries(state.journal))
+            if state.journal is not None and not state.is_finished:
+                return list(self._of_journal(state.journal))
+            return [self._of_manifest(entry) for entry in entries]
         except (ChatRestError, OSError) as error:
             self._drop_journal(error)
-            return entries, None
-        return entries if state.is_finished else of_journal, index
+            return [self._of_manifest(entry) for entry in entries]
 
-    def _check_manifest(self, manifest: Manifest, files: FileCheck) -> None:
-        """Check the claims of the manifest, by themselves and against the journal."""
-        if manifest.complete and manifest.finished is None:
-            self.result.add("manifest", MANIFEST, "it is complete, and was never finished", RESTORE)
-        for reason in manifest.reasons or ([] if manifest.complete else ["it has no reason"]):
-            text = f"the export is not complete: {reason}"
-            self.result.add("incomplete", MANIFEST, text, self._remedies.run)
-        for kind, place, text in check_tables(self._folder, manifest, self._view.file):
-            self.result.add(kind, place, text, self._remedies.run)
-        if not self._state.is_finished:
-            return
-        for text in contradictions(manifest):
-            self.result.add("manifest", MANIFEST, text, RESTORE)
-        for source, text in unread(manifest):
-            self.result.add("coverage", source, text, self._remedies.run)
-        self._check_unknown(manifest)
-        try:
-            self._check_journal(manifest, files)
-        except (ChatRestError, OSError) as error:
-            self._drop_journal(error)
+    def _of_manifest(self, entry: FileEntry) -> ExpectedFile:
+        journal, edges = (
+            self._state.journal,
+            (number(entry.first_id or "") or 0, number(entry.last_id or "") or 0),
+        )
+        known = None if journal is None else journal.file(entry.name)
+        is_growing = self._state.is_in_use and entry.name.endswith(DATABASE)
+        return ExpectedFile(
+            entry.name,
+            stem=HISTORY if entry.role == "history" else STEM,
+            size=entry.bytes,
+            messages=entry.messages,
+            words=f"{entry.messages:,} messages are in it, ids {entry.first_id} to {entry.last_id}",
+            sha256=None if is_growing else entry.sha256,
+            is_history=entry.role == "history",
+            edges=edges if any(edges) else None,
+            keys=None if journal is None or known is None else self._keys(journal, known),
+            is_growing=is_growing,
+        )
 
-    def _check_unknown(self, manifest: Manifest) -> None:
-        """Look for files that look like an export's, and are not in the manifest."""
-        known = {RUNS, *(entry.name for entry in manifest.files)}
+    def _of_journal(self, journal: Journal) -> Iterator[ExpectedFile]:
+        """Yield the files of a run that was killed, or has lost its manifest."""
+        for file in journal.files("open", "sealing", "sealed"):
+            if not file.size:
+                continue  # it was only being made
+            blocks = journal.blocks(file.number)
+            is_segment = file.state != "sealed"
+            if file.state == "sealing" and not path_of(self._folder, file).exists():
+                is_segment = False  # it was renamed, and not noted
+            sources = journal.sources_of(block.source for block in blocks)
+            names = ", ".join(dict.fromkeys(str(each) for each in sources.values()))
+            messages = sum(block.rows for block in blocks)
+            yield ExpectedFile(
+                file.name,
+                stem=file.stem,
+                size=file.size,
+                messages=messages,
+                words=f"{messages:,} messages of {names or 'no source'} are in it",
+                sha256=file.sha256.hex() if file.sha256 else None,
+                is_segment=is_segment,
+                is_history=file.stem == HISTORY,
+                keys=self._keys(journal, file),
+                is_growing=file.name.endswith(DATABASE) and file.sha256 is None,
+            )
+
+    def _keys(self, journal: Journal, file: StoreFile) -> IdSet:
+        """Return the keys that the journal has for a file."""
+        blocks = journal.blocks(file.number)
+        self._adopted.update(IdSet.union(block.ids for block in blocks if not block.source))
+        others = IdSet(map(key_number, journal.others_in(file.number)))
+        return IdSet.union([others, *(block.ids for block in blocks)])
+
+    # ── what lies beside them ──
+
+    def _check_folder(self) -> None:
+        """Find where the folder is not as journal or manifest say, and files that are no part."""
+        state, manifest = self._state, self._state.manifest
+        entries = [] if manifest is None else manifest.files
+        known = [StoreFile(0, each.name, STEM, "sealed", each.bytes, b"?") for each in entries]
+        if state.journal is not None:
+            known = state.journal.files()
+        elif not state.is_finished:
+            return  # nobody can say what belongs to it
+        names = {RUNS, *(file.name for file in known)}
+        for found in findings(self._folder, known, (STEM, HISTORY), elsewhere=names):
+            if (row := _FINDINGS.get(found.kind)) is None:
+                continue  # what reading the files shows
+            names.add(found.name)
+            kind, text = row[0], row[1].replace("{detail}", found.detail)
+            is_spooled = found.name.startswith(f"{SPOOL}/")
+            if found.kind == "longer" or (is_spooled and not state.is_finished):
+                self._result.note(kind, found.name, text if found.kind == "longer" else _HARMLESS)
+            elif found.kind == "leftover" and found.file is None:
+                self._result.note("unknown", found.name, _HARMLESS)
+            else:
+                self._add(kind, found.name, text, _ADOPT if kind == "unknown" else _RUN)
+        self._check_others(names)
+
+    def _check_others(self, known: set[str]) -> None:
         for path in sorted([*self._folder.iterdir(), *(self._folder / MESSAGES).rglob("*")]):
             name = path.relative_to(self._folder).as_posix()
             if name in known or name.startswith(JOURNAL) or not path.is_file() or not path.stat().st_size:
                 continue
             if path.suffix == ".new":
-                text = "a run that was killed has left it; it is no part of the export, and harmless"
-                self.result.note("unknown", name, text)
+                self._result.note("unknown", name, _HARMLESS)
             elif name.rpartition("-")[0] in known:
                 text = "a program that writes to the database is using it, or was killed"
-                self.result.add("unknown", name, text, DATABASE_LOG)
+                self._add("unknown", name, text, _LOG)
             elif path.parent != self._folder or DATA_FILE.search(name):
-                text = f"it is no part of this export: {MANIFEST} does not have it"
-                self.result.add("unknown", name, text, UNKNOWN_FILE)
+                self._add("unknown", name, _FINDINGS["unknown"][1], _NOT_OURS)
+        if count := sum(path.is_file() for path in (self._folder / DAMAGED).rglob("*")):
+            text = f"{count:,} files were set aside here: they are no part of the export"
+            self._result.note("unknown", DAMAGED, text)
         for name, is_leftover in self._view.unknown():
             text = "the manifest of the store does not have it"
             if is_leftover:
                 text += ": a publication is under way, or was killed; the next one removes it"
-                self.result.note("unknown", name, text)
+                self._result.note("unknown", name, text)
             else:
-                self.result.add("unknown", name, text, UNKNOWN_FILE)
+                self._add("unknown", name, text, _NOT_OURS)
 
-    def _check_journal(self, manifest: Manifest, files: FileCheck) -> None:
-        """Compare the manifest with what the journal says, and the ids that were seen with those there."""
+    # ── claims ──
+
+    def _check_manifest(self, manifest: Manifest) -> None:
+        """Check what the manifest claims, by itself."""
+        for reason in manifest.reasons or ([] if manifest.complete else ["it has no reason"]):
+            self._add("incomplete", MANIFEST, f"the export is not complete: {reason}", _RUN)
+        for kind, place, text in check_tables(self._folder, manifest, self._view.file):
+            self._add(kind, place, text, _RUN)
         if manifest.missing:
             text = (
                 f"{len(manifest.missing):,} messages that were seen once are not in the export, and the "
                 f"service does not show them any more: {shortened(manifest.missing)}"
             )
-            self.result.note("missing", MANIFEST, text)
-        journal = self._state.journal
-        if journal is None:
+            self._result.note("missing", MANIFEST, text)
+        if not self._state.is_finished and not manifest.complete:
             return
-        is_sqlite = any(entry.name.endswith(".sqlite") for entry in manifest.files)
-        for text in differences(journal, manifest, counts_messages=not is_sqlite):
-            self.result.add("journal", JOURNAL, text, RESTORE)
-        if is_sqlite and any(problem.kind in _UNREAD for problem in self.result.problems):
-            text = "the ids that were seen were not compared: the database could not be read"
-            self.result.note("coverage", JOURNAL, text)
-            return
-        written = files.ids.all if is_sqlite else None
-        for source, ids in compare_ids(journal, manifest, written):
-            if source is None:
-                text = f"no source has shown {shortened(ids)}, which are in the files"
-                self.result.add("content", JOURNAL, text, RESTORE)
-            else:
-                text = f"{len(ids):,} messages that it has shown are not in the export: {shortened(ids)}"
-                self.result.add("coverage", source, text, self._remedies.run)
+        for text in contradictions(manifest):
+            self._add("manifest", MANIFEST, text, _MANIFEST if self._state.journal else _LOST)
+        for source, text in unread(manifest):
+            self._add("coverage", source, text, _RUN)
 
-    def _conclude(self, files: FileCheck) -> None:
-        result, numbers, manifest = self.result, files.ids.numbers, self._state.manifest
-        result.messages = len(files.ids.all)
+    def _check_proof(self, manifest: Manifest, files: FileCheck) -> None:
+        """Compare the manifest with what the journal says, and the ids that were seen with those there."""
+        if (journal := self._state.journal) is None:
+            return
+        try:
+            for text in differences(journal, manifest):
+                self._add("journal", JOURNAL, text, _JOURNAL)
+            for source, ids in unproven(journal, manifest, files.keys | self._unread, self._adopted):
+                if source is None:
+                    text = f"no source has shown {shortened(ids)}, which are in the files"
+                    self._add("content", JOURNAL, text, _JOURNAL)
+                else:
+                    text = f"{len(ids):,} messages that it has shown are not in the export: {shortened(ids)}"
+                    self._add("coverage", source, text, _RUN)
+        except (ChatRestError, OSError) as error:
+            self._drop_journal(error)
+
+    def _concluded(self, files: FileCheck) -> VerifyResult:
+        result, manifest = self._result, self._state.manifest
+        result.files, result.bytes, result.hashes = files.files, files.bytes, files.hashes
+        result.messages = len(files.keys)
         result.ok = manifest is not None and manifest.complete and not result.count
-        if numbers:
+        if numbers := files.keys.between(1, LAST):
             result.first, result.last = numbers.first, numbers.last
         if result.ok and manifest is not None:
             result.until = number(manifest.until or "")
+        return result
