@@ -496,12 +496,11 @@ class ExportStore:
             if is_renamed and path.stat().st_size == target.size:
                 sync_folder(self.disk, path.parent)
                 target = target._replace(state="sealed", sha256=file_sha256(path))
-            elif all(
+            elif path.exists() and all(
                 path_of(folder, file).exists() for file in (*others, *([target] if target.size else []))
             ):
-                if path.exists():  # what it was made of is there
-                    self.disk.remove(path)
-                    sync_folder(self.disk, path.parent)  # before it is forgotten
+                self.disk.remove(path)  # what it was made of is there
+                sync_folder(self.disk, path.parent)  # before it is forgotten
             with journal.transaction():
                 if target.size:
                     journal.keep_file(target._replace(state="sealed" if target.sha256 else "open"))
