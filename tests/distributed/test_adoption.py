@@ -152,3 +152,36 @@ def test_an_attempt_whose_files_are_gone_is_lost_as_a_whole(attempts: Attempts, 
         assert not archive.journal.intervals(1)
         lay_out(attempt, attempts.folder, out)
         assert adopt(archive, attempt).written == attempts.rows[0].total()
+
+
+def test_an_adoption_renames_and_writes_nothing(attempts: Attempts, tmp_path: Path) -> None:
+    out, attempt = tmp_path / "out", attempts.attempts[0]
+    fate = Fate(out, 1_000_000)
+    with opened(out, attempts.plan, disk=DyingDisk(fate)) as archive:
+        lay_out(attempt, attempts.folder, out)
+        archive.before_change = lambda: None
+        fate.asked.clear()
+        assert adopt(archive, attempt).written == attempts.rows[0].total()
+        calls = Counter(fate.asked)
+        assert calls["write"] == 0
+        assert calls["replace"] == calls["remove"] == len(attempt.files)
+        assert not archive.findings
+    assert Counter(raws_of(out)) == attempts.rows[0]
+
+
+def test_fragments_that_nobody_tells_of_are_adopted_and_their_lists_are_read_again(
+    attempts: Attempts, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    with opened(out, attempts.plan) as archive:
+        lay_out(attempts.attempts[0], attempts.folder, out)
+        (out / "spool" / "chatrest-killed.new" / "spool").mkdir(parents=True)
+        assert archive.adopt_fragments() == attempts.rows[0].total()
+        assert archive.adopt_fragments() == 0
+        assert not archive.journal.intervals(1)
+        assert not list((out / "spool").iterdir())
+    assert Counter(raws_of(out)) == attempts.rows[0]
+    lay_out(attempts.attempts[1], attempts.folder, out)
+    with opened(out, attempts.plan) as archive:
+        assert {finding.kind for finding in archive.findings} == {"unknown"}
+    assert Counter(raws_of(out)) == Counter({*attempts.rows[0], *attempts.rows[1]})

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol, final
 
+import msgspec
+
 from ...core.replies.rows import Row, row_of
 from ...errors import ChatRestError
 from ..disk import Disk, ErrorPath
@@ -188,5 +190,10 @@ def _of_members(data: bytes, decompressor: Callable[[], Any], start: int) -> Rea
 
 
 def is_record(row: Row) -> bool:
-    """Return True if something can be found by its id."""
-    return bool(row.id or row.uid)
+    """Return True for what a list may have shown: by its id, or as a JSON object that has none."""
+    if row.id or row.uid:
+        return True
+    try:
+        return isinstance(msgspec.json.decode(row.raw), dict)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
