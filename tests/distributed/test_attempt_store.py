@@ -1,14 +1,15 @@
-"""Attempts in an object store: what workers write, and what the coordinator fetches."""
+"""Attempts in an object store: workers put files there under their final names, while the job is there."""
 
 import asyncio
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from chatrest.cloud.store import ObjectStore
-from chatrest.cloud.store_errors import ObjectNotFoundError
 from chatrest.distributed.attempt_folder import JobEndedError
 from chatrest.distributed.attempt_store import AttemptStore
+from chatrest.export.store.fragments import Fragment
 
 
 def names(store: ObjectStore) -> set[str]:
@@ -18,25 +19,24 @@ def names(store: ObjectStore) -> set[str]:
     return asyncio.run(collect())
 
 
-def test_attempts_are_moved_to_the_coordinator_and_nothing_of_an_ended_job_stays(tmp_path: Path) -> None:
+def test_files_get_their_final_names_while_the_job_is_there(tmp_path: Path) -> None:
     store = ObjectStore.in_memory()
-    attempts, file, out = AttemptStore(store), tmp_path / "data", tmp_path / "out"
+    place, file = AttemptStore(store), tmp_path / "data"
     file.write_bytes(b"content")
+    fragments = [
+        Fragment(f"messages/messages-00001-{number:016x}.ndjson", "", 7, sha256(b"content").digest(), [], [])
+        for number in range(20)
+    ]
     asyncio.run(store.put("manifest.json", b"{}"))
-    attempts.write_job("job-1", b"of a killed run")
-    attempts.clear()
+    place.write_job("job-1", b"of a killed run")
+    place.clear()
     with pytest.raises(FileNotFoundError):
-        attempts.read_job("job-1")
-    attempts.write_job("job-2", b"job")
-    assert attempts.read_job("job-2") == b"job"
-    attempts.put("job-2", [(file, f"attempt-{number}") for number in range(20)])
-    attempts.fetch([(f"attempt-{number}", 7) for number in range(10)], out)
-    assert {path.name for path in (out / "spool").iterdir()} == {f"attempt-{each}" for each in range(10)}
-    assert {path.read_bytes() for path in (out / "spool").iterdir()} == {b"content"}
-    assert len(names(store)) == 12
-    with pytest.raises(ObjectNotFoundError):
-        attempts.fetch([("attempt-10", 7), ("attempt-3", 7)], out)
-    attempts.remove_job("job-2")
+        place.read_job("job-1")
+    place.write_job("job-2", b"job")
+    assert place.read_job("job-2") == b"job"
+    place.put("job-2", [(file, fragment) for fragment in fragments])
+    assert names(store) == {"manifest.json", "attempts/job-2", *(each.name for each in fragments)}
+    place.remove_job("job-2")
     with pytest.raises(JobEndedError):
-        attempts.put("job-2", [(file, "attempt-99")])
-    assert names(store) == {"manifest.json"}
+        place.put("job-2", [(file, fragments[0]._replace(name="messages/late.ndjson"))])
+    assert names(store) == {"manifest.json", *(each.name for each in fragments)}
