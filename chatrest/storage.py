@@ -11,12 +11,12 @@ import os
 import shutil
 import sqlite3
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Final, NamedTuple, Self
 
 from .errors import ChatRestError, RequestInvalidError
@@ -50,8 +50,8 @@ class Layout(NamedTuple):
     """The statements that make its tables, with no `;` inside of one."""
     version: int
     application: int = 0
-    outdated: str = ""
-    """What to do about one of version 1, where that is a former one."""
+    former: Mapping[tuple[int, int], str] = MappingProxyType({})
+    """What to do about one of a former layout, by its application and version."""
     remedy: str = ""
     """What to do about a damaged one."""
     damage: type[ChatRestError] = UnreadableError
@@ -205,8 +205,8 @@ class JournalFile:
         if not tables and not version:
             return True
         layout = self._layout
-        if (application, version) == (layout.application, 1) and layout.outdated:
-            raise RequestInvalidError(f"{self.path} {layout.outdated}")
+        if text := layout.former.get((application, version)):
+            raise RequestInvalidError(f"{self.path} {text}")
         if (application, version) != (layout.application, layout.version):
             raise RequestInvalidError(f"{self.path} is no {layout.owner}'s journal, or of another version")
         return False

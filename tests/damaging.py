@@ -20,8 +20,6 @@ PLANS: dict[str, dict[str, Any]] = {
     "parquet": {"format": "parquet"},
     "sqlite": {"format": "sqlite"},
 }
-GROWING = ["plain", "gzip", "zstd"]
-"""The plans whose files grow by blocks."""
 MIXED: dict[str, Any] = {"all_users": True, "groups": GROUPS, "pairs": (("ann", "bob"),)}
 """Sources that overlap: a message may stand in three of them."""
 COUNT = 280
@@ -61,9 +59,8 @@ def change_entry(out: Path, name: str, /, **changes: Any) -> None:
 
 
 def largest_entry(out: Path) -> FileEntry:
-    """Return the entry of the file with messages that has most blocks, and of these most bytes."""
-    entries = [entry for entry in manifest_of(out).files if entry.role == "part"]
-    return max(entries, key=lambda entry: (len(entry.blocks), entry.bytes))
+    """Return the entry of the largest file with messages."""
+    return max((each for each in manifest_of(out).files if each.role == "part"), key=lambda each: each.bytes)
 
 
 # ── the journal ──
@@ -84,28 +81,15 @@ def vouch_for_journal(out: Path) -> None:
 # ── files ──
 
 
-def write_blocks(path: Path, blocks: list[bytes], messages: list[int]) -> dict[str, Any]:
-    """Write blocks to `path`, and return matching members for its entry in the manifest."""
-    path.write_bytes(b"".join(blocks))
-    hashes = [hashlib.sha256(block) for block in blocks]
-    return {
-        "bytes": sum(map(len, blocks)),
-        "messages": sum(messages),
-        "sha256": hashlib.sha256(b"".join(each.digest() for each in hashes)).hexdigest(),
-        "blocks": [
-            (len(block), count, each.hexdigest())
-            for block, count, each in zip(blocks, messages, hashes, strict=True)
-        ],
-    }
-
-
-def blocks_of(out: Path, entry: FileEntry) -> list[bytes]:
-    """Return the bytes of each block of a file."""
-    data, blocks = (out / entry.name).read_bytes(), list[bytes]()
-    for size, _, _ in entry.blocks:
-        blocks.append(data[:size])
-        data = data[size:]
-    return blocks
+def rewrite(out: Path, name: str, data: bytes, **changes: Any) -> None:
+    """Give a file another content, for which manifest and journal vouch."""
+    (out / name).write_bytes(data)
+    digest = hashlib.sha256(data)
+    change_entry(out, name, bytes=len(data), sha256=digest.hexdigest(), **changes)
+    if (out / JOURNAL).exists():
+        sql = "UPDATE files SET size = ?, sha256 = ? WHERE name = ?"
+        assert change_journal(out, sql, len(data), digest.digest(), name) == 1
+        vouch_for_journal(out)
 
 
 def contents_of(out: Path) -> dict[str, bytes]:

@@ -95,10 +95,6 @@ class DyingDisk(Disk):
         self.fate.step("sync")
         super().sync(file)
 
-    def truncate(self, path: Path, size: int) -> None:
-        self.fate.step("truncate")
-        super().truncate(path, size)
-
     def replace(self, old: Path, new: Path) -> None:
         self.fate.step("replace")
         super().replace(old, new)

@@ -170,10 +170,6 @@ class Failing(Quick):
     def sync(self, file: int) -> None:
         self._count()
 
-    def truncate(self, path: Path, size: int) -> None:
-        self._count()
-        super().truncate(path, size)
-
     def replace(self, old: Path, new: Path) -> None:
         if self._half and self._left == 0:
             super().replace(old, new)

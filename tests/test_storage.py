@@ -22,7 +22,7 @@ from chatrest.storage import (
 )
 
 SCHEMA = "CREATE TABLE notes(text TEXT UNIQUE NOT NULL); CREATE TABLE others(number INTEGER)"
-LAYOUT = Layout("test", SCHEMA, version=3, application=77, outdated="is too old", remedy="ask somebody")
+LAYOUT = Layout("test", SCHEMA, version=3, application=77, former={(77, 1): "is too old"}, remedy="ask somebody")
 
 
 def empty(db: sqlite3.Connection) -> None:

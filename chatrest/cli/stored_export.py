@@ -1,4 +1,4 @@
-"""`verify`, `cat` and `compact`: check, print or merge the files of an export, without the service."""
+"""`verify`, `cat`, `changes` and `compact`: check, print or merge an export's files, without the service."""
 
 import shlex
 from collections.abc import Callable, Iterator
@@ -130,6 +130,36 @@ def cat(out: str, since: int | None, until: int | None, sources: tuple[str, ...]
     except FileNotFoundError as error:
         error.add_note(f"'{invocation()} verify {shlex.quote(out)}' says what can safely be done")
         raise
+
+
+# ── changes ──
+
+
+@click.command(short_help="Print what is new in an export since a run.")
+@click.argument("out")
+@option_table(
+    ("--since-run run", click.IntRange(min=0), "N",
+     "Only what is new since run N, whose number `chatrest export --json` prints.  [default: all]"),
+)  # fmt: skip
+def changes(out: str, run: int | None) -> None:
+    """Print what is new, changed or deleted in the export in OUT, one JSON line each, by run.
+
+    OUT is a folder or the address of an object store. Each line has the number of the `run` that brought it,
+    the `kind` (new, changed or deleted), the message's `id`, and the records `before` and `after`: null
+    before a new message, and after a deleted one. Each message has one line: one that changed twice has the
+    oldest record before, and the newest after. To go on later, give the highest run that you have read to its
+    end. It needs no credentials of the service, and changes nothing; while a run is writing it is refused.
+
+    \b
+    Examples:
+      chatrest changes out | jq -r 'select(.kind == "deleted").id'
+      chatrest changes out --since-run 41 > news.ndjson
+    """
+    from ..export.changes import changes as export_changes  # imports aiohttp, which a help text does not need
+
+    lines = (change.to_json() for change in export_changes(out, after=run or 0))
+    while batch := list(islice(lines, _LINES)):
+        streams.write(b"".join(b"%b\n" % line for line in batch).decode(errors="replace").encode())
 
 
 # ── compact ──

@@ -23,6 +23,7 @@ from ..core.replies.rows import UNKNOWN, Row, row_of
 from ..core.requests.endpoint import Pairs
 from ..errors import RequestInvalidError
 from ..extras import missing_extra
+from .conversion import convert
 from .disk import Disk
 from .file_names import HISTORY, STEM, partition_folder, partition_rows
 from .id_set import IdSet
@@ -32,6 +33,7 @@ from .opening import FolderLock, begin_generation, check_folder, check_is_whole,
 from .ownership import Source
 from .plan import Plan, growth_fault
 from .repeated_rows import RepeatedRows
+from .run_log import last_run
 from .store import Changes, ExportStore, Finding, NewRows, RowKind, adopt_fragments, repair
 from .store.converters import Database, Lines, Parquet
 from .store.formats import Format
@@ -161,6 +163,7 @@ class Archive:
         with ExitStack() as stack:
             lock = FolderLock(folder)
             stack.callback(lock.release)
+            convert(folder, self.disk, is_remote=remote is not None)
             meta = first_meta(folder, app_id, (plan or Plan()).encoded().decode())
             self.journal: Journal = stack.enter_context(Journal(journal or folder / NAME, meta))
             begin_generation(self.journal, check_folder(folder, self.journal))
@@ -362,6 +365,7 @@ class Archive:
             def note(ids: list[str], applied: list[str] = applied) -> None:
                 applied += ids
                 self.journal.applied(ids)
+                self.journal.tell("changed", ids)
 
             self.store.update(Changes({row.id: row for row in rows}, note))
             with self.journal.transaction():
@@ -462,6 +466,7 @@ class Archive:
         """Return the plan to go on with, and note it as the folder's own."""
         journal = self.journal
         with journal.transaction():
+            journal.begin_run(last_run(self.folder))
             if plan is not None and not journal.sources():  # nothing was asked for yet
                 journal["plan"] = plan.encoded().decode()
             stored, agreed_plan = agreed(

@@ -8,7 +8,7 @@ from typing import Final
 from ..errors import RequestInvalidError
 from .archive import Archive, RemoteFiles
 from .disk import Disk
-from .manifest import Manifest, find, write_finished, write_unfinished
+from .manifest import VERSION, Manifest, find, write_finished, write_unfinished
 from .report import Report
 
 _MERGING: Final = "its files are being merged, or that was interrupted"
@@ -28,7 +28,7 @@ def compact_folder(folder: Path, *, disk: Disk | None = None, remote: RemoteFile
                 *place, manifest.started, _MERGING, is_merging=True
             )
             gone = archive.compact()
-            if gone:
+            if gone or manifest.version != VERSION:
                 write_finished(*place, _report(manifest))
     except sqlite3.Error as error:  # a disk that is full says it this way, too
         raise OSError(f"{folder}: {error}") from error

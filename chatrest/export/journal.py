@@ -8,6 +8,11 @@
 | shown    | the ids that the service shows while it is read again                                      |
 | changed  | messages that have changed, before they take their places in the files                     |
 | deleted  | ids that the service does not show any more; `missing` where the export lacks them, too    |
+| news     | by run the ids that are new, changed, deleted, or shown again (`restored`)                 |
+| other_news | the same of ids that are no numbers                                                      |
+
+What is new is noted when the folder is opened the next time: it is what is written, and no run has told of.
+So it costs a commit nothing, and a run that was killed has told of all that it committed.
 
 The tables of files and ids are those of the store (`store/journal.py`). A page is committed in one
 transaction: its rows, the ids that it showed, what it covers. All that is in the journal is on the disk. All
@@ -26,6 +31,7 @@ from ..core.paging.intervals import Interval, merge
 from ..core.replies.rows import Row, row_of
 from ..core.requests.endpoint import Pairs
 from ..storage import Layout, UnreadableError, sql_in
+from .file_names import HISTORY
 from .id_set import IdSet
 from .message_ids import number
 from .ownership import Source
@@ -45,24 +51,35 @@ CREATE TABLE shown(number INTEGER PRIMARY KEY, source INTEGER NOT NULL, ids BLOB
 CREATE TABLE changed(id TEXT PRIMARY KEY, number INTEGER, raw BLOB NOT NULL);
 CREATE INDEX changed_numbers ON changed(number);
 CREATE TABLE deleted(id TEXT PRIMARY KEY, source INTEGER NOT NULL, noticed INTEGER NOT NULL,
-    missing INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID
+    missing INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+CREATE TABLE news(number INTEGER PRIMARY KEY, run INTEGER NOT NULL, kind TEXT NOT NULL, ids BLOB NOT NULL);
+CREATE TABLE other_news(number INTEGER PRIMARY KEY, run INTEGER NOT NULL, kind TEXT NOT NULL,
+    key TEXT NOT NULL);
+CREATE INDEX other_news_of_key ON other_news(key)
 """
 _OUTDATED: Final = (
     "is of an export by a version before 0.2, which this one cannot go on with: export into another folder; "
     "what is in this one stays readable"
 )
-LAYOUT: Final[Layout] = STORE_LAYOUT._replace(schema=_SCHEMA, outdated=_OUTDATED)
+_FORMER: Final = (
+    "is of an export by version 0.2: `chatrest export` into it converts it, and so does `chatrest compact`, "
+    "which needs no network; its messages stay as they are"
+)
+LAYOUT: Final[Layout] = STORE_LAYOUT._replace(schema=_SCHEMA, former={(0, 1): _OUTDATED, (0, 2): _FORMER})
 _TABLES: Final = (
     "sources", "covered", "files", "blocks", "seen", "other_ids", "rechecks", "shown", "changed", "deleted",
 )  # fmt: skip
 GENERATION: Final = "generation"
 PREVIOUS_GENERATION: Final = "previous_generation"
+RUN: Final = "run"
+"""In the meta: the number of the newest run. Each opening for writing gets the next one."""
 _FACTS: Final = (
     "SELECT type, name, sql FROM sqlite_master ORDER BY type, name",
-    f"SELECT * FROM meta WHERE name NOT IN ('{GENERATION}', '{PREVIOUS_GENERATION}') ORDER BY name",  # noqa: S608
+    f"SELECT * FROM meta WHERE name NOT IN ('{GENERATION}', '{PREVIOUS_GENERATION}', '{RUN}') ORDER BY name",  # noqa: S608
     *(f"SELECT '{table}', * FROM {table} ORDER BY 2, 3" for table in _TABLES),  # noqa: S608
 )
 """The statements that give all rows in a fixed order, but for the generation."""
+NewsKind: TypeAlias = Literal["new", "changed", "deleted", "restored"]
 State: TypeAlias = Literal["open", "failed", "deleted_user"]
 """open: read, or to be read; failed: the service refused it; deleted_user: it is not listed any more."""
 
@@ -115,13 +132,13 @@ class Journal(StoreJournal):
     changing nothing, where that is None. Raises as `JournalFile`.
     """
 
-    def __init__(self, path: Path, begin: Mapping[str, str] | None = None) -> None:
-        super().__init__(path, begin, LAYOUT)
+    def __init__(self, path: Path, begin: Mapping[str, str] | None = None, layout: Layout = LAYOUT) -> None:
+        super().__init__(path, begin, layout)
 
     def facts(self) -> str:
         """Return a SHA-256 of all rows in the order of their keys: a changed value gives another one.
 
-        The generation is left out, as each opening changes it.
+        The generation, the run's number and the news are left out, as each opening changes them.
         """
         digest = hashlib.sha256()
         for sql in _FACTS:
@@ -144,7 +161,10 @@ class Journal(StoreJournal):
         """Return the sources of these numbers, without those that there are not; the others are not read."""
         with self._errors():
             rows = list(sql_in(self._db, "SELECT number, key FROM sources WHERE number IN", set(numbers)))
-        return {number: Source.parse(key) for number, key in rows}
+        try:
+            return {number: Source.parse(key) for number, key in rows}
+        except DAMAGE as error:
+            raise UnreadableError(f"{self.path} is damaged: {error}") from None
 
     def source_of(self, key: str) -> int:
         """Return the number of the source of a key; 0 where there is none."""
@@ -282,12 +302,66 @@ class Journal(StoreJournal):
 
     def mark_deleted(self, source: int, ids: Iterable[int | str], now: int, *, missing: bool = False) -> None:
         """Note ids that the service does not show any more, and that are missing in the export or not."""
-        sql = "INSERT OR REPLACE INTO deleted VALUES(?, ?, ?, ?)"
-        self._db.executemany(sql, [(str(each), source, now, int(missing)) for each in ids])
+        sql, keys = "INSERT OR REPLACE INTO deleted VALUES(?, ?, ?, ?)", list(map(str, ids))
+        self._db.executemany(sql, [(key, source, now, int(missing)) for key in keys])
+        if not missing:
+            self.tell("deleted", keys)
 
     def undelete(self, ids: Iterable[int | str]) -> None:
         """Note ids that are shown again."""
-        self._db.executemany("DELETE FROM deleted WHERE id = ?", [(str(each),) for each in ids])
+        sql, keys = "DELETE FROM deleted WHERE id = ? RETURNING missing", list(map(str, ids))
+        self.tell("restored", [key for key in keys if self._all(sql, key) == [(0,)]])
+
+    # ── news ──
+
+    @property
+    def run(self) -> int:
+        """The number of the newest run; 0 before the first one."""
+        return int(self[RUN] or 0)
+
+    def begin_run(self, least: int = 0) -> None:
+        """Note what is new since the last run was begun as its news, and begin the next one.
+
+        `least` is a number that was given before, where the journal may not know it.
+        """
+        if run := self.run:
+            ids, keys = self.untold()
+            self._tell(run, "new", ids, keys)
+        self[RUN] = str(max(run, least) + 1)
+
+    def tell(self, kind: NewsKind, ids: Iterable[str]) -> None:
+        """Note ids as news of the run."""
+        numbers, keys = IdSet(), list[str]()
+        for key in ids:
+            if (numbered := number(key)) is None:
+                keys.append(key)
+            else:
+                numbers.update(IdSet([numbered]))
+        self._tell(self.run, kind, numbers, keys)
+
+    def _tell(self, run: int, kind: NewsKind, ids: IdSet, keys: Iterable[str]) -> None:
+        if ids:
+            self._db.execute("INSERT INTO news(run, kind, ids) VALUES(?, ?, ?)", (run, kind, ids.to_bytes()))
+        sql = "INSERT INTO other_news(run, kind, key) VALUES(?, ?, ?)"
+        self._db.executemany(sql, [(run, kind, key) for key in keys])
+
+    def untold(self) -> tuple[IdSet, list[str]]:
+        """Return the ids that are written, and that are not noted as new yet: they are so in this run."""
+        told = self._union("SELECT ids FROM news WHERE kind = 'new'")
+        sql = """SELECT DISTINCT key FROM other_ids JOIN files ON files.number = file WHERE stem != ?
+            AND key NOT IN (SELECT key FROM other_news WHERE kind = 'new') ORDER BY key"""
+        keys = [key for (key,) in self._all(sql, HISTORY)]
+        return self.ids_in(self.files("open", "sealing", "sealed")) - told, keys
+
+    def news(self) -> list[tuple[int, NewsKind, IdSet]]:
+        """Return what is new, by run, in the order in which it was noted; but what is not noted yet."""
+        sql = "SELECT run, kind, ids FROM news ORDER BY run, number"
+        return self._typed(sql, tuple[int, NewsKind, IdSet])
+
+    def other_news(self) -> list[tuple[int, NewsKind, str]]:
+        """Return the same of ids that are no numbers."""
+        sql = "SELECT run, kind, key FROM other_news ORDER BY run, number"
+        return self._typed(sql, tuple[int, NewsKind, str])
 
     def _rows(self, sql: str) -> Iterator[tuple[Any, ...]]:
         with self._errors():

@@ -141,21 +141,21 @@ def parse(data: bytes, path: Path) -> Manifest:
         blank = data[: checksum.start()] + _NO_CHECKSUM if checksum is not None else b""
         if checksum is None or hashlib.sha256(blank).hexdigest().encode() != checksum[1]:
             raise ChatRestError(f"{path} is damaged: its checksum is not that of its content")
-        check_version(path, header.version, VERSION)
+        check_version(path, header.version, (2, VERSION))
         return msgspec.json.decode(data, type=Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ChatRestError(f"{path} is damaged: {error}") from None
 
 
-def check_version(path: Path, version: int, allowed: int) -> None:
+def check_version(path: Path, version: int, allowed: tuple[int, ...]) -> None:
     """Refuse a manifest or journal of another version with `RequestInvalidError`, which says what to do."""
     if version == 1:
         raise RequestInvalidError(
             f"{path} is of version 1, whose files of messages are in the folder itself: export into another "
             f"folder; the files in '{path.parent}' stay as they are, and readable"
         )
-    if version != allowed:
-        raise RequestInvalidError(f"{path} is of version {version}: this library reads version {allowed}")
+    if version not in allowed:
+        raise RequestInvalidError(f"{path} is of version {version}: this library reads version {allowed[-1]}")
 
 
 def find(folder: Path) -> Manifest | None:
@@ -269,6 +269,8 @@ def write_unfinished(
     if (last := find_undamaged(folder)) is not None:
         for name in ("until", "messages", "deleted", "missing", "sources", "files"):
             setattr(manifest, name, getattr(last, name))
+        if last.version != VERSION:  # whose hashes are those of blocks
+            manifest.files = list(file_entries(journal))
     put(disk, folder / NAME, encode(manifest))
 
 

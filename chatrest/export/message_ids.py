@@ -10,7 +10,7 @@ from ..core.paging.intervals import LAST, number_of as number
 from ..core.replies.rows import UNKNOWN, Row
 from .id_set import IdSet
 
-__all__ = ["PageIds", "ids_of", "key_of", "number", "times"]
+__all__ = ["PageIds", "ids_of", "key_of", "number", "numbers_of", "times"]
 
 _ID: Final = attrgetter("id")
 _NUMBERS: Final = msgspec.json.Decoder(list[Annotated[int, msgspec.Meta(gt=0, lt=LAST)]])
@@ -30,17 +30,24 @@ def ids_of(rows: list[Row]) -> PageIds:
     if not rows:
         return PageIds(IdSet(), {})
     ids = list(map(_ID, rows))
-    if "".join(ids).isdecimal():  # with nothing but digits, JSON is the quickest way to numbers
-        try:
-            return PageIds(IdSet(_NUMBERS.decode(f"[{','.join(ids)}]")), {})
-        except msgspec.DecodeError:  # empty, a 0 in front, digits of another script, or too many
-            pass
+    if (plain := numbers_of(ids)) is not None:
+        return PageIds(IdSet(plain), {})
     numbers = list(map(number, ids))
     others: dict[str, Row] = {}
     for row, each in zip(rows, numbers, strict=True):
         if each is None:
             others.setdefault(key_of(row), row)
     return PageIds(IdSet(each for each in numbers if each is not None), others)
+
+
+def numbers_of(ids: list[str]) -> list[int] | None:
+    """Return ids as numbers; None where any is none, or is not written plainly."""
+    if "".join(ids).isdecimal():  # with nothing but digits, JSON is the quickest way to numbers
+        try:
+            return _NUMBERS.decode(f"[{','.join(ids)}]")
+        except msgspec.DecodeError:  # empty, a 0 in front, digits of another script, or too many
+            pass
+    return None
 
 
 def key_of(row: Row) -> str:

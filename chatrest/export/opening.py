@@ -153,8 +153,14 @@ def begin_generation(journal: Journal, manifest: Manifest | None) -> None:
     if generation and (manifest is None or manifest.generation != generation):
         return
     with journal.transaction():
-        journal[PREVIOUS_GENERATION] = generation or ""
-        journal[GENERATION] = f"{_number(generation) + 1}-{secrets.token_hex(8)}"
+        set_next_generation(journal)
+
+
+def set_next_generation(journal: Journal) -> None:
+    """Give the journal the next generation; called in a transaction."""
+    generation = journal[GENERATION]
+    journal[PREVIOUS_GENERATION] = generation or ""
+    journal[GENERATION] = f"{_number(generation) + 1}-{secrets.token_hex(8)}"
 
 
 def mismatch(journal: Journal, manifest: Manifest) -> str:

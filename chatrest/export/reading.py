@@ -282,7 +282,9 @@ class _SourceIds:
             if is_chosen:
                 self._adopted.update(shown)
         owners = dict[str, int]()
-        for key, each, _file in sorted(journal.others(), key=lambda row: (not row[1], row[2] is None, row[1])):
+        for key, each, _file in sorted(
+            journal.others(), key=lambda row: (not row[1], row[2] is None, row[1])
+        ):
             owners.setdefault(key, each)
         self._keys = {key for key, each in owners.items() if each in self._numbers}
 
@@ -352,12 +354,13 @@ def _batches(view: FolderView, export: _Files, window: TimeWindow) -> Iterator[t
     once, done, files = _Once(), set[Path](), export.files
     with view:
         while files:
-            view.expect(file.name for file in files)
+            places = [file.path.relative_to(view.folder).as_posix() for file in files]
+            view.expect(places)
             is_gone = False
-            for file in files:
+            for file, place in zip(files, places, strict=True):
                 done.add(file.path)
                 try:
-                    with view.file(file.name):
+                    with view.file(place):
                         for raws in _of_file(file, window):
                             raws = raws if export.is_settled else once.new(raws)
                             if file.is_wanted is not None:

@@ -146,6 +146,9 @@ class AttachmentCounts(Struct, kw_only=True):
 class Report(Struct, kw_only=True):
     """The result of one run of an export."""
 
+    run: int = 0
+    """Its number, which `changes(out, after=run)` takes: each run has a higher one than those before it, also
+    one that was killed."""
     complete: bool = False
     """True where the export holds all that its plan asks for, up to `until`. Users that were deleted in the
     service since (`deleted_users`) do not count against it."""

@@ -126,10 +126,10 @@ async def export_folder(
             def end() -> tuple[int, int]:
                 return int(now()), sent_by(session) - sent + (ahead.requests if ahead is not None else 0)
 
-            with _logged_failure(archive, Report(started=started), end):
+            with _logged_failure(archive, Report(run=archive.journal.run, started=started), end):
                 async with alongside(archive):
                     report = await _run(run, archive, started)
-                report.started = started
+                report.run, report.started = archive.journal.run, started
 
                 def save() -> None:
                     report.finished, report.requests = end()

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from .disk import Disk, OpenFiles
+from .disk import Disk, ErrorPath, sync_folder
 from .folder_view import open_view
 from .report import Report
 
@@ -20,27 +20,29 @@ NAME: Final = "runs.jsonl"
 RunEntry: TypeAlias = Report
 """One line of the log: the report of one run, with the fields that a line has."""
 _FIELDS: Final = (
-    "started", "finished", "seconds", "complete", "reasons", "failed", "written", "changed", "deleted",
+    "run", "started", "finished", "seconds", "complete", "reasons", "failed", "written", "changed", "deleted",
     "missing", "messages", "requests",
 )  # fmt: skip
 _OLD_NAME: Final = (b'"new":', b'"written":')
 """The name of a member in version 0.2.0. In a text the quotes are escaped, so that it occurs nowhere else."""
-_TAIL: Final = 1 << 16
-"""Bytes that are read at once to find the end of the last whole line."""
 
 
 def append_run(disk: Disk, folder: Path, report: Report) -> None:
     """Append a line for a run that has ended; an unfinished last line is cut off before. Raises OSError."""
-    path, files = folder / NAME, OpenFiles(disk)
-    end = _whole_size(path)
-    try:
-        if end is not None and path.stat().st_size > end:
-            disk.truncate(path, end)
-        line = msgspec.json.encode({name: getattr(report, name) for name in _FIELDS})
-        files.write(path, end or 0, line + b"\n")
-        files.sync()
-    finally:
-        files.close()
+    path = folder / NAME
+    line = msgspec.json.encode({name: getattr(report, name) for name in _FIELDS}) + b"\n"
+    with ErrorPath(path), path.open("a+b", buffering=0) as file:
+        file.seek(0)
+        content = file.read()
+        size = end = content.rfind(b"\n") + 1
+        if end < len(content):
+            file.truncate(end)
+        while line:
+            written = disk.write(file.fileno(), end, line)
+            line, end = line[written:], end + written
+        disk.sync(file.fileno())
+    if not size:
+        sync_folder(disk, folder)
 
 
 def runs(out: str | PathLike[str]) -> Iterator[RunEntry]:
@@ -48,8 +50,10 @@ def runs(out: str | PathLike[str]) -> Iterator[RunEntry]:
 
     Those that were killed have left no entry.
 
-    Lines that are damaged, or of another version, are left out. Raises OSError where there is no such file.
+    Lines that are damaged, or of another version, are left out; one of version 0.2, which has no number, gets
+    the next one. Raises OSError where there is no such file.
     """
+    number = 0
     with open_view(out) as view, (view.folder / NAME).open("rb") as file:
         for line in file:
             try:
@@ -57,21 +61,13 @@ def runs(out: str | PathLike[str]) -> Iterator[RunEntry]:
             except (msgspec.DecodeError, UnicodeDecodeError):
                 continue
             if entry.started and line.endswith(b"\n"):  # else it is a line of another program
+                entry.run = number = entry.run or number + 1
                 yield entry
 
 
-def _whole_size(path: Path) -> int | None:
-    """Return the size of a file up to the end of its last whole line; None where there is no file."""
+def last_run(folder: Path) -> int:
+    """Return the highest number of a run in the log of a folder; 0 where there is none."""
     try:
-        size = path.stat().st_size
+        return max((entry.run for entry in runs(folder)), default=0)
     except FileNotFoundError:
-        return None
-    with path.open("rb") as file:
-        end = size
-        while end:
-            start = max(0, end - _TAIL)
-            file.seek(start)
-            if (index := file.read(end - start).rfind(b"\n")) >= 0:
-                return start + index + 1
-            end = start
-    return 0
+        return 0

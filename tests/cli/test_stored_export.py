@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from chatrest.cli import streams
 from chatrest.cli.root import root
 from chatrest.cli.stored_export import PROBLEMS_SHOWN
+from chatrest.core.replies.rows import row_of
 from chatrest.export import Plan, export
 from chatrest.export.journal import NAME as JOURNAL
 from chatrest.export.manifest import NAME as MANIFEST, encode, read
@@ -89,8 +90,9 @@ def test_a_note_is_printed_and_is_no_failure(out: Path) -> None:
 
 
 def test_each_problem_is_one_line_and_the_last_line_is_a_summary(out: Path) -> None:
-    name = "messages/source=user-ann/messages.ndjson"
-    (out / name).unlink()
+    [path] = out.glob("messages/source=user-ann/*.ndjson")
+    name = path.relative_to(out).as_posix()
+    path.unlink()
     (out / "more.ndjson").write_bytes(b"x\n")
     missing_file, unknown, summary = error_lines(run_verify(out))
     assert missing_file.startswith(f"{name}: it is not there: ")
@@ -122,7 +124,7 @@ def test_a_damaged_journal_or_manifest_is_a_line(out: Path, name: str, content: 
     (out / name).write_bytes(content)
     problem, summary = error_lines(run_verify(out))
     assert problem.startswith(f"{name}: ")
-    assert "restore" in problem
+    assert f"run `chatrest export {out}` again" in problem
     assert "1 problem" in summary
 
 
@@ -160,8 +162,8 @@ def test_ctrl_c_ends_the_check(out: Path) -> None:
     code = (
         "import sys, time\n"
         "from chatrest.cli import main\n"
-        "from chatrest.export.verify import file_check\n"
-        "file_check.block_batch = lambda *_: (print('begun', flush=True), time.sleep(60))\n"
+        "from chatrest.export.verify import files\n"
+        "files.key_numbers = lambda *_: (print('begun', flush=True), time.sleep(60))\n"
         "main()"
     )
     command = [sys.executable, "-c", code, "verify", str(out)]
@@ -263,3 +265,29 @@ def test_without_the_extra_one_sentence_says_what_to_install(
         line = error_line(command(args[0], "s3://bucket/chat", *args[1:], XDG_STATE_HOME=str(tmp_path)), 2)
         assert line == "an object store needs the extra 'cloud': pip install 'chatrest-client[cloud]'"
     assert list(tmp_path.iterdir()) == []
+
+
+# ── changes ──
+
+
+def test_changes_prints_a_line_of_json_for_each_and_since_a_run(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with StoredExport(out, Plan(users=["ann"])) as stored:
+        stored.begin_manifest()
+        stored.commit({"user ann": [record(1, text="a"), record(2, text="\udcff")]})
+        stored.finish()
+    with StoredExport(out, Plan(users=["ann"])) as stored:
+        stored.begin_manifest()
+        with stored.journal.transaction():
+            stored.journal.change([row_of(record(1, text="b"))])
+        stored.finish()
+    first = CliRunner().invoke(root, ["changes", str(out)])
+    assert [json.loads(line)["id"] for line in first.stdout.splitlines()] == ["1", "2"]
+    since = CliRunner().invoke(root, ["changes", str(out), "--since-run", "1"])
+    assert json.loads(since.stdout) == {
+        "run": 2, "kind": "changed", "id": "1",
+        "before": json.loads(record(1, text="a")), "after": json.loads(record(1, text="b")),
+    }  # fmt: skip
+    assert CliRunner().invoke(root, ["changes", str(out), "--since-run", "2"]).stdout == ""
+    refused = CliRunner().invoke(root, ["changes", str(tmp_path)])
+    assert (refused.exit_code, "is not an export" in refused.stderr) == (2, True)

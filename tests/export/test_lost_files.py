@@ -136,6 +136,11 @@ async def test_the_lost_messages_that_are_not_shown_any_more_are_told_of(tmp_pat
         assert_holds(tmp_path / "out", service.expected([n for n in range(1, 61) if n != 20]))
 
 
+def harm(out: Path) -> None:
+    for history in out.glob("history*"):
+        remove(history)
+
+
 async def test_a_history_that_is_lost_or_torn_takes_no_message_with_it(tmp_path: Path) -> None:
     async with served(60) as service:
         await export(service.session, tmp_path / "out", Plan(**MIXED))
@@ -144,8 +149,7 @@ async def test_a_history_that_is_lost_or_torn_takes_no_message_with_it(tmp_path:
             edit(service.store, number, "edited")
         await export(service.session, tmp_path / "out", recheck=10**9)
         assert sorted(history_of(tmp_path / "out")) == sorted(older)
-        [history] = tmp_path.glob("out/history*")
-        remove(history)
+        harm(tmp_path / "out")
         report = await export(service.session, tmp_path / "out")
         assert report.complete
         assert report.written == 0

@@ -33,15 +33,16 @@ async def test_each_run_has_a_line_with_what_was_new_and_what_failed(
     assert (one.written, one.messages) == (first.written, first.written)
     assert (two.written, two.messages) == (0, first.written)
     assert (one.complete, one.requests, one.reasons) == (False, first.requests, [])
+    assert (one.run, two.run) == (first.run, first.run + 1) == (1, 2)
     assert [failure.source for failure in one.failed] == ["group nowhere"]
     assert one.seconds == one.finished - one.started > 0
     members = [json.loads(line) for line in (tmp_path / NAME).read_text().splitlines()]
     assert list(members[0]) == [
-        "started", "finished", "seconds", "complete", "reasons", "failed", "written", "changed", "deleted",
-        "missing", "messages", "requests",
+        "run", "started", "finished", "seconds", "complete", "reasons", "failed", "written", "changed",
+        "deleted", "missing", "messages", "requests",
     ]  # fmt: skip
     text = (tmp_path / NAME).read_text()
-    (tmp_path / NAME).write_text(text.replace('"written"', '"new"'))
+    (tmp_path / NAME).write_text(text.replace('"written"', '"new"').replace('"run":2,', ""))
     assert list(runs(tmp_path)) == [one, two], "as version 0.2.0 wrote them"
 
 
@@ -67,9 +68,9 @@ def test_a_torn_last_line_is_cut_off_and_not_read(tmp_path: Path, torn: bytes) -
     whole = (tmp_path / NAME).read_bytes()
     (tmp_path / NAME).write_bytes(whole + torn)
     assert [run.started for run in runs(tmp_path)] == [1]
-    append_run(UnsyncedDisk(), tmp_path, Report(started=2))
+    append_run(UnsyncedDisk(), tmp_path, Report(run=2, started=2))
     assert [run.started for run in runs(tmp_path)] == [1, 2]
-    assert (tmp_path / NAME).read_bytes().startswith(whole + b'{"started":2')
+    assert (tmp_path / NAME).read_bytes().startswith(whole + b'{"run":2,"started":2')
 
 
 def test_a_file_without_any_whole_line_begins_anew(tmp_path: Path) -> None:

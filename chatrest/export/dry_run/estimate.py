@@ -167,7 +167,7 @@ async def estimate(
     samples = await survey.samples(tasks)
     of_app = await survey.of_app() if plan.all_users and len(samples) < len(tasks) else None
     figures = _Figures(plan, sources, coverage, tasks, samples, of_app, until)
-    requests = figures.requests(1 if coverage.goes_backwards or last is None else 3)
+    requests = figures.requests(1 if coverage.goes_backwards else 3)
     return _estimate(figures, requests, whole, workers, _rate(session), sent_by(session) - sent)
 
 

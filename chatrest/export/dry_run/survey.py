@@ -29,7 +29,7 @@ from ..id_set import IdSet
 from ..journal import NAME as JOURNAL, Journal, SourceState
 from ..message_ids import number
 from ..news import LEAST_SOURCES, candidates, runs_by_app_list
-from ..opening import check_folder, check_place
+from ..opening import check_folder, check_place, first_meta
 from ..ownership import Source
 from ..page_check import Window
 from ..plan import Plan
@@ -105,13 +105,13 @@ def read_coverage(
     """
     check_place(folder)
     path = folder / JOURNAL
-    if not path.exists() or not path.stat().st_size:
-        return StoredCoverage()
+    if not path.exists() or not path.stat().st_size:  # where it was lost, each list is read again
+        begun = first_meta(folder, app_id, (plan or Plan()).encoded().decode())
+        return StoredCoverage(plan=agreed(folder, begun, plan, app_id)[1])
     with Journal(path) as journal:
         journal.check_integrity()
         check_folder(folder, journal)
-        kept = {name: journal[name] for name in ("app", "plan")}
-        stored, plan = agreed(folder, kept, plan, app_id)
+        stored, plan = agreed(folder, {name: journal[name] for name in ("app", "plan")}, plan, app_id)
         named = {*plan.sources}
         known = [
             each
@@ -124,14 +124,15 @@ def read_coverage(
             rechecks = rechecks_left(journal, known)
         else:
             rechecks = rechecks_since(journal, known, since, is_behind=runs_by_app_list(journal) > 0)
+        work = (
+            [Work(each, [Gap(0, until)]) for each in known] if is_wider else work_left(journal, known, until)
+        )
         return StoredCoverage(
             plan=plan,
             known={each.source for each in known},
-            work=[Work(each, [Gap(0, until)]) for each in known]
-            if is_wider
-            else list(work_left(journal, known, until)),
+            work=list(work),
             rechecks=list(rechecks),
-            seen=journal.all_seen(),
+            seen=journal.seen(),
             goes_backwards=journal[GOES_BACKWARDS] is not None,
             has_news=not is_wider and len(candidates(plan, journal, known, until)) >= LEAST_SOURCES,
         )

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from ...core.replies.rows import Row, row_of
 from ...errors import ChatRestError
-from ..disk import make_folder, sync_folder
+from ..disk import free_aside, set_aside, sync_folder
 from ..file_names import DAMAGED, SPOOL, path_inside
 from ..id_set import IdSet
 from ..message_ids import PageIds, number
@@ -117,7 +117,7 @@ def _set_damaged_aside(store: ExportStore, finding: Finding) -> None:
     assert file is not None
     path = path_of(store.folder, file)
     if not store.kind(file.stem).format.grows or _held(store, path, file.name, file.stem) is None:
-        _set_aside(store, path)
+        set_aside(store.disk, store.folder, path)
     _forget(store, finding)
 
 
@@ -129,7 +129,7 @@ def _take_end(store: ExportStore, finding: Finding) -> None:
     end = readable(path, kind.format.packing, file.size)
     store.commit([NewRows(file.stem, 0, [*end.rows, *end.later])])
     if not end.is_torn:
-        aside = _free_aside(store, path)
+        aside = free_aside(store.disk, store.folder, path)
         with NewFile(store.disk, aside) as copy:
             copy.copy(path, path.stat().st_size)
         sync_folder(store.disk, aside.parent)
@@ -236,7 +236,8 @@ def _held(store: ExportStore, path: Path, name: str, stem: str) -> _Held | None:
 def _adopted(store: ExportStore, path: Path, name: str, stem: str) -> bool:
     """Take a file over as it is, if it can be read and all of its ids are new."""
     held = None if store.journal.file(name) else _held(store, path, name, stem)
-    if held is None or not held.is_once or not _are_new(store, held.ids):
+    is_once = held is not None and (held.is_once or store.kind(stem).by_content)
+    if held is None or not is_once or not _are_new(store, held.ids):
         return False
     _sync(store, path)
     digest, size = file_sha256(path), path.stat().st_size
@@ -261,7 +262,7 @@ def _are_new(store: ExportStore, ids: PageIds) -> bool:
 def _rescue(store: ExportStore, path: Path, stem: str, batches: Iterable[list[Row]]) -> int:
     """Write the new records of a file again, and set it aside; return how many they are."""
     count = sum(store.commit([NewRows(stem, 0, rows)]) for rows in batches)
-    _set_aside(store, path)
+    set_aside(store.disk, store.folder, path)
     return count
 
 
@@ -287,19 +288,3 @@ def _sync(store: ExportStore, path: Path) -> None:
     with path.open("rb") as file:
         store.disk.sync(file.fileno())
     sync_folder(store.disk, path.parent)
-
-
-def _set_aside(store: ExportStore, path: Path) -> None:
-    """Move a file to the folder `damaged`; nothing is overwritten."""
-    new = _free_aside(store, path)
-    store.disk.replace(path, new)
-    sync_folder(store.disk, new.parent)
-    sync_folder(store.disk, path.parent)
-
-
-def _free_aside(store: ExportStore, path: Path) -> Path:
-    name, count = path.relative_to(store.folder).as_posix(), 1
-    while (new := store.folder / DAMAGED / f"{name}.damaged-{count}").exists():
-        count += 1
-    make_folder(store.disk, new.parent)
-    return new

@@ -198,10 +198,11 @@ class ExportStore:
         return len(rows)
 
     def ids_of(self, stem: str, rows: list[Row]) -> PageIds:
-        """Return what tells the rows of a partition apart."""
+        """Return what tells the rows of a partition apart; by content, those of one run."""
         if not self.kind(stem).by_content:
             return ids_of(rows)
-        return PageIds(IdSet(), {f"{stem}#{sha256(row.raw).hexdigest()}": row for row in rows})
+        salt = f"{stem}#{self.journal['run'] or ''}#"  # a message may have the same content twice
+        return PageIds(IdSet(), {f"{salt}{sha256(row.raw).hexdigest()}": row for row in rows})
 
     def unwritten(self, rows: list[Row], ids: PageIds) -> tuple[list[Row], PageIds]:
         """Return the rows that are not written yet, each once, with their ids; in a commit, those that it has
@@ -500,7 +501,7 @@ class ExportStore:
                 path_of(folder, file).exists() for file in (*others, *([target] if target.size else []))
             ):
                 self.disk.remove(path)  # what it was made of is there
-                sync_folder(self.disk, path.parent)  # before it is forgotten
+                sync_folder(self.disk, path.parent)  # before the journal forgets its name
             with journal.transaction():
                 if target.size:
                     journal.keep_file(target._replace(state="sealed" if target.sha256 else "open"))
@@ -521,7 +522,10 @@ class ExportStore:
         """Raise `ChatRestError` where a file is not as it was sealed: rewritten it would look sound."""
         for file in job.inputs:
             if file.sha256 is not None and file_sha256(path := path_of(self.folder, file)) != file.sha256:
-                raise ChatRestError(f"{path} is not as it was written: open the export again")
+                raise ChatRestError(
+                    f"{path} is not as it was written: move it out of the folder, keep it, and export again: "
+                    "what was in it is read again"
+                )
 
     def _pieces(self, job: _Job, older: list[tuple[int, Row]]) -> Iterator[SourceLines]:
         """Yield the records of the inputs as they are to be; `older` gets those that have changed."""

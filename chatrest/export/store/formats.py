@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol, final
 
-import msgspec
-
 from ...core.replies.rows import Row, row_of
-from ...errors import ChatRestError
+from ...core.replies.scanner import read_record
+from ...errors import ChatRestError, ReplyUnreadableError
 from ..disk import Disk, ErrorPath
 from ..formats.compression import Compression, pack_errors
 
@@ -190,10 +189,10 @@ def _of_members(data: bytes, decompressor: Callable[[], Any], start: int) -> Rea
 
 
 def is_record(row: Row) -> bool:
-    """Return True for what a list may have shown: by its id, or as a JSON object that has none."""
+    """Return True for a JSON object; mostly it has an id."""
     if row.id or row.uid:
         return True
     try:
-        return isinstance(msgspec.json.decode(row.raw), dict)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return isinstance(read_record(row.raw), dict)
+    except ReplyUnreadableError:
         return False

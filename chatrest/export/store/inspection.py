@@ -63,8 +63,8 @@ def findings(
 ) -> Iterator[Finding]:
     """Yield the differences; with `deep` every file is read. Nothing is changed.
 
-    `known` are the files of the journal; `stems` the first parts of the names that the store's files have, as `messages`; `elsewhere` the names
-    of files that are in an object store.
+    `known` are the files of the journal; `stems` the first parts of the names that the store's files have, as
+    `messages`; `elsewhere` the names of files that are in an object store.
     """
     files = {file.name: file for file in known}
     for file in files.values():

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Final, Literal, NamedTuple, TypeAlias, final
+from typing import Final, Literal, NamedTuple, TypeAlias, final
 
 import msgspec
 from msgspec import Struct
@@ -21,9 +21,11 @@ from ...core.replies.rows import row_of
 from ...core.replies.scanner import read_record
 from ...errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
 from ...models.raw_json import REFUSED
+from ..file_names import HISTORY
 from ..id_set import IdSet
-from ..message_ids import key_of, number
+from ..message_ids import key_of, number, numbers_of
 from ..opening import file_path
+from ..store.journal import StoreFile
 from ..store.segments import segment_path
 from ..stored_records import lines, parquet_batches
 
@@ -33,36 +35,35 @@ _CHUNK: Final = 1 << 20
 _ROWS: Final = 5_000
 _SHOWN: Final = 40
 _IDS_SHOWN: Final = 3
-_NUMBERS: Final = msgspec.json.Decoder(list[Annotated[int, msgspec.Meta(gt=0, lt=LAST)]])
 _ABOVE_NUMBERS: Final = 1 << 63
 
 
 class ExpectedFile(NamedTuple):
     """A file that there ought to be, as the manifest or the journal says."""
 
-    name: str
-    """For ever, below the export's folder; of a segment the file that it becomes."""
-    stem: str
-    size: int
+    file: StoreFile
+    """Without a hash where only its first bytes are known: of a segment, or of what is being written."""
     messages: int
     words: str
     """What is in it."""
-    sha256: str | None = None
-    """None where only its first `size` bytes are known: of a segment, or of what a run is writing."""
-    is_segment: bool = False
-    is_history: bool = False
-    """True where its records are versions of messages."""
     edges: tuple[int, int] | None = None
     """The lowest and the highest id, as the manifest says."""
     keys: IdSet | None = None
     """Those that the journal has for it."""
-    is_growing: bool = False
-    """True for a database to which a run adds, or added when it was killed: it may have more than is known."""
+
+    @property
+    def is_segment(self) -> bool:
+        return self.file.state != "sealed"
+
+    @property
+    def is_history(self) -> bool:
+        """True where its records are versions of messages."""
+        return self.file.stem == HISTORY
 
     @property
     def place(self) -> str:
         """Where it is, below the export's folder."""
-        return segment_path(Path(), self.name).as_posix() if self.is_segment else self.name
+        return segment_path(Path(), self.file.name).as_posix() if self.is_segment else self.file.name
 
 
 @final
@@ -79,25 +80,32 @@ class FileCheck:
         """Those of all messages that were read."""
         self.hashes = self.bytes = self.files = 0
         """Checksums that are right, bytes and files that were read."""
+        self.is_unread = False
+        """True where the records of the last file were not read, as it has other bytes than were written."""
 
     def faults(self, file: ExpectedFile) -> Iterator[Fault]:
         """Yield what is wrong with a file."""
+        self.is_unread = True
         try:
-            file_path(self._folder, file.name)
+            file_path(self._folder, file.file.name)
         except ChatRestError as error:
             yield "unsafe", str(error)
             return
         path = self._folder / file.place
         try:
-            fault = self._fault_of_bytes(path, file)
-            yield from [fault] if fault else self._faults_of_records(path, file)
+            if (fault := self._fault_of_bytes(path, file)) is not None:
+                yield fault
+            else:
+                self.is_unread = False
+                yield from self._faults_of_records(path, file)
         except FileNotFoundError:
             yield "missing", f"it is not there: {file.words}"
         except OSError as error:
             yield "damaged", f"it cannot be read ({error.strerror or error})"
 
-    def _fault_of_bytes(self, path: Path, file: ExpectedFile) -> Fault | None:
-        size, digest, left = path.stat().st_size, hashlib.sha256(), file.size
+    def _fault_of_bytes(self, path: Path, expected: ExpectedFile) -> Fault | None:
+        file, size, digest = expected.file, path.stat().st_size, hashlib.sha256()
+        left = file.size
         with path.open("rb") as opened:
             while left > 0 and (chunk := opened.read(min(left, _CHUNK))):
                 digest.update(chunk)
@@ -106,12 +114,14 @@ class FileCheck:
         self.files += 1
         self.bytes += size
         if size < file.size:
-            return "size", f"it ends behind {size:,} of {file.size:,} bytes: {file.words}"
-        if size > file.size and file.sha256 is not None:
+            return "size", f"it ends behind {size:,} of {file.size:,} bytes: {expected.words}"
+        if file.sha256 is None:
+            return None
+        if size > file.size:
             return "size", f"it has {size - file.size:,} bytes more than the {file.size:,} that were written"
-        if file.sha256 is not None and digest.hexdigest() != file.sha256:
-            return "damaged", f"its bytes are not those that were written: {file.words}"
-        self.hashes += file.sha256 is not None
+        if digest.digest() != file.sha256:
+            return "damaged", f"its bytes are not those that were written: {expected.words}"
+        self.hashes += 1
         return None
 
     def _faults_of_records(self, path: Path, file: ExpectedFile) -> Iterator[Fault]:
@@ -128,9 +138,10 @@ class FileCheck:
                 yield "duplicate", f"{subject} {f'in {other}, too' if other else 'in it more than once'}"
             here.update(IdSet(numbers))
         if not file.is_history:
-            self._by_file[file.name] = here
+            self._by_file[file.place] = here
             self.keys.update(here)
-        if is_sound and not file.is_growing:
+        # A database to which rows were being added has more than is known.
+        if is_sound and (file.is_segment or file.file.sha256 is not None):
             yield from _faults_of_ids(file, records, here)
 
     def _repeated(
@@ -185,12 +196,7 @@ def key_number(key: str) -> int:
 
 def key_numbers(keys: list[str]) -> list[int]:
     """Return the numbers of keys, in their order."""
-    if "".join(keys).isdecimal():  # with nothing but digits, JSON is the quickest way to numbers
-        try:
-            return _NUMBERS.decode(f"[{','.join(keys)}]")
-        except msgspec.DecodeError:  # empty, a 0 in front, digits of another script, or too many
-            pass
-    return list(map(key_number, keys))
+    return numbers_of(keys) or list(map(key_number, keys))
 
 
 def shortened(ids: list[str]) -> str:
@@ -227,7 +233,7 @@ def _batches(path: Path, file: ExpectedFile) -> Iterator[_Batch]:
         for keys, raws in _read(path, file):
             batch = _checked(f"its records {total + 1:,} to {total + len(raws):,}", total, keys, raws)
             if file.is_history:
-                keys = [f"{file.stem}#{hashlib.sha256(raw).hexdigest()}" for raw in raws]
+                keys = [f"{HISTORY}#{hashlib.sha256(raw).hexdigest()}" for raw in raws]
                 batch = batch._replace(keys=keys)
             yield batch
             total += len(raws)
@@ -239,13 +245,14 @@ def _batches(path: Path, file: ExpectedFile) -> Iterator[_Batch]:
 
 def _read(path: Path, file: ExpectedFile) -> Iterator[tuple[list[str] | None, list[bytes]]]:
     """Yield the records of a file, and the keys that stand beside them."""
-    if not file.is_segment and file.name.endswith(".parquet"):
+    name = file.file.name
+    if not file.is_segment and name.endswith(".parquet"):
         for raws, [keys] in parquet_batches(path, ["id"]):
             yield keys, raws
-    elif not file.is_segment and file.name.endswith(".sqlite"):
+    elif not file.is_segment and name.endswith(".sqlite"):
         yield from _database(path)
     else:
-        for raws in lines(path, file.name, file.size):
+        for raws in lines(path, name, file.file.size):
             yield None, raws
 
 
@@ -265,7 +272,8 @@ def _checked(place: str, before: int, keys: list[str] | None, raws: list[bytes])
         own = [line.id for line in _LINES.decode_lines(b"\n".join(raws))]
     except REFUSED:
         own = []
-    if len(own) == len(raws) and all(own) and keys in (None, own):
+    # A line that is blank would stand for two records of another line.
+    if len(own) == len(raws) and all(own) and keys in (None, own) and min(raws, default=b"{") >= b"{":
         return _Batch(place, len(raws), own)
     own, fault = list[str](), None
     for at, raw in enumerate(raws):

@@ -33,7 +33,7 @@ from ..dataset.snapshot import check_tables
 from ..file_names import DAMAGED, HISTORY, MESSAGES, SPOOL, STEM
 from ..folder_view import FolderView, open_view
 from ..id_set import IdSet
-from ..journal import NAME as JOURNAL, Journal
+from ..journal import NAME as JOURNAL
 from ..manifest import NAME as MANIFEST, FileEntry, Manifest, find_undamaged
 from ..message_ids import number
 from ..opening import DATA_FILE, FolderState, check_links, read_folder
@@ -131,8 +131,8 @@ _FILE: Final = (
     f"folder, if it is there, and keep it, and {_RUN}: what was in it is read again"
 )
 _HISTORY: Final = (
-    "restore {place} from a backup, as older versions cannot be read again; or move it out of the folder, keep "
-    f"what is left, and {_RUN}: later versions go into a new file"
+    "restore {place} from a backup, as older versions cannot be read again; or move it out of the folder, "
+    f"keep what is left, and {_RUN}: later versions go into a new file"
 )
 _ADOPT: Final = f"{_RUN}: it takes over what is new in it, and sets aside what is not"
 _FOREIGN: Final = (
@@ -151,6 +151,13 @@ _FINDINGS: Final[dict[FindingKind, tuple[Kind, str]]] = {
     "unknown": ("unknown", f"it is no part of this export: {MANIFEST} does not have it"),
 }
 """The differences of journal and disk but for those that reading the files shows, as problems."""
+
+
+def _digest(text: str) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        return b"none"
 
 
 def verify(out: str | PathLike[str], *, progress: Progress | None = None) -> VerifyResult:
@@ -197,8 +204,10 @@ class _Check:
             check_links(self._folder)
         except RequestInvalidError as error:
             self._add("unsafe", self._folder.name, str(error), _FOREIGN)
-        files = self._check_files(progress)
-        self._check_folder()
+        expected = self._expected()
+        files = self._check_files(expected, progress)
+        known = [each.file for each in expected] if state.journal is None else state.journal.files()
+        self._check_folder(known)
         if manifest is not None:
             self._check_manifest(manifest)
             if state.is_finished:
@@ -233,10 +242,9 @@ class _Check:
 
     # ── files ──
 
-    def _check_files(self, progress: Progress) -> FileCheck:
+    def _check_files(self, expected: list[ExpectedFile], progress: Progress) -> FileCheck:
         """Read all files that there ought to be."""
-        expected = self._expected()
-        total, done = sum(max(0, file.size) for file in expected), 0
+        total, done = sum(max(0, each.file.size) for each in expected), 0
 
         def step(more: int) -> None:
             nonlocal done
@@ -252,95 +260,74 @@ class _Check:
                 place = MANIFEST if kind == "unsafe" else file.place
                 remedy = _FOREIGN if kind == "unsafe" else _HISTORY if file.is_history else _FILE
                 self._add(kind, place, text, remedy)
-            if faults and file.keys is not None and not file.is_history:
+            if file.keys is not None and not file.is_history and check.is_unread:
                 self._unread.update(file.keys)
         return check
 
     def _expected(self) -> list[ExpectedFile]:
         """Return the files of a finished run's manifest, or else what the journal has."""
-        state, manifest = self._state, self._state.manifest
-        entries = [] if manifest is None else manifest.files
         try:
-            if state.journal is not None and not state.is_finished:
-                return list(self._of_journal(state.journal))
-            return [self._of_manifest(entry) for entry in entries]
+            return [self._described(*each) for each in self._known()]
         except (ChatRestError, OSError) as error:
             self._drop_journal(error)
-            return [self._of_manifest(entry) for entry in entries]
+            return [self._described(*each) for each in self._known()]
 
-    def _of_manifest(self, entry: FileEntry) -> ExpectedFile:
-        journal, edges = (
-            self._state.journal,
-            (number(entry.first_id or "") or 0, number(entry.last_id or "") or 0),
-        )
-        known = None if journal is None else journal.file(entry.name)
-        is_growing = self._state.is_in_use and entry.name.endswith(DATABASE)
-        return ExpectedFile(
-            entry.name,
-            stem=HISTORY if entry.role == "history" else STEM,
-            size=entry.bytes,
-            messages=entry.messages,
-            words=f"{entry.messages:,} messages are in it, ids {entry.first_id} to {entry.last_id}",
-            sha256=None if is_growing else entry.sha256,
-            is_history=entry.role == "history",
-            edges=edges if any(edges) else None,
-            keys=None if journal is None or known is None else self._keys(journal, known),
-            is_growing=is_growing,
-        )
+    def _known(self) -> Iterator[tuple[StoreFile, FileEntry | None]]:
+        state, journal = self._state, self._state.journal
+        if journal is not None and not state.is_finished:
+            for file in journal.files("open", "sealing", "sealed"):
+                if file.state == "sealing" and not path_of(self._folder, file).exists():
+                    file = file._replace(state="sealed", sha256=None)  # it was renamed, and not noted
+                if file.size:  # else it was only being made
+                    yield file, None
+            return
+        for entry in [] if state.manifest is None else state.manifest.files:
+            known = None if journal is None else journal.file(entry.name)
+            is_open = state.is_in_use and entry.name.endswith(DATABASE)
+            yield StoreFile(
+                0 if known is None else known.number, entry.name, HISTORY if entry.role == HISTORY else STEM,
+                "sealed", entry.bytes, None if is_open else _digest(entry.sha256),
+            ), entry  # fmt: skip
 
-    def _of_journal(self, journal: Journal) -> Iterator[ExpectedFile]:
-        """Yield the files of a run that was killed, or has lost its manifest."""
-        for file in journal.files("open", "sealing", "sealed"):
-            if not file.size:
-                continue  # it was only being made
+    def _described(self, file: StoreFile, entry: FileEntry | None) -> ExpectedFile:
+        """Return a file with what the journal and its entry in the manifest say of it."""
+        journal, edges, sources, keys = self._state.journal, None, list[str](), None
+        messages = 0 if entry is None else entry.messages
+        if entry is not None and (entry.first_id or entry.last_id):
+            edges = number(entry.first_id or "") or 0, number(entry.last_id or "") or 0
+        if journal is not None and file.number:
             blocks = journal.blocks(file.number)
-            is_segment = file.state != "sealed"
-            if file.state == "sealing" and not path_of(self._folder, file).exists():
-                is_segment = False  # it was renamed, and not noted
-            sources = journal.sources_of(block.source for block in blocks)
-            names = ", ".join(dict.fromkeys(str(each) for each in sources.values()))
-            messages = sum(block.rows for block in blocks)
-            yield ExpectedFile(
-                file.name,
-                stem=file.stem,
-                size=file.size,
-                messages=messages,
-                words=f"{messages:,} messages of {names or 'no source'} are in it",
-                sha256=file.sha256.hex() if file.sha256 else None,
-                is_segment=is_segment,
-                is_history=file.stem == HISTORY,
-                keys=self._keys(journal, file),
-                is_growing=file.name.endswith(DATABASE) and file.sha256 is None,
-            )
-
-    def _keys(self, journal: Journal, file: StoreFile) -> IdSet:
-        """Return the keys that the journal has for a file."""
-        blocks = journal.blocks(file.number)
-        self._adopted.update(IdSet.union(block.ids for block in blocks if not block.source))
-        others = IdSet(map(key_number, journal.others_in(file.number)))
-        return IdSet.union([others, *(block.ids for block in blocks)])
+            self._adopted.update(IdSet.union(block.ids for block in blocks if not block.source))
+            others = IdSet(map(key_number, journal.others_in(file.number)))
+            keys = IdSet.union([others, *(block.ids for block in blocks)])
+            messages = messages or sum(block.rows for block in blocks)
+            sources = [str(each) for each in journal.sources_of(block.source for block in blocks).values()]
+        words = f"{messages:,} messages{f' of {shortened(sources)}' if sources else ''} are in it"
+        if edges is not None:
+            words += f", ids {edges[0]} to {edges[1]}"
+        return ExpectedFile(file, messages, words, edges, keys)
 
     # ── what lies beside them ──
 
-    def _check_folder(self) -> None:
+    def _check_folder(self, known: list[StoreFile]) -> None:
         """Find where the folder is not as journal or manifest say, and files that are no part."""
-        state, manifest = self._state, self._state.manifest
-        entries = [] if manifest is None else manifest.files
-        known = [StoreFile(0, each.name, STEM, "sealed", each.bytes, b"?") for each in entries]
-        if state.journal is not None:
-            known = state.journal.files()
-        elif not state.is_finished:
+        state = self._state
+        if state.is_in_use or (state.journal is None and not state.is_finished):
             return  # nobody can say what belongs to it
         names = {RUNS, *(file.name for file in known)}
-        for found in findings(self._folder, known, (STEM, HISTORY), elsewhere=names):
+        try:
+            differing = list(findings(self._folder, known, (STEM, HISTORY), elsewhere=names))
+        except ChatRestError:
+            return  # a name leads out of the folder: that was found
+        for found in differing:
             if (row := _FINDINGS.get(found.kind)) is None:
                 continue  # what reading the files shows
             names.add(found.name)
             kind, text = row[0], row[1].replace("{detail}", found.detail)
-            is_spooled = found.name.startswith(f"{SPOOL}/")
-            if found.kind == "longer" or (is_spooled and not state.is_finished):
-                self._result.note(kind, found.name, text if found.kind == "longer" else _HARMLESS)
-            elif found.kind == "leftover" and found.file is None:
+            is_leftover = found.kind == "leftover" and found.file is None
+            if found.kind == "longer":
+                self._result.note(kind, found.name, text)
+            elif is_leftover or (found.name.startswith(f"{SPOOL}/") and not state.is_finished):
                 self._result.note("unknown", found.name, _HARMLESS)
             else:
                 self._add(kind, found.name, text, _ADOPT if kind == "unknown" else _RUN)

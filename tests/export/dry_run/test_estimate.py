@@ -190,6 +190,21 @@ async def test_what_is_covered_is_not_counted(session: AsyncSession, tmp_path: P
     assert (again.whole, again.messages, again.written) == (0, 6, 3)
 
 
+async def test_a_lost_journal_is_an_export_of_the_manifests_plan_and_app(
+    session: AsyncSession, tmp_path: Path
+) -> None:
+    plan = Plan(users=["user-01", "user-02"], compress="gzip")
+    await export(session, tmp_path, plan)
+    (tmp_path / journal.NAME).unlink()
+    result = await estimate(session, None, tmp_path)
+    assert (result.plan, result.sources, result.whole) == (plan, 2, 0)
+    with pytest.raises(RequestInvalidError, match="was exported with compress=gzip"):
+        await estimate(session, Plan(compress="none"), tmp_path)
+    report = await export(session, tmp_path)
+    assert (report.complete, report.written) == (True, 0), "the files were taken over"
+    assert result.requests_least <= report.requests <= (result.requests_most or 0)
+
+
 async def test_a_folder_that_can_only_be_read(
     session: AsyncSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,7 +238,7 @@ async def test_a_recheck_is_counted(session: AsyncSession, tmp_path: Path) -> No
 
 async def test_a_recheck_that_was_interrupted_is_counted(session: AsyncSession, tmp_path: Path) -> None:
     await export(session, tmp_path, Plan(users=["user-01"]))
-    kept = Journal(tmp_path / journal.NAME)
+    kept = Journal(tmp_path / journal.NAME, {})
     begin_generation(kept, find(tmp_path))
     with kept.transaction():
         kept.recheck(1, 1, 10**6)
@@ -238,7 +253,7 @@ async def test_a_journal_that_a_crash_has_left_is_read_and_not_touched(
 ) -> None:
     whole, torn = tmp_path / "whole", tmp_path / "torn"
     await export(session, whole, Plan(users=["user-01"]))
-    kept = Journal(whole / journal.NAME)
+    kept = Journal(whole / journal.NAME, {})
     begin_generation(kept, find(whole))  # as a run does first: it is in the log alone
     shutil.copytree(whole, torn, ignore=shutil.ignore_patterns("*-shm"))
     kept.close()
@@ -250,7 +265,7 @@ async def test_a_journal_that_a_crash_has_left_is_read_and_not_touched(
 
 
 def test_a_journal_in_use_is_refused(tmp_path: Path) -> None:
-    kept = Journal(tmp_path / journal.NAME)
+    kept = Journal(tmp_path / journal.NAME, {})
     before = sorted(tmp_path.iterdir())
     # A lock is the process's own: only another one finds it.
     code = (

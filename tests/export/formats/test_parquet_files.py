@@ -13,9 +13,7 @@ from chatrest.export.formats.parquet_rows import Piece, tables
 from tests.sinks import (
     ALICE,
     BOB,
-    DAY,
     OCTOBER,
-    SEPTEMBER,
     Export,
     files,
     history,

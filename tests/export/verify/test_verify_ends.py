@@ -2,25 +2,43 @@
 
 import asyncio
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
-from chatrest.export import Plan, VerifyResult, export, verify
+import pytest
+
+from chatrest.export import Plan, VerifyResult, export, read_raw, verify
+from chatrest.export.archive import Archive
 from chatrest.export.manifest import NAME as MANIFEST
-from tests.damaging import COUNT, MIXED, change_manifest, places_of
+from tests.damaging import (
+    COUNT,
+    MIXED,
+    PLANS,
+    change_journal,
+    change_manifest,
+    flipped,
+    largest_entry,
+    only_problem,
+    places_of,
+    vouch_for_journal,
+)
 from tests.exporting import manifest_of, served
 from tests.runs import one_thread
 
 
-def data_files(out: Path) -> list[Path]:
-    return list((out / "messages").rglob("*.ndjson"))
+def segments(out: Path) -> list[Path]:
+    return list((out / "spool").glob("*.segment"))
 
 
-async def test_one_that_was_interrupted(tmp_path: Path, small_pages: None) -> None:
+@pytest.mark.parametrize("name", PLANS)
+async def test_one_that_was_interrupted(name: str, tmp_path: Path, small_pages: None) -> None:
+    """Segments of a killed run are read, and what no commit knows in them is a note."""
     out, results = tmp_path / "out", list[VerifyResult]()
     with one_thread() as stand_still:
-        async with served(COUNT) as service:
-            task = asyncio.create_task(export(service.session, out, Plan(**MIXED)))
-            while len(data_files(out)) < 3:  # noqa: ASYNC110, nobody tells when they are there
+        async with served(COUNT, loose=False) as service:
+            plan = Plan(**MIXED, **PLANS[name])
+            task = asyncio.create_task(export(service.session, out, plan))
+            while sum(path.stat().st_size for path in segments(out)) < 5_000:  # noqa: ASYNC110, nobody tells
                 await asyncio.sleep(0)
             stand_still()
             results.append(verify(out))
@@ -28,9 +46,13 @@ async def test_one_that_was_interrupted(tmp_path: Path, small_pages: None) -> No
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             for folder in (out, tmp_path / "killed"):
-                with max(data_files(folder), key=lambda path: path.stat().st_size).open("ab") as file:
+                with max(segments(folder), key=lambda path: path.stat().st_size).open("ab") as file:
                     file.write(b"torn")
+                (folder / "spool" / "messages+source=x+messages-99.ndjson.segment").write_bytes(b'{"id":"10')
                 results.append(verify(folder))
+                damaged = max(segments(folder), key=lambda path: path.stat().st_size)
+                with flipped(damaged, 0):
+                    assert ("content", f"spool/{damaged.name}") in places_of(verify(folder))
                 assert (await export(service.session, folder)).complete
                 assert verify(folder).ok
     running, *ended = results
@@ -39,7 +61,56 @@ async def test_one_that_was_interrupted(tmp_path: Path, small_pages: None) -> No
     for result in ended:
         assert [problem.kind for problem in result.problems] == ["incomplete"]
         assert "or was interrupted" in result.problems[0].text
-        assert result.hashes > 0
+        assert {note.kind for note in result.notes} == {"size", "unknown"}
+        assert 0 < result.messages < COUNT
+
+
+@pytest.mark.parametrize("name", ["plain", "parquet", "sqlite"])
+def test_a_kill_while_one_file_replaces_others_is_shown_and_ended(
+    copy: Callable[[str], Path], name: str
+) -> None:
+    """The new file is there, and the journal does not know it yet."""
+    out = copy(name)
+    entry = largest_entry(out)
+    change_journal(out, "UPDATE meta SET value = '99-x' WHERE name = 'generation'")
+    change_journal(
+        out, "UPDATE meta SET value = ? WHERE name = 'previous_generation'", manifest_of(out).generation
+    )
+    if name == "sqlite":
+        change_journal(out, "UPDATE files SET sha256 = NULL WHERE name = ?", entry.name)
+    else:
+        target = f"{entry.name.rpartition('/')[0]}/messages-99{''.join(Path(entry.name).suffixes)}"
+        sql = """INSERT INTO files(number, name, stem, state, size)
+            SELECT 99, ?, stem, 'sealing', 0 FROM files WHERE name = ?"""
+        change_journal(out, sql, target, entry.name)
+        change_journal(out, "UPDATE files SET successor = 99 WHERE name = ?", entry.name)
+        shutil.copy(out / entry.name, out / target)
+    result = verify(out)
+    assert {"incomplete"} == {problem.kind for problem in result.problems}
+    assert any("readers may see them twice" in problem.text for problem in result.problems)
+    assert result.messages == COUNT
+    assert len(list(read_raw(out))) == COUNT
+    with Archive(out, app_id="emulated"):
+        pass
+    assert verify(out).messages == COUNT
+    assert not any("twice" in problem.text for problem in verify(out).problems)
+
+
+@pytest.mark.parametrize("name", ["plain", "parquet"])
+def test_a_kill_before_what_was_replaced_is_removed(copy: Callable[[str], Path], name: str) -> None:
+    out = copy(name)
+    entry = largest_entry(out)
+    left = f"{entry.name.rpartition('/')[0]}/messages-99{''.join(Path(entry.name).suffixes)}"
+    shutil.copy(out / entry.name, out / left)
+    sql = "INSERT INTO files SELECT 99, ?, stem, 'dropped', size, sha256, NULL FROM files WHERE name = ?"
+    change_journal(out, sql, left, entry.name)
+    vouch_for_journal(out)
+    problem = only_problem(out)
+    assert (problem.kind, problem.place) == ("duplicate", left)
+    assert problem.remedy == f"run `chatrest export {out}` again"
+    with Archive(out, app_id="emulated"):
+        pass
+    assert not (out / left).exists()
 
 
 async def test_a_second_run_under_way_keeps_the_entries_of_the_first(tmp_path: Path) -> None:

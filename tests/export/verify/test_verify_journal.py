@@ -87,7 +87,7 @@ def test_a_change_of_any_column_of_any_table_is_found(out: Path) -> None:
     assert verify(out).ok
     content = (out / JOURNAL).read_bytes()
     every = columns(out)
-    assert len(every) > 50
+    assert len(every) > 45
     for table, column in every:
         with closing(sqlite3.connect(out / JOURNAL)) as db, db:
             [value] = db.execute(f"SELECT {column} FROM {table} LIMIT 1").fetchone()
@@ -101,12 +101,12 @@ def test_a_change_of_any_column_of_any_table_is_found(out: Path) -> None:
 @pytest.mark.parametrize(
     ("sql", "words"),
     [
-        ("DELETE FROM blocks WHERE start = 0", "in the journal, and"),
-        ("UPDATE blocks SET digest = x'00' WHERE start = 0", "sha256 is"),
+        ("DELETE FROM blocks WHERE source = 1", "in the journal, and"),
+        ("UPDATE files SET sha256 = x'00' WHERE number = 1", "sha256 is"),
         ("UPDATE files SET size = size + 1 WHERE number = 1", "bytes is"),
         ("DELETE FROM files WHERE number = 1", "it does not have"),
         (
-            "INSERT INTO files VALUES(99, 'x', '', 'part', 5, 'open', x'00')",
+            "INSERT INTO files VALUES(99, 'x', 'messages', 'sealed', 5, x'00', NULL)",
             "has x, which is not in manifest.json",
         ),
         ("UPDATE sources SET state = 'failed' WHERE number = 1", "state is failed in the journal, and open"),
@@ -129,13 +129,13 @@ def test_a_change_of_any_column_of_any_table_is_found(out: Path) -> None:
             "INSERT INTO other_ids VALUES('new', 1, NULL)",
             "1 messages that it has shown are not in the export: new",
         ),
-        ("UPDATE other_ids SET file = NULL", "messages that it has shown are not in the export"),
+        ("UPDATE other_ids SET file = NULL", "an id that is no number only in the file"),
         ("UPDATE other_ids SET file = 99", "only in the file"),
         ("DELETE FROM other_ids", "only in the file"),
         # damage
         ("UPDATE meta SET value = 'x' WHERE name = 'plan'", "this is not the JSON of a plan"),
-        ("UPDATE blocks SET rows = 'x' WHERE start = 0", "is damaged"),
-        ("UPDATE blocks SET ids = x'00' WHERE start = 0", "is damaged"),
+        ("UPDATE blocks SET rows = 'x'", "is damaged"),
+        ("UPDATE blocks SET ids = x'00'", "is damaged"),
         ("UPDATE seen SET ids = 'x'", "is damaged"),
         ("UPDATE sources SET key = 'x' WHERE number = 1", "is damaged"),
         ("UPDATE sources SET key = '[]' WHERE number = 1", "is damaged"),
@@ -153,7 +153,7 @@ def test_a_journal_that_contradicts_files_or_manifest(out: Path, sql: str, words
 
 
 def test_ids_that_were_seen_and_are_not_in_the_export(out: Path) -> None:
-    with closing(Journal(out / JOURNAL)) as journal, journal.transaction():
+    with closing(Journal(out / JOURNAL, {})) as journal, journal.transaction():
         journal.see(1, IdSet([5, 600_001, 600_002]))
         [name] = [str(source.source) for source in journal.sources() if source.number == 1]
     vouch_for_journal(out)
@@ -182,7 +182,7 @@ def test_a_file_that_is_no_journal(out: Path, content: bytes) -> None:
     (out / JOURNAL).write_bytes(content)
     problem = only_problem(out)
     assert (problem.kind, problem.place) == ("journal", JOURNAL)
-    assert "restore journal.sqlite and manifest.json from one backup" in problem.remedy
+    assert "or move it out of the folder, keep it, and run again: a new one is made" in problem.remedy
 
 
 @pytest.mark.parametrize("sql", ["DROP TABLE blocks", "PRAGMA user_version = 9", "DROP INDEX seen_of_source"])
@@ -203,11 +203,11 @@ def test_a_journal_of_another_generation(out: Path, sql: str, words: str) -> Non
     change_journal(out, sql)
     problem = only_problem(out)
     assert words in problem.text
-    assert "another folder" in problem.remedy
+    assert problem.remedy.startswith(f"run `chatrest export {out}` again")
 
 
 def test_a_journal_that_is_in_use_is_not_read(out: Path) -> None:
-    with closing(Journal(out / JOURNAL)):
+    with closing(Journal(out / JOURNAL, {})):
         result = verify(out)
         assert places_of(result) == []
         assert ["an export is being written here" in note.text for note in result.notes] == [True]
@@ -220,6 +220,6 @@ def test_no_remedy_of_a_damaged_journal_or_manifest_removes_anything(out: Path) 
     (out / MANIFEST).write_bytes(b"{}")
     (out / "x.ndjson").write_bytes(b"x")
     remedies = [problem.remedy for problem in verify(out).problems]
-    assert len(remedies) >= 2
+    assert len(remedies) == 2
     assert not any(word in remedy for remedy in remedies for word in ("delete", "remove", "cut"))
     assert not any("run `chatrest" in remedy for remedy in remedies)

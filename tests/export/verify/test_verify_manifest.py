@@ -51,10 +51,10 @@ def test_an_incomplete_one_has_its_reasons(out: Path) -> None:
     assert "it has no reason" in only_problem(out).text
 
 
-@pytest.mark.parametrize("version", [1, 3])
+@pytest.mark.parametrize("version", [1, 4])
 def test_another_version_is_refused_with_what_to_do(out: Path, version: int) -> None:
     change_manifest(out, version=version)
-    words = "into another folder; the files in .* stay as they are" if version == 1 else "reads version 2"
+    words = "into another folder; the files in .* stay as they are" if version == 1 else "reads version 3"
     with pytest.raises(RequestInvalidError, match=words):
         verify(out)
 
@@ -104,12 +104,14 @@ def test_a_manifest_that_was_edited(out: Path, name: str, changes: dict[str, Any
 @pytest.mark.parametrize(
     "changes",
     [
-        {"bytes": 10**18, "blocks": [(10**18, 5, "00")]},
-        {"blocks": [(-1, 5, "00")]},
+        {"bytes": 10**18},
+        {"bytes": -1},
+        {"messages": 5},
         {"sha256": "no hash"},
         {"first_id": "x"},
         {"role": "spool"},
-        {"bytes": 0, "messages": 0, "blocks": []},
+        {"bytes": 0, "messages": 0},
+        {"name": "messages/other.ndjson"},
     ],
     ids=str,
 )
@@ -128,14 +130,16 @@ def test_a_file_that_is_named_twice(out: Path) -> None:
 
 def test_a_file_of_no_known_kind(out: Path) -> None:
     (out / JOURNAL).unlink()
+    (out / "messages" / "x.txt").write_bytes(b"x\n")
     name = largest_entry(out).name
-    change_entry(out, name, blocks=[], sha256=hashlib.sha256((out / name).read_bytes()).hexdigest())
-    assert "it is not a file of an export" in verify(out).problems[0].text
+    changes = {"name": "messages/x.txt", "bytes": 2, "sha256": hashlib.sha256(b"x\n").hexdigest()}
+    change_entry(out, name, **changes)
+    assert ("content", "messages/x.txt") in places_of(verify(out))
 
 
 def test_without_a_manifest_a_damaged_journal_is_a_problem_as_well(out: Path) -> None:
     (out / MANIFEST).unlink()
-    change_journal(out, "UPDATE files SET role = x'00'")
+    change_journal(out, "UPDATE files SET state = x'00'")
     assert sorted(places_of(verify(out))) == [("journal", JOURNAL), ("manifest", MANIFEST)]
 
 

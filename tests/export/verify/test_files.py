@@ -1,23 +1,11 @@
-"""The ids that were read so far, and how many problems a result keeps."""
+"""The keys of records, and how many problems a result keeps."""
 
 from hypothesis import given, strategies as st
 
 from chatrest.export import VerifyResult
-from chatrest.export.id_set import IdSet
 from chatrest.export.message_ids import number
-from chatrest.export.verify.records import ReadIds, key_numbers
-from chatrest.export.verify.verify_result import MOST_PROBLEMS, shortened
-
-
-def test_ids_that_were_read_before_are_found_with_their_file() -> None:
-    ids = ReadIds()
-    assert ids.add("a", ["5", "6", "x"]) == []
-    assert ids.add("b", ["7", "8", "8", "y", "y"]) == [("b", ["8", "y"])]
-    assert ids.add("c", ["5", "9", "x"]) == [("a", ["5", "x"])]
-    assert ids.add("c", ["9"]) == [("c", ["9"])]
-    assert ids.numbers == IdSet([5, 6, 7, 8, 9])
-    assert len(ids.all) == 7
-    assert list(ids.of_file("b") - ids.numbers) == key_numbers(["y"])
+from chatrest.export.verify.files import key_numbers, shortened
+from chatrest.export.verify.verify import MOST_PROBLEMS
 
 
 @given(st.lists(st.text("0123456789٣x-", max_size=25), unique=True))

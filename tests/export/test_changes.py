@@ -1,0 +1,238 @@
+"""What is new since a run: by run and kind, each message once, and after any kill as well."""
+
+import json
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatrest import ChatRestError, RequestInvalidError, TextMessage
+from chatrest.core.replies.rows import row_of
+from chatrest.export import Change, Plan, changes, compact, export, runs
+from chatrest.export.archive import Archive
+from chatrest.export.journal import NAME
+from chatrest.storage import InUseError
+from tests.dying import Fate, dies
+from tests.exporting import edit, hide, served, show
+from tests.stored import StoredExport, UnsyncedDisk, record
+
+FORMATS = [
+    {"format": "ndjson", "compress": "none", "partition": "source"},
+    {"format": "ndjson", "compress": "zstd", "partition": "day"},
+    {"format": "parquet", "partition": "none"},
+    {"format": "sqlite"},
+]
+formats = pytest.mark.parametrize("shape", FORMATS, ids=str)
+
+
+class Runs:
+    """Runs of an export by hand."""
+
+    def __init__(self, folder: Path, shape: dict[str, Any]) -> None:
+        self.folder, self.plan = folder, Plan(users=["ann"], **shape)
+
+    def run(
+        self,
+        new: Iterable[bytes] = (),
+        *,
+        changed: Iterable[bytes] = (),
+        deleted: Iterable[int | str] = (),
+        restored: Iterable[int | str] = (),
+        is_killed: bool = False,
+    ) -> int:
+        with StoredExport(self.folder, self.plan) as stored:
+            stored.begin_manifest()
+            if new := list(new):
+                stored.commit({"user ann": new})
+            with stored.journal.transaction():
+                stored.journal.change(map(row_of, changed))
+                stored.journal.undelete(restored)
+            stored.archive.note_deleted(1, deleted, 7)
+            if not is_killed:
+                stored.finish()
+            return stored.journal.run
+
+    def told(self, after: int = 0) -> list[tuple[int, str, str, str | None, str | None]]:
+        return [
+            (each.run, each.kind, each.id, _text(each.raw_before), _text(each.raw_after))
+            for each in changes(self.folder, after=after)
+        ]
+
+
+def _text(raw: bytes | None) -> str | None:
+    return None if raw is None else str(json.loads(raw)["data"]["text"])
+
+
+@formats
+def test_each_message_is_told_once_by_run_and_kind(shape: dict[str, Any], tmp_path: Path) -> None:
+    export_runs = Runs(tmp_path / "out", shape)
+    numbers = [export_runs.run([record(each, text="a") for each in (1, 2, 3, 4)])]
+    numbers.append(export_runs.run([record(5, text="a")], changed=[record(2, text="b")], deleted=[3]))
+    numbers.append(export_runs.run(changed=[record(2, text="c"), record(5, text="b")]))
+    numbers.append(export_runs.run())
+    assert numbers == [1, 2, 3, 4]
+    assert export_runs.told() == [
+        (1, "new", "1", None, "a"), (1, "new", "2", None, "c"), (1, "new", "4", None, "a"),
+        (1, "deleted", "3", "a", None), (2, "new", "5", None, "b"),
+    ]  # fmt: skip
+    assert export_runs.told(1) == [
+        (2, "new", "5", None, "b"), (2, "changed", "2", "a", "c"), (2, "deleted", "3", "a", None),
+    ]  # fmt: skip
+    assert export_runs.told(2) == [(3, "changed", "2", "b", "c"), (3, "changed", "5", "a", "b")]
+    assert export_runs.told(3) == export_runs.told(4) == export_runs.told(99) == []
+
+
+@formats
+def test_what_comes_back_is_new_and_what_changes_back_is_not_told(
+    shape: dict[str, Any], tmp_path: Path
+) -> None:
+    export_runs = Runs(tmp_path / "out", shape)
+    export_runs.run([record(each, text="a") for each in (1, 2, 3)])
+    export_runs.run(changed=[record(1, text="b")], deleted=[2, 3])
+    export_runs.run(changed=[record(1, text="a")], restored=[2])
+    assert export_runs.told(2) == [(3, "new", "2", None, "a"), (3, "changed", "1", "b", "a")]
+    assert export_runs.told(1) == [(2, "deleted", "3", "a", None)]
+    export_runs.run(changed=[record(1, text="b")])
+    assert export_runs.told(3) == [(4, "changed", "1", "a", "b")], "the history keeps equal versions once"
+    assert export_runs.told(2) == [(3, "new", "2", None, "a")]
+
+
+@formats
+def test_ids_that_are_no_numbers(shape: dict[str, Any], tmp_path: Path) -> None:
+    export_runs = Runs(tmp_path / "out", shape)
+    texts = [record(each, text="a", id=f"m-{each}") for each in (1, 2, 3)]
+    export_runs.run([*texts, record(4, text="a")])
+    changed = record(1, text="b", id="m-1")
+    export_runs.run([record(5, text="a", id="m-5")], changed=[changed], deleted=["m-2"])
+    assert {each[:3] for each in export_runs.told()} == {
+        (1, "new", "m-1"), (1, "deleted", "m-2"), (1, "new", "m-3"), (1, "new", "4"), (2, "new", "m-5"),
+    }  # fmt: skip
+    assert export_runs.told(1) == [
+        (2, "new", "m-5", None, "a"), (2, "changed", "m-1", "a", "b"), (2, "deleted", "m-2", "a", None),
+    ]  # fmt: skip
+
+
+@formats
+def test_a_run_that_was_killed_has_a_number_and_tells_what_it_committed(
+    shape: dict[str, Any], tmp_path: Path
+) -> None:
+    export_runs = Runs(tmp_path / "out", shape)
+    export_runs.run([record(1, text="a")])
+    assert export_runs.run([record(2, text="a")], changed=[record(1, text="b")], is_killed=True) == 2
+    assert export_runs.told(1) == [(2, "new", "2", None, "a")], "before it is opened again"
+    assert export_runs.run([record(3, text="a")]) == 3
+    assert export_runs.told(1) == [
+        (2, "new", "2", None, "a"), (3, "new", "3", None, "a"), (3, "changed", "1", "a", "b"),
+    ]  # fmt: skip
+
+
+def test_bytes_that_no_commit_knew_are_new_in_the_run_that_found_them(tmp_path: Path) -> None:
+    export_runs = Runs(tmp_path / "out", FORMATS[0])
+    export_runs.run([record(1, text="a")])
+    export_runs.run([record(2, text="a")], is_killed=True)
+    told = export_runs.told(1)
+    [segment] = (tmp_path / "out" / "spool").glob("*.segment")
+    with segment.open("ab") as file:
+        file.write(record(3, text="late") + b"\n")
+    export_runs.run()
+    assert export_runs.told(1) == [*told, (3, "new", "3", None, "late")]
+
+
+def test_merged_files_tell_the_same(tmp_path: Path) -> None:
+    export_runs = Runs(tmp_path / "out", FORMATS[0] | {"partition": "none"})
+    for number in range(1, 5):
+        export_runs.run([record(number, text="a")], changed=[record(1, text=f"v{number}")])
+    told = [export_runs.told(after) for after in range(5)]
+    assert compact(tmp_path / "out")
+    assert [export_runs.told(after) for after in range(5)] == told
+
+
+def test_without_its_journal_all_is_new_in_a_run_with_a_higher_number(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    export_runs = Runs(out, FORMATS[0])
+    export_runs.run([record(1, text="a")])
+    line = {"run": 7, "started": 1, "finished": 2}
+    (out / "runs.jsonl").write_text(json.dumps(line) + "\n")
+    (out / NAME).unlink()
+    with pytest.raises(ChatRestError, match="all messages are new"):
+        changes(out)
+    assert export_runs.run([record(2, text="a")]) == 8
+    assert export_runs.told(7) == [(8, "new", "1", None, "a"), (8, "new", "2", None, "a")]
+
+
+def test_a_change_is_typed_and_a_line_of_json(tmp_path: Path) -> None:
+    export_runs = Runs(tmp_path / "out", FORMATS[0])
+    export_runs.run([record(1, text="a")])
+    export_runs.run(changed=[record(1, text="b")])
+    [change] = changes(tmp_path / "out", after=1)
+    assert isinstance(change.before, TextMessage)
+    assert isinstance(change.after, TextMessage)
+    assert (change.before.text, change.after.text) == ("a", "b")
+    assert json.loads(change.to_json()) == {
+        "run": 2, "kind": "changed", "id": "1",
+        "before": json.loads(record(1, text="a")), "after": json.loads(record(1, text="b")),
+    }  # fmt: skip
+    assert Change(1, "new", "1", None, b"{}").before is Change(1, "deleted", "1", b"{}", None).after is None
+
+
+def test_while_a_run_writes_and_with_wrong_arguments_it_is_refused_at_once(tmp_path: Path) -> None:
+    export_runs = Runs(tmp_path / "out", FORMATS[0])
+    export_runs.run([record(1)])
+    with (
+        Archive(tmp_path / "out", app_id="app-1", disk=UnsyncedDisk()),
+        pytest.raises(InUseError, match="a run is writing"),
+    ):
+        changes(tmp_path / "out")
+    for wrong in (-1, "1", True, None):
+        with pytest.raises(RequestInvalidError, match="after"):
+            changes(tmp_path / "out", after=wrong)  # type: ignore[arg-type]
+    with pytest.raises(RequestInvalidError, match="is not an export"):
+        changes(tmp_path)
+
+
+def test_a_run_that_begins_meanwhile_and_merges_the_files_is_an_error(tmp_path: Path) -> None:
+    export_runs = Runs(tmp_path / "out", FORMATS[0])
+    for number in (1, 2):
+        export_runs.run([record(number)])
+    told = changes(tmp_path / "out")
+    next(told)
+    compact(tmp_path / "out")
+    with pytest.raises(ChatRestError, match="a run has begun meanwhile"):
+        list(told)
+
+
+async def test_the_numbers_are_those_of_the_reports(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    async with served(60) as service:
+        first = await export(service.session, out, Plan(everything=True))
+        edit(service.store, 9, "edited")
+        hide(service.store, [5], "*")
+        second = await export(service.session, out, recheck=10**9)
+        show(service.store, 5, "*")
+        third = await export(service.session, out, recheck=10**9)
+    assert [each.run for each in runs(out)] == [first.run, second.run, third.run] == [1, 2, 3]
+    assert len(list(changes(out))) == 60
+    assert [(each.kind, each.id) for each in changes(out, after=1)] == [("changed", "9")]
+    assert [(each.kind, each.id) for each in changes(out, after=2)] == [("new", "5")]
+
+
+@pytest.mark.usefixtures("small_pages")
+async def test_whenever_a_run_dies_each_message_is_told_once_since_any_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with served(60) as service:
+        plan, out = Plan(everything=True), tmp_path / "out"
+        for at in (3, 9, 14, 20, 27):
+            shutil.rmtree(out, ignore_errors=True)
+            fate = Fate(out, at)
+            await dies(service.session, fate, plan, monkeypatch)
+            if not (out / NAME).exists():
+                continue
+            before = [each.id for each in changes(out)] if (out / "manifest.json").exists() else []
+            report = await export(service.session, out, plan)
+            assert [each.id for each in changes(out) if each.run < report.run] == before
+            told = [each.raw_after for each in changes(out)]
+            assert sorted(told) == sorted(service.expected())  # type: ignore[type-var]
+            assert list(changes(out, after=report.run)) == []
