@@ -101,8 +101,8 @@ class RemoteFiles(Protocol):
     def add(self, fragments: Sequence[Fragment]) -> None:
         """Note files that other processes have put into the store under their names."""
 
-    def fetch(self, name: str, path: Path) -> None:
-        """Write a file that the store has to `path`, complete and durable.
+    def fetch(self, name: str, path: Path, sha256: str) -> None:
+        """Write a file that the store has, with this SHA-256, to `path`, complete and durable.
 
         Raises `ObjectStoreError` where that fails or the content is another one, OSError where the disk does.
         """
@@ -170,7 +170,7 @@ class Archive:
             self.plan: Plan = self._agreed(plan, app_id)
             self.store: ExportStore = ExportStore(
                 folder, self.journal, kinds_of_plan(self.plan, app_id), labels=self._label, disk=self.disk,
-                elsewhere=() if remote is None else remote.names,
+                elsewhere=() if remote is None else remote.names, fetch=remote and remote.fetch,
             )  # fmt: skip
             stack.callback(self.store.close)
             self.findings: list[Finding] = self._repaired()
@@ -207,10 +207,9 @@ class Archive:
         with self._guarded():
             self._begin_change()
             new_rows = (new for page in pages for new in self._taken(page, stats, seen))
-            if fragments:
-                stats.written += self._adopt(fragments, new_rows, note)
-            else:
-                stats.written += self.store.commit(new_rows, note)
+            if fragments and self.remote is not None:
+                self.remote.add(fragments)
+            stats.written += self.store.adopt(fragments, new_rows, note)
             self.store.seal_full()
         return stats
 
@@ -372,14 +371,6 @@ class Archive:
                 self.journal.applied(row.id for row in rows)  # what is left is not on the disk any more
             count += len(applied)
         return count
-
-    def _adopt(
-        self, fragments: Sequence[Fragment], pages: Iterable[NewRows], note: Callable[[], object]
-    ) -> int:
-        if self.remote is None:
-            return self.store.adopt(fragments, pages, note)
-        self.remote.add(fragments)
-        return self.store.adopt(fragments, pages, note, self.remote.fetch)
 
     def adopt_fragments(self) -> int:
         """Take over the fragments that nobody has told of; return how many messages they add."""

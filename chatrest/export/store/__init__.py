@@ -3,17 +3,14 @@
 from .adoption import adopt_fragments, repair, salvage
 from .export_store import Changes, ExportStore, NewRows, RowKind
 from .inspection import Finding
-from .publishing import PublishPlan, publish_plan
 
 __all__ = [
     "Changes",
     "ExportStore",
     "Finding",
     "NewRows",
-    "PublishPlan",
     "RowKind",
     "adopt_fragments",
-    "publish_plan",
     "repair",
     "salvage",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ Methods wait for the disk; one thread at a time.
 
 import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from itertools import chain, islice
 from pathlib import Path
@@ -106,7 +106,8 @@ class ExportStore:
 
     - `kinds`: by the first part of a stem, as `messages`; one of `history` is needed for changed messages.
     - `labels`: the name of a source, for formats that tell it.
-    - `elsewhere`: names of sealed files that are in an object store, and need not be in the folder.
+    - `elsewhere`: names of sealed files that are in an object store, and need not be in the folder; `fetch`
+      downloads one of them, and checks its SHA-256.
     """
 
     def __init__(
@@ -117,13 +118,14 @@ class ExportStore:
         *,
         labels: Callable[[int], str | None] = lambda _: None,
         elsewhere: Collection[str] = (),
+        fetch: Callable[[str, Path, str], object] | None = None,
         disk: Disk | None = None,
     ) -> None:
         self.folder = folder
         self.journal = journal
         self.kinds = kinds
         self.disk: Disk = disk or Disk()
-        self._elsewhere = elsewhere
+        self._elsewhere, self._fetch = elsewhere, fetch
         self._labels = labels
         self._segments = Segments(folder, self.disk)
         self._token = secrets.token_hex(4)
@@ -250,24 +252,21 @@ class ExportStore:
         fragments: Sequence[Fragment],
         pages: Iterable[NewRows] = (),
         note: Callable[[], object] = lambda: None,
-        fetch: Callable[[str, Path], object] = lambda name, path: None,
     ) -> int:
         """Take over files that another process has sealed, and commit pages; return how many rows are new.
 
         All or nothing, as `commit`; fragments may come twice, or overlap with others (`fragments.py`). Costs
-        a rename each, and the reading of those that are partly known: `fetch` brings them from an object
-        store. Raises `FragmentLostError` where one is not there whose rows are new.
+        a rename each, and the reading of those that are partly known; one in an object store is fetched for
+        that. Raises `FragmentLostError` where one is not there whose rows are new.
         """
         taken = list[Fragment]()
-        count = self.commit(chain(self._not_taken(fragments, taken, fetch), pages), note)
+        count = self.commit(chain(self._not_taken(fragments, taken), pages), note)
         self._place(each.name for each in taken)
         for each in fragments:
             self.disk.remove(fragment_path(self.folder, each.name))
         return count + sum(block.rows for each in taken for block in each.blocks)
 
-    def _not_taken(
-        self, fragments: Sequence[Fragment], taken: list[Fragment], fetch: Callable[[str, Path], object]
-    ) -> Iterator[NewRows]:
+    def _not_taken(self, fragments: Sequence[Fragment], taken: list[Fragment]) -> Iterator[NewRows]:
         """Note the fragments that become files, and yield the new rows of others; called in a commit."""
         for each in fragments:
             ids, keys = IdSet.union(block.ids for block in each.blocks), {key for _, key in each.others}
@@ -278,8 +277,8 @@ class ExportStore:
             is_own = each.name.endswith(own_format.suffix) and not own_format.grows
             is_taken = is_own and len(new) == len(ids) and new_keys == keys
             is_here = each.name not in self._elsewhere
-            if not is_here and not is_taken:
-                fetch(each.name, path)
+            if not is_here and not is_taken and self._fetch is not None:
+                self._fetch(each.name, path, each.sha256.hex())
                 is_here = True
             if is_here and (not path.is_file() or path.stat().st_size != each.size):
                 raise FragmentLostError(f"{path} is not there, or not as it was written")
@@ -410,7 +409,7 @@ class ExportStore:
         paths = [path_of(self.folder, file) for file in dropped]
         for path in paths:
             self.disk.remove(path)
-        for folder in dict.fromkeys(path.parent for path in paths):
+        for folder in dict.fromkeys(path.parent for path in paths if path.parent.exists()):
             sync_folder(self.disk, folder)
         if numbers := [file.number for file in dropped if file.state == "dropped"]:
             with self.journal.transaction():
@@ -450,7 +449,8 @@ class ExportStore:
         if own_format.is_lines and not job.changes.rows and self._are_alike(job.inputs, own_format):
             with NewFile(self.disk, new) as out:
                 for file in job.inputs:
-                    out.copy(path_of(self.folder, file), file.size)
+                    with self._present(file) as source:
+                        out.copy(source, file.size)
             digest = out.sha256
         else:
             self.disk.remove(new)
@@ -497,9 +497,7 @@ class ExportStore:
             if is_renamed and path.stat().st_size == target.size:
                 sync_folder(self.disk, path.parent)
                 target = target._replace(state="sealed", sha256=file_sha256(path))
-            elif path.exists() and all(
-                path_of(folder, file).exists() for file in (*others, *([target] if target.size else []))
-            ):
+            elif path.exists() and all(map(self._is_there, (*others, *([target] if target.size else [])))):
                 self.disk.remove(path)  # what it was made of is there
                 sync_folder(self.disk, path.parent)  # before the journal forgets its name
             with journal.transaction():
@@ -519,13 +517,36 @@ class ExportStore:
         return all(file.name.endswith(format.suffix) for file in files)
 
     def _check_inputs(self, job: _Job) -> None:
-        """Raise `ChatRestError` where a file is not as it was sealed: rewritten it would look sound."""
+        """Raise `ChatRestError` where a file is not as it was sealed: rewritten it would look sound.
+
+        One that is fetched is checked then.
+        """
         for file in job.inputs:
-            if file.sha256 is not None and file_sha256(path := path_of(self.folder, file)) != file.sha256:
+            path = path_of(self.folder, file)
+            if file.sha256 is None or (file.name in self._elsewhere and not path.exists()):
+                continue
+            if file_sha256(path) != file.sha256:
                 raise ChatRestError(
                     f"{path} is not as it was written: move it out of the folder, keep it, and export again: "
                     "what was in it is read again"
                 )
+
+    def _is_there(self, file: StoreFile) -> bool:
+        return file.name in self._elsewhere or path_of(self.folder, file).exists()
+
+    @contextmanager
+    def _present(self, file: StoreFile) -> Iterator[Path]:
+        """Have a file in the folder: one that is only in the object store is removed again behind it."""
+        path = path_of(self.folder, file)
+        if file.name not in self._elsewhere or file.sha256 is None or path.exists():
+            yield path
+            return
+        assert self._fetch is not None
+        self._fetch(file.name, path, file.sha256.hex())
+        try:
+            yield path
+        finally:
+            self.disk.remove(path)
 
     def _pieces(self, job: _Job, older: list[tuple[int, Row]]) -> Iterator[SourceLines]:
         """Yield the records of the inputs as they are to be; `older` gets those that have changed."""
@@ -538,10 +559,12 @@ class ExportStore:
 
     def records(self, file: StoreFile) -> Iterator[SourceLines]:
         """Yield the records of a file with their sources, as far as it tells them."""
-        path, own_format = path_of(self.folder, file), self.format_of(file.name, file.stem)
+        own_format = self.format_of(file.name, file.stem)
         if file.state == "sealed":
-            yield from own_format.read(path, file.size)
+            with self._present(file) as path:
+                yield from own_format.read(path, file.size)
             return
+        path = path_of(self.folder, file)
         raws = chain.from_iterable(lines(path, f"segment.ndjson{own_format.packing.suffix}", file.size))
         for block in self.journal.blocks(file.number):
             label = self._labels(block.source)

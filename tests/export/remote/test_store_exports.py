@@ -5,12 +5,10 @@ from pathlib import Path
 import pytest
 
 from chatrest import AsyncSession, RequestInvalidError
-from chatrest.cloud.publication import read_version
-from chatrest.cloud.store import ObjectStore
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, Report, compact, estimate, export, read, read_raw, runs, verify
 from chatrest.export.plan import Format
-from chatrest.export.remote.stored_files import StoredFiles
+from chatrest.export.remote.store_export import store_export
 from chatrest.export.run import export_folder
 
 
@@ -43,7 +41,8 @@ async def test_any_machine_goes_on_with_an_export(tmp_path: Path, format: Format
         assert (await estimate(session, None, f"file://{tmp_path}/none")).written == 42
     assert [entry.written for entry in runs(address)] == [40, 1, 1]
     assert len(list((tmp_path / "store" / "users").iterdir())) == 1
-    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["export", "store.json"]
+    names = ["export", "pages-journal.sqlite", "store.json"]
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == names
 
 
 async def test_files_are_merged_where_they_are(tmp_path: Path) -> None:
@@ -104,7 +103,7 @@ def check_damage(address: str, store: Path) -> None:
     missing.unlink()
     stray = missing.with_name("mine.ndjson")
     stray.touch()
-    leftover = missing.with_name("messages-9-0123456789abcdef.ndjson")
+    leftover = missing.with_name("messages-00009-01234567.ndjson")
     leftover.touch()
     result = verify(address)
     kinds = {problem.kind for problem in result.problems}
@@ -153,7 +152,8 @@ async def test_a_copy_with_messages_that_the_store_lacks_is_kept(tmp_path: Path)
         for root in ("a", "b"):
             await exported(address, tmp_path / root, emulator, Plan(format="ndjson"))
         emulator.store.add_message("user-01", "user-02", "first")
-        await export(session, copy)  # it is not published
+        async with store_export(address, tmp_path / "a") as target:
+            await export_folder(session, copy, remote=target.remote)  # it is not published
         await exported(address, tmp_path / "b", emulator)
         assert (await exported(address, tmp_path / "a", emulator)).warnings == []
         emulator.store.add_message("user-01", "user-02", "second")
@@ -163,9 +163,11 @@ async def test_a_copy_with_messages_that_the_store_lacks_is_kept(tmp_path: Path)
             RequestInvalidError, match=r"is the working copy of file:.*, where its data files"
         ):
             await export(session, copy)
-        remote = StoredFiles(ObjectStore.open(address))
-        remote.note(await read_version(ObjectStore.open(address)))
-        await export_folder(session, copy, remote=remote)  # it is not published
+        async with store_export(address, tmp_path / "a") as target:
+            await export_folder(session, copy, remote=target.remote)  # it is not published
+        emulator.store.hide([max(emulator.store.ids())])  # no other machine sees it any more
+        emulator.store.add_message("user-01", "user-02", "fourth")
+        await exported(address, tmp_path / "b", emulator)
         [warning] = (await exported(address, tmp_path / "a", emulator)).warnings
         assert ids(address) == sorted(emulator.store.ids())
     kept = tmp_path / "a" / "export.kept-1"
