@@ -59,7 +59,7 @@ class AttemptStore:
         asyncio.run(write())
 
     async def _put(self, path: Path, fragment: Fragment) -> None:
-        await self._store.put_file(fragment.name, path, sha256=fragment.sha256.hex(), size=fragment.size)
+        await self._store.put_file(fragment.name, path, sha256=fragment.sha256.hex())
 
     def clear(self) -> None:
         """Delete all jobs, so that workers that still read for one end."""
