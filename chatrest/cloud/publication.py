@@ -162,7 +162,7 @@ class Publisher:
             listed = {info.name: info.size async for info in self._store.list()}
             if self._has_added:  # others put files there: one that nobody has told of yet is not deleted
                 listed = {name: size for name, size in listed.items() if name in self._listed}
-            self._listed = listed
+            self._listed = listed | self._added
             self._current = version, etag
         return self._current[0]
 
@@ -291,7 +291,7 @@ class Publisher:
         """Delete what is no part of the version, now in place."""
         needed = {part.name for file in version.files for part in file.parts} | self.published.keys()
         gone = {*gone, *(part.name for file in former.files for part in file.parts)}
-        gone |= {name for name in self._listed if (base := base_name(name)) and self._is_own(base)}
+        gone |= {name for name in list(self._listed) if (base := base_name(name)) and self._is_own(base)}
 
         async def delete(name: str) -> None:
             self._lease.check()
