@@ -101,10 +101,6 @@ class JournalFile:
         if self._status is not None:
             check_in_place(self.path, self._status)
 
-    def forgo_durability(self) -> None:
-        """Do not wait for the disk from now on: for what a loss of power may take as a whole."""
-        self._db.execute("PRAGMA synchronous=OFF")
-
     def write_snapshot(self, path: Path) -> None:
         """Write all that is committed to a new file, outside of a transaction.
 

@@ -299,7 +299,7 @@ def _resume_hint(command: list[str], progress: "Progress") -> Iterator[None]:
 
 
 def _advice(error: BaseException, arguments: list[str], progress: "Progress") -> str:
-    from ..export.journal import InUseError, UnreadableError
+    from ..storage import InUseError, UnreadableError
 
     has_plan, again = progress.phase.has_plan, "run the same command again"
     command = f"continue with: {invocation()} export {shlex.join(arguments)}" if has_plan else again

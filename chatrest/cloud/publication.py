@@ -159,6 +159,9 @@ class Publisher:
         self._current: tuple[Version, str | None] | None = None
         """The version that readers see, and the e-tag of its manifest; None while that is not known."""
         self._listed: dict[str, int] = {}
+        self._added: dict[str, int] = {}
+        """The files that others have put there, and that no version has yet."""
+        self._has_added = False
         self.published: dict[str, int] = {}
         """The sizes of the files of the current version that never change, as far as they are there.
 
@@ -172,7 +175,10 @@ class Publisher:
         """
         if self._current is None:
             version, etag = await _read_manifest(self._store)
-            self._listed = {info.name: info.size async for info in self._store.list()}
+            listed = {info.name: info.size async for info in self._store.list()}
+            if self._has_added:  # others put files there: one that nobody has told of yet is not deleted
+                listed = {name: size for name, size in listed.items() if name in self._listed}
+            self._listed = listed | self._added
             self._current = version, etag
         return self._current[0]
 
@@ -192,6 +198,16 @@ class Publisher:
                     continue
             if self._listed.get(name) == size:
                 self.published[name] = size
+
+    def add(self, files: Mapping[str, int]) -> None:
+        """Note files that others have put there, with their sizes: they are not sent, and not deleted before
+        a version has had them. Called in any thread.
+        """
+        new = {name: size for name, size in files.items() if name not in self.published}
+        self._has_added = True
+        self._added.update(new)
+        self._listed.update(new)
+        self.published.update(new)
 
     def listed(self, folder: str) -> dict[str, int]:
         """Return the sizes of the objects in a folder and below, by their names."""
@@ -229,7 +245,9 @@ class Publisher:
         else:
             await self._write_manifest(version)
         self.published.update({file.name: file.size for file in fixed})
-        gone = self.published.keys() - {file.name for file in fixed}
+        for file in fixed:
+            self._added.pop(file.name, None)
+        gone = self.published.keys() - self._added.keys() - {file.name for file in fixed}
         for name in gone:
             del self.published[name]
         await self._delete(former, version, gone)
@@ -289,7 +307,7 @@ class Publisher:
         """Delete what is no part of the version, now in place."""
         needed = {part.name for file in version.files for part in file.parts} | self.published.keys()
         gone = {*gone, *(part.name for file in former.files for part in file.parts)}
-        gone |= {name for name in self._listed if (base := base_name(name)) and self._is_own(base)}
+        gone |= {name for name in list(self._listed) if (base := base_name(name)) and self._is_own(base)}
 
         async def delete(name: str) -> None:
             self._lease.check()

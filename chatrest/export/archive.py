@@ -9,7 +9,7 @@ time.
 import errno
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -37,9 +37,10 @@ from .ownership import Source
 from .plan import Plan, growth_fault
 from .repeated_rows import RepeatedRows
 from .run_log import last_run
-from .store import Changes, ExportStore, Finding, NewRows, RowKind, repair
+from .store import Changes, ExportStore, Finding, NewRows, RowKind, adopt_fragments, repair
 from .store.converters import Database, Lines, Parquet
 from .store.formats import Format, SourceLines
+from .store.fragments import Fragment
 from .store.journal import StoreBlock
 from .stored_index import StoredIndex
 from .stored_records import database_records
@@ -101,7 +102,10 @@ class RemoteFiles(Protocol):
 
     @property
     def names(self) -> Mapping[str, int]:
-        """Their names, and their sizes in bytes."""
+        """Their names, and their sizes in bytes; it stays the same object."""
+
+    def add(self, fragments: Sequence[Fragment]) -> None:
+        """Note files that other processes have put into the store under their names."""
 
     def fetch(self, name: str, path: Path, sha256: str) -> None:
         """Write a file that the store has, with this SHA-256, to `path`, complete and durable.
@@ -148,7 +152,9 @@ class Archive:
         app_id: str,
         disk: Disk | None = None,
         remote: RemoteFiles | None = None,
+        journal: Path | None = None,
     ) -> None:
+        """`journal` is where it is instead of in the folder, as `:memory:`."""
         self.folder = folder
         self.disk: Disk = disk or Disk()
         self.remote = remote
@@ -167,7 +173,7 @@ class Archive:
             stack.callback(lock.release)
             convert(folder, self.disk)
             meta = first_meta(folder, app_id, (plan or Plan()).encoded().decode())
-            self.journal: Journal = stack.enter_context(Journal(folder / NAME, meta))
+            self.journal: Journal = stack.enter_context(Journal(journal or folder / NAME, meta))
             begin_generation(self.journal, check_folder(folder, self.journal))
             self.plan: Plan = self._agreed(plan, app_id)
             self.store: ExportStore = ExportStore(
@@ -197,10 +203,10 @@ class Archive:
 
     # ── writing ──
 
-    def commit(self, pages: Iterable[FetchedPage]) -> CommitStats:
-        """Write pages, and only then note what they cover; all of them, or none.
+    def commit(self, pages: Iterable[FetchedPage], fragments: Sequence[Fragment] = ()) -> CommitStats:
+        """Write pages, and only then note what they cover; take over fragments; all of it, or nothing.
 
-        Raises OSError where the disk fails, or a file was removed meanwhile.
+        Raises OSError where the disk fails, or a file was removed meanwhile, and `FragmentLostError`.
         """
         stats, seen = CommitStats(), dict[int, IdSet]()
 
@@ -211,7 +217,9 @@ class Archive:
         with self._guarded():
             self._begin_change()
             new_rows = (new for page in pages for new in self._taken(page, stats, seen))
-            stats.written += self.store.commit(new_rows, note)
+            if fragments and self.remote is not None:
+                self.remote.add(fragments)
+            stats.written += self.store.adopt(fragments, new_rows, note)
             self.store.seal_full()
         return stats
 
@@ -404,6 +412,12 @@ class Archive:
                 self.journal.applied(row.id for row in rows)  # what is left is not on the disk any more
             count += len(applied)
         return count
+
+    def adopt_fragments(self) -> int:
+        """Take over the fragments that nobody has told of; return how many messages they add."""
+        with self._guarded():
+            self._begin_change()
+            return adopt_fragments(self.store)
 
     # ── one page ──
 

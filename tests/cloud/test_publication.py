@@ -365,3 +365,29 @@ async def test_versions_on_every_kind_of_store(store: ObjectStore, tmp_path: Pat
         await publish_files(store, files, tmp_path)
         assert await visible(store, tmp_path) == files
     assert await stored_names(store) == await named(store, tmp_path)
+
+
+async def test_what_others_put_there_is_neither_sent_nor_deleted_before_a_version_has_it(
+    tmp_path: Path,
+) -> None:
+    store, data = StoreDouble(), b"of a worker"
+    told, untold = fixed_name("x/told", data), fixed_name("x/untold", data)
+    async with lease_of(StoreDouble(store)) as lease:
+        publisher = Publisher(store, lease)
+        changing, fixed = local_files(OLD, tmp_path)
+        await publisher.publish(changing, fixed)
+        await store.put(told, data)
+        publisher.add({told: len(data)})
+        await store.put(untold, data)
+        publisher._current = None  # as after a manifest whose reply was lost: all is listed again
+        changing, fixed = local_files(NEW, tmp_path)  # of the moment before it was told of
+        await publisher.publish(changing, fixed)
+        assert {told, untold} <= await stored_names(store)
+        sent = len(store.names)
+        await publisher.publish(changing, [*fixed, local_file(told, data, tmp_path)])
+        assert f"put_file {told}" not in store.names[sent:]
+        await publisher.publish(changing, fixed)  # it was replaced
+        assert told not in await stored_names(store)
+        assert untold in await stored_names(store)
+    await publish_files(store, NEW, tmp_path)
+    assert untold not in await stored_names(store), "the next writer lists what nobody told of"

@@ -14,7 +14,7 @@ the pages are published that have changed.
 import asyncio
 import re
 import shutil
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
@@ -38,6 +38,7 @@ from ..journal import GENERATION, NAME as JOURNAL, Journal
 from ..manifest import NAME as MANIFEST, Manifest, find, put
 from ..report import Phase, Progress
 from ..run_log import NAME as RUNS
+from ..store.fragments import Fragment
 from ..store.journal import StoreFile
 from .store_view import check_room
 from .working_folder import WorkingFolder
@@ -80,6 +81,10 @@ class StoredFiles:
     def names(self) -> Mapping[str, int]:
         """Their names and sizes."""
         return self._publisher.published
+
+    def add(self, fragments: Sequence[Fragment]) -> None:
+        """Note files that other processes have put there under their names."""
+        self._publisher.add({each.name: each.size for each in fragments})
 
     def fetch(self, name: str, path: Path, sha256: str) -> None:
         """Download a file; its bytes are checked. Called outside of the event loop's thread."""

@@ -1,7 +1,16 @@
 """The store of an export: a journal, open segments, sealed files. Its README has its ideas, a line each."""
 
-from .adoption import repair, salvage
+from .adoption import adopt_fragments, repair, salvage
 from .export_store import Changes, ExportStore, NewRows, RowKind
 from .inspection import Finding
 
-__all__ = ["Changes", "ExportStore", "Finding", "NewRows", "RowKind", "repair", "salvage"]
+__all__ = [
+    "Changes",
+    "ExportStore",
+    "Finding",
+    "NewRows",
+    "RowKind",
+    "adopt_fragments",
+    "repair",
+    "salvage",
+]  # fmt: skip

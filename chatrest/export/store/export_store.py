@@ -28,9 +28,10 @@ from ..message_ids import PageIds, ids_of, number, times
 from ..stored_records import lines
 from .converters import format_of
 from .formats import Format, NewFile, SourceLines, file_sha256, piece_of
+from .fragments import Fragment, FragmentLostError, chosen_rows
 from .inspection import Finding, findings, is_waiting, path_of
 from .journal import StoreBlock, StoreFile, StoreJournal
-from .segments import Segments, new_path, segment_path
+from .segments import FRAGMENT, Segments, fragment_path, name_of, new_path, segment_path
 
 _GROUP: Final = 256
 """Files that are sealed by one pair of transactions."""
@@ -252,6 +253,71 @@ class ExportStore:
         self._count += 1
         return f"{stem}-{self._count:05d}-{self._token}"
 
+    # ── adopt ──
+
+    def adopt(
+        self,
+        fragments: Sequence[Fragment],
+        pages: Iterable[NewRows] = (),
+        note: Callable[[], object] = lambda: None,
+    ) -> int:
+        """Take over files that another process has sealed, and commit pages; return how many rows are new.
+
+        All or nothing, as `commit`; fragments may come twice, or overlap with others (`fragments.py`). Costs
+        a rename each, and the reading of those that are partly known; one in an object store is fetched for
+        that. Raises `FragmentLostError` where one is not there whose rows are new.
+        """
+        taken = list[Fragment]()
+        count = self.commit(chain(self._not_taken(fragments, taken), pages), note)
+        self._place(each.name for each in taken)
+        for each in fragments:
+            self.disk.remove(fragment_path(self.folder, each.name))
+        return count + sum(block.rows for each in taken for block in each.blocks)
+
+    def _not_taken(self, fragments: Sequence[Fragment], taken: list[Fragment]) -> Iterator[NewRows]:
+        """Note the fragments that become files, and yield the new rows of others; called in a commit."""
+        for each in fragments:
+            ids, keys = IdSet.union(block.ids for block in each.blocks), {key for _, key in each.others}
+            new, new_keys = ids - self.written - self._pending, keys - self.journal.others_written(keys)
+            if not new and not new_keys:
+                continue
+            own_format, path = self.kind(each.stem).format, fragment_path(self.folder, each.name)
+            is_own = each.name.endswith(own_format.suffix) and not own_format.grows
+            is_taken = is_own and len(new) == len(ids) and new_keys == keys
+            is_here = each.name not in self._elsewhere
+            if not is_here and not is_taken and self._fetch is not None:
+                self._fetch(each.name, path, each.sha256.hex())
+                is_here = True
+            if is_here and (not path.is_file() or path.stat().st_size != each.size):
+                raise FragmentLostError(f"{path} is not there, or not as it was written")
+            if is_taken:
+                taken.append(each)
+                self._take(each, ids)
+            else:
+                for source, rows in chosen_rows(each, path, new, new_keys):
+                    yield NewRows(each.stem, source, rows)
+
+    def _take(self, fragment: Fragment, ids: IdSet) -> None:
+        """Note a fragment as a sealed file."""
+        file = self.journal.add_file(fragment.name, fragment.stem, "sealed", fragment.size)
+        self.journal.keep_file(file._replace(sha256=fragment.sha256))
+        self.journal.replace_blocks(file.number, fragment.blocks)
+        for source, key in fragment.others:
+            self.journal.write_others(file.number, source, [key])
+        self._pending.update(ids)
+
+    def _place(self, names: Iterable[str]) -> None:
+        """Give adopted fragments their names; those in an object store have them."""
+        folders = dict[Path, None]()
+        for name in names:
+            fragment, path = fragment_path(self.folder, name), path_inside(self.folder, name)
+            if fragment.exists():
+                make_folder(self.disk, path.parent)
+                self.disk.replace(fragment, path)
+                folders[path.parent] = None
+        for folder in folders:
+            sync_folder(self.disk, folder)
+
     # ── seal ──
 
     def seal(self, stem: str, replaces: Sequence[StoreFile] = (), changes: Changes | None = None) -> None:
@@ -469,7 +535,10 @@ class ExportStore:
         sync_folder(self.disk, path.parent)
 
     def settle(self) -> None:
-        """End the seals that were begun and not noted as done, or forget them: what they replace is there."""
+        """End the seals that were begun and not noted as done, or forget them: what they replace is there.
+
+        Fragments that were adopted, and have not got their names, get them.
+        """
         journal, folder = self.journal, self.folder
         for file in journal.files("sealed"):
             if is_waiting(folder, file):
@@ -492,6 +561,8 @@ class ExportStore:
                 journal.clear_successors(target.number)
         with journal.transaction():
             journal.clear_successors()
+        waiting = {name_of(path) for path in (folder / SPOOL).glob(f"*{FRAGMENT}")}
+        self._place(file.name for file in journal.files("sealed") if file.name in waiting)
 
     # ── what a file is made of ──
 
