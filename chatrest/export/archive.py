@@ -11,7 +11,6 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Protocol, Self, TypeAlias, TypeVar, final
@@ -23,23 +22,22 @@ from ..core.paging.intervals import LAST
 from ..core.replies.rows import UNKNOWN, PageLines, Row, lines_of, row_of
 from ..core.requests.endpoint import Pairs
 from ..errors import RequestInvalidError
-from ..extras import missing_extra
 from ..models.raw_json import REFUSED
 from .conversion import convert
-from .dataset.tables import COLUMNS, table_format, table_stem
+from .dataset.tables import table_stem
 from .disk import Disk
-from .file_names import DATABASE, HISTORY, STEM, partition_folder, partition_rows
+from .file_names import DATABASE, STEM, partition_folder, partition_rows
 from .id_set import IdSet
 from .journal import NAME, DeletedId, Journal
+from .kinds import format_of_plan, kinds_of_plan
 from .message_ids import PageIds, ids_of, number
 from .opening import FolderLock, begin_generation, check_folder, check_is_whole, claim_folder, first_meta
 from .ownership import Source
 from .plan import Plan, growth_fault
 from .repeated_rows import RepeatedRows
 from .run_log import last_run
-from .store import Changes, ExportStore, Finding, NewRows, RowKind, adopt_fragments, repair
-from .store.converters import Database, Lines, Parquet
-from .store.formats import Format, SourceLines
+from .store import Changes, ExportStore, Finding, NewRows, adopt_fragments, repair
+from .store.formats import SourceLines
 from .store.fragments import Fragment
 from .store.journal import StoreBlock
 from .stored_index import StoredIndex
@@ -114,28 +112,6 @@ class RemoteFiles(Protocol):
         """
 
 
-def format_of_plan(plan: Plan, app_id: str) -> Format:
-    """Return the format of a plan's messages; `RequestInvalidError` where what it needs is not installed."""
-    match plan.format:
-        case "ndjson":
-            return Lines(plan.compress or "none")
-        case "parquet":
-            if find_spec("pyarrow") is None:
-                raise RequestInvalidError(missing_extra("format = 'parquet'", "parquet"))
-            return Parquet(plan.compress or "zstd")
-        case "sqlite":
-            return Database({"app": app_id, "plan": plan.encoded().decode()})
-
-
-def kinds_of_plan(plan: Plan, app_id: str) -> dict[str, RowKind]:
-    """Return the kinds of rows that an export's store holds."""
-    own = format_of_plan(plan, app_id)
-    versions = own if isinstance(own, Lines) else Lines("none")
-    messages = {STEM: RowKind(own), HISTORY: RowKind(versions, by_content=True)}
-    formats = {table_stem(table): table_format(table, plan.format, plan.compress) for table in COLUMNS}
-    return messages | {stem: RowKind(each, is_snapshot=True) for stem, each in formats.items()}
-
-
 @final
 class Archive:
     """The folder of an export, open for writing; used with `with`.
@@ -178,7 +154,8 @@ class Archive:
             self.plan: Plan = self._agreed(plan, app_id)
             self.store: ExportStore = ExportStore(
                 folder, self.journal, kinds_of_plan(self.plan, app_id), labels=self._label, disk=self.disk,
-                elsewhere=() if remote is None else remote.names, fetch=remote and remote.fetch,
+                elsewhere=() if remote is None else remote.names,
+                fetch=None if remote is None else remote.fetch,
             )  # fmt: skip
             stack.callback(self.store.close)
             self.findings: list[Finding] = self._repaired()
@@ -345,7 +322,8 @@ class Archive:
         """Put a table in the place of the older one, as a whole."""
         with self._guarded():
             self._begin_change()
-            self.store.replace(table_stem(table), pieces, read_at)
+            stem = table_stem(table)
+            self.store.snapshots.replace(stem, self.store.kind(stem).format, pieces, read_at)
 
     def finish(self) -> int:
         """Put everything into its final place; return how many messages took that of an older version."""

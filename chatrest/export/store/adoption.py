@@ -206,7 +206,7 @@ def _take_snapshot(store: ExportStore, path: Path, name: str, stem: str) -> None
     digest = file_sha256(path)
     with store.journal.transaction():
         file = file or store.journal.add_file(name, stem, "sealed")
-        store.note_snapshot(file._replace(size=status.st_size, sha256=digest), rows, int(status.st_mtime))
+        store.snapshots.note(file._replace(size=status.st_size, sha256=digest), rows, int(status.st_mtime))
 
 
 def _take_fragment(store: ExportStore, path: Path, name: str, stem: str) -> int:

@@ -28,10 +28,11 @@ from ..message_ids import PageIds, ids_of, number, times
 from ..stored_records import lines
 from .converters import format_of
 from .formats import Format, NewFile, SourceLines, file_sha256, piece_of
-from .fragments import Fragment, FragmentLostError, chosen_rows
+from .fragments import Fragment, FragmentLostError, chosen_rows, place_fragments
 from .inspection import Finding, findings, is_waiting, path_of
 from .journal import StoreBlock, StoreFile, StoreJournal
 from .segments import FRAGMENT, Segments, fragment_path, name_of, new_path, segment_path
+from .snapshots import Snapshots
 
 _GROUP: Final = 256
 """Files that are sealed by one pair of transactions."""
@@ -136,6 +137,7 @@ class ExportStore:
         self._elsewhere, self._fetch = elsewhere, fetch
         self._labels = labels
         self._segments = Segments(folder, self.disk)
+        self.snapshots: Snapshots = Snapshots(folder, self.disk, journal)
         self._token = secrets.token_hex(4)
         self._count = journal.newest_file()
         self.written: IdSet
@@ -269,7 +271,7 @@ class ExportStore:
         """
         taken = list[Fragment]()
         count = self.commit(chain(self._not_taken(fragments, taken), pages), note)
-        self._place(each.name for each in taken)
+        place_fragments(self.disk, self.folder, (each.name for each in taken))
         for each in fragments:
             self.disk.remove(fragment_path(self.folder, each.name))
         return count + sum(block.rows for each in taken for block in each.blocks)
@@ -305,18 +307,6 @@ class ExportStore:
         for source, key in fragment.others:
             self.journal.write_others(file.number, source, [key])
         self._pending.update(ids)
-
-    def _place(self, names: Iterable[str]) -> None:
-        """Give adopted fragments their names; those in an object store have them."""
-        folders = dict[Path, None]()
-        for name in names:
-            fragment, path = fragment_path(self.folder, name), path_inside(self.folder, name)
-            if fragment.exists():
-                make_folder(self.disk, path.parent)
-                self.disk.replace(fragment, path)
-                folders[path.parent] = None
-        for folder in folders:
-            sync_folder(self.disk, folder)
 
     # ── seal ──
 
@@ -493,47 +483,6 @@ class ExportStore:
             )
         return dropped
 
-    def replace(self, stem: str, pieces: Iterable[SourceLines], read_at: int) -> None:
-        """Put a snapshot in the place of the older one; killed at any point, one of them is there, and whole.
-
-        The journal's commit is the moment of change: what lies in the spool with the hash that it knows then
-        is the snapshot, until it has its name. `read_at` is the time of its rows.
-        """
-        own_format, rows = self.kind(stem).format, 0
-        name = f"{stem}{own_format.suffix}"
-        new = new_path(self.folder, name)
-
-        def counted() -> Iterator[SourceLines]:
-            nonlocal rows
-            for piece in pieces:
-                rows += piece.rows
-                yield piece
-
-        try:
-            digest = own_format.write(self.disk, new, counted())
-            sync_folder(self.disk, new.parent)
-            with self.journal.transaction():
-                file = self.journal.file(name) or self.journal.add_file(name, stem, "sealed")
-                self.note_snapshot(file._replace(size=new.stat().st_size, sha256=digest), rows, read_at)
-                self.journal.check_in_place()
-        except Exception:
-            with suppress(OSError):
-                self.disk.remove(new)
-            raise
-        self._place(name)
-
-    def note_snapshot(self, file: StoreFile, rows: int, read_at: int) -> None:
-        """Note what a snapshot is; called in a transaction."""
-        self.journal.keep_file(file)
-        self.journal.replace_blocks(file.number, [StoreBlock(0, rows, read_at, read_at, IdSet())])
-
-    def _place(self, name: str) -> None:
-        """Give a snapshot that is noted its name."""
-        path = path_inside(self.folder, name)
-        make_folder(self.disk, path.parent)
-        self.disk.replace(new_path(self.folder, name), path)
-        sync_folder(self.disk, path.parent)
-
     def settle(self) -> None:
         """End the seals that were begun and not noted as done, or forget them: what they replace is there.
 
@@ -542,7 +491,7 @@ class ExportStore:
         journal, folder = self.journal, self.folder
         for file in journal.files("sealed"):
             if is_waiting(folder, file):
-                self._place(file.name)
+                self.snapshots.place(file.name)
         for target in journal.files("sealing"):
             path, segment = path_inside(folder, target.name), segment_path(folder, target.name)
             others = [file for file in journal.files_of(target.stem) if file.successor == target.number]
@@ -562,7 +511,8 @@ class ExportStore:
         with journal.transaction():
             journal.clear_successors()
         waiting = {name_of(path) for path in (folder / SPOOL).glob(f"*{FRAGMENT}")}
-        self._place(file.name for file in journal.files("sealed") if file.name in waiting)
+        named = (file.name for file in journal.files("sealed") if file.name in waiting)
+        place_fragments(self.disk, folder, named)
 
     # ── what a file is made of ──
 

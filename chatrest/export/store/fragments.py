@@ -16,16 +16,19 @@ the two is *unfinished*: the next opening renames it. One that nobody has told o
 for it, was killed) is *unknown*: the next opening adopts it in the same way, as rows of no source.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from ...core.replies.rows import Row, row_of
 from ...errors import ChatRestError
+from ..disk import Disk, make_folder, sync_folder
+from ..file_names import path_inside
 from ..id_set import IdSet
 from ..message_ids import key_of, number
 from .converters import format_of
 from .journal import Count, StoreBlock
+from .segments import fragment_path
 
 
 class FragmentLostError(ChatRestError):
@@ -60,3 +63,16 @@ def chosen_rows(
             if source is not None:
                 parts.setdefault(source, []).append(row)
         yield from parts.items()
+
+
+def place_fragments(disk: Disk, folder: Path, names: Iterable[str]) -> None:
+    """Give adopted fragments their names; those in an object store have them."""
+    folders = dict[Path, None]()
+    for name in names:
+        fragment, path = fragment_path(folder, name), path_inside(folder, name)
+        if fragment.exists():
+            make_folder(disk, path.parent)
+            disk.replace(fragment, path)
+            folders[path.parent] = None
+    for each in folders:
+        sync_folder(disk, each)

@@ -1,5 +1,6 @@
 """Sealed files that other processes leave: each of their ids is in the export once, whatever comes twice."""
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -122,19 +123,22 @@ def test_what_a_maker_that_was_killed_has_left_is_adopted_or_set_aside(folder: P
 def test_fragments_in_an_object_store_stay_there_and_those_known_in_part_are_fetched(folder: Path) -> None:
     elsewhere: dict[str, int] = {}
     fetched: list[str] = []
+    contents: dict[str, bytes] = {}
+
+    def fetch(name: str, path: Path, sha256: str) -> None:
+        assert hashlib.sha256(contents[name]).hexdigest() == sha256
+        fetched.append(name)
+        path.write_bytes(contents[name])
+
     with opened(folder, "plain") as first:
-        store = ExportStore(folder, first.journal, first.kinds, elsewhere=elsewhere)
+        store = ExportStore(folder, first.journal, first.kinds, elsewhere=elsewhere, fetch=fetch)
         fragments = [leave_fragment(folder, "plain", "none", 1, ids) for ids in ([1, 2], [2, 3], [1, 3])]
-        contents = {each.name: fragment_path(folder, each.name).read_bytes() for each in fragments}
+        contents |= {each.name: fragment_path(folder, each.name).read_bytes() for each in fragments}
         for each in fragments:
             fragment_path(folder, each.name).unlink()
             elsewhere[each.name] = each.size
 
-        def fetch(name: str, path: Path) -> None:
-            fetched.append(name)
-            path.write_bytes(contents[name])
-
-        assert store.adopt(fragments, fetch=fetch) == 3
+        assert store.adopt(fragments) == 3
         assert fetched == [fragments[1].name]
         assert store.journal.rows(["messages"]) == {1: 3}
         assert [file.name for file in store.journal.files("sealed")] == [fragments[0].name]
