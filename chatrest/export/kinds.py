@@ -1,4 +1,4 @@
-"""What an export's store holds, by its plan: messages, the history of edits and tables, each with a format."""
+"""What an export's store holds, by its plan: messages, the history of edits, tables; each with a format."""
 
 from importlib.util import find_spec
 

@@ -1,7 +1,8 @@
 """The store of an export: a journal, open segments, sealed files. Its README has its ideas, a line each."""
 
 from .adoption import adopt_fragments, repair, salvage
-from .export_store import Changes, ExportStore, NewRows, RowKind
+from .export_store import Changes, ExportStore, NewRows
+from .formats import RowKind
 from .inspection import Finding
 
 __all__ = [

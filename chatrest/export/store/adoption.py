@@ -228,7 +228,7 @@ def _add_again(store: ExportStore, database: StoreFile) -> None:
             _note(store, database, held)
 
 
-class _Held(NamedTuple):
+class _FileContent(NamedTuple):
     """What a file holds."""
 
     ids: PageIds
@@ -237,7 +237,7 @@ class _Held(NamedTuple):
     """True where no id stands twice in it."""
 
 
-def _held(store: ExportStore, path: Path, name: str, stem: str) -> _Held | None:
+def _held(store: ExportStore, path: Path, name: str, stem: str) -> _FileContent | None:
     """Return what a file holds; None where it cannot be read. Memory for its ids."""
     known, numbers, others = store.format_of(name, stem), IdSet(), dict[str, Row]()
     if not known.is_sound(path):
@@ -256,7 +256,7 @@ def _held(store: ExportStore, path: Path, name: str, stem: str) -> _Held | None:
             others.update(dict.fromkeys(ids.others, Row()))
     except ChatRestError:
         return None
-    return _Held(PageIds(numbers, others), blocks, is_once)
+    return _FileContent(PageIds(numbers, others), blocks, is_once)
 
 
 def _adopted(store: ExportStore, path: Path, name: str, stem: str) -> bool:
@@ -274,7 +274,7 @@ def _adopted(store: ExportStore, path: Path, name: str, stem: str) -> bool:
     return True
 
 
-def _note(store: ExportStore, file: StoreFile, held: _Held) -> None:
+def _note(store: ExportStore, file: StoreFile, held: _FileContent) -> None:
     """Note what a file holds, as of no source."""
     store.journal.replace_blocks(file.number, held.blocks)
     store.journal.write_others(file.number, 0, held.ids.others)

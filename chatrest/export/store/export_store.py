@@ -27,7 +27,7 @@ from ..id_set import IdSet
 from ..message_ids import PageIds, ids_of, number, times
 from ..stored_records import lines
 from .converters import format_of
-from .formats import Format, NewFile, SourceLines, file_sha256, piece_of
+from .formats import Format, NewFile, RowKind, SourceLines, file_sha256, piece_of
 from .fragments import Fragment, FragmentLostError, chosen_rows, place_fragments
 from .inspection import Finding, findings, is_waiting, path_of
 from .journal import StoreBlock, StoreFile, StoreJournal
@@ -38,23 +38,6 @@ _GROUP: Final = 256
 """Files that are sealed by one pair of transactions."""
 _ROWS: Final = 1000
 """Rows of a piece."""
-
-
-class RowKind(NamedTuple):
-    """A kind of rows: the first part of its files' stems is its name, as `messages` or `history`."""
-
-    format: Format
-    by_content: bool = False
-    """True where rows are told apart by their bytes, as versions of messages are: no list shows them, and so
-    none is ever missing. Else by their ids."""
-    is_snapshot: bool = False
-    """True for a table, whose rows are not told apart: it is one file, which `replace` makes anew. The kind's
-    name is all of its stem, as `users/users`, and the file's name is that with the suffix."""
-
-    @property
-    def has_ids(self) -> bool:
-        """True where rows are told apart by their ids."""
-        return not self.by_content and not self.is_snapshot
 
 
 class NewRows(NamedTuple):
@@ -99,7 +82,7 @@ class _Job(NamedTuple):
         return self.format.is_lines and alone and not self.changes.rows
 
 
-class _Made(NamedTuple):
+class _SealedFile(NamedTuple):
     """A file that is in its place, and not noted yet."""
 
     job: _Job
@@ -431,7 +414,7 @@ class ExportStore:
                 self.journal.keep_file(file._replace(successor=target.number))
         return target
 
-    def _make(self, job: _Job) -> _Made:
+    def _make(self, job: _Job) -> _SealedFile:
         """Write a file, and give it its name; neither is noted yet."""
         target, own_format = job.target, job.format
         assert target is not None
@@ -441,11 +424,11 @@ class ExportStore:
         segment = segment_path(self.folder, target.name)
         if job.is_rename and segment.stat().st_size == target.size:
             self.disk.replace(segment, path)
-            return _Made(job, path, job.digest or file_sha256(path), older)
+            return _SealedFile(job, path, job.digest or file_sha256(path), older)
         self._check_inputs(job)
         if own_format.grows and path.exists():
-            return _Made(job, path, own_format.write(self.disk, path, self._pieces(job, older)), older)
-        if own_format.is_lines and not job.changes.rows and self._are_alike(job.inputs, own_format):
+            return _SealedFile(job, path, own_format.write(self.disk, path, self._pieces(job, older)), older)
+        if own_format.is_lines and not job.changes.rows and _are_alike(job.inputs, own_format):
             with NewFile(self.disk, new) as out:
                 for file in job.inputs:
                     with self._present(file) as source:
@@ -455,9 +438,9 @@ class ExportStore:
             self.disk.remove(new)
             digest = own_format.write(self.disk, new, self._pieces(job, older))
         self.disk.replace(new, path)
-        return _Made(job, path, digest, older)
+        return _SealedFile(job, path, digest, older)
 
-    def _note_sealed(self, made: _Made, stems: dict[str, None]) -> list[StoreFile]:
+    def _note_sealed(self, made: _SealedFile, stems: dict[str, None]) -> list[StoreFile]:
         """Note a file that is on the disk, and drop what it replaces; return what is to be unlinked."""
         job, target = made.job, made.job.target
         assert target is not None
@@ -515,9 +498,6 @@ class ExportStore:
         place_fragments(self.disk, folder, named)
 
     # ── what a file is made of ──
-
-    def _are_alike(self, files: Iterable[StoreFile], format: Format) -> bool:
-        return all(file.name.endswith(format.suffix) for file in files)
 
     def _check_inputs(self, job: _Job) -> None:
         """Raise `ChatRestError` where a file is not as it was sealed: rewritten it would look sound.
@@ -579,6 +559,10 @@ class ExportStore:
         """Return the format of a file: a partition may have files of another one, of an earlier plan."""
         own = self.kind(stem).format
         return own if name.endswith(own.suffix) else format_of(name) or own
+
+
+def _are_alike(files: Iterable[StoreFile], format: Format) -> bool:
+    return all(file.name.endswith(format.suffix) for file in files)
 
 
 def _is_unfinished(file: StoreFile | None) -> bool:
