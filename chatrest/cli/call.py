@@ -35,6 +35,7 @@ from .call_parameters import (
 )
 from .lists import ListPrinter, list_options
 from .process import run
+from .record_formats import Format, RecordWriter, kind_of
 from .replies import check_success, client_of, line_of, send
 
 _INDENT: Final = " " * 7
@@ -163,16 +164,20 @@ def _call(
     texts: tuple[str, ...],
     limit: int | None = None,
     cursor: str | None = None,
+    format_: Format | None = None,
+    fields: str | None = None,
     **each: Any,
 ) -> None:
     options = checked_options(**each)
     try:
         if options is not None:
-            if cursor is not None:
-                raise click.UsageError("--cursor is of one list: not with --each")
+            for name, value in (("--cursor", cursor), ("--format", format_), ("--fields", fields)):
+                if value is not None:
+                    raise click.UsageError(f"{name} is of one list: not with --each")
             call_each(endpoint, texts, limit, options, _text_of)
         elif isinstance(endpoint.reply, Many):
-            _call_list(endpoint, texts, limit, cursor)
+            writer = RecordWriter(kind_of(endpoint.reply.record), format_ or "json", fields)
+            _call_list(endpoint, texts, limit, cursor, writer)
         else:
             _call_once(endpoint, texts)
     except FileNotFoundError as error:  # all files are those that the user has named
@@ -180,7 +185,11 @@ def _call(
 
 
 def _call_list(
-    endpoint: Endpoint[Any], texts: tuple[str, ...], limit: int | None, cursor: str | None
+    endpoint: Endpoint[Any],
+    texts: tuple[str, ...],
+    limit: int | None,
+    cursor: str | None,
+    writer: RecordWriter,
 ) -> None:
     from ..resources.listing import walk
 
@@ -190,7 +199,7 @@ def _call_list(
         async with client_of(endpoint) as client:
             await printer.write(walk(AsRows(client.sender), call, cursor), limit)
 
-    ListPrinter("records").run(work)
+    ListPrinter("records", writer).run(work)
 
 
 def _call_once(endpoint: Endpoint[Any], texts: tuple[str, ...]) -> None:
@@ -250,8 +259,8 @@ def call(ctx: click.Context) -> None:
     body=JSON gives the whole body at once. If a parameter of the path and a member of the body have one name,
     body.NAME is the member.
 
-    `chatrest call NAME --help` shows the parameters of an operation and its options: --limit and --cursor of
-    a list; --each, --jobs and --journal, to call it for each line of a file.
+    `chatrest call NAME --help` shows the parameters of an operation and its options: --limit, --cursor,
+    --format and --fields of a list; --each, --jobs and --journal, to call it for each line of a file.
 
     \b
     Examples:

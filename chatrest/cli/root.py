@@ -232,8 +232,9 @@ Exit status: 0 done, 1 failed, 2 wrong usage (nothing was sent), 130 interrupted
 def root(ctx: click.Context, verbose: int, proxy: str | None) -> None:
     """Read, send, export and import the messages and users of a hosted chat platform.
 
-    Records are printed as JSON lines, exactly as the service sends them. What was interrupted can be
-    continued where it stopped. `chatrest COMMAND --help` has examples.
+    Records are printed as readable lines to a terminal, and to a pipe or file as JSON lines, exactly as the
+    service sends them. What was interrupted can be continued where it stopped. `chatrest COMMAND --help` has
+    examples.
 
     Options of this page stand before the command: `chatrest -v users`.
     """
