@@ -168,12 +168,14 @@ def _call(
     fields: str | None = None,
     **each: Any,
 ) -> None:
+    context = click.get_current_context()
+    each["apps"] = each["apps"] or (context.parent.params.get("apps") if context.parent else None)
     options = checked_options(**each)
     try:
         if options is not None:
             for name, value in (("--cursor", cursor), ("--format", format_), ("--fields", fields)):
                 if value is not None:
-                    raise click.UsageError(f"{name} is of one list: not with --each")
+                    raise click.UsageError(f"{name} is of one list: not with --each or --apps")
             call_each(endpoint, texts, limit, options, _text_of)
         elif isinstance(endpoint.reply, Many):
             writer = RecordWriter(kind_of(endpoint.reply.record), format_ or "json", fields)
@@ -238,8 +240,12 @@ def _text_of(name: str) -> str:
     help="Print all operations, or with WORDS after it those that have them in their name, path or help; "
     "--json after it prints JSON lines.",
 )  # fmt: skip
+@click.option(
+    "--apps", metavar="FILE",
+    help="Call the operation for each app of a file of apps, as with --apps after NAME.",
+)  # fmt: skip
 @click.pass_context
-def call(ctx: click.Context) -> None:
+def call(ctx: click.Context, apps: str | None) -> None:
     """Call the operation NAME, and print its reply as JSON.
 
     A list prints one line per record, exactly as the service sends it. Anything else prints one line: the
@@ -260,7 +266,8 @@ def call(ctx: click.Context) -> None:
     body.NAME is the member.
 
     `chatrest call NAME --help` shows the parameters of an operation and its options: --limit, --cursor,
-    --format and --fields of a list; --each, --jobs and --journal, to call it for each line of a file.
+    --format and --fields of a list; --each, --jobs and --journal, to call it for each line of a file; --apps,
+    for each app of one.
 
     \b
     Examples:
@@ -272,7 +279,9 @@ def call(ctx: click.Context) -> None:
       chatrest call messages.send body=@message.json on_behalf_of=alice
       chatrest call users.get --each uids.txt --jobs 50
       chatrest call users.update --each changes.jsonl --journal changes.journal
+      chatrest call --apps apps.toml users.list --limit 1
     """
+    del apps  # the operation reads it from this context
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

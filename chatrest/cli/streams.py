@@ -29,6 +29,7 @@ from ..telemetry import LOGGER
 
 HIDDEN: Final = "[hidden]"
 _SECRETS: Final = ("CHATREST_API_KEY", "CHATREST_MANAGEMENT_KEY", "CHATREST_MANAGEMENT_SECRET")
+_HIDDEN_KEYS: Final[set[str]] = set()
 _SHORTEST_SECRET = 6  # hiding a "key" of a few letters would make other texts unreadable
 LOG_VARIABLE: Final = "CHATREST_LOG"
 _OVERRIDES: Final = "\u202a-\u202e\u2066-\u2069"
@@ -130,9 +131,13 @@ def warn(text: str) -> None:
         sys.stderr.flush()
 
 
+def hide(secret: str) -> None:
+    """Hide a key that does not come from the environment in all further lines of this process."""
+    _HIDDEN_KEYS.add(secret)
+
+
 def without_keys(text: str) -> str:
-    for name in _SECRETS:
-        secret = os.environ.get(name, "")
+    for secret in (*(os.environ.get(name, "") for name in _SECRETS), *_HIDDEN_KEYS):
         if len(secret) >= _SHORTEST_SECRET:
             text = text.replace(secret, HIDDEN)
     return text
