@@ -221,7 +221,7 @@ def _key_of_file(file: _AppFile, name: str, _: Mapping[str, str]) -> str:
     return key
 
 
-def _key_of_program(file: _AppFile, command: object, _: Mapping[str, str]) -> str:
+def _key_of_program(file: _AppFile, command: Any, _: Mapping[str, str]) -> str:
     try:
         arguments = shlex.split(command) if isinstance(command, str) else command
     except ValueError:  # a quotation without its end
