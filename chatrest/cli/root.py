@@ -32,6 +32,7 @@ from .export import export
 from .importing import import_
 from .lists import apps, messages, users
 from .process import NAME
+from .status import status
 from .stored_export import cat, compact, verify
 from .writing import send, token
 
@@ -108,7 +109,7 @@ def completion(ctx: click.Context, shell: str) -> None:
 _SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
     "Try it": (demo, emulator),
     "Read and write": (users, messages, send, token, apps, call),
-    "Export and import": (export, verify, cat, compact, import_),
+    "Export and import": (export, status, verify, cat, compact, import_),
     "Set up": (completion,),
 }
 
