@@ -26,6 +26,7 @@ from ..errors import ChatRestError, RequestInvalidError
 from . import streams
 from .call import call
 from .demo import demo
+from .doctor import doctor, limits
 from .emulator import emulator
 from .environment import RootOptions, apps_file, hint
 from .export import export
@@ -110,7 +111,7 @@ _SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
     "Try it": (demo, emulator),
     "Read and write": (users, messages, send, token, apps, call),
     "Export and import": (export, status, verify, cat, compact, import_),
-    "Set up": (completion,),
+    "Set up": (doctor, limits, completion),
 }
 
 
