@@ -43,7 +43,7 @@ class SourceCounts(Struct, frozen=True):
     """Beside the total: those that the plan asks for no longer."""
 
 
-class Run(Struct, frozen=True):
+class RunFacts(Struct, frozen=True):
     """A run that came to its end."""
 
     started: int
@@ -87,7 +87,7 @@ class ExportFacts(Struct, frozen=True, kw_only=True):
     """Files that the manifest lists, and that are not there or have another size."""
     has_journal: bool = False
     """False where the export cannot be continued as it is."""
-    runs: list[Run] = []
+    runs: list[RunFacts] = []
     """The newest ones, oldest first."""
 
 
@@ -185,7 +185,7 @@ def _missing_files(view: "FolderView", state: "FolderState") -> list[str]:
     return [file.name for file in state.manifest.files if is_missing(file)]
 
 
-def _runs(folder: Path) -> list[Run]:
+def _runs(folder: Path) -> list[RunFacts]:
     from ..export.run_log import runs
 
     newest: deque[RunEntry] = deque(maxlen=RUNS_SHOWN)
@@ -193,4 +193,4 @@ def _runs(folder: Path) -> list[Run]:
         newest.extend(runs(folder))
     except OSError:  # no run has ended yet
         return []
-    return [json.decode(json.encode(each), type=Run) for each in newest]
+    return [json.decode(json.encode(each), type=RunFacts) for each in newest]

@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from . import streams
-from .export_facts import ExportFacts, Run, facts_of
+from .export_facts import ExportFacts, RunFacts, facts_of
 from .export_texts import duration, name_list, plural, size
 from .message_text import LINE_TIME, local_time
 from .options import option_table
@@ -109,7 +109,7 @@ def _plan_text(plan: dict[str, Any]) -> str:
     return ", ".join(chosen) + (f" ({plan['compress']})" if plan.get("compress") != "none" else "")
 
 
-def _run_text(run: Run) -> str:
+def _run_text(run: RunFacts) -> str:
     changes = ((run.written, "new"), (run.changed, "changed"), (run.deleted, "deleted"))
     counts = ", ".join(f"{count:,} {words}" for count, words in changes if count) or "nothing new"
     end = "complete" if run.complete else "not complete"
