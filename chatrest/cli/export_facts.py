@@ -154,7 +154,7 @@ def _of_sources(state: "FolderState") -> dict[str, Any]:
     assert state.manifest is not None
     until = int(state.manifest.until or 0)
     if state.journal is not None and not state.is_finished:
-        sources = [(str(each.source), each) for each in state.journal.sources()]
+        sources: list[tuple[str, Any]] = [(str(each.source), each) for each in state.journal.sources()]
     else:
         sources = [(" ".join(each.source), each) for each in state.manifest.sources]
     fates = [(name, _fate(source, until), source.error) for name, source in sources]
