@@ -65,8 +65,8 @@ async def _examine(patience: float, *, is_shown: bool) -> list[Check]:
 def limits(requests: int, as_json: bool) -> None:
     """Show the rate limits of the app: what replies state, what the session has learnt, what is documented.
 
-    Makes requests that list one user, and shows what a session then knows. It does not search for the limit:
-    all clients of the app share it.
+    Makes requests that list one user, at most until one is answered 429, and shows what a session then knows.
+    It does not search for the limit: all clients of the app share it.
 
     \b
     Examples:
@@ -81,11 +81,13 @@ def limits(requests: int, as_json: bool) -> None:
 
 
 async def _ask(requests: int) -> dict[str, Any]:
+    from ..core.pace.retry import RetryPolicy
     from ..parameters.users import UserQuery
 
     replies: list[Any] = []
     async with session() as chat:
-        view = chat.with_options(on_reply=replies.append)
+        # The first 429 says enough: no further request, and no wait.
+        view = chat.with_options(on_reply=replies.append, retry=RetryPolicy(attempts=1))
         for _ in range(requests):
             try:
                 await view.users.list(UserQuery(per_page=1)).page(1)
@@ -120,7 +122,8 @@ def _lines(found: dict[str, Any]) -> list[str]:
     for each in found["limits"]:
         known = "no limit known" if each["limit"] is None else f"{_rate(each['limit'])}, {each['source']}"
         now = "" if each["rate"] is None else f"; a session now sends {_rate(each['rate'])}"
-        lines.append(f"{each['rate_class']:<10} {known}{now}")
+        wait = f"; the next request may go in {each['next_slot']:.1f} s" if each["next_slot"] else ""
+        lines.append(f"{each['rate_class']:<10} {known}{now}{wait}")
     documented = ", ".join(f"{name} {_rate(rate)}" for name, rate in found["documented"].items())
     return [*lines, f"documented {documented}"]
 

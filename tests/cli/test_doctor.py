@@ -171,6 +171,16 @@ def test_limits_as_json(command: Run) -> None:
     assert (found["requests"], found["limited"], found["stated"]) == (1, 0, None)
 
 
+def test_the_first_429_is_the_last_request(command: Run, proxy: MakeProxy) -> None:
+    def answer(number: int, _: str) -> tuple[int, bytes] | None:
+        return None if number < 4 else (429, b'{"error":{"code":"ERR_TOO_MANY_REQUESTS","message":"Slow."}}')
+
+    with proxy(answer) as url:
+        lines = command("limits", "--requests", "50", CHATREST_BASE_URL=url).stdout.splitlines()
+    assert lines[1] == "requests   4, 1 answered 429"
+    assert "the next request may go in " in lines[3]
+
+
 def test_limits_of_a_wrong_key_are_an_error(command: Run) -> None:
     assert "401" in error_line(command("limits", CHATREST_API_KEY="wr0ng-k3y"))
 
