@@ -20,7 +20,6 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from io import StringIO
 from itertools import chain
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, final, get_args
 
@@ -36,7 +35,7 @@ from ..models.messages import Message, UnknownMessage
 from ..models.raw_json import write_value
 from ..models.users import User
 from . import streams
-from .message_text import iso_time, local_time, member, message_line, message_text, user_line
+from .message_text import LINE_TIME, iso_time, local_time, member, message_line, message_text, user_line
 from .options import option_table
 
 Format: TypeAlias = Literal["text", "table", "csv", "json"]
@@ -49,11 +48,8 @@ format_options: Final = option_table(
       "is taken.")),
 )  # fmt: skip
 """The options of every command that prints records."""
-_TABLE_TIME: Final = "%Y-%m-%d %H:%M:%S"
-_WIDEST: Final = 32
-"""Columns of a cell on a terminal, where it is not the last one of its row."""
-_LAST: Final = 20
-"""The least width of the last column."""
+_NARROWEST: Final = 6
+"""The least width to which the columns of a table are cut, so that it fits a terminal."""
 _LONGEST: Final = 2_000
 """Characters of a line of text on a terminal."""
 _GAP: Final = "  "
@@ -75,6 +71,17 @@ class RecordKind(NamedTuple):
     """Fields that are not in a record as such: the value for people, and the exact one."""
 
 
+@final
+class _Echo:
+    """A file that gives back what is written to it."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+_CSV: Final[Any] = csv.writer(_Echo())
+
+
 def _names(kind: Any) -> frozenset[str]:
     return frozenset(chain.from_iterable((field.name, field.encode_name) for field in structs.fields(kind)))
 
@@ -91,7 +98,7 @@ _MESSAGE: Final = RecordKind(
     {
         "text": (message_text, _exact_text),
         "time": (
-            lambda message: local_time(member(message, "sentAt"), _TABLE_TIME),
+            lambda message: local_time(member(message, "sentAt"), LINE_TIME),
             lambda message: iso_time(member(message, "sentAt")),
         ),
     },
@@ -247,11 +254,12 @@ class RecordWriter:
         from rich.cells import cell_len
 
         widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-        if self.is_terminal and widths:
-            *widths, last = [min(width, _WIDEST) for width in widths[:-1]] + widths[-1:]
-            room = shutil.get_terminal_size().columns - sum(widths) - len(_GAP) * len(widths)
-            widths.append(min(last, max(_LAST, room)))
-        return widths
+        if not self.is_terminal or not widths:
+            return widths
+        room, most = shutil.get_terminal_size().columns - len(_GAP) * (len(widths) - 1), max(widths)
+        while most > _NARROWEST and sum(min(width, most) for width in widths) > room:
+            most -= 1  # the widest columns give way first
+        return [min(width, most) for width in widths]
 
     def _padded(self, cell: str, width: int) -> str:
         from rich.cells import cell_len, set_cell_size
@@ -270,9 +278,8 @@ class RecordWriter:
             self._has_header = True
             rows = chain([[field.name for field in self._fields]], rows)
         for row in rows:
-            text = StringIO()
-            csv.writer(text).writerow(row)  # before Python 3.13 it quotes only the breaks of its own lines
-            line = text.getvalue().removesuffix("\r\n")
+            # Written with CR LF: before Python 3.13 only the breaks of its own lines are quoted.
+            line: str = _CSV.writerow(row).removesuffix("\r\n")
             yield streams.visible(line) if self.is_terminal else line
 
 
@@ -294,7 +301,7 @@ def _read(raw: bytes) -> Any:
 def _cell(name: str, value: Any) -> str:
     """Return a value for people: a time of a field such as `created_at` is local."""
     if isinstance(value, int) and not isinstance(value, bool) and name.endswith(("_at", "At")):
-        value = local_time(value, _TABLE_TIME) or value
+        value = local_time(value, LINE_TIME) or value
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         value = ", ".join(value)
     return streams.visible(_csv_cell(value))
