@@ -180,6 +180,15 @@ def test_an_address_that_does_not_answer_names_the_file(
     assert line.endswith("; check the address of app 'shop' in the file of apps")
 
 
+def test_an_export_of_an_app_is_continued_with_it(command: Run, file: Path, called: None) -> None:
+    result = command("--app", "shop", "export", "out", "--quiet")
+    assert result.exit_code == 0
+    assert json.loads(Path("out/manifest.json").read_text())["app_id"] == "2087shop"
+    (file.parent / "shop.key").write_text(FILE_KEY)
+    line = error_line(command("--app", "shop", "export", "out", "--quiet"))
+    assert line.endswith("continue with: /of/a/venv/bin/chatrest --app shop export out")
+
+
 def test_names_of_apps_are_completed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def completed(incomplete: str) -> list[str]:
         items = ShellComplete(root, {}, "chatrest", "_X").get_completions(["--app"], incomplete)
