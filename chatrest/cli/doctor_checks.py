@@ -77,6 +77,7 @@ _ADVICE: Final = {
     "no TLS": "is that an https address, and its port right?",
     "cut": "a firewall or proxy may cut TLS off",
     "no reply": "the address is not the service's, or it is down: try it again later",
+    "by proxy": "check the proxy: it may refuse the host, or open TLS with a certificate not trusted here",
     "server": "the service fails: try it again later",
     "service": "check that the address is the service's, with its version (/v3)",
     "clock": "set this machine's clock: times such as --since 1h, and TLS, go by it",
@@ -308,7 +309,8 @@ class _Answer:
     async def checks(self) -> AsyncIterator[Check]:
         error = await self._ask(self._app)
         if not self._replies:
-            yield Check("service", "failed", str(error), _ADVICE["no reply"])
+            advice = _ADVICE["no reply" if proxy() is None else "by proxy"]
+            yield Check("service", "failed", str(error), advice)
             for name in _AFTER_REPLY:
                 yield _skipped(name, "service")
             return

@@ -101,6 +101,14 @@ def test_a_proxy_that_does_not_answer(command: Run) -> None:
     assert skipped(found) == NAMES[4:]
 
 
+def test_a_proxy_that_refuses_the_host(command: Run, proxy: MakeProxy) -> None:
+    variables = {"CHATREST_BASE_URL": None, "CHATREST_SERVICE_DOMAIN": "service.invalid"}
+    with proxy(lambda *_: (403, b"no")) as url:  # it knows no CONNECT either
+        found = checks(command, failed="service", CHATREST_PROXY=url.removesuffix("/v3"), **variables)
+    assert found["proxy"]["state"] == "ok"
+    assert found["service"]["advice"].startswith("check the proxy")
+
+
 def test_https_where_no_tls_is(command: Run, service: EmulatorThread) -> None:
     address = service.emulator.base_url.replace("http:", "https:")
     found = checks(command, failed="tls", CHATREST_BASE_URL=address)
