@@ -31,6 +31,7 @@ def message(**members: Any) -> dict[str, Any]:
             {"parentId": "7", "replyCount": 1},
             "2026-11-22 12:11  alice → bob  hello  (reply to 7) (1 reply)",
         ),
+        ({"replyCount": 0, "parentId": None, "editedAt": 0}, "2026-11-22 12:11  alice → bob  hello"),
         ({"receiver": "team", "receiverType": "group"}, "2026-11-22 12:11  alice → #team  hello"),
         (
             {"deletedAt": AT, "editedAt": AT, "replyCount": 3},
@@ -76,6 +77,16 @@ def test_a_message_is_a_line(members: dict[str, Any], line: str) -> None:
                 },
             },
             "[carol edited message 9]",
+        ),
+        (
+            {
+                "category": "action",
+                "data": {
+                    "action": "joined",
+                    "entities": {"by": {"entity": {"uid": "carol"}}, "on": {"entity": {"guid": "team"}}},
+                },
+            },
+            "[carol joined team]",
         ),
         ({"category": "call", "type": "video", "data": {"action": "ongoing"}}, "[video call ongoing]"),
         (
