@@ -34,6 +34,7 @@ from ..models.groups import Group, Member
 from ..models.messages import Message, UnknownMessage
 from ..models.raw_json import write_value
 from ..models.users import User
+from ..secrets import is_credential
 from . import streams
 from .message_text import LINE_TIME, iso_time, local_time, member, message_line, message_text, user_line
 from .options import option_table
@@ -48,6 +49,7 @@ format_options: Final = option_table(
       "is taken.")),
 )  # fmt: skip
 """The options of every command that prints records."""
+_SHOWN: Final = 6
 _NARROWEST: Final = 6
 """The least width to which the columns of a table are cut, so that it fits a terminal."""
 _LONGEST: Final = 2_000
@@ -61,8 +63,8 @@ Derived: TypeAlias = Callable[[Any], Any]
 class RecordKind(NamedTuple):
     """What is known about the records of one type."""
 
-    names: frozenset[str]
-    """Their fields."""
+    names: Mapping[str, str]
+    """Their fields in both spellings, each with the service's."""
     columns: tuple[str, ...]
     """Those of a table."""
     line: Callable[[Any], str] | None = None
@@ -82,8 +84,9 @@ class _Echo:
 _CSV: Final[Any] = csv.writer(_Echo())
 
 
-def _names(kind: Any) -> frozenset[str]:
-    return frozenset(chain.from_iterable((field.name, field.encode_name) for field in structs.fields(kind)))
+def _names(kind: Any) -> dict[str, str]:
+    wire = {field.name: field.encode_name for field in structs.fields(kind)}
+    return wire | {name: name for name in wire.values()}
 
 
 def _exact_text(message: Any) -> Any:
@@ -92,7 +95,7 @@ def _exact_text(message: Any) -> Any:
 
 
 _MESSAGE: Final = RecordKind(
-    _names(UnknownMessage) - {"raw", "reason"},
+    {name: wire for name, wire in _names(UnknownMessage).items() if name not in ("raw", "reason")},
     ("id", "time", "sender", "receiver", "type", "text"),
     message_line,
     {
@@ -119,14 +122,18 @@ _KINDS: Final[Mapping[Any, RecordKind]] = {
 
 
 def kind_of(record: Any) -> RecordKind:
-    """Return what is known about the records of a type: of most the fields, of which a table shows six."""
+    """Return what is known about the records of a type: of most the fields.
+
+    A table shows the first six of these, without credentials; `--fields` shows any.
+    """
     if record in _KINDS:
         return _KINDS[record]
     try:
         fields = structs.fields(record)
     except TypeError:  # any JSON
-        return RecordKind(frozenset(), ())
-    return RecordKind(_names(record), tuple(field.name for field in fields[:6]))
+        return RecordKind({}, ())
+    names = [field.name for field in fields if not is_credential(field.name)]
+    return RecordKind(_names(record), tuple(names[:_SHOWN]))
 
 
 @final
@@ -149,12 +156,12 @@ class _Field(NamedTuple):
 
 def _fields(names: str, kind: RecordKind) -> tuple[_Field, ...]:
     """Return the fields of `--fields`; raise `click.BadParameter` for one that the records cannot have."""
-    known = kind.names | kind.derived.keys()
+    known = kind.names.keys() | kind.derived.keys()
     fields = []
     for name in [name.strip() for name in names.split(",")]:
         first = name.partition(".")[0]
         if not name.strip(".") or (first and known and first not in known):
-            near = get_close_matches(first, known, 3) or sorted(known)
+            near = get_close_matches(first, known, 3) or kind.columns
             raise click.BadParameter(
                 f"{name!r} is not a field; expected are names such as {', '.join(near)}, "
                 "or a dot and the name of any other member (.pet)",
@@ -166,7 +173,9 @@ def _fields(names: str, kind: RecordKind) -> tuple[_Field, ...]:
 
 def _field(name: str, kind: RecordKind) -> _Field:
     steps = name.removeprefix(".").split(".")
-    path = tuple((step, _CAMEL.sub(lambda match: match[1].upper(), step)) for step in steps)
+    wire = [_CAMEL.sub(lambda match: match[1].upper(), step) for step in steps]
+    wire[0] = kind.names.get(steps[0], wire[0])
+    path = tuple(zip(steps, wire, strict=True))
     return _Field(".".join(steps), path, kind.derived.get(name))
 
 
@@ -177,7 +186,7 @@ class RecordWriter:
     - `format_`: None for text on a terminal and JSON elsewhere. `fields`: the value of `--fields`.
     - `convert` changes the JSON of each record before all else.
 
-    Raises `click.BadParameter` for a wrong field.
+    Raises `click.BadParameter` for a wrong field, and `click.UsageError` for a table without columns.
     """
 
     def __init__(
@@ -193,6 +202,8 @@ class RecordWriter:
         self.format: Format = format_ or ("text" if self.is_terminal else "json")
         self._asked = None if fields is None else _fields(fields, kind)
         self._fields = self._asked or tuple(_field(name, kind) for name in kind.columns)
+        if not self._fields and self.format in ("table", "csv"):
+            raise click.UsageError(f"--format {self.format} of these records needs --fields")
         self._convert = convert
         self._widths: list[int] | None = None
         self._has_header = False
