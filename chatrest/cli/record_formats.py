@@ -43,7 +43,8 @@ Format: TypeAlias = Literal["text", "table", "csv", "json"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 format_options: Final = option_table(
     ("--format format_", FORMATS, None,
-     "text: a readable line each; table; csv; json: as served.  [default: text to a terminal, else json]"),
+     ("text: a readable line each; table; csv: exact values, also where a text begins with =; json: as "
+      "served.  [default: text to a terminal, else json]")),
     ("--fields", None, "NAMES",
      ("Print these only: id,sender,text. A member of an object is data.text; after a dot (.pet) any name "
       "is taken.")),

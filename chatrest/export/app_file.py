@@ -29,6 +29,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from os import PathLike
+from os.path import expanduser  # unlike that of `Path`, it accepts a user without a home
 from pathlib import Path
 from typing import Any, Final, NamedTuple, final
 
@@ -210,7 +211,7 @@ def _key_of_variable(_: _AppFile, name: str, env: Mapping[str, str]) -> str:
 
 
 def _key_of_file(file: _AppFile, name: str, _: Mapping[str, str]) -> str:
-    path = file.path.parent / Path(name).expanduser()
+    path = file.path.parent / expanduser(name)  # noqa: PTH111
     try:
         key = path.read_text("utf-8").strip()
     except (OSError, ValueError) as error:

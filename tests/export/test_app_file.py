@@ -123,6 +123,9 @@ def test_a_key_comes_from_a_file_beside_it(tmp_path: Path) -> None:
     (tmp_path / "shop.key").write_text(f" {KEY}\n")
     [shop] = read_apps(path, {})
     assert (shop.app.api_key, shop.name, shop.key_env) == (KEY, "Shop", None)
+    with pytest.raises(RequestInvalidError, match=r"key_file: .*~nobody-here/x: No such file"):
+        read_apps(written(tmp_path, f'{ONE}key_file = "~nobody-here/x"\n'), {})
+    path = written(tmp_path, f'{ONE}key_file = "shop.key"\n')
     (tmp_path / "shop.key").write_text("\n")
     with pytest.raises(RequestInvalidError, match=r"key_file: .*shop.key is empty"):
         read_apps(path, {})
