@@ -170,6 +170,8 @@ def export(
     if dask is not None:
         _check_dask(apps, dry_run=dry_run)
     if apps is not None:
+        if click.get_current_context().find_root().params.get("app"):
+            raise click.UsageError("--app names one app, and --apps exports all of a file: give one of them")
         if dry_run:
             raise click.UsageError("--dry-run estimates one app: give it without --apps")
         options |= {"journal": journal, "at_once": apps_at_once or APPS_AT_ONCE}
