@@ -21,7 +21,6 @@ from msgspec.json import Decoder
 from ..core.paging.intervals import LAST
 from ..core.replies.rows import UNKNOWN, PageLines, Row, lines_of, row_of
 from ..core.requests.endpoint import Pairs
-from ..errors import RequestInvalidError
 from ..models.raw_json import REFUSED
 from .conversion import convert
 from .dataset.tables import table_stem
@@ -31,12 +30,20 @@ from .id_set import IdSet
 from .journal import NAME, DeletedId, Journal
 from .kinds import format_of_plan, kinds_of_plan
 from .message_ids import PageIds, ids_of, number
-from .opening import FolderLock, begin_generation, check_folder, check_is_whole, claim_folder, first_meta
+from .opening import (
+    FolderLock,
+    agreed,
+    begin_generation,
+    check_folder,
+    check_is_whole,
+    claim_folder,
+    first_meta,
+)
 from .ownership import Source
-from .plan import Plan, growth_fault
+from .plan import Plan
 from .repeated_rows import RepeatedRows
 from .run_log import last_run
-from .store import Changes, ExportStore, Finding, NewRows, adopt_fragments, repair
+from .store import Changes, ExportStore, Finding, NewRows, adopt_fragments, repair, salvage
 from .store.formats import SourceLines
 from .store.fragments import Fragment
 from .store.journal import StoreBlock
@@ -391,6 +398,14 @@ class Archive:
             count += len(applied)
         return count
 
+    def salvage(self) -> int:
+        """Write what damaged files hold of the messages that are missing still; return how many.
+
+        Called when all sources were asked for them again: a damaged file may have wrong bytes in a record.
+        """
+        with self._guarded():
+            return salvage(self.store) if self.store.missing() or self.journal.others_missing() else 0
+
     def adopt_fragments(self) -> int:
         """Take over the fragments that nobody has told of; return how many messages they add."""
         with self._guarded():
@@ -570,28 +585,3 @@ def _may_hold(block: StoreBlock, first: int, last: int, since: int) -> bool:
 
 def _numbers(deleted: Iterable[DeletedId]) -> Iterator[int]:
     return (numbered for each in deleted if (numbered := number(each.id)) is not None)
-
-
-def agreed(folder: Path, kept: Mapping[str, str | None], plan: Plan | None, app_id: str) -> tuple[Plan, Plan]:
-    """Return the folder's plan, from its journal's meta, and the plan that goes on with it.
-
-    What `plan` does not give is as in the folder's own. Raises `RequestInvalidError` where the export cannot
-    be continued by it, or the app is another one.
-    """
-    app, encoded = kept.get("app"), kept.get("plan")
-    if app is None or encoded is None:
-        raise RequestInvalidError(f"{folder / NAME} has no plan: it is no export's journal")
-    if app != app_id:
-        raise RequestInvalidError(
-            f"folder '{folder}' holds an export of the app {app!r}, and not of {app_id!r}: choose another"
-        )
-    stored = Plan.parse(encoded)
-    continued = stored if plan is None else stored.continued(plan)
-    old, new = growth_fault(stored, continued)
-    if old:
-        raise RequestInvalidError(
-            f"folder '{folder}' was exported with {old}, and this plan has {new}: allowed are other sources "
-            "and a wider window, but the same format and filters; no plan at all continues with the folder's "
-            "own; or export into another folder"
-        )
-    return stored, continued
