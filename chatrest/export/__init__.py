@@ -16,6 +16,7 @@ from .dataset.attachments import AttachmentOptions
 from .dry_run.estimate import Estimate, estimate
 from .entry_points import compact, export
 from .plan import Plan
+from .read_tables import attachment_files, read_table
 from .reading import read, read_raw
 from .report import AttachmentCounts, Failure, Phase, Progress, Report
 from .run_log import RunEntry, runs
@@ -24,6 +25,7 @@ from .verify.verify_result import Problem, VerifyResult
 
 __all__ = [
     "AppExport", "AppRun", "AppState", "AppsReport", "AttachmentCounts", "AttachmentOptions", "Estimate",
-    "Failure", "Phase", "Plan", "Problem", "Progress", "Report", "RunEntry", "VerifyResult", "compact",
-    "estimate", "export", "export_apps", "read", "read_apps", "read_raw", "runs", "verify",
+    "Failure", "Phase", "Plan", "Problem", "Progress", "Report", "RunEntry", "VerifyResult", "attachment_files",
+    "compact", "estimate", "export", "export_apps", "read", "read_apps", "read_raw", "read_table", "runs",
+    "verify",
 ]  # fmt: skip

@@ -1,0 +1,598 @@
+"""The messages of an archive by conversation and time: one SQLite file, so that memory stays flat.
+
+A message is its record's bytes and the few numbers that place it. Its `rank` is its id as a number, or for
+other ids a hash: it orders messages of one time, and names a message in addresses. Times are milliseconds;
+0 stands for none. A conversation is cut into pages by counts and sizes from its beginning, so that new
+messages change its last page alone.
+"""
+
+import sqlite3
+from base64 import b32encode
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Self
+
+import msgspec
+from msgspec import Struct
+
+from ..models.raw_json import read_value, write_value
+from ..times import MILLISECONDS_FROM
+from .text import redacted, redacted_record, shown
+
+MESSAGES: Final = 250
+"""The most messages of a page."""
+BYTES: Final = 280_000
+"""The bytes of records after which a page ends."""
+LONGEST: Final = 8_000
+"""Bytes of a record that count: a longer text is shortened on its page."""
+_MARKUP: Final = 250
+_BATCH: Final = 2_000
+_KNOWN: Final = 100_000
+"""Numbers of people and conversations that are kept in memory."""
+_AFTER_9999: Final = 253_402_300_800_000
+_DIGITS: Final = 18
+DELETED: Final = 1
+
+_SCHEMA: Final = """
+CREATE TABLE messages(number INTEGER PRIMARY KEY, conversation INTEGER NOT NULL, time INTEGER NOT NULL,
+    rank INTEGER NOT NULL, sender INTEGER NOT NULL, parent INTEGER, flags INTEGER NOT NULL,
+    size INTEGER NOT NULL, raw BLOB NOT NULL);
+CREATE TABLE conversations(number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, name TEXT, title TEXT,
+    guid TEXT, one INTEGER, other INTEGER, messages INTEGER, first INTEGER, last INTEGER, newest INTEGER);
+CREATE TABLE people(number INTEGER PRIMARY KEY, uid TEXT UNIQUE NOT NULL, name TEXT NOT NULL DEFAULT '',
+    file TEXT, record BLOB, messages INTEGER NOT NULL DEFAULT 0, first INTEGER, last INTEGER);
+CREATE TABLE groups(guid TEXT PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE files(message INTEGER, position INTEGER, file TEXT NOT NULL, bytes INTEGER,
+    PRIMARY KEY(message, position)) WITHOUT ROWID;
+CREATE TABLE pages(conversation INTEGER, page INTEGER, time INTEGER, rank INTEGER, messages INTEGER,
+    last INTEGER, PRIMARY KEY(conversation, page)) WITHOUT ROWID;
+CREATE TABLE days(conversation INTEGER, day INTEGER, page INTEGER, messages INTEGER,
+    PRIMARY KEY(conversation, day)) WITHOUT ROWID;
+"""
+_INDEXES: Final = """
+CREATE INDEX by_place ON messages(conversation, time, rank, size);
+CREATE INDEX by_rank ON messages(rank);
+CREATE INDEX by_parent ON messages(parent, time, rank) WHERE parent NOT NULL;
+CREATE INDEX by_sender ON messages(sender, time, rank, conversation);
+DELETE FROM messages WHERE rank IN (SELECT rank FROM messages GROUP BY rank HAVING count(*) > 1)
+    AND number NOT IN (SELECT max(number) FROM messages GROUP BY rank HAVING count(*) > 1)
+"""
+_COUNTS: Final = """
+UPDATE conversations SET (messages, first, last, newest) = (
+    SELECT count(*), ifnull(min(nullif(time, 0)), 0), max(time),
+        (SELECT number FROM messages WHERE conversation = conversations.number
+         ORDER BY time DESC, rank DESC LIMIT 1)
+    FROM messages WHERE conversation = conversations.number);
+DELETE FROM conversations WHERE messages = 0;
+UPDATE people SET (messages, first, last) = (SELECT count(*), min(time), max(time) FROM messages
+    WHERE sender = people.number);
+CREATE INDEX by_last ON conversations(last DESC, id);
+CREATE INDEX by_messages ON people(messages DESC, uid);
+CREATE INDEX pages_by_place ON pages(conversation, time, rank)
+"""
+
+
+class _Entity(Struct, gc=False):
+    uid: str | None = None
+    guid: str | None = None
+    name: str | None = None
+
+
+class _Wrapper(Struct, gc=False):
+    entity: _Entity | None = None
+
+
+class _Entities(Struct, gc=False):
+    sender: _Wrapper | None = None
+    receiver: _Wrapper | None = None
+    by: _Wrapper | None = None
+
+
+class _Data(Struct, gc=False):
+    entities: _Entities | None = None
+
+
+class _Head(Struct, gc=False, rename="camel"):
+    """The members of a record that place it."""
+
+    id: int | str = ""
+    conversation_id: str = ""
+    sender: str = ""
+    receiver_type: str = ""
+    receiver: str = ""
+    sent_at: int = 0
+    parent_id: int | str | None = None
+    deleted_at: int | None = None
+    data: _Data | None = None
+
+    @property
+    def conversation(self) -> str:
+        """The conversation's id; of a record without one, that which the service would give."""
+        if self.conversation_id or not self.receiver:
+            return self.conversation_id
+        if self.receiver_type == "group":
+            return f"group_{self.receiver}"
+        return "_user_".join(sorted((self.sender, self.receiver)))
+
+
+_HEAD: Final = msgspec.json.Decoder(_Head)
+_ATTACHMENT_ROW: Final = msgspec.json.Decoder(dict[str, Any])
+
+
+class Stored(NamedTuple):
+    """A message of the index."""
+
+    number: int
+    time: int
+    rank: int
+    sender: int
+    parent: int | None
+    flags: int
+    raw: bytes
+
+
+class Place(NamedTuple):
+    """The page of a message."""
+
+    name: str
+    """Of its conversation."""
+    page: int
+    rank: int
+    flags: int
+
+
+class Person(NamedTuple):
+    """Somebody who wrote or was written to."""
+
+    number: int
+    uid: str
+    name: str
+    file: str
+    """The name of the page, without its end."""
+
+
+class Conversation(NamedTuple):
+    number: int
+    id: str
+    name: str
+    """The name of its folder."""
+    title: str
+    is_group: bool
+    messages: int
+    first: int
+    last: int
+    newest: int
+
+
+class Choice(NamedTuple):
+    """The part of an export that an archive has."""
+
+    conversations: Collection[str] = ()
+    users: Collection[str] = ()
+    """Only conversations that one of these takes part in, or has written in."""
+    redact: bool = False
+
+
+def rank_of(id: int | str) -> int:
+    """Return the number of an id; for one that is no number a hash, which is larger than any number."""
+    text = str(id)
+    if len(text) <= _DIGITS and text.isascii() and text.isdigit():
+        return int(text)
+    return int.from_bytes(_hash(text, 8)) >> 2 | 1 << 62
+
+
+def token(text: str) -> str:
+    """Return the name of a file for a text that somebody else has chosen."""
+    return b32encode(_hash(text, 10)).decode().lower()
+
+
+def _hash(text: str, size: int) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
+
+
+def milliseconds(time: int) -> int:
+    """Return a timestamp in milliseconds; 0 for one that is no time of a message."""
+    time = time if time >= MILLISECONDS_FROM else time * 1000
+    return time if 0 < time < _AFTER_9999 else 0
+
+
+def record_of(raw: bytes) -> dict[str, Any]:
+    """Return the members of a record; none where it is no JSON object."""
+    with suppress(ValueError, RecursionError):
+        value = read_value(raw)
+        if isinstance(value, dict):
+            return value
+    return {}
+
+
+def _head_of(raw: bytes) -> _Head:
+    """Return the head of a record; members of other types are as if they were not there."""
+    try:
+        return _HEAD.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        head, record = _Head(), record_of(raw)
+        for name, wire in (("sender", "sender"), ("receiver", "receiver"), ("receiver_type", "receiverType"),
+                           ("conversation_id", "conversationId"), ("id", "id"), ("parent_id", "parentId")):  # fmt: skip
+            if isinstance(value := record.get(wire), str | int):
+                setattr(head, name, shown(str(value)))
+        for name, wire in (("sent_at", "sentAt"), ("deleted_at", "deletedAt")):
+            if isinstance(value := record.get(wire), int) and abs(value) < 1 << 62:
+                setattr(head, name, value)
+        with suppress(msgspec.ValidationError, UnicodeEncodeError):
+            head.data = msgspec.convert(record.get("data"), _Data)
+        return head
+
+
+class Index:
+    """The index at `path`; used with `with`. A new one is filled by `add` and then `finish`."""
+
+    def __init__(self, path: Path, choice: Choice = Choice()) -> None:
+        self._choice = choice
+        # The file serves one run: what a kill leaves is thrown away.
+        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        for sql in ("journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE", "cache_size=-40000"):
+            self._db.execute(f"PRAGMA {sql}")
+        self._numbers: dict[str, dict[str, int]] = {"people": {}, "conversations": {}}
+        self._names: dict[str, dict[str, str]] = {"people": {}, "groups": {}}
+        self._people = OrderedDict[int, Person]()
+        self.has_threads = self.has_files = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._db.close()
+
+    # ── filling ──
+
+    def add(self, records: Iterable[bytes], progress: Callable[[int], None] = lambda _: None) -> None:
+        """Take all messages, and report their number from time to time."""
+        self._db.executescript(f"BEGIN; {_SCHEMA}")
+        count, rest = 0, iter(records)
+        while batch := list(islice(rest, _BATCH)):
+            rows = [row for raw in batch if (row := self._row(raw)) is not None]
+            self._db.executemany(
+                "INSERT INTO messages(conversation, time, rank, sender, parent, flags, size, raw)"
+                " VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+                rows,
+            )
+            self._write_names()
+            count += len(batch)
+            progress(count)
+
+    def _row(self, raw: bytes) -> tuple[Any, ...] | None:
+        head = _head_of(raw)
+        conversation = head.conversation
+        if self._choice.conversations and conversation not in self._choice.conversations:
+            return None
+        sender = self._number("people", head.sender)
+        number = self._conversation(conversation, head, sender)
+        if head.data is not None and (entities := head.data.entities) is not None:
+            for wrapper in (entities.sender, entities.receiver, entities.by):
+                if wrapper is not None and (entity := wrapper.entity) is not None and entity.name:
+                    self._learn(entity)
+        if self._choice.redact:
+            raw = _redacted(raw)
+        parent = None if head.parent_id in (None, "", 0, "0") else rank_of(head.parent_id or "")
+        rank = rank_of(head.id or raw.hex())
+        flags = DELETED if head.deleted_at else 0
+        return (
+            number, milliseconds(head.sent_at), rank, sender, parent, flags, min(len(raw), LONGEST) + _MARKUP, raw
+        )  # fmt: skip
+
+    def _conversation(self, id: str, head: _Head, sender: int) -> int:
+        known = self._numbers["conversations"]
+        if (number := known.get(id)) is not None:
+            return number
+        is_group = head.receiver_type == "group"
+        other = None if is_group or not head.receiver else self._number("people", head.receiver)
+        return self._number(
+            "conversations", id, guid=head.receiver if is_group else None, one=sender, other=other
+        )
+
+    def _number(self, table: str, key: str, **values: Any) -> int:
+        """Return the number of a person or conversation, a new one where there is none."""
+        known = self._numbers[table]
+        if (number := known.get(key)) is not None:
+            return number
+        name = "uid" if table == "people" else "id"
+        names, marks = ", ".join([name, *values]), ", ".join("?" * (len(values) + 1))
+        self._db.execute(
+            f"INSERT OR IGNORE INTO {table}({names}) VALUES({marks})", (key, *values.values())  # noqa: S608
+        )
+        [number] = self._db.execute(f"SELECT number FROM {table} WHERE {name} = ?", (key,)).fetchone()  # noqa: S608
+        if len(known) > _KNOWN:
+            known.clear()
+        known[key] = number
+        return int(number)
+
+    def _learn(self, entity: _Entity) -> None:
+        """Note the name of a user or group, as the last message has it."""
+        table, key = ("people", entity.uid) if entity.uid else ("groups", entity.guid)
+        if key:
+            self._names[table][key] = shown(entity.name or "")
+
+    def _write_names(self) -> None:
+        people, groups = self._names["people"], self._names["groups"]
+        named = [(self._number("people", uid), name) for uid, name in people.items()]
+        self._db.executemany("UPDATE people SET name = ?2 WHERE number = ?1 AND name != ?2", named)
+        self._db.executemany("INSERT OR REPLACE INTO groups VALUES(?, ?)", list(groups.items()))
+        people.clear()
+        groups.clear()
+
+    def add_tables(self, users: Iterable[bytes], groups: Iterable[bytes], files: Iterable[bytes]) -> None:
+        """Take the records of users and groups, whose names are newer, and the stored attachments."""
+        for raw in users:
+            record = record_of(raw)
+            uid, name = record.get("uid"), record.get("name")
+            if isinstance(uid, str) and isinstance(name, str):
+                raw = _redacted(raw) if self._choice.redact else raw
+                self._db.execute("UPDATE people SET name = ?, record = ? WHERE uid = ?", (shown(name), raw, shown(uid)))
+        for raw in groups:
+            record = record_of(raw)
+            guid, name = record.get("guid"), record.get("name")
+            if isinstance(guid, str) and isinstance(name, str):
+                self._db.execute("UPDATE groups SET name = ? WHERE guid = ?", (shown(name), shown(guid)))
+        for raw in files:
+            row = _ATTACHMENT_ROW.decode(raw)
+            if row.get("state") == "stored" and row.get("file"):
+                self.has_files = True
+                values = rank_of(row["messageId"]), row["position"], row["file"], row.get("bytes")
+                self._db.execute("INSERT OR REPLACE INTO files VALUES(?, ?, ?, ?)", values)
+
+    def finish(self) -> None:
+        """Order the messages, and cut conversations into pages."""
+        self._choose_users()
+        self._script(_INDEXES)
+        self._script(_COUNTS)
+        self._name_all()
+        self._cut_pages()
+        [self.has_threads] = self._db.execute("SELECT EXISTS (SELECT 1 FROM messages WHERE parent NOT NULL)").fetchone()
+        self._db.execute("COMMIT")
+
+    def _script(self, script: str) -> None:
+        for statement in script.split(";"):
+            self._db.execute(statement)
+
+    def _choose_users(self) -> None:
+        if users := self._choice.users:
+            marks = ", ".join("?" * len(users))
+            chosen = f"SELECT number FROM people WHERE uid IN ({marks})"  # noqa: S608
+            self._db.execute(
+                f"DELETE FROM messages WHERE conversation NOT IN (SELECT conversation FROM messages"  # noqa: S608
+                f" WHERE sender IN ({chosen}) UNION SELECT number FROM conversations WHERE one IN ({chosen})"
+                f" OR other IN ({chosen}))",
+                [*users, *users, *users],
+            )
+
+    def _name_all(self) -> None:
+        """Give each conversation and person a title and the name of a file."""
+        redact = self._choice.redact
+        hide: Callable[[str], str] = redacted if redact else str
+        rows = self._db.execute(
+            "SELECT c.number, c.id, c.guid, ifnull(g.name, ''), ifnull(nullif(a.name, ''), a.uid),"
+            " ifnull(nullif(b.name, ''), b.uid) FROM conversations c LEFT JOIN groups g ON g.guid = c.guid"
+            " LEFT JOIN people a ON a.number = c.one LEFT JOIN people b ON b.number = c.other"
+            " ORDER BY c.first, c.id"
+        )
+        for place, batch in _batches(rows):
+            self._db.executemany("UPDATE conversations SET name = ?, title = ? WHERE number = ?", [
+                (str(place + each) if redact else token(id), hide(_title(id, guid, group, one, other)), number)
+                for each, (number, id, guid, group, one, other) in enumerate(batch)
+            ])  # fmt: skip
+        rows = self._db.execute("SELECT number, uid, name FROM people ORDER BY first IS NULL, first, uid")
+        for place, batch in _batches(rows):
+            self._db.executemany("UPDATE people SET file = ?, name = ? WHERE number = ?", [
+                (str(place + each) if redact else token(uid), hide(name or uid), number)
+                for each, (number, uid, name) in enumerate(batch)
+            ])  # fmt: skip
+
+    def _cut_pages(self) -> None:
+        rows = self._db.execute(
+            "SELECT conversation, time, rank, size FROM messages INDEXED BY by_place"
+            " ORDER BY conversation, time, rank"
+        )
+        pages, days = list[list[int]](), list[list[int]]()
+        page, day, size = [0, 0, 0, 0, 0, 0], [0, -1, 0, 0], 0
+        for conversation, time, rank, own in rows:
+            is_other = conversation != page[0]
+            size += own
+            if is_other or page[4] >= MESSAGES or size > BYTES:
+                page = [conversation, 1 if is_other else page[1] + 1, time, rank, 0, 0]
+                pages.append(page)
+                size = own
+            page[4] += 1
+            page[5] = time
+            number = time // 86_400_000
+            if is_other or number != day[1]:
+                day = [conversation, number, page[1], 0]
+                days.append(day)
+            day[3] += 1
+            if len(pages) > _BATCH or len(days) > _BATCH:
+                self._write_cuts(pages[:-1], days[:-1])
+                pages, days = pages[-1:], days[-1:]
+        self._write_cuts(pages, days)
+
+    def _write_cuts(self, pages: Sequence[Sequence[int]], days: Sequence[Sequence[int]]) -> None:
+        self._db.executemany("INSERT INTO pages VALUES(?, ?, ?, ?, ?, ?)", pages)
+        self._db.executemany("INSERT INTO days VALUES(?, ?, ?, ?)", days)
+
+    # ── reading ──
+
+    def count(self, table: str) -> int:
+        """Return the number of rows of a table."""
+        return int(self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608
+
+    def writers(self) -> int:
+        """Return the number of people who have written."""
+        return int(self._db.execute("SELECT count(*) FROM people WHERE messages > 0").fetchone()[0])
+
+    def conversations(self, *, offset: int = 0, limit: int = -1) -> Iterator[Conversation]:
+        """Yield conversations, the one with the newest message first."""
+        return self._conversations("ORDER BY last DESC, id LIMIT ? OFFSET ?", limit, offset)
+
+    def conversation(self, number: int) -> Conversation:
+        return next(self._conversations("WHERE number = ?", number))
+
+    def conversation_named(self, name: str) -> Conversation | None:
+        return next(self._conversations("WHERE name = ?", name), None)
+
+    def _conversations(self, rest: str, *values: Any) -> Iterator[Conversation]:
+        rows = self._db.execute(
+            "SELECT number, id, name, title, guid NOT NULL, messages, first, last, newest"
+            f" FROM conversations {rest}",  # noqa: S608
+            values,
+        )
+        return map(Conversation._make, rows)
+
+    def pages(self, conversation: int) -> list[tuple[int, int, int, int, int]]:
+        """Return (page, time, rank, messages, time of the last) of each page."""
+        return self._db.execute(
+            "SELECT page, time, rank, messages, last FROM pages WHERE conversation = ? ORDER BY page",
+            (conversation,),
+        ).fetchall()
+
+    def page_count(self, conversation: int) -> int:
+        row = self._db.execute("SELECT max(page) FROM pages WHERE conversation = ?", (conversation,)).fetchone()
+        return int(row[0])
+
+    def days(self, conversation: int) -> list[tuple[int, int, int]]:
+        """Return (day since 1970, page, messages) of each day that has messages."""
+        return self._db.execute(
+            "SELECT day, page, messages FROM days WHERE conversation = ? ORDER BY day", (conversation,)
+        ).fetchall()
+
+    def messages(self, conversation: int, time: int, rank: int, limit: int) -> list[Stored]:
+        """Return the messages of a page."""
+        return self._stored(
+            "WHERE conversation = ? AND (time, rank) >= (?, ?) ORDER BY time, rank LIMIT ?",
+            conversation, time, rank, limit,
+        )  # fmt: skip
+
+    def message(self, number: int) -> Stored:
+        return self._stored("WHERE number = ?", number)[0]
+
+    def of_rank(self, rank: int) -> Stored | None:
+        return next(iter(self._stored("WHERE rank = ?", rank)), None)
+
+    def replies(self, parent: int, *, offset: int = 0, limit: int = -1) -> list[Stored]:
+        """Return the replies in the thread of a message."""
+        return self._stored("WHERE parent = ? ORDER BY time, rank LIMIT ? OFFSET ?", parent, limit, offset)
+
+    def newest_of(self, sender: int, limit: int) -> list[Stored]:
+        """Return the newest messages of a person."""
+        return self._stored("WHERE sender = ? ORDER BY time DESC, rank DESC LIMIT ?", sender, limit)
+
+    def _stored(self, rest: str, *values: Any) -> list[Stored]:
+        rows = self._db.execute(
+            f"SELECT number, time, rank, sender, parent, flags, raw FROM messages {rest}", values  # noqa: S608
+        )
+        return list(map(Stored._make, rows))
+
+    def threads(self) -> Iterator[tuple[int, int, int]]:
+        """Yield (conversation of a reply, rank of the parent, replies) of each thread."""
+        return self._db.execute(
+            "SELECT conversation, parent, count(*) FROM messages WHERE parent NOT NULL GROUP BY parent ORDER BY parent"
+        )
+
+    def reply_counts(self, ranks: Iterable[int]) -> dict[int, int]:
+        """Return the numbers of replies to messages that have any."""
+        listed = msgspec.json.encode(list(ranks)).decode()
+        return dict(self._db.execute(
+            "SELECT parent, count(*) FROM messages WHERE parent IN (SELECT value FROM json_each(?)) GROUP BY parent",
+            (listed,),
+        ))  # fmt: skip
+
+    def place(self, rank: int) -> Place | None:
+        """Return the page of a message; None where the archive does not have it."""
+        row = self._db.execute(
+            "SELECT c.name, m.conversation, m.time, m.flags FROM messages m"
+            " JOIN conversations c ON c.number = m.conversation WHERE m.rank = ?",
+            (rank,),
+        ).fetchone()
+        if row is None:
+            return None
+        [page] = self._db.execute(
+            "SELECT page FROM pages WHERE conversation = ? AND (time, rank) <= (?, ?)"
+            " ORDER BY time DESC, rank DESC LIMIT 1",
+            (row[1], row[2], rank),
+        ).fetchone()
+        return Place(row[0], page, rank, row[3])
+
+    def files(self, rank: int) -> dict[int, str]:
+        """Return the stored files of a message by position."""
+        return dict(self._db.execute("SELECT position, file FROM files WHERE message = ?", (rank,)))
+
+    def person(self, number: int) -> Person:
+        """Return a person; those of the last thousands of calls are kept in memory."""
+        if (person := self._people.get(number)) is None:
+            person = next(self._persons("WHERE number = ?", number))
+            self._people[number] = person
+            if len(self._people) > _BATCH:
+                self._people.popitem(last=False)
+        return person
+
+    def person_of(self, uid: str) -> Person | None:
+        return next(self._persons("WHERE uid = ?", uid), None)
+
+    def person_filed(self, file: str) -> Person | None:
+        return next(self._persons("WHERE file = ?", file), None)
+
+    def _persons(self, rest: str, *values: Any) -> Iterator[Person]:
+        rows = self._db.execute(f"SELECT number, uid, name, file FROM people {rest}", values)  # noqa: S608
+        hide: Callable[[str], str] = redacted if self._choice.redact else str
+        return (Person(number, shown(hide(uid)), name, file) for number, uid, name, file in rows)
+
+    def everybody(self) -> Iterator[Person]:
+        """Yield all people, those who wrote nothing included."""
+        return (self.person(number) for (number,) in self._db.execute("SELECT number FROM people ORDER BY number"))
+
+    def people(self, *, offset: int, limit: int) -> Iterator[tuple[Person, int, int, int]]:
+        """Yield people with the number, the first and the last time of their messages, the busiest first."""
+        rows = self._db.execute(
+            "SELECT number, messages, first, last FROM people WHERE messages > 0"
+            " ORDER BY messages DESC, uid LIMIT ? OFFSET ?",
+            (limit, offset),
+        )
+        return ((self.person(number), *rest) for number, *rest in rows)  # type: ignore[misc]
+
+    def record_of_person(self, number: int) -> bytes | None:
+        """Return a user's record, where the export has the table of users."""
+        [record] = self._db.execute("SELECT record FROM people WHERE number = ?", (number,)).fetchone()
+        return None if record is None else bytes(record)
+
+    def conversations_of(self, sender: int, limit: int) -> list[tuple[int, int, int, int]]:
+        """Return (conversation, messages, first, last) of where a person wrote, most messages first."""
+        return self._db.execute(
+            "SELECT conversation, count(*), min(time), max(time) FROM messages WHERE sender = ?"
+            " GROUP BY conversation ORDER BY 2 DESC, 1 LIMIT ?",
+            (sender, limit),
+        ).fetchall()
+
+
+def _batches(rows: sqlite3.Cursor) -> Iterator[tuple[int, list[Any]]]:
+    """Yield a cursor's rows in batches, each with the number of its first row, from 1."""
+    place = 1
+    while batch := rows.fetchmany(_BATCH):
+        yield place, batch
+        place += len(batch)
+
+
+def _title(id: str, guid: str | None, group: str, one: str | None, other: str | None) -> str:
+    """Return the title of a conversation, by the names of its group or its people."""
+    if guid is not None:
+        return shown(group or guid)
+    names = sorted({name for name in (one, other) if name}, key=str.casefold)
+    return shown(" & ".join(names) or id) or "(no conversation)"
+
+
+def _redacted(raw: bytes) -> bytes:
+    """Return a record without addresses and phone numbers; of what is no JSON nothing can be left in."""
+    try:
+        return write_value(redacted_record(read_value(raw)))
+    except (ValueError, RecursionError):
+        return b'{"redacted":"the record could not be read"}'
