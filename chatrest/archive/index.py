@@ -10,7 +10,7 @@ import sqlite3
 from base64 import b32encode
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
@@ -52,6 +52,8 @@ CREATE TABLE pages(conversation INTEGER, page INTEGER, time INTEGER, rank INTEGE
     last INTEGER, PRIMARY KEY(conversation, page)) WITHOUT ROWID;
 CREATE TABLE days(conversation INTEGER, day INTEGER, page INTEGER, messages INTEGER,
     PRIMARY KEY(conversation, day)) WITHOUT ROWID;
+CREATE TABLE threads(conversation INTEGER, page INTEGER, parent INTEGER, skipped INTEGER, replies INTEGER,
+    PRIMARY KEY(conversation, page, parent)) WITHOUT ROWID;
 """
 _INDEXES: Final = """
 CREATE INDEX by_place ON messages(conversation, time, rank, size);
@@ -72,7 +74,8 @@ UPDATE people SET (messages, first, last) = (SELECT count(*), min(time), max(tim
     WHERE sender = people.number);
 CREATE INDEX by_last ON conversations(last DESC, id);
 CREATE INDEX by_messages ON people(messages DESC, uid);
-CREATE INDEX pages_by_place ON pages(conversation, time, rank)
+CREATE INDEX pages_by_place ON pages(conversation, time, rank);
+CREATE INDEX threads_by_parent ON threads(parent, page, replies)
 """
 
 
@@ -177,6 +180,9 @@ class Choice(NamedTuple):
     redact: bool = False
 
 
+EVERYTHING: Final = Choice()
+
+
 def rank_of(id: int | str) -> int:
     """Return the number of an id; for one that is no number a hash, which is larger than any number."""
     text = str(id)
@@ -215,13 +221,12 @@ def _head_of(raw: bytes) -> _Head:
         return _HEAD.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
         head, record = _Head(), record_of(raw)
-        for name, wire in (("sender", "sender"), ("receiver", "receiver"), ("receiver_type", "receiverType"),
-                           ("conversation_id", "conversationId"), ("id", "id"), ("parent_id", "parentId")):  # fmt: skip
-            if isinstance(value := record.get(wire), str | int):
-                setattr(head, name, shown(str(value)))
-        for name, wire in (("sent_at", "sentAt"), ("deleted_at", "deletedAt")):
-            if isinstance(value := record.get(wire), int) and abs(value) < 1 << 62:
-                setattr(head, name, value)
+        for field in msgspec.structs.fields(_Head):
+            value, is_time = record.get(field.encode_name), field.name.endswith("_at")
+            if is_time and type(value) is int and abs(value) < 1 << 62:
+                setattr(head, field.name, value)
+            elif not is_time and isinstance(value, str | int):
+                setattr(head, field.name, shown(str(value)))
         with suppress(msgspec.ValidationError, UnicodeEncodeError):
             head.data = msgspec.convert(record.get("data"), _Data)
         return head
@@ -230,7 +235,7 @@ def _head_of(raw: bytes) -> _Head:
 class Index:
     """The index at `path`; used with `with`. A new one is filled by `add` and then `finish`."""
 
-    def __init__(self, path: Path, choice: Choice = Choice()) -> None:
+    def __init__(self, path: Path, choice: Choice = EVERYTHING) -> None:
         self._choice = choice
         # The file serves one run: what a kill leaves is thrown away.
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
@@ -280,9 +285,8 @@ class Index:
         parent = None if head.parent_id in (None, "", 0, "0") else rank_of(head.parent_id or "")
         rank = rank_of(head.id or raw.hex())
         flags = DELETED if head.deleted_at else 0
-        return (
-            number, milliseconds(head.sent_at), rank, sender, parent, flags, min(len(raw), LONGEST) + _MARKUP, raw
-        )  # fmt: skip
+        size = min(len(raw), LONGEST) + _MARKUP
+        return number, milliseconds(head.sent_at), rank, sender, parent, flags, size, raw
 
     def _conversation(self, id: str, head: _Head, sender: int) -> int:
         known = self._numbers["conversations"]
@@ -302,7 +306,8 @@ class Index:
         name = "uid" if table == "people" else "id"
         names, marks = ", ".join([name, *values]), ", ".join("?" * (len(values) + 1))
         self._db.execute(
-            f"INSERT OR IGNORE INTO {table}({names}) VALUES({marks})", (key, *values.values())  # noqa: S608
+            f"INSERT OR IGNORE INTO {table}({names}) VALUES({marks})",
+            (key, *values.values()),
         )
         [number] = self._db.execute(f"SELECT number FROM {table} WHERE {name} = ?", (key,)).fetchone()  # noqa: S608
         if len(known) > _KNOWN:
@@ -331,7 +336,9 @@ class Index:
             uid, name = record.get("uid"), record.get("name")
             if isinstance(uid, str) and isinstance(name, str):
                 raw = _redacted(raw) if self._choice.redact else raw
-                self._db.execute("UPDATE people SET name = ?, record = ? WHERE uid = ?", (shown(name), raw, shown(uid)))
+                self._db.execute(
+                    "UPDATE people SET name = ?, record = ? WHERE uid = ?", (shown(name), raw, shown(uid))
+                )
         for raw in groups:
             record = record_of(raw)
             guid, name = record.get("guid"), record.get("name")
@@ -351,7 +358,7 @@ class Index:
         self._script(_COUNTS)
         self._name_all()
         self._cut_pages()
-        [self.has_threads] = self._db.execute("SELECT EXISTS (SELECT 1 FROM messages WHERE parent NOT NULL)").fetchone()
+        self._cut_threads()
         self._db.execute("COMMIT")
 
     def _script(self, script: str) -> None:
@@ -381,8 +388,8 @@ class Index:
         )
         for place, batch in _batches(rows):
             self._db.executemany("UPDATE conversations SET name = ?, title = ? WHERE number = ?", [
-                (str(place + each) if redact else token(id), hide(_title(id, guid, group, one, other)), number)
-                for each, (number, id, guid, group, one, other) in enumerate(batch)
+                (str(place + each) if redact else token(key), hide(_title(key, *names)), number)
+                for each, (number, key, *names) in enumerate(batch)
             ])  # fmt: skip
         rows = self._db.execute("SELECT number, uid, name FROM people ORDER BY first IS NULL, first, uid")
         for place, batch in _batches(rows):
@@ -417,6 +424,26 @@ class Index:
                 pages, days = pages[-1:], days[-1:]
         self._write_cuts(pages, days)
 
+    def _cut_threads(self) -> None:
+        """Put threads on pages, some to a page or one on some pages."""
+        rows = self._db.execute(
+            "SELECT conversation, parent, count(*) FROM messages WHERE parent NOT NULL"
+            " GROUP BY conversation, parent ORDER BY conversation, parent"
+        )
+        last, page, room = 0, 0, 0
+        for conversation, parent, replies in rows:
+            self.has_threads = True
+            if conversation != last:
+                last, page, room = conversation, 0, 0
+            for skipped in range(0, replies, MESSAGES):
+                part = min(replies - skipped, MESSAGES)
+                if part + 1 > room:
+                    page, room = page + 1, MESSAGES + 1
+                room -= part + 1
+                self._db.execute(
+                    "INSERT INTO threads VALUES(?, ?, ?, ?, ?)", (conversation, page, parent, skipped, part)
+                )
+
     def _write_cuts(self, pages: Sequence[Sequence[int]], days: Sequence[Sequence[int]]) -> None:
         self._db.executemany("INSERT INTO pages VALUES(?, ?, ?, ?, ?, ?)", pages)
         self._db.executemany("INSERT INTO days VALUES(?, ?, ?, ?)", days)
@@ -443,8 +470,8 @@ class Index:
 
     def _conversations(self, rest: str, *values: Any) -> Iterator[Conversation]:
         rows = self._db.execute(
-            "SELECT number, id, name, title, guid NOT NULL, messages, first, last, newest"
-            f" FROM conversations {rest}",  # noqa: S608
+            "SELECT number, id, name, title, guid NOT NULL, messages, first, last, newest"  # noqa: S608
+            f" FROM conversations {rest}",
             values,
         )
         return map(Conversation._make, rows)
@@ -457,7 +484,9 @@ class Index:
         ).fetchall()
 
     def page_count(self, conversation: int) -> int:
-        row = self._db.execute("SELECT max(page) FROM pages WHERE conversation = ?", (conversation,)).fetchone()
+        row = self._db.execute(
+            "SELECT max(page) FROM pages WHERE conversation = ?", (conversation,)
+        ).fetchone()
         return int(row[0])
 
     def days(self, conversation: int) -> list[tuple[int, int, int]]:
@@ -479,7 +508,7 @@ class Index:
     def of_rank(self, rank: int) -> Stored | None:
         return next(iter(self._stored("WHERE rank = ?", rank)), None)
 
-    def replies(self, parent: int, *, offset: int = 0, limit: int = -1) -> list[Stored]:
+    def replies(self, parent: int, offset: int, limit: int) -> list[Stored]:
         """Return the replies in the thread of a message."""
         return self._stored("WHERE parent = ? ORDER BY time, rank LIMIT ? OFFSET ?", parent, limit, offset)
 
@@ -489,23 +518,27 @@ class Index:
 
     def _stored(self, rest: str, *values: Any) -> list[Stored]:
         rows = self._db.execute(
-            f"SELECT number, time, rank, sender, parent, flags, raw FROM messages {rest}", values  # noqa: S608
+            f"SELECT number, time, rank, sender, parent, flags, raw FROM messages {rest}",  # noqa: S608
+            values,
         )
         return list(map(Stored._make, rows))
 
-    def threads(self) -> Iterator[tuple[int, int, int]]:
-        """Yield (conversation of a reply, rank of the parent, replies) of each thread."""
+    def threads(self, conversation: int) -> list[tuple[int, int, int, int]]:
+        """Return (page, rank of the first message, replies on earlier pages, replies on this one)."""
         return self._db.execute(
-            "SELECT conversation, parent, count(*) FROM messages WHERE parent NOT NULL GROUP BY parent ORDER BY parent"
-        )
+            "SELECT page, parent, skipped, replies FROM threads WHERE conversation = ? ORDER BY page, parent",
+            (conversation,),
+        ).fetchall()
 
-    def reply_counts(self, ranks: Iterable[int]) -> dict[int, int]:
-        """Return the numbers of replies to messages that have any."""
+    def threads_of(self, ranks: Iterable[int]) -> dict[int, tuple[int, int]]:
+        """Return (replies, page) of the threads that began with any of these messages."""
         listed = msgspec.json.encode(list(ranks)).decode()
-        return dict(self._db.execute(
-            "SELECT parent, count(*) FROM messages WHERE parent IN (SELECT value FROM json_each(?)) GROUP BY parent",
+        rows = self._db.execute(
+            "SELECT parent, sum(replies), min(page) FROM threads"
+            " WHERE parent IN (SELECT value FROM json_each(?)) GROUP BY parent",
             (listed,),
-        ))  # fmt: skip
+        )
+        return {parent: (replies, page) for parent, replies, page in rows}
 
     def place(self, rank: int) -> Place | None:
         """Return the page of a message; None where the archive does not have it."""
@@ -549,7 +582,9 @@ class Index:
 
     def everybody(self) -> Iterator[Person]:
         """Yield all people, those who wrote nothing included."""
-        return (self.person(number) for (number,) in self._db.execute("SELECT number FROM people ORDER BY number"))
+        return (
+            self.person(number) for (number,) in self._db.execute("SELECT number FROM people ORDER BY number")
+        )
 
     def people(self, *, offset: int, limit: int) -> Iterator[tuple[Person, int, int, int]]:
         """Yield people with the number, the first and the last time of their messages, the busiest first."""
@@ -558,7 +593,7 @@ class Index:
             " ORDER BY messages DESC, uid LIMIT ? OFFSET ?",
             (limit, offset),
         )
-        return ((self.person(number), *rest) for number, *rest in rows)  # type: ignore[misc]
+        return ((self.person(number), *rest) for number, *rest in rows)
 
     def record_of_person(self, number: int) -> bytes | None:
         """Return a user's record, where the export has the table of users."""

@@ -10,8 +10,8 @@
 """
 
 import re
-from datetime import date, timedelta
 from collections.abc import Callable, Iterator
+from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -26,6 +26,7 @@ LONGEST_TEXT: Final = 4_000
 LONGEST_SOURCE: Final = 60_000
 """Bytes of a record that is shown with those of its page."""
 _EXCERPT: Final = 160
+_COLOURS: Final = tuple(f"c{number}" for number in range(8))
 _EPOCH: Final = date(1970, 1, 1)
 _NAME: Final = 120
 _MOST_FILES: Final = 50
@@ -66,6 +67,10 @@ class Note(NamedTuple):
     by: str
     at: str
 
+    @property
+    def iso(self) -> str:
+        return _iso(self.at)
+
 
 class Quote(NamedTuple):
     """The message that another one replies to."""
@@ -81,31 +86,39 @@ class Item(Struct, gc=False):
 
     id: str
     rank: int
+    anchor: str
+    """Its name on its page."""
     sender: Person
+    colour: str
+    """One of eight colours, by the sender."""
     time: int
     at: str
     """The time in UTC; empty where there is none."""
-    kind: str
-    """message, line or unknown."""
-    text: str
-    """All that is shown as its text, and searched."""
-    segments: list[Segment]
     raw: bytes
     is_long: bool
     """True where text or record are too large for its page, and have one of their own."""
-    letters: int
-    files: list[FileLink]
-    reactions: list[tuple[str, str]]
-    json: str
+    parent: int | None = None
+    """The rank of the message whose thread it is in."""
+    kind: str = "said"
+    """said, line or unknown."""
+    text: str = ""
+    """All that is shown as its text, and searched."""
+    segments: tuple[Segment, ...] = ()
+    letters: int = 0
+    files: tuple[FileLink, ...] = ()
+    reactions: tuple[tuple[str, str], ...] = ()
+    json: str = ""
     """Content that has no other form."""
-    label: str
+    label: str = ""
     """The type of such content."""
     quote: Quote | None = None
     edited: Note | None = None
     deleted: Note | None = None
-    parent: int | None = None
-    """The rank of the message whose thread it is in."""
     replies: int = 0
+    thread: str = ""
+    """The address of its thread, or of the one that it is in; empty for none."""
+    is_plain: bool = False
+    """True for a text and nothing else."""
     href: str = ""
     """Where it is shown, as the page that shows it says."""
     source_href: str = ""
@@ -113,17 +126,12 @@ class Item(Struct, gc=False):
     @property
     def iso(self) -> str:
         """The time as machines read it."""
-        return f"{self.at[:10]}T{self.at[11:19]}Z"
+        return _iso(self.at)
 
     @property
     def day(self) -> str:
         """The day in UTC, `undated` where there is none."""
         return self.at[:10] or "undated"
-
-    @property
-    def colour(self) -> int:
-        """One of eight colours, by the sender."""
-        return self.sender.number % 8
 
     @property
     def excerpt(self) -> str:
@@ -156,27 +164,37 @@ class Items:
         """Return the items of messages, with the numbers of their replies."""
         items = list(map(self._item, messages))
         if self._index.has_threads:
-            counts = self._index.reply_counts(item.rank for item in items)
-            for item in items:
-                item.replies = counts.get(item.rank, 0)
+            self._add_threads(items)
+        for item in items:
+            more = item.files or item.json or item.reactions or item.thread or item.quote or item.edited
+            item.is_plain = len(item.segments) == 1 and item.kind == "said" and not (more or item.is_long)
         return items
+
+    def _add_threads(self, items: list[Item]) -> None:
+        parents = {item.parent for item in items if item.parent is not None}
+        threads = self._index.threads_of({item.rank for item in items} | parents)
+        for item in items:
+            if (own := threads.get(item.rank)) is not None:
+                item.replies, item.thread = own[0], f"threads-{own[1]}.html#t{item.rank}"
+            elif item.parent is not None:
+                item.thread = f"threads-{threads[item.parent][1]}.html#t{item.parent}"
 
     def _item(self, stored: Stored) -> Item:
         record = record_of(stored.raw)
         data = _object(record.get("data"))
         category = record.get("category")
-        text = _text(data.get("text")) or _text(data.get("caption"))
+        sender = self._index.person(stored.sender)
         item = Item(
-            id=_id(record.get("id")), rank=stored.rank, sender=self._index.person(stored.sender),
-            time=stored.time, at=utc(stored.time), kind="message", text="", segments=[], raw=stored.raw,
-            is_long=len(stored.raw) > LONGEST_SOURCE, letters=0, files=[], reactions=[], json="", label="",
-            parent=stored.parent,
+            _id(record.get("id")), stored.rank, f"m{stored.rank}", sender, _COLOURS[sender.number % 8],
+            stored.time, utc(stored.time), stored.raw, len(stored.raw) > LONGEST_SOURCE, stored.parent,
         )  # fmt: skip
         if stored.flags & DELETED:
             item.deleted = self._note(record, "deleted")
             return item
+        text = _text(data.get("text")) or _text(data.get("caption"))
         if category == "message":
-            self._add_files(item, record, data)
+            if "url" in data or "attachments" in data:
+                item.files = self._files(item, record, data)
         elif category in ("action", "call"):
             item.kind, text = "line", self._sentence(record, data, item.sender.name)
         else:
@@ -260,16 +278,18 @@ class Items:
         except (UnicodeEncodeError, RecursionError):
             item.json = item.source()[:LONGEST_TEXT]
 
-    def _add_files(self, item: Item, record: dict[str, Any], data: dict[str, Any]) -> None:
+    def _files(self, item: Item, record: dict[str, Any], data: dict[str, Any]) -> tuple[FileLink, ...]:
         files = data.get("attachments")
         if not files and isinstance(data.get("url"), str):
             files = [data]
-        if not files or not isinstance(files, list):
-            return
+        if not isinstance(files, list):
+            return ()
         stored = self._index.files(item.rank) if self._index.has_files else {}
-        for position, each in enumerate(files[:_MOST_FILES]):
-            if isinstance(each, dict):
-                item.files.append(_file(each, stored.get(position, ""), _text(record.get("type"))))
+        return tuple(
+            _file(each, stored.get(position, ""), _text(record.get("type")))
+            for position, each in enumerate(files[:_MOST_FILES])
+            if isinstance(each, dict)
+        )
 
 
 def _file(file: dict[str, Any], stored: str, type: str) -> FileLink:
@@ -281,7 +301,9 @@ def _file(file: dict[str, Any], stored: str, type: str) -> FileLink:
     if match := _STORED.fullmatch(stored):
         kind = KIND_OF.get(match[3] or "")
         extension = match[3] if kind else "bin"
-        return FileLink(kind or "file", name[:_NAME], f"files/{match[1]}/{match[2]}.{extension}", stored, text)
+        return FileLink(
+            kind or "file", name[:_NAME], f"files/{match[1]}/{match[2]}.{extension}", stored, text
+        )
     kind = type if type in _KINDS else "file"
     return FileLink(kind, name[:_NAME], shown(str(url)) if is_address(url) else "", "", text)
 
@@ -299,13 +321,12 @@ def size_text(size: Any) -> str:
     return f"{size:,.1f} GB"
 
 
-def _reactions(counts: Any) -> list[tuple[str, str]]:
-    pairs = [
+def _reactions(counts: Any) -> tuple[tuple[str, str], ...]:
+    return tuple(
         (shown(each["reaction"])[:30], f"{each['count']}"[:12])
         for each in (counts if isinstance(counts, list) else [])[:_MOST_REACTIONS]
         if isinstance(each, dict) and isinstance(each.get("reaction"), str) and "count" in each
-    ]
-    return pairs
+    )
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -339,15 +360,16 @@ def excerpt(text: str) -> str:
     return line if len(line) <= _EXCERPT else f"{line[:_EXCERPT]}…"
 
 
-
-
-
 def utc(time: int) -> str:
     """Return a time in milliseconds as `2026-11-22 12:11:03 UTC`; empty for 0."""
     if not time:
         return ""
     days, second = divmod(time // 1000, 86_400)
     return f"{date_of(days)} {second // 3600:02}:{second // 60 % 60:02}:{second % 60:02} UTC"
+
+
+def _iso(at: str) -> str:
+    return f"{at[:10]}T{at[11:19]}Z"
 
 
 @lru_cache(4096)

@@ -8,7 +8,7 @@
 | c/CONVERSATION/3.html       | a page of a conversation, oldest first                    |
 | …/3-source.html             | the records of its messages                               |
 | …/days.html, …/last.html    | where there is more than one page                         |
-| …/tRANK.html, …/tRANK-2.html | a thread, by the message that it began with              |
+| …/threads-2.html            | threads, each by the message that it began with           |
 | …/mRANK.html                | a message that is too large for its page                  |
 
 A page of a conversation does not say how many there are, so that only the last one changes with new messages.
@@ -17,21 +17,21 @@ A page of a conversation does not say how many there are, so that only the last 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple, final
 
 from ..errors import RequestInvalidError
 from ..extras import missing_extra
-from .index import MESSAGES, Conversation, Index, Person, Stored
+from .index import Conversation, Index, Person, Stored, record_of
 from .items import Item, Items, date_of, excerpt, utc
 from .text import is_address, shown_json
-from .index import record_of
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 LIST: Final = 400
 """Rows of a page of a list."""
 _PLACES: Final = 500
-_NEWEST: Final = 50
+_NEWEST: Final = 20
 _SHORT: Final = 500
 
 
@@ -96,9 +96,10 @@ class Pages:
     def items(self, conversation: Conversation, cut: PageCut) -> list[Item]:
         """Return the messages of a page, with their links."""
         items = self._items.of(self.stored(conversation, cut))
+        source = f"{cut.page}-source.html#"
         for item in items:
-            item.href = f"#m{item.rank}"
-            item.source_href = f"m{item.rank}.html" if item.is_long else f"{cut.page}-source.html#m{item.rank}"
+            item.href = f"#{item.anchor}"
+            item.source_href = f"{item.anchor}.html" if item.is_long else source + item.anchor
         return items
 
     def stored(self, conversation: Conversation, cut: PageCut) -> list[Stored]:
@@ -112,8 +113,9 @@ class Pages:
         )  # fmt: skip
 
     def source(self, conversation: Conversation, cut: PageCut, items: list[Item]) -> str:
-        shorter = [item for item in items if not item.is_long]
-        return self._render("source", "../../", conversation=conversation, page=cut.page, items=shorter)
+        address = f"{cut.page}.html#"
+        records = [(each.anchor, address + each.anchor, each.source()) for each in items if not each.is_long]
+        return self._render("source", "../../", conversation=conversation, page=cut.page, records=records)
 
     def whole(self, conversation: Conversation, page: int, item: Item) -> str:
         return self._render("whole", "../../", conversation=conversation, page=page, item=item)
@@ -129,21 +131,35 @@ class Pages:
     def last(self, conversation: Conversation, pages: int) -> str:
         return self._render("last", "../../", conversation=conversation, pages=pages)
 
-    def thread(self, conversation: Conversation, rank: int, part: int, parts: int) -> str:
-        """Return a part of a thread, with the message that it began with."""
+    def threads(self, conversation: Conversation) -> Iterator[tuple[int, str]]:
+        """Yield the pages of a conversation's threads with their numbers."""
+        rows = self.index.threads(conversation.number)
+        for page, group in groupby(rows, key=itemgetter(0)):
+            threads = [self._thread(*row[1:]) for row in group]
+            yield (
+                page,
+                self._render(
+                    "threads",
+                    "../../",
+                    conversation=conversation,
+                    page=page,
+                    threads=threads,
+                    is_last=page == rows[-1][0],
+                ),
+            )
+
+    def _thread(self, rank: int, skipped: int, replies: int) -> dict[str, Any]:
         parent = self.index.of_rank(rank)
-        replies = self.index.replies(rank, offset=(part - 1) * MESSAGES, limit=MESSAGES)
-        items = self._items.of([*([] if parent is None else [parent]), *replies])
+        messages = self.index.replies(rank, skipped, replies)
+        items = self._items.of(messages if parent is None else [parent, *messages])
         for item in items:
             place = self.index.place(item.rank)
             assert place is not None, "it is in the index"
-            item.href = f"../{place.name}/{place.page}.html#m{item.rank}"
-            name = f"m{item.rank}.html" if item.is_long else f"{place.page}-source.html#m{item.rank}"
-            item.source_href = f"../{place.name}/{name}"
-        return self._render(
-            "thread", "../../", conversation=conversation, name=f"t{rank}", part=part, is_last=part == parts,
-            parent=None if parent is None else items[0], items=items[parent is not None :],
-        )  # fmt: skip
+            page, source = f"../{place.name}/{place.page}", f"../{place.name}/{item.anchor}.html"
+            item.href = f"{page}.html#{item.anchor}"
+            item.source_href = source if item.is_long else f"{page}-source.html#{item.anchor}"
+        first = None if parent is None else items.pop(0)
+        return {"rank": rank, "parent": first, "replies": items, "skipped": skipped}
 
     # ── lists ──
 
@@ -194,7 +210,7 @@ class Pages:
             assert place is not None, "it is in the index"
             conversation = self.index.conversation_named(place.name)
             yield {
-                "href": f"c/{place.name}/{place.page}.html#m{item.rank}", "at": item.at, "iso": item.iso,
+                "href": f"c/{place.name}/{place.page}.html#{item.anchor}", "at": item.at, "iso": item.iso,
                 "title": conversation.title if conversation else "", "excerpt": excerpt(item.excerpt),
             }  # fmt: skip
 

@@ -5,7 +5,7 @@ gaps in base 36, runs of pages `gap-length`. Where a shard ends is decided by th
 new term changes the shard that it is in, and no other. Terms of a page's people begin with `@`, those of its
 conversation's title with `#`.
 
-Memory is bounded: what was gathered is written as a sorted file whenever it is large, and the files are merged.
+Memory is bounded: what was gathered is written as a sorted file when it is large, and the files are merged.
 """
 
 import heapq
@@ -140,6 +140,7 @@ def _gaps(pages: list[int]) -> str:
 def meta(firsts: list[tuple[str, str]], times: Iterable[tuple[int, int, int]]) -> bytes:
     """Return the table that a search begins with; `times` are (page, first, last) in milliseconds."""
     listed = " ".join(
-        f"{base36(page)},{base36(last // 1000)},{base36(last // 1000 - first // 1000)}" for page, first, last in times
+        f"{base36(page)},{base36(last // 1000)},{base36(last // 1000 - first // 1000)}"
+        for page, first, last in times
     )
     return script({"dense": DENSE, "firsts": firsts, "times": listed})

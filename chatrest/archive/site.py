@@ -4,12 +4,11 @@
 read all → index (a file that is thrown away) → pages, terms → shards → lists → index.html, the last of all
 ```
 
-`SITE/.chatrest/site.sqlite` knows the hash of each file that was written, and the terms of each page. Before the
-first change of a run `index.html` says that the site is not complete, so a kill leaves none that looks whole,
-and the next run writes what is left. Each file is replaced by renaming a new one.
+`SITE/.chatrest/site.sqlite` knows the hash of each file that was written, and the terms of each page. Before
+the first change of a run `index.html` says that the site is not complete, so a kill leaves none that looks
+whole, and the next run writes what is left. Each file is replaced by renaming a new one.
 """
 
-import os
 import shutil
 import sqlite3
 import zlib
@@ -32,7 +31,7 @@ from ..storage import JournalFile, Layout
 from ..times import Time
 from .index import Choice, Conversation, Index
 from .items import Item
-from .pages import MESSAGES, TEMPLATES, PageCut, Pages, parts_of
+from .pages import TEMPLATES, PageCut, Pages, parts_of
 from .search import TermIndex, meta, page_terms, script
 
 STATE: Final = ".chatrest"
@@ -43,7 +42,11 @@ CREATE TABLE pages(number INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, digest
 CREATE TABLE state(is_complete INTEGER NOT NULL)
 """
 _LAYOUT: Final = Layout(
-    "chatrest html", _SCHEMA, version=1, application=0x63_72_68_74, remedy="remove the site, and write it again"
+    "chatrest html",
+    _SCHEMA,
+    version=1,
+    application=0x63_72_68_74,
+    remedy="remove the site, and write it again",
 )
 _COMMIT_EVERY: Final = 500
 """Files after which the state is committed: a kill costs that they are written again."""
@@ -104,7 +107,9 @@ def write_site(
         index.add_tables(*tables)
         index.finish()
         if (choice.conversations or choice.users) and not index.count("messages"):
-            raise RequestInvalidError(f"{out}: no message is of {_named(choice)}: allowed are those of the export")
+            raise RequestInvalidError(
+                f"{out}: no message is of {_named(choice)}: allowed are those of the export"
+            )
         files = stack.enter_context(attachment_files(out))
         pages = Pages(index, title or "Messages")
         return _Writer(state, pages, TermIndex(scratch), files, progress).write()
@@ -121,11 +126,13 @@ def _check_folder(out: str | PathLike[str], folder: Path) -> None:
     if not (isinstance(out, str) and is_address(out)):
         export, site = Path(out).resolve(), folder.resolve()
         if export.is_relative_to(site) or site.is_relative_to(export):
-            raise RequestInvalidError(f"{folder} is in the folder of the export, or around it: name another one")
+            raise RequestInvalidError(
+                f"{folder} is in the folder of the export, or around it: name another one"
+            )
 
 
 def _named(choice: Choice) -> str:
-    conversations = [f"conversation {id!r}" for id in sorted(choice.conversations)]
+    conversations = [f"conversation {each!r}" for each in sorted(choice.conversations)]
     return ", ".join([*conversations, *(f"user {uid!r}" for uid in sorted(choice.users))])
 
 
@@ -156,9 +163,9 @@ class _State(JournalFile):
         [(self._is_complete,)] = self._all("SELECT is_complete FROM state")
         self._db.execute("BEGIN")
 
-    def write(self, name: str, data: bytes) -> None:
-        """Write a file of the site, if it is not there with this content."""
-        digest = blake2b(data, digest_size=16).digest()
+    def write(self, name: str, data: bytes, digest: bytes = b"") -> None:
+        """Write a file of the site, if it is not there with this content, or with what `digest` is of."""
+        digest = digest or blake2b(data, digest_size=16).digest()
         if not self.is_there(name, digest):
             self._replace(name, data)
             self._note(name, digest, len(data))
@@ -170,7 +177,7 @@ class _State(JournalFile):
         if row is None or (digest is not None and bytes(row[0]) != digest):
             return False
         try:
-            return (self.folder / name).stat().st_size == row[1]
+            return (self.folder / name).stat().st_size == int(row[1])
         except OSError:
             return False
 
@@ -288,7 +295,6 @@ class _Writer:
             for count in self._conversation(conversation):
                 done += count
                 self._progress("writing", done, messages)
-        self._threads()
         self._people()
         self._search()
         conversations = index.count("conversations")
@@ -310,35 +316,36 @@ class _Writer:
         if len(cuts) > 1:
             state.write(f"{folder}/days.html", _bytes(pages.days(conversation, len(cuts))))
             state.write(f"{folder}/last.html", _bytes(pages.last(conversation, len(cuts))))
+        for page, html in pages.threads(conversation):
+            state.write(f"{folder}/threads-{page}.html", _bytes(html))
 
     def _page(self, conversation: Conversation, cut: PageCut, count: int, folder: str) -> None:
         state, pages = self._state, self._pages
         items = pages.items(conversation, cut)
         path, source = f"{folder}/{cut.page}.html", f"{folder}/{cut.page}-source.html"
         html = _bytes(pages.page(conversation, cut, items, count))
-        digest = blake2b(_generation(), digest_size=16)
-        digest.update(html)
+        hashed = blake2b(_generation(), digest_size=16)
+        hashed.update(html)
         for item in items:
-            digest.update(item.raw)
-        known = state.page(path)
+            hashed.update(item.raw)
+        digest, known = hashed.digest(), state.page(path)
         number = state.number(path) if known is None else known[0]
         texts = f"search/p/{number // _IN_FOLDER}/{number}.js"
-        wholes = {f"{folder}/m{item.rank}.html": item for item in items if item.is_long}
+        wholes = {f"{folder}/{item.anchor}.html": item for item in items if item.is_long}
         self._copy_files(items)
-        names = (path, source, texts, *wholes)
-        if known is None or known[1] != digest.digest() or not all(list(map(state.is_there, names))):
-            data, terms = _search_texts(conversation, path, items)
-            packed = zlib.compress("\n".join(sorted(terms)).encode(), 1)
-            state.write(path, html)
-            state.write(source, _bytes(pages.source(conversation, cut, items)))
-            state.write(texts, data)
-            for name, item in wholes.items():
-                state.write(name, _bytes(pages.whole(conversation, cut.page, item)))
-            state.note_page(number, digest.digest(), packed)
-            self._terms.add(number, terms)
-        else:
+        are_there = [state.is_there(name, digest) for name in (path, source, texts, *wholes)]
+        if known is not None and known[1] == digest and all(are_there):
             unpacked = zlib.decompress(known[2]).decode()
             self._terms.add(number, unpacked.split("\n") if unpacked else ())
+        else:
+            data, terms = _search_texts(conversation, path, items)
+            state.write(path, html, digest)
+            state.write(source, _bytes(pages.source(conversation, cut, items)), digest)
+            state.write(texts, data, digest)
+            for name, item in wholes.items():
+                state.write(name, _bytes(pages.whole(conversation, cut.page, item)), digest)
+            state.note_page(number, digest, zlib.compress("\n".join(terms).encode(), 1))
+            self._terms.add(number, terms)
         self._times.append((number, cut.time, cut.last))
 
     def _copy_files(self, items: list[Item]) -> None:
@@ -346,14 +353,6 @@ class _Writer:
             if not self._state.is_there(file.href):
                 with self._files(file.stored) as path:
                     self._missing += not self._state.copy(file.href, path)
-
-    def _threads(self) -> None:
-        for number, rank, replies in self._index.threads():
-            conversation = self._index.conversation(number)
-            parts = -(-replies // MESSAGES)
-            for part in range(1, parts + 1):
-                name = f"c/{conversation.name}/{_list_name(f't{rank}', part)}"
-                self._state.write(name, _bytes(self._pages.thread(conversation, rank, part, parts)))
 
     def _people(self) -> None:
         for person in self._index.everybody():

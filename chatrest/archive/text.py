@@ -7,17 +7,19 @@ something. `site.js` folds and divides a query in the same way, with the ranges 
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 LONGEST_TERM: Final = 40
 """Letters of a word that are in the index: what is longer is no word."""
 DENSE: Final = (
-    (0xA9, 0xA9), (0xAE, 0xAE), (0x0E00, 0x0FFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x19E0, 0x19FF),
-    (0x1A20, 0x1AAF), (0x200D, 0x200D), (0x20E3, 0x20E3), (0x2122, 0x2122), (0x2190, 0x2BFF), (0x2E80, 0x2FDF),
-    (0x3005, 0x3007), (0x3021, 0x302F), (0x3031, 0x312F), (0x31A0, 0x31FF), (0x3400, 0x4DBF), (0x4E00, 0xA4CF),
-    (0xA9E0, 0xA9FF), (0xAA60, 0xAADF), (0xF900, 0xFAFF), (0xFE00, 0xFE0F), (0xFF66, 0xFF9F), (0x1AFF0, 0x1B16F),
-    (0x1F000, 0x1FAFF), (0x20000, 0x3FFFF), (0xE0020, 0xE007F),
+    (0xA9, 0xA9), (0xAE, 0xAE), (0xE00, 0xFFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x19E0, 0x19FF),
+    (0x1A20, 0x1AAF), (0x200D, 0x200D), (0x20E3, 0x20E3), (0x2122, 0x2122), (0x2190, 0x2BFF),
+    (0x2E80, 0x2FDF), (0x3005, 0x3007), (0x3021, 0x302F), (0x3031, 0x312F), (0x31A0, 0x31FF),
+    (0x3400, 0x4DBF), (0x4E00, 0xA4CF), (0xA9E0, 0xA9FF), (0xAA60, 0xAADF), (0xF900, 0xFAFF),
+    (0xFE00, 0xFE0F), (0xFF66, 0xFF9F), (0x1AFF0, 0x1B16F), (0x1F000, 0x1FAFF), (0x20000, 0x3FFFF),
+    (0xE0020, 0xE007F),
 )  # fmt: skip
 """Code points that are not divided by spaces: Han, kana, Thai, Lao, Tibetan, Burmese, Khmer, and emoji."""
 
@@ -26,15 +28,19 @@ def _class(ranges: Iterable[tuple[int, int]]) -> str:
     return "".join(f"{chr(low)}-{chr(high)}" for low, high in ranges)
 
 
-_MARKS: Final = [
-    (code, code)
-    for code in (*range(0x300, 0x20000), *range(0xE0100, 0xE01F0))
-    if unicodedata.category(chr(code))[0] == "M"
-]
-"""Combining marks: they belong to a word, which Python's `\\w` does not know."""
+def _marks(codes: Iterable[int]) -> str:
+    return _class((code, code) for code in codes if unicodedata.category(chr(code))[0] == "M")
+
+
 _RUN: Final = re.compile(f"[{_class(DENSE)}]+")
-_WORD: Final = re.compile(rf"[\w{_class(_MARKS)}]+")
-_LETTER: Final = re.compile(rf"[\w{_class(_MARKS)}]")
+# Combining marks belong to a word, which Python's \w does not know. Those behind U+FFFF are looked for where
+# there is such a letter: a class with them would be searched one by one, at twenty times the cost.
+_MARK: Final = (
+    rf"(?:[{_marks(range(0x300, 0x10000))}]+|(?=[\U00010000-\U0010ffff])"
+    rf"[{_marks((*range(0x10000, 0x20000), *range(0xE0100, 0xE01F0)))}]+)"
+)
+_WORD: Final = re.compile(rf"\w+(?:{_MARK}\w*)*|{_MARK}\w*(?:{_MARK}\w*)*")
+_LETTER: Final = re.compile(rf"\w|{_MARK}")
 
 
 def folded(text: str) -> str:
@@ -49,7 +55,7 @@ def terms(text: str) -> set[str]:
     found = set[str]()
     if not text.isascii() and _RUN.search(text):
         for run in _RUN.findall(text):
-            found.update(map("".join, zip(run, run[1:], strict=False)), (run[-1],))
+            found.update(map("".join, pairwise(run)), (run[-1],))
         text = _RUN.sub(" ", text)
     found.update(_WORD.findall(text))
     if long := [term for term in found if len(term) > LONGEST_TERM]:
@@ -79,7 +85,7 @@ class Query(NamedTuple):
         found = set[str]()
         for chunk in self.chunks:
             for run in _RUN.findall(chunk):
-                found.update(map("".join, zip(run, run[1:], strict=False)) if len(run) > 1 else run)
+                found.update(map("".join, pairwise(run)) if len(run) > 1 else run)
             found.update(word[:LONGEST_TERM] for word in _WORD.findall(_RUN.sub(" ", chunk)))
         return found
 
@@ -140,13 +146,13 @@ _LINK: Final = re.compile(r"<@uid:([^<>\s]{1,200})>|(https?://[^\s<>\"'⟨⟩]{1
 _AFTER_LINK: Final = ".,;:!?)]}»”’…"
 
 
-def segments(text: str, mention: Any) -> list[Segment]:
+def segments(text: str, mention: Callable[[str], Segment]) -> tuple[Segment, ...]:
     """Divide a text at its mentions and at addresses of http and https; all else stays text.
 
     `mention` returns the segment of a uid.
     """
     if "://" not in text and "<@" not in text:
-        return [Segment(text)]
+        return (Segment(text),)
     parts, end = list[Segment](), 0
     for match in _LINK.finditer(text):
         parts.append(Segment(text[end : match.start()]))
@@ -158,7 +164,7 @@ def segments(text: str, mention: Any) -> list[Segment]:
         end = match.start() + len(address)
         parts.append(Segment(address, address) if len(address) > len("https://") else Segment(address))
     parts.append(Segment(text[end:]))
-    return [part for part in parts if part.text]
+    return tuple(part for part in parts if part.text)
 
 
 def is_address(url: object) -> bool:
@@ -169,7 +175,9 @@ def is_address(url: object) -> bool:
 # ── redaction ──
 
 _MAIL: Final = re.compile(r"[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
-_PHONE: Final = re.compile(r"(?<![\w+])(?:\+|00)?\(?\d(?:[ ().\-/\u00a0\u2009\u202f\u2010-\u2013]{0,3}\d){6,14}(?!\w)")
+_PHONE: Final = re.compile(
+    r"(?<![\w+])(?:\+|00)?\(?\d(?:[ ().\-/\u00a0\u2009\u202f\u2010-\u2013]{0,3}\d){6,14}(?!\w)"
+)
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[ T].*)?")
 _IDS: Final = frozenset({"id", "parentId", "messageId", "muid", "sessionid", "quotedMessageId"})
 """Members whose digits are no phone number."""

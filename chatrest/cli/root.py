@@ -29,6 +29,7 @@ from .demo import demo
 from .emulator import emulator
 from .environment import hint
 from .export import export
+from .html import html
 from .importing import import_
 from .lists import apps, messages, users
 from .process import NAME
@@ -108,7 +109,7 @@ def completion(ctx: click.Context, shell: str) -> None:
 _SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
     "Try it": (demo, emulator),
     "Read and write": (users, messages, send, token, apps, call),
-    "Export and import": (export, verify, cat, compact, import_),
+    "Export and import": (export, verify, cat, html, compact, import_),
     "Set up": (completion,),
 }
 

@@ -25,7 +25,7 @@ from .verify.verify_result import Problem, VerifyResult
 
 __all__ = [
     "AppExport", "AppRun", "AppState", "AppsReport", "AttachmentCounts", "AttachmentOptions", "Estimate",
-    "Failure", "Phase", "Plan", "Problem", "Progress", "Report", "RunEntry", "VerifyResult", "attachment_files",
-    "compact", "estimate", "export", "export_apps", "read", "read_apps", "read_raw", "read_table", "runs",
-    "verify",
+    "Failure", "Phase", "Plan", "Problem", "Progress", "Report", "RunEntry", "VerifyResult",
+    "attachment_files", "compact", "estimate", "export", "export_apps", "read", "read_apps", "read_raw",
+    "read_table", "runs", "verify",
 ]  # fmt: skip

@@ -10,7 +10,9 @@
   const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
   const localTime = (element) => {
     const time = new Date(element.dateTime);
-    if (!isNaN(time)) element.textContent = zoned.format(time);
+    if (isNaN(time)) return;
+    element.title = element.textContent || time.toISOString();
+    element.textContent = zoned.format(time);
   };
   document.querySelectorAll("time[datetime]").forEach(localTime);
 
@@ -150,17 +152,29 @@
   };
 
   const AROUND = 80;
+  // The text as one line, folded, and for each place in it the place in the text: folding moves letters.
+  const foldedPlaces = (text) => {
+    let letters = "", at = 0;
+    const places = [];
+    for (const letter of text) {
+      const folded = fold(letter);
+      for (let half = 0; half < folded.length; half++) places.push(at);
+      letters += folded;
+      at += letter.length;
+    }
+    return [letters, [...places, at]];
+  };
   const inContext = (element, text, chunk) => {
     text = oneLine(text);
-    const letters = fold(text);
-    let at = chunk ? beginsAt(letters, chunk) : 0;
-    if (letters.length !== text.length) at = -1; // folding has moved what is after some letter
-    const from = Math.max(0, at - AROUND), to = at < 0 ? 2 * AROUND : at + (chunk ? chunk.length : 0);
+    let [letters, places] = [fold(text), null];
+    if (letters.length !== text.length) [letters, places] = foldedPlaces(text);
+    const at = chunk ? beginsAt(letters, chunk) : -1;
     const part = (begin, end) => text.slice(begin, end).replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, "");
-    if (at < 0 || !chunk) { element.textContent = part(0, 2 * AROUND) + (text.length > 2 * AROUND ? "…" : ""); return; }
-    const mark = document.createElement("mark");
-    mark.textContent = text.slice(at, to);
-    element.append((from ? "…" : "") + part(from, at), mark, part(to, to + AROUND) + (text.length > to + AROUND ? "…" : ""));
+    if (at < 0) { element.textContent = part(0, 2 * AROUND) + (text.length > 2 * AROUND ? "…" : ""); return; }
+    const [begin, end] = [at, at + chunk.length].map((place) => places ? places[place] : place);
+    const from = Math.max(0, begin - AROUND), mark = document.createElement("mark");
+    mark.textContent = text.slice(begin, end);
+    element.append((from ? "…" : "") + part(from, begin), mark, part(end, end + AROUND) + (text.length > end + AROUND ? "…" : ""));
   };
 
   const spanOf = (name, text) => {
@@ -181,7 +195,6 @@
     if (match.time) {
       const time = document.createElement("time");
       time.dateTime = new Date(match.time).toISOString();
-      time.title = time.dateTime;
       localTime(time);
       top.append(time);
     }
