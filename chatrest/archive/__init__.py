@@ -8,5 +8,6 @@ write_site("backup", "site")  # site/index.html opens by a double click
 """
 
 from .site import SiteResult, write_site
+from .viewer import Viewer
 
-__all__ = ["SiteResult", "write_site"]
+__all__ = ["SiteResult", "Viewer", "write_site"]

@@ -4,6 +4,9 @@ A message is its record's bytes and the few numbers that place it. Its `rank` is
 other ids a hash: it orders messages of one time, and names a message in addresses. Times are milliseconds;
 0 stands for none. A conversation is cut into pages by counts and sizes from its beginning, so that new
 messages change its last page alone.
+
+An index that is kept is brought up to date by adding all records again: one that is there unchanged costs a
+comparison. All other tables follow from the messages.
 """
 
 import sqlite3
@@ -11,6 +14,7 @@ from base64 import b32encode
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import cached_property
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
@@ -38,9 +42,9 @@ _DIGITS: Final = 18
 DELETED: Final = 1
 
 _SCHEMA: Final = """
-CREATE TABLE messages(number INTEGER PRIMARY KEY, conversation INTEGER NOT NULL, time INTEGER NOT NULL,
-    rank INTEGER NOT NULL, sender INTEGER NOT NULL, parent INTEGER, flags INTEGER NOT NULL,
-    size INTEGER NOT NULL, raw BLOB NOT NULL);
+CREATE TABLE messages(number INTEGER PRIMARY KEY AUTOINCREMENT, conversation INTEGER NOT NULL,
+    time INTEGER NOT NULL, rank INTEGER NOT NULL, sender INTEGER NOT NULL, parent INTEGER,
+    flags INTEGER NOT NULL, size INTEGER NOT NULL, raw BLOB NOT NULL);
 CREATE TABLE conversations(number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, name TEXT, title TEXT,
     guid TEXT, one INTEGER, other INTEGER, messages INTEGER, first INTEGER, last INTEGER, newest INTEGER);
 CREATE TABLE people(number INTEGER PRIMARY KEY, uid TEXT UNIQUE NOT NULL, name TEXT NOT NULL DEFAULT '',
@@ -54,12 +58,16 @@ CREATE TABLE days(conversation INTEGER, day INTEGER, page INTEGER, messages INTE
     PRIMARY KEY(conversation, day)) WITHOUT ROWID;
 CREATE TABLE threads(conversation INTEGER, page INTEGER, parent INTEGER, skipped INTEGER, replies INTEGER,
     PRIMARY KEY(conversation, page, parent)) WITHOUT ROWID;
+CREATE TABLE state(text TEXT NOT NULL)
 """
 _INDEXES: Final = """
-CREATE INDEX by_place ON messages(conversation, time, rank, size);
-CREATE INDEX by_rank ON messages(rank);
-CREATE INDEX by_parent ON messages(parent, time, rank) WHERE parent NOT NULL;
-CREATE INDEX by_sender ON messages(sender, time, rank, conversation);
+CREATE INDEX IF NOT EXISTS by_place ON messages(conversation, time, rank, size);
+CREATE INDEX IF NOT EXISTS by_rank ON messages(rank);
+CREATE INDEX IF NOT EXISTS by_parent ON messages(parent, time, rank) WHERE parent NOT NULL;
+CREATE INDEX IF NOT EXISTS by_sender ON messages(sender, time, rank, conversation);
+DELETE FROM pages;
+DELETE FROM days;
+DELETE FROM threads;
 DELETE FROM messages WHERE rank IN (SELECT rank FROM messages GROUP BY rank HAVING count(*) > 1)
     AND number NOT IN (SELECT max(number) FROM messages GROUP BY rank HAVING count(*) > 1)
 """
@@ -72,10 +80,10 @@ UPDATE conversations SET (messages, first, last, newest) = (
 DELETE FROM conversations WHERE messages = 0;
 UPDATE people SET (messages, first, last) = (SELECT count(*), min(time), max(time) FROM messages
     WHERE sender = people.number);
-CREATE INDEX by_last ON conversations(last DESC, id);
-CREATE INDEX by_messages ON people(messages DESC, uid);
-CREATE INDEX pages_by_place ON pages(conversation, time, rank);
-CREATE INDEX threads_by_parent ON threads(parent, page, replies)
+CREATE INDEX IF NOT EXISTS by_last ON conversations(last DESC, id);
+CREATE INDEX IF NOT EXISTS by_messages ON people(messages DESC, uid);
+CREATE INDEX IF NOT EXISTS pages_by_place ON pages(conversation, time, rank);
+CREATE INDEX IF NOT EXISTS threads_by_parent ON threads(parent, page, replies)
 """
 
 
@@ -233,30 +241,49 @@ def _head_of(raw: bytes) -> _Head:
 
 
 class Index:
-    """The index at `path`; used with `with`. A new one is filled by `add` and then `finish`."""
+    """The index at `path`; used with `with`. It is filled by `add`, perhaps `add_tables`, and then `finish`.
 
-    def __init__(self, path: Path, choice: Choice = EVERYTHING) -> None:
+    One that `is_kept` is filled in one transaction; another file serves one run, and a kill leaves rubbish.
+    """
+
+    def __init__(self, path: Path, choice: Choice = EVERYTHING, *, is_kept: bool = False) -> None:
         self._choice = choice
-        # The file serves one run: what a kill leaves is thrown away.
-        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        for sql in ("journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE", "cache_size=-40000"):
+        self._hide: Callable[[str], str] = redacted if choice.redact else str
+        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0)
+        journal = "DELETE" if is_kept else "OFF"
+        for sql in (
+            "locking_mode=EXCLUSIVE",
+            f"journal_mode={journal}",
+            "synchronous=OFF",
+            "cache_size=-40000",
+        ):
             self._db.execute(f"PRAGMA {sql}")
+        self._is_old, self._newest = False, 0
         self._numbers: dict[str, dict[str, int]] = {"people": {}, "conversations": {}}
         self._names: dict[str, dict[str, str]] = {"people": {}, "groups": {}}
         self._people = OrderedDict[int, Person]()
-        self.has_threads = self.has_files = False
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._db.close()
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; twice is fine."""
+        if hasattr(self, "_db"):  # else it could not be opened
+            self._db.close()
 
     # ── filling ──
 
     def add(self, records: Iterable[bytes], progress: Callable[[int], None] = lambda _: None) -> None:
-        """Take all messages, and report their number from time to time."""
-        self._db.executescript(f"BEGIN; {_SCHEMA}")
+        """Take all messages, and report their number from time to time; those that are not among them go."""
+        self._db.execute("BEGIN EXCLUSIVE")
+        self._is_old = self.is_filled
+        if not self._is_old:
+            self._script(_SCHEMA)
+        [self._newest] = self._db.execute("SELECT ifnull(max(number), 0) FROM messages").fetchone()
+        self._db.execute("CREATE TEMP TABLE seen(number INTEGER PRIMARY KEY)")
         count, rest = 0, iter(records)
         while batch := list(islice(rest, _BATCH)):
             rows = [row for raw in batch if (row := self._row(raw)) is not None]
@@ -284,9 +311,21 @@ class Index:
             raw = _redacted(raw)
         parent = None if head.parent_id in (None, "", 0, "0") else rank_of(head.parent_id or "")
         rank = rank_of(head.id or raw.hex())
+        if self._is_old and self._is_known(rank, raw):
+            return None
         flags = DELETED if head.deleted_at else 0
         size = min(len(raw), LONGEST) + _MARKUP
         return number, milliseconds(head.sent_at), rank, sender, parent, flags, size, raw
+
+    def _is_known(self, rank: int, raw: bytes) -> bool:
+        """Return True for a message that is there as it is; one that has changed is taken out."""
+        row = self._db.execute("SELECT number, raw FROM messages WHERE rank = ?", (rank,)).fetchone()
+        if row is not None and bytes(row[1]) == raw:
+            self._db.execute("INSERT OR IGNORE INTO seen VALUES(?)", (row[0],))
+            return True
+        if row is not None:
+            self._db.execute("DELETE FROM messages WHERE number = ?", (row[0],))
+        return False
 
     def _conversation(self, id: str, head: _Head, sender: int) -> int:
         known = self._numbers["conversations"]
@@ -344,22 +383,31 @@ class Index:
             guid, name = record.get("guid"), record.get("name")
             if isinstance(guid, str) and isinstance(name, str):
                 self._db.execute("UPDATE groups SET name = ? WHERE guid = ?", (shown(name), shown(guid)))
+        self._db.execute("DELETE FROM files")
         for raw in files:
             row = _ATTACHMENT_ROW.decode(raw)
             if row.get("state") == "stored" and row.get("file"):
-                self.has_files = True
                 values = rank_of(row["messageId"]), row["position"], row["file"], row.get("bytes")
                 self._db.execute("INSERT OR REPLACE INTO files VALUES(?, ?, ?, ?)", values)
 
     def finish(self) -> None:
         """Order the messages, and cut conversations into pages."""
+        self._order()
+        self._db.execute("COMMIT")
+
+    def _order(self) -> None:
+        if self._is_old:  # those that are new have larger numbers
+            self._db.execute(
+                "DELETE FROM messages WHERE number <= ? AND number NOT IN (SELECT number FROM seen)",
+                (self._newest,),
+            )
+        self._db.execute("DROP TABLE seen")
         self._choose_users()
         self._script(_INDEXES)
         self._script(_COUNTS)
         self._name_all()
         self._cut_pages()
         self._cut_threads()
-        self._db.execute("COMMIT")
 
     def _script(self, script: str) -> None:
         for statement in script.split(";"):
@@ -378,8 +426,7 @@ class Index:
 
     def _name_all(self) -> None:
         """Give each conversation and person a title and the name of a file."""
-        redact = self._choice.redact
-        hide: Callable[[str], str] = redacted if redact else str
+        redact, hide = self._choice.redact, self._hide
         rows = self._db.execute(
             "SELECT c.number, c.id, c.guid, ifnull(g.name, ''), ifnull(nullif(a.name, ''), a.uid),"
             " ifnull(nullif(b.name, ''), b.uid) FROM conversations c LEFT JOIN groups g ON g.guid = c.guid"
@@ -432,7 +479,6 @@ class Index:
         )
         last, page, room = 0, 0, 0
         for conversation, parent, replies in rows:
-            self.has_threads = True
             if conversation != last:
                 last, page, room = conversation, 0, 0
             for skipped in range(0, replies, MESSAGES):
@@ -449,6 +495,22 @@ class Index:
         self._db.executemany("INSERT INTO days VALUES(?, ?, ?, ?)", days)
 
     # ── reading ──
+
+    @property
+    def is_filled(self) -> bool:
+        """True for an index that has been filled."""
+        return bool(self._all("SELECT 1 FROM sqlite_master WHERE name = 'messages'"))
+
+    @cached_property
+    def has_threads(self) -> bool:
+        return bool(self._all("SELECT 1 FROM threads LIMIT 1"))
+
+    @cached_property
+    def has_files(self) -> bool:
+        return bool(self._all("SELECT 1 FROM files LIMIT 1"))
+
+    def _all(self, sql: str, *values: Any) -> list[Any]:
+        return self._db.execute(sql, values).fetchall()
 
     def count(self, table: str) -> int:
         """Return the number of rows of a table."""
@@ -474,7 +536,7 @@ class Index:
             f" FROM conversations {rest}",
             values,
         )
-        return map(Conversation._make, rows)
+        return (Conversation(number, shown(self._hide(name)), *rest) for number, name, *rest in rows)
 
     def pages(self, conversation: int) -> list[tuple[int, int, int, int, int]]:
         """Return (page, time, rank, messages, time of the last) of each page."""
@@ -577,8 +639,7 @@ class Index:
 
     def _persons(self, rest: str, *values: Any) -> Iterator[Person]:
         rows = self._db.execute(f"SELECT number, uid, name, file FROM people {rest}", values)  # noqa: S608
-        hide: Callable[[str], str] = redacted if self._choice.redact else str
-        return (Person(number, shown(hide(uid)), name, file) for number, uid, name, file in rows)
+        return (Person(number, shown(self._hide(uid)), name, file) for number, uid, name, file in rows)
 
     def everybody(self) -> Iterator[Person]:
         """Yield all people, those who wrote nothing included."""

@@ -20,6 +20,7 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple, final
+from urllib.parse import urlencode
 
 from ..errors import RequestInvalidError
 from ..extras import missing_extra
@@ -148,6 +149,10 @@ class Pages:
                 ),
             )
 
+    def threads_page(self, conversation: Conversation, page: int) -> str | None:
+        """Return one page of threads; None where there is none."""
+        return next((html for number, html in self.threads(conversation) if number == page), None)
+
     def _thread(self, rank: int, skipped: int, replies: int) -> dict[str, Any]:
         parent = self.index.of_rank(rank)
         messages = self.index.replies(rank, skipped, replies)
@@ -213,6 +218,11 @@ class Pages:
                 "href": f"c/{place.name}/{place.page}.html#{item.anchor}", "at": item.at, "iso": item.iso,
                 "title": conversation.title if conversation else "", "excerpt": excerpt(item.excerpt),
             }  # fmt: skip
+
+    def found(self, query: SearchWords, results: Any) -> str:
+        """Return the page of a search that a server has done."""
+        older = urlencode({**query._asdict(), "skip": results.older}) if results.older else ""
+        return self._render("found", "", query=query, results=results, older=older)
 
     def unfinished(self) -> str:
         return self._render("unfinished", "")

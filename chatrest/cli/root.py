@@ -34,6 +34,7 @@ from .importing import import_
 from .lists import apps, messages, users
 from .process import NAME
 from .stored_export import cat, compact, verify
+from .view import view
 from .writing import send, token
 
 
@@ -109,7 +110,7 @@ def completion(ctx: click.Context, shell: str) -> None:
 _SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
     "Try it": (demo, emulator),
     "Read and write": (users, messages, send, token, apps, call),
-    "Export and import": (export, verify, cat, html, compact, import_),
+    "Export and import": (export, verify, cat, html, view, compact, import_),
     "Set up": (completion,),
 }
 
