@@ -10,21 +10,17 @@ comparison. All other tables follow from the messages.
 """
 
 import sqlite3
-from base64 import b32encode
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
 from functools import cached_property
-from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
 import msgspec
-from msgspec import Struct
 
 from ..models.raw_json import read_value, write_value
-from ..times import MILLISECONDS_FROM
+from .heads import HeadEntity, RecordHead, head_of, milliseconds, rank_of, record_of, token
 from .text import redacted, redacted_record, shown
 
 MESSAGES: Final = 250
@@ -37,8 +33,6 @@ _MARKUP: Final = 250
 _BATCH: Final = 2_000
 _KNOWN: Final = 100_000
 """Numbers of people and conversations that are kept in memory."""
-_AFTER_9999: Final = 253_402_300_800_000
-_DIGITS: Final = 18
 DELETED: Final = 1
 
 _SCHEMA: Final = """
@@ -87,50 +81,6 @@ CREATE INDEX IF NOT EXISTS threads_by_parent ON threads(parent, page, replies)
 """
 
 
-class _Entity(Struct, gc=False):
-    uid: str | None = None
-    guid: str | None = None
-    name: str | None = None
-
-
-class _Wrapper(Struct, gc=False):
-    entity: _Entity | None = None
-
-
-class _Entities(Struct, gc=False):
-    sender: _Wrapper | None = None
-    receiver: _Wrapper | None = None
-    by: _Wrapper | None = None
-
-
-class _Data(Struct, gc=False):
-    entities: _Entities | None = None
-
-
-class _Head(Struct, gc=False, rename="camel"):
-    """The members of a record that place it."""
-
-    id: int | str = ""
-    conversation_id: str = ""
-    sender: str = ""
-    receiver_type: str = ""
-    receiver: str = ""
-    sent_at: int = 0
-    parent_id: int | str | None = None
-    deleted_at: int | None = None
-    data: _Data | None = None
-
-    @property
-    def conversation(self) -> str:
-        """The conversation's id; of a record without one, that which the service would give."""
-        if self.conversation_id or not self.receiver:
-            return self.conversation_id
-        if self.receiver_type == "group":
-            return f"group_{self.receiver}"
-        return "_user_".join(sorted((self.sender, self.receiver)))
-
-
-_HEAD: Final = msgspec.json.Decoder(_Head)
 _ATTACHMENT_ROW: Final = msgspec.json.Decoder(dict[str, Any])
 
 
@@ -146,7 +96,7 @@ class Stored(NamedTuple):
     raw: bytes
 
 
-class Place(NamedTuple):
+class MessagePlace(NamedTuple):
     """The page of a message."""
 
     name: str
@@ -156,7 +106,7 @@ class Place(NamedTuple):
     flags: int
 
 
-class Person(NamedTuple):
+class PersonEntry(NamedTuple):
     """Somebody who wrote or was written to."""
 
     number: int
@@ -166,7 +116,7 @@ class Person(NamedTuple):
     """The name of the page, without its end."""
 
 
-class Conversation(NamedTuple):
+class ConversationEntry(NamedTuple):
     number: int
     id: str
     name: str
@@ -191,55 +141,6 @@ class Choice(NamedTuple):
 EVERYTHING: Final = Choice()
 
 
-def rank_of(id: int | str) -> int:
-    """Return the number of an id; for one that is no number a hash, which is larger than any number."""
-    text = str(id)
-    if len(text) <= _DIGITS and text.isascii() and text.isdigit():
-        return int(text)
-    return int.from_bytes(_hash(text, 8)) >> 2 | 1 << 62
-
-
-def token(text: str) -> str:
-    """Return the name of a file for a text that somebody else has chosen."""
-    return b32encode(_hash(text, 10)).decode().lower()
-
-
-def _hash(text: str, size: int) -> bytes:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
-
-
-def milliseconds(time: int) -> int:
-    """Return a timestamp in milliseconds; 0 for one that is no time of a message."""
-    time = time if time >= MILLISECONDS_FROM else time * 1000
-    return time if 0 < time < _AFTER_9999 else 0
-
-
-def record_of(raw: bytes) -> dict[str, Any]:
-    """Return the members of a record; none where it is no JSON object."""
-    with suppress(ValueError, RecursionError):
-        value = read_value(raw)
-        if isinstance(value, dict):
-            return value
-    return {}
-
-
-def _head_of(raw: bytes) -> _Head:
-    """Return the head of a record; members of other types are as if they were not there."""
-    try:
-        return _HEAD.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        head, record = _Head(), record_of(raw)
-        for field in msgspec.structs.fields(_Head):
-            value, is_time = record.get(field.encode_name), field.name.endswith("_at")
-            if is_time and type(value) is int and abs(value) < 1 << 62:
-                setattr(head, field.name, value)
-            elif not is_time and isinstance(value, str | int):
-                setattr(head, field.name, shown(str(value)))
-        with suppress(msgspec.ValidationError, UnicodeEncodeError):
-            head.data = msgspec.convert(record.get("data"), _Data)
-        return head
-
-
 class Index:
     """The index at `path`; used with `with`. It is filled by `add`, perhaps `add_tables`, and then `finish`.
 
@@ -261,7 +162,7 @@ class Index:
         self._is_old, self._newest = False, 0
         self._numbers: dict[str, dict[str, int]] = {"people": {}, "conversations": {}}
         self._names: dict[str, dict[str, str]] = {"people": {}, "groups": {}}
-        self._people = OrderedDict[int, Person]()
+        self._people = OrderedDict[int, PersonEntry]()
 
     def __enter__(self) -> Self:
         return self
@@ -297,7 +198,7 @@ class Index:
             progress(count)
 
     def _row(self, raw: bytes) -> tuple[Any, ...] | None:
-        head = _head_of(raw)
+        head = head_of(raw)
         conversation = head.conversation
         if self._choice.conversations and conversation not in self._choice.conversations:
             return None
@@ -327,7 +228,7 @@ class Index:
             self._db.execute("DELETE FROM messages WHERE number = ?", (row[0],))
         return False
 
-    def _conversation(self, id: str, head: _Head, sender: int) -> int:
+    def _conversation(self, id: str, head: RecordHead, sender: int) -> int:
         known = self._numbers["conversations"]
         if (number := known.get(id)) is not None:
             return number
@@ -354,7 +255,7 @@ class Index:
         known[key] = number
         return int(number)
 
-    def _learn(self, entity: _Entity) -> None:
+    def _learn(self, entity: HeadEntity) -> None:
         """Note the name of a user or group, as the last message has it."""
         table, key = ("people", entity.uid) if entity.uid else ("groups", entity.guid)
         if key:
@@ -520,23 +421,23 @@ class Index:
         """Return the number of people who have written."""
         return int(self._db.execute("SELECT count(*) FROM people WHERE messages > 0").fetchone()[0])
 
-    def conversations(self, *, offset: int = 0, limit: int = -1) -> Iterator[Conversation]:
+    def conversations(self, *, offset: int = 0, limit: int = -1) -> Iterator[ConversationEntry]:
         """Yield conversations, the one with the newest message first."""
         return self._conversations("ORDER BY last DESC, id LIMIT ? OFFSET ?", limit, offset)
 
-    def conversation(self, number: int) -> Conversation:
+    def conversation(self, number: int) -> ConversationEntry:
         return next(self._conversations("WHERE number = ?", number))
 
-    def conversation_named(self, name: str) -> Conversation | None:
+    def conversation_named(self, name: str) -> ConversationEntry | None:
         return next(self._conversations("WHERE name = ?", name), None)
 
-    def _conversations(self, rest: str, *values: Any) -> Iterator[Conversation]:
+    def _conversations(self, rest: str, *values: Any) -> Iterator[ConversationEntry]:
         rows = self._db.execute(
             "SELECT number, id, name, title, guid NOT NULL, messages, first, last, newest"  # noqa: S608
             f" FROM conversations {rest}",
             values,
         )
-        return (Conversation(number, shown(self._hide(name)), *rest) for number, name, *rest in rows)
+        return (ConversationEntry(number, shown(self._hide(name)), *rest) for number, name, *rest in rows)
 
     def pages(self, conversation: int) -> list[tuple[int, int, int, int, int]]:
         """Return (page, time, rank, messages, time of the last) of each page."""
@@ -602,7 +503,7 @@ class Index:
         )
         return {parent: (replies, page) for parent, replies, page in rows}
 
-    def place(self, rank: int) -> Place | None:
+    def place(self, rank: int) -> MessagePlace | None:
         """Return the page of a message; None where the archive does not have it."""
         row = self._db.execute(
             "SELECT c.name, m.conversation, m.time, m.flags FROM messages m"
@@ -616,13 +517,13 @@ class Index:
             " ORDER BY time DESC, rank DESC LIMIT 1",
             (row[1], row[2], rank),
         ).fetchone()
-        return Place(row[0], page, rank, row[3])
+        return MessagePlace(row[0], page, rank, row[3])
 
     def files(self, rank: int) -> dict[int, str]:
         """Return the stored files of a message by position."""
         return dict(self._db.execute("SELECT position, file FROM files WHERE message = ?", (rank,)))
 
-    def person(self, number: int) -> Person:
+    def person(self, number: int) -> PersonEntry:
         """Return a person; those of the last thousands of calls are kept in memory."""
         if (person := self._people.get(number)) is None:
             person = next(self._persons("WHERE number = ?", number))
@@ -631,23 +532,23 @@ class Index:
                 self._people.popitem(last=False)
         return person
 
-    def person_of(self, uid: str) -> Person | None:
+    def person_of(self, uid: str) -> PersonEntry | None:
         return next(self._persons("WHERE uid = ?", uid), None)
 
-    def person_filed(self, file: str) -> Person | None:
+    def person_filed(self, file: str) -> PersonEntry | None:
         return next(self._persons("WHERE file = ?", file), None)
 
-    def _persons(self, rest: str, *values: Any) -> Iterator[Person]:
+    def _persons(self, rest: str, *values: Any) -> Iterator[PersonEntry]:
         rows = self._db.execute(f"SELECT number, uid, name, file FROM people {rest}", values)  # noqa: S608
-        return (Person(number, shown(self._hide(uid)), name, file) for number, uid, name, file in rows)
+        return (PersonEntry(number, shown(self._hide(uid)), name, file) for number, uid, name, file in rows)
 
-    def everybody(self) -> Iterator[Person]:
+    def everybody(self) -> Iterator[PersonEntry]:
         """Yield all people, those who wrote nothing included."""
         return (
             self.person(number) for (number,) in self._db.execute("SELECT number FROM people ORDER BY number")
         )
 
-    def people(self, *, offset: int, limit: int) -> Iterator[tuple[Person, int, int, int]]:
+    def people(self, *, offset: int, limit: int) -> Iterator[tuple[PersonEntry, int, int, int]]:
         """Yield people with the number, the first and the last time of their messages, the busiest first."""
         rows = self._db.execute(
             "SELECT number, messages, first, last FROM people WHERE messages > 0"

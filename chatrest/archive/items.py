@@ -18,8 +18,9 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from .index import DELETED, Index, Person, Place, Stored, milliseconds, rank_of, record_of
-from .text import Segment, is_address, segments, shown, shown_json
+from .heads import milliseconds, rank_of, record_of
+from .index import DELETED, Index, MessagePlace, PersonEntry, Stored
+from .text import TextPart, is_address, segments, shown, shown_json
 
 LONGEST_TEXT: Final = 4_000
 """Letters of a text that its page shows; all of it has a page of its own."""
@@ -78,7 +79,7 @@ class Quote(NamedTuple):
     name: str
     text: str
     is_deleted: bool
-    place: Place | None
+    place: MessagePlace | None
 
 
 class Item(Struct, gc=False):
@@ -88,7 +89,7 @@ class Item(Struct, gc=False):
     rank: int
     anchor: str
     """Its name on its page."""
-    sender: Person
+    sender: PersonEntry
     colour: str
     """One of eight colours, by the sender."""
     time: int
@@ -103,7 +104,7 @@ class Item(Struct, gc=False):
     """said, line or unknown."""
     text: str = ""
     """All that is shown as its text, and searched."""
-    segments: tuple[Segment, ...] = ()
+    segments: tuple[TextPart, ...] = ()
     letters: int = 0
     files: tuple[FileLink, ...] = ()
     reactions: tuple[tuple[str, str], ...] = ()
@@ -158,7 +159,7 @@ class Items:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._person_of: Callable[[str], Person | None] = lru_cache(10_000)(index.person_of)
+        self._person_of: Callable[[str], PersonEntry | None] = lru_cache(10_000)(index.person_of)
 
     def of(self, messages: list[Stored]) -> list[Item]:
         """Return the items of messages, with the numbers of their replies."""
@@ -221,11 +222,11 @@ class Items:
         if len(item.segments) > 1:
             item.text = "".join(segment.text for segment in item.segments)
 
-    def _mention(self, uid: str) -> Segment:
+    def _mention(self, uid: str) -> TextPart:
         person = self._person_of(uid)
         if person is None:
-            return Segment(f"@{uid}")
-        return Segment(f"@{person.name}", person.file, is_mention=True)
+            return TextPart(f"@{uid}")
+        return TextPart(f"@{person.name}", person.file, is_mention=True)
 
     def _name(self, uid: object) -> str:
         if not isinstance(uid, str) or not uid:

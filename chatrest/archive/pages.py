@@ -24,7 +24,8 @@ from urllib.parse import urlencode
 
 from ..errors import RequestInvalidError
 from ..extras import missing_extra
-from .index import Conversation, Index, Person, Stored, record_of
+from .heads import record_of
+from .index import ConversationEntry, Index, PersonEntry, Stored
 from .items import Item, Items, date_of, excerpt, utc
 from .text import is_address, shown_json
 
@@ -84,17 +85,17 @@ class Pages:
         self._template = environment.get_template
         self.index = index
         self._items = Items(index)
-        self._conversation: Callable[[int], Conversation] = lru_cache(10_000)(index.conversation)
+        self._conversation: Callable[[int], ConversationEntry] = lru_cache(10_000)(index.conversation)
 
     def _render(self, template: str, root: str, **values: Any) -> str:
         return self._template(f"{template}.html").render(root=root, **values)
 
     # ── a conversation ──
 
-    def cuts(self, conversation: Conversation) -> list[PageCut]:
+    def cuts(self, conversation: ConversationEntry) -> list[PageCut]:
         return [PageCut(*row) for row in self.index.pages(conversation.number)]
 
-    def items(self, conversation: Conversation, cut: PageCut) -> list[Item]:
+    def items(self, conversation: ConversationEntry, cut: PageCut) -> list[Item]:
         """Return the messages of a page, with their links."""
         items = self._items.of(self.stored(conversation, cut))
         source = f"{cut.page}-source.html#"
@@ -103,25 +104,25 @@ class Pages:
             item.source_href = f"{item.anchor}.html" if item.is_long else source + item.anchor
         return items
 
-    def stored(self, conversation: Conversation, cut: PageCut) -> list[Stored]:
+    def stored(self, conversation: ConversationEntry, cut: PageCut) -> list[Stored]:
         return self.index.messages(conversation.number, cut.time, cut.rank, cut.messages)
 
-    def page(self, conversation: Conversation, cut: PageCut, items: list[Item], pages: int) -> str:
+    def page(self, conversation: ConversationEntry, cut: PageCut, items: list[Item], pages: int) -> str:
         groups = [(day, list(each)) for day, each in groupby(items, key=lambda item: item.day)]
         return self._render(
             "conversation", "../../", conversation=conversation, page=cut.page, groups=groups,
             days=[day for day, _ in groups], is_last=cut.page == pages, has_days=pages > 1,
         )  # fmt: skip
 
-    def source(self, conversation: Conversation, cut: PageCut, items: list[Item]) -> str:
+    def source(self, conversation: ConversationEntry, cut: PageCut, items: list[Item]) -> str:
         address = f"{cut.page}.html#"
         records = [(each.anchor, address + each.anchor, each.source()) for each in items if not each.is_long]
         return self._render("source", "../../", conversation=conversation, page=cut.page, records=records)
 
-    def whole(self, conversation: Conversation, page: int, item: Item) -> str:
+    def whole(self, conversation: ConversationEntry, page: int, item: Item) -> str:
         return self._render("whole", "../../", conversation=conversation, page=page, item=item)
 
-    def days(self, conversation: Conversation, pages: int) -> str:
+    def days(self, conversation: ConversationEntry, pages: int) -> str:
         days = [
             (date_of(day) if day else "undated", page, count)
             for day, page, count in self.index.days(conversation.number)
@@ -129,10 +130,10 @@ class Pages:
         months = [(month, list(each)) for month, each in groupby(days, key=lambda day: day[0][:7])]
         return self._render("days", "../../", conversation=conversation, pages=pages, months=months)
 
-    def last(self, conversation: Conversation, pages: int) -> str:
+    def last(self, conversation: ConversationEntry, pages: int) -> str:
         return self._render("last", "../../", conversation=conversation, pages=pages)
 
-    def threads(self, conversation: Conversation) -> Iterator[tuple[int, str]]:
+    def threads(self, conversation: ConversationEntry) -> Iterator[tuple[int, str]]:
         """Yield the pages of a conversation's threads with their numbers."""
         rows = self.index.threads(conversation.number)
         for page, group in groupby(rows, key=itemgetter(0)):
@@ -149,7 +150,7 @@ class Pages:
                 ),
             )
 
-    def threads_page(self, conversation: Conversation, page: int) -> str | None:
+    def threads_page(self, conversation: ConversationEntry, page: int) -> str | None:
         """Return one page of threads; None where there is none."""
         return next((html for number, html in self.threads(conversation) if number == page), None)
 
@@ -176,7 +177,7 @@ class Pages:
             conversations=index.count("conversations"),
         )  # fmt: skip
 
-    def _row(self, conversation: Conversation) -> dict[str, Any]:
+    def _row(self, conversation: ConversationEntry) -> dict[str, Any]:
         [newest] = self._items.of([self.index.message(conversation.newest)])
         return conversation._asdict() | {
             "colour": conversation.number % 8, "initials": initials(conversation.title),
@@ -195,7 +196,7 @@ class Pages:
         ]  # fmt: skip
         return self._render("people", "", rows=rows, part=part, parts=parts)
 
-    def person(self, person: Person) -> str:
+    def person(self, person: PersonEntry) -> str:
         raw = self.index.record_of_person(person.number)
         avatar = record_of(raw).get("avatar") if raw else None
         places = [
@@ -209,7 +210,7 @@ class Pages:
             avatar=avatar if is_address(avatar) else "", places=places, newest=list(self._newest(person)),
         )  # fmt: skip
 
-    def _newest(self, person: Person) -> Iterator[dict[str, Any]]:
+    def _newest(self, person: PersonEntry) -> Iterator[dict[str, Any]]:
         for item in self._items.of(self.index.newest_of(person.number, _NEWEST)):
             place = self.index.place(item.rank)
             assert place is not None, "it is in the index"

@@ -29,7 +29,7 @@ from ..errors import RequestInvalidError
 from ..export import attachment_files, read_raw, read_table
 from ..storage import JournalFile, Layout
 from ..times import Time
-from .index import Choice, Conversation, Index
+from .index import Choice, ConversationEntry, Index
 from .items import Item
 from .pages import TEMPLATES, PageCut, Pages, parts_of
 from .search import TermIndex, meta, page_terms, script
@@ -306,7 +306,7 @@ class _Writer:
             messages, conversations, index.count("pages"), state.written, state.removed, self._missing
         )
 
-    def _conversation(self, conversation: Conversation) -> Iterator[int]:
+    def _conversation(self, conversation: ConversationEntry) -> Iterator[int]:
         """Write the pages of a conversation, and yield the numbers of their messages."""
         pages, state, folder = self._pages, self._state, f"c/{conversation.name}"
         cuts = pages.cuts(conversation)
@@ -319,7 +319,7 @@ class _Writer:
         for page, html in pages.threads(conversation):
             state.write(f"{folder}/threads-{page}.html", _bytes(html))
 
-    def _page(self, conversation: Conversation, cut: PageCut, count: int, folder: str) -> None:
+    def _page(self, conversation: ConversationEntry, cut: PageCut, count: int, folder: str) -> None:
         state, pages = self._state, self._pages
         items = pages.items(conversation, cut)
         path, source = f"{folder}/{cut.page}.html", f"{folder}/{cut.page}-source.html"
@@ -370,7 +370,7 @@ class _Writer:
         self._state.write("search/meta.js", meta(firsts, sorted(self._times)))
 
 
-def _search_texts(conversation: Conversation, path: str, items: list[Item]) -> tuple[bytes, set[str]]:
+def _search_texts(conversation: ConversationEntry, path: str, items: list[Item]) -> tuple[bytes, set[str]]:
     """Return the script with the texts of a page, and the terms of the page."""
     people: dict[int, int] = {}
     named, messages = list[tuple[str, str]](), list[tuple[Any, ...]]()

@@ -134,7 +134,7 @@ def _number(match: re.Match[str]) -> str:
     return "\N{REPLACEMENT CHARACTER}" if 0xD800 <= code <= 0xDFFF else f"⟨U+{code:04X}⟩"
 
 
-class Segment(NamedTuple):
+class TextPart(NamedTuple):
     """A part of a text; with an address, a link."""
 
     text: str
@@ -146,24 +146,24 @@ _LINK: Final = re.compile(r"<@uid:([^<>\s]{1,200})>|(https?://[^\s<>\"'⟨⟩]{1
 _AFTER_LINK: Final = ".,;:!?)]}»”’…"
 
 
-def segments(text: str, mention: Callable[[str], Segment]) -> tuple[Segment, ...]:
+def segments(text: str, mention: Callable[[str], TextPart]) -> tuple[TextPart, ...]:
     """Divide a text at its mentions and at addresses of http and https; all else stays text.
 
     `mention` returns the segment of a uid.
     """
     if "://" not in text and "<@" not in text:
-        return (Segment(text),)
-    parts, end = list[Segment](), 0
+        return (TextPart(text),)
+    parts, end = list[TextPart](), 0
     for match in _LINK.finditer(text):
-        parts.append(Segment(text[end : match.start()]))
+        parts.append(TextPart(text[end : match.start()]))
         end = match.end()
         if match[1]:
             parts.append(mention(match[1]))
             continue
         address = match[2].rstrip(_AFTER_LINK)
         end = match.start() + len(address)
-        parts.append(Segment(address, address) if len(address) > len("https://") else Segment(address))
-    parts.append(Segment(text[end:]))
+        parts.append(TextPart(address, address) if len(address) > len("https://") else TextPart(address))
+    parts.append(TextPart(text[end:]))
     return tuple(part for part in parts if part.text)
 
 

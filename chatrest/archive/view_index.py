@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from ..cloud.address import is_address
 from ..errors import RequestInvalidError
 from ..export import read_raw, read_table, runs
-from .index import EVERYTHING, Conversation, Index, Stored
+from .index import EVERYTHING, ConversationEntry, Index, Stored
 from .items import Item, Items
 from .pages import SearchWords
 from .text import Query, folded, terms
@@ -50,6 +50,8 @@ class ViewIndex(Index):
     def __init__(self, out: str | PathLike[str]) -> None:
         self._out = out
         self.path = index_path(out)
+        if not self.path.exists():
+            next(read_raw(out), None)  # nothing is made for what is no export
         with self._errors():
             super().__init__(self.path, EVERYTHING, is_kept=True)
             if self.is_filled and not self._all("SELECT 1 FROM state WHERE text GLOB ?", f"{_VERSION} *"):
@@ -165,7 +167,7 @@ def search(index: ViewIndex, words: SearchWords, skip: int = 0) -> FoundList:
     return FoundList(found, count, skip + FOUND if is_more else 0)
 
 
-def _found(index: ViewIndex, conversation: Conversation, item: Item, query: Query) -> Found:
+def _found(index: ViewIndex, conversation: ConversationEntry, item: Item, query: Query) -> Found:
     place = index.place(item.rank)
     assert place is not None, "it is in the index"
     text = " ".join(item.searched.split())

@@ -18,7 +18,7 @@ from typing import Any, Final, Self, final
 from aiohttp import web
 
 from ..export import attachment_files
-from .index import Conversation
+from .index import ConversationEntry
 from .items import KIND_OF
 from .pages import TEMPLATES, Pages, SearchWords, parts_of
 from .view_index import ViewIndex, search
@@ -180,7 +180,7 @@ class Viewer:
             return None
         return self._pages.index_page(part, parts) if is_index else self._pages.people_page(part, parts)
 
-    def _of_conversation(self, conversation: Conversation, match: re.Match[str]) -> str | None:
+    def _of_conversation(self, conversation: ConversationEntry, match: re.Match[str]) -> str | None:
         pages = self._pages
         cuts = pages.cuts(conversation)
         if match["days"]:

@@ -1,4 +1,7 @@
-"""`view`: show an export as pages from a server on this machine, until it is stopped."""
+"""`view`: show an export as pages from a server on this machine, until it is stopped.
+
+A file of its own because each command has one.
+"""
 
 import asyncio
 import signal

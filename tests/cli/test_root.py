@@ -19,9 +19,9 @@ from tests.commands import Run
 from .conftest import error_line
 
 COMMANDS = [
-    "apps", "call", "cat", "compact", "completion", "demo", "emulator", "export", "import", "messages",
-    "send", "token",
-    "users", "verify",
+    "apps", "call", "cat", "compact", "completion", "demo", "emulator", "export", "html", "import",
+    "messages", "send", "token",
+    "users", "verify", "view",
 ]  # fmt: skip
 
 
