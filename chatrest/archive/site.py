@@ -224,8 +224,9 @@ class _State(JournalFile):
         self._replace(_INDEX, self.placeholder)
 
     def begin(self) -> None:
-        """Write the first page of a new site."""
-        if not self._is_complete and not (self.folder / _INDEX).exists():
+        """Have index.html of a new site, and of one that a kill has left, say that it is not complete."""
+        path = self.folder / _INDEX
+        if not self._is_complete and not (path.exists() and path.read_bytes() == self.placeholder):
             self._replace(_INDEX, self.placeholder)
 
     def finish(self) -> None:

@@ -1,12 +1,17 @@
 """A static site: all is there once, nothing of a message acts, later runs add to it, and kills show."""
 
+import asyncio
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from chatrest import RequestInvalidError
+from chatrest import AsyncSession, RequestInvalidError
+from chatrest.emulator import Emulator
+from chatrest.emulator.media import PATH as MEDIA_PATH
+from chatrest.export import Plan, export
 
 pytest.importorskip("jinja2")
 
@@ -208,9 +213,9 @@ def test_a_site_with_another_choice_loses_what_is_not_in_it(out: Path, tmp_path:
     assert shown_ids(tmp_path / "all") == shown_ids(tmp_path / "den")
 
 
-@pytest.mark.parametrize("after", [0, 3, 9, None])
+@pytest.mark.parametrize(("after", "was_whole"), [(0, False), (3, False), (0, True), (9, True), (None, True)])
 def test_a_run_that_dies_leaves_a_site_that_says_so(
-    after: int | None, out: Path, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    after: int | None, was_whole: bool, out: Path, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class KilledError(BaseException):
         pass
@@ -226,17 +231,32 @@ def test_a_run_that_dies_leaves_a_site_that_says_so(
         replace(state, name, data)
 
     folder = tmp_path / "site"
-    if after == 9:  # of a run over a site that was whole
+    if was_whole:
         write_site(out, folder, title="Another")
+    before = files(folder)
     with monkeypatch.context() as patch:
         patch.setattr(_State, "_replace", dying)
         with pytest.raises(KilledError):
             write_site(out, folder, title="The archive")
-    if (index := folder / "index.html").exists():
-        assert "not complete" in index.read_text()
-        assert "data-conversation" not in index.read_text()
+    index = files(folder).get("index.html", b"")
+    assert files(folder) == before or (b"not complete" in index and b"data-conversation" not in index)
     write_site(out, folder, title="The archive")
     assert files(folder) == files(site)
+
+
+def test_an_empty_export_is_a_site_that_says_so(tmp_path: Path) -> None:
+    assert write_site(make_export(tmp_path / "out", []), tmp_path / "site").messages == 0
+    assert "There are no messages." in Page(tmp_path / "site" / "index.html").text
+
+
+def test_a_text_of_many_megabytes_is_whole_on_its_page_and_found(tmp_path: Path) -> None:
+    text = "x" * 200 + " <b>y</b>" * 900_000 + " needle"
+    write_site(make_export(tmp_path / "out", [message(1, text), message(2, "after")]), tmp_path / "site")
+    sizes = {re.sub(r"\w{16}", "X", name): len(data) for name, data in files(tmp_path / "site").items()}
+    assert sizes["c/X/1.html"] < 20_000
+    assert sizes["c/X/1-source.html"] < 20_000
+    assert sizes["c/X/m1.html"] > 8_000_000
+    assert b"needle" in next((tmp_path / "site").glob("search/w/*.js")).read_bytes()
 
 
 # ── where ──
@@ -263,6 +283,48 @@ def test_two_at_once_are_refused(out: Path, tmp_path: Path) -> None:
 
 
 # ── attachments and formats ──
+
+
+@pytest.fixture(scope="module")
+def with_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An export with attachments: files of the emulator, and one that a browser would run."""
+    out = tmp_path_factory.mktemp("files") / "out"
+
+    async def run() -> None:
+        async with (
+            Emulator(users=3, messages=80, groups=1, seed=5) as emulator,
+            AsyncSession(emulator.app) as session,
+        ):
+            page = f"http://127.0.0.1:{emulator.port}{MEDIA_PATH}000000000001.csv"
+            file = {"url": page, "name": "a.html", "mimeType": "text/html", "extension": "html"}
+            emulator.store.add_message("user-01", "user-02", type="file", data={"attachments": [file]})
+            await export(session, out, Plan(everything=True), attachments=True)
+
+    asyncio.run(run())
+    return out
+
+
+def test_attachments_are_shown_in_place_or_linked(with_files: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    result = write_site(with_files, site)
+    assert result.missing == 0
+    copied = {path.name: path.read_bytes() for path in (site / "files").rglob("*") if path.is_file()}
+    stored = {path.name: path.read_bytes() for path in (with_files / "attachments" / "files").rglob("*.*")}
+    assert copied == {name.replace(".html", ".bin"): data for name, data in stored.items()}
+    assert any(name.endswith(".bin") for name in copied)
+    tags = [each for name, page in pages(site).items() if name.startswith("c/") for each in page.tags]
+    for kind, extension in (("img", "png"), ("video", "mp4"), ("audio", "mp3")):
+        shown = [tag["src"] for name, tag in tags if name == kind]
+        assert any(str(each).endswith(extension) for each in shown)
+    downloads = {str(tag["href"]).rpartition("/")[2] for name, tag in tags if "download" in tag}
+    assert downloads == set(copied)
+    assert write_site(with_files, site).written == 0
+
+
+def test_an_attachment_that_is_not_there_is_counted(with_files: Path, tmp_path: Path) -> None:
+    shutil.copytree(with_files, tmp_path / "out")
+    next((tmp_path / "out" / "attachments" / "files").rglob("*.png")).unlink()
+    assert write_site(tmp_path / "out", tmp_path / "site").missing == 1
 
 
 @pytest.mark.parametrize("format", ["ndjson", "parquet", "sqlite"])

@@ -74,7 +74,7 @@
       const dense = data.dense.map(([low, high]) => `${point(low)}-${point(high)}`).join("");
       RUN = new RegExp(`[${dense}]+`, "gu");
       IS_DENSE = new RegExp(`^[${dense}]`, "u");
-      data.pages = data.times.split(" ").map((pair, place) => {
+      data.pages = data.times.split(" ").filter(Boolean).map((pair, place) => {
         const [page, last, length] = pair.split(",").map(number);
         return { page, last: last * 1000 + 999, first: (last - length) * 1000 };
       });
