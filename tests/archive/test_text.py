@@ -1,4 +1,4 @@
-"""Texts: one form for the search, terms that never lose a match, and nothing that acts on its surroundings."""
+"""Texts: one form for the search, terms that never lose a match, nothing that acts on its surroundings."""
 
 import re
 
