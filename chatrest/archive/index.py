@@ -259,13 +259,14 @@ class Index:
         """Note the name of a user or group, as the last message has it."""
         table, key = ("people", entity.uid) if entity.uid else ("groups", entity.guid)
         if key:
-            self._names[table][key] = shown(entity.name or "")
+            self._names[table][key] = entity.name or ""
 
     def _write_names(self) -> None:
         people, groups = self._names["people"], self._names["groups"]
-        named = [(self._number("people", uid), name) for uid, name in people.items()]
+        named = [(self._number("people", uid), shown(name)) for uid, name in people.items()]
         self._db.executemany("UPDATE people SET name = ?2 WHERE number = ?1 AND name != ?2", named)
-        self._db.executemany("INSERT OR REPLACE INTO groups VALUES(?, ?)", list(groups.items()))
+        titled = [(guid, shown(name)) for guid, name in groups.items()]
+        self._db.executemany("INSERT OR REPLACE INTO groups VALUES(?, ?)", titled)
         people.clear()
         groups.clear()
 
