@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from os import PathLike
+from pathlib import Path
 from typing import Any, Final, Self, final
 
 from aiohttp import web
@@ -68,6 +69,7 @@ class Viewer:
         # SQLite is asked by one thread, so that the loop stays free.
         self._thread = ThreadPoolExecutor(1)
         self._open = ExitStack()
+        self._paths: dict[str, Path] = {}
         self.url = ""
 
     async def __aenter__(self) -> Self:
@@ -123,6 +125,8 @@ class Viewer:
             raise web.HTTPMethodNotAllowed(request.method, ["GET", "HEAD"])
         if request.headers.getall("Host", []) not in ([f"{HOST}:{self._port}"], [f"localhost:{self._port}"]):
             raise web.HTTPForbidden(text="This address is not the viewer's.")
+        if request.path == "/favicon.ico":  # which browsers ask for by themselves
+            raise web.HTTPNoContent
         token = request.path.split("/")[1]
         if not secrets.compare_digest(token.encode(), self._token.encode()):
             raise web.HTTPNotFound(text="There is nothing here. The viewer has printed its address.")
@@ -146,16 +150,13 @@ class Viewer:
         stored = await self._run(self._index.stored_file, digest)
         if stored is None:
             raise web.HTTPNotFound
-        with ExitStack() as stack:
-            path = await asyncio.to_thread(stack.enter_context, self._files(stored))
-            if not path.is_file():
-                raise web.HTTPNotFound
-            kind = mimetypes.guess_type(f"x.{extension}")[0] if extension in KIND_OF else None
-            headers = _HEADERS | {"Content-Type": kind or "application/octet-stream"}
-            response = web.FileResponse(path, headers=headers)
-            await response.prepare(request)
-            await response.write_eof()
-            return response
+        if stored not in self._paths:  # one of an object store stays on the disk until the end
+            self._paths[stored] = await self._run(self._open.enter_context, self._files(stored))
+        if not self._paths[stored].is_file():
+            raise web.HTTPNotFound
+        kind = mimetypes.guess_type(f"x.{extension}")[0] if extension in KIND_OF else None
+        headers = _HEADERS | {"Content-Type": kind or "application/octet-stream"}
+        return web.FileResponse(self._paths[stored], headers=headers)
 
     def _page(self, path: str, query: dict[str, str]) -> str | None:
         """Return the page at an address; None where there is none."""

@@ -1,14 +1,17 @@
 """A site in a real browser, from `file://` and without a network: read, searched, printed and attacked."""
 
+import asyncio
 import json
 import re
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from chatrest.archive import Viewer
 from chatrest.archive.text import DENSE, Query, folded, terms
 
 from .chats import LONG, grep
@@ -308,3 +311,32 @@ def test_script_and_index_fold_and_divide_alike(browser: Any, site: Path) -> Non
     assert len(different) < len(known) / 50, json.dumps(different[:50])
     assert [text for text in different if text.isascii()] == []
     assert terms(folded("Straße")) == {"strasse"}
+
+
+def test_the_viewer_shows_the_same_pages(chromium: Any, with_files: Path) -> None:
+    """Its console is empty, a search needs no script of the page, and pictures are shown."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+
+    def run(work: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, loop).result()
+
+    viewer = Viewer(with_files, title="Seen")
+    limits = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+    run(viewer.__aenter__())
+    try:
+        chromium.execute_cdp_cmd("Network.emulateNetworkConditions", {"offline": False, **limits})
+        chromium.get(viewer.url)
+        chromium.find_element("css selector", "input[type=search]").send_keys("a\n")
+        until(chromium, lambda: all_of(chromium, "#results a"))
+        all_of(chromium, "#results a")[0].click()
+        until(chromium, lambda: all_of(chromium, ":target"))
+        until(chromium, lambda: all_of(chromium, "article img, article"))
+        assert chromium.get_log("browser") == []
+    finally:
+        chromium.execute_cdp_cmd("Network.emulateNetworkConditions", {"offline": True, **limits})
+        run(viewer.__aexit__(None, None, None))
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

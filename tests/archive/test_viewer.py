@@ -119,6 +119,7 @@ async def test_a_search_is_narrowed(viewer: Viewer, browser: aiohttp.ClientSessi
         ("GET", "{token}/index-2.html", {}, 404),
         ("GET", "{token}/index-0.html", {}, 200),
         ("HEAD", "{token}/index.html", {}, 200),
+        ("GET", "/favicon.ico", {}, 204),
     ],
 )
 async def test_only_who_has_the_address_is_answered(
@@ -135,6 +136,23 @@ async def test_only_who_has_the_address_is_answered(
         assert "Access-Control-Allow-Origin" not in response.headers
         assert "frame-ancestors 'none'" in response.headers["Content-Security-Policy"]
         assert status == 200 or "The archive" not in await response.text()
+
+
+async def test_attachments_are_served_as_what_they_are(
+    with_files: Path, browser: aiohttp.ClientSession
+) -> None:
+    async with Viewer(with_files) as viewer:
+        for path in (with_files / "attachments" / "files").rglob("*.*"):
+            digest, _, extension = path.name.partition(".")
+            shown = "bin" if extension == "html" else extension
+            address = f"{viewer.url}files/{digest[:2]}/{digest}.{shown}"
+            async with browser.get(address) as response:
+                assert await response.read() == path.read_bytes()
+                assert response.headers["X-Content-Type-Options"] == "nosniff"
+                is_plain = response.content_type == "application/octet-stream"
+                assert is_plain == (shown == "bin")
+            async with browser.get(address, headers={"Range": "bytes=0-3"}) as response:
+                assert (response.status, await response.read()) == (206, path.read_bytes()[:4])
 
 
 async def test_an_export_that_grows_is_brought_up_to_date(
