@@ -44,9 +44,10 @@ def test_shards_have_each_term_with_its_pages_in_the_order_of_javascript(
 ) -> None:
     found = shards(tmp_path, pages)
     together = {term: listed for _, _, script in found for term, listed in read(script).items()}
-    expected = {
-        term: [page for page in pages if term in pages[page]] for each in pages.values() for term in each
-    }
+    expected: dict[str, list[int]] = {}
+    for page in sorted(pages):
+        for term in pages[page]:
+            expected.setdefault(term, []).append(page)
     assert together == expected
     assert list(together) == sorted(together, key=lambda term: term.encode("utf-16-be"))
     assert [first for first, _, _ in found] == [next(iter(read(script))) for _, _, script in found]
