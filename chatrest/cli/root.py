@@ -30,11 +30,13 @@ from .doctor import doctor, limits
 from .emulator import emulator
 from .environment import RootOptions, apps_file, hint
 from .export import export
+from .html import html
 from .importing import import_
 from .lists import apps, messages, users
 from .process import NAME
 from .status import status
 from .stored_export import cat, changes, compact, verify
+from .view import view
 from .writing import send, token
 
 
@@ -110,7 +112,7 @@ def completion(ctx: click.Context, shell: str) -> None:
 _SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
     "Try it": (demo, emulator),
     "Read and write": (users, messages, send, token, apps, call),
-    "Export and import": (export, status, verify, cat, changes, compact, import_),
+    "Export and import": (export, status, verify, cat, changes, html, view, compact, import_),
     "Set up": (doctor, limits, completion),
 }
 
