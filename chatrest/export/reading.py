@@ -265,11 +265,17 @@ def _may_hold(journal: Journal, file: StoreFile, window: TimeWindow) -> bool:
 class _SourceIds:
     """The ids that were stored for some sources, by their files.
 
-    A row of a file that was adopted is of no source: it counts as the first one's that has shown it.
+    A row of a file that was adopted is of no source: it counts as the first one's that has shown it. Raises
+    `ChatRestError` where the journal has no row of a file.
     """
 
     def __init__(self, journal: Journal, files: list[StoreFile], sources: Collection[Source]) -> None:
         self._blocks = {file.number: journal.blocks(file.number) for file in files}
+        if unknown := [file.name for file in files if file.size and not self._blocks[file.number]]:
+            raise ChatRestError(
+                f"{journal.path}: only it tells which source wrote a message here, and it has no row of "
+                f"{unknown[0]}: read without source"
+            )
         numbers = {each.number: each.source in sources for each in journal.sources()}
         self._numbers = {number for number, is_chosen in numbers.items() if is_chosen}
         blocks = [block for blocks in self._blocks.values() for block in blocks]
