@@ -11,7 +11,7 @@
     python -m benchmarks.memory         # the memory of each use, in a process of its own
     python -m benchmarks.import_time    # `import chatrest`, against `import aiohttp`
     python -m benchmarks.pace           # the use of rate limits of every kind, in virtual time
-    python -m benchmarks.lease          # one rate that is leased to many workers, in virtual time
+    python -m benchmarks.credits        # one rate that is shared by many workers, in virtual time
     python -m benchmarks.scale          # an export by a cluster, and a model of its time, in real time
     python -m benchmarks.waits          # fairness between lanes, bulkheads of regions and apps, in real time
     python -m benchmarks.mutants        # no time: how many small faults of the code its tests find

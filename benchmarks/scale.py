@@ -28,7 +28,7 @@ from chatrest.core.paging.intervals import Gap
 from chatrest.distributed import export
 from chatrest.distributed.attempt_folder import AttemptFolder
 from chatrest.distributed.cluster import connect
-from chatrest.distributed.shard import Budget, OpenJob, Shard, ShardJob, ShardSource, installed_version
+from chatrest.distributed.shard import Budget, OpenJob, Shard, ShardJob, ShardSource
 from chatrest.distributed.shard_cutter import CONCURRENCY
 from chatrest.distributed.shard_reader import read_shard
 from chatrest.export import Plan
@@ -89,7 +89,7 @@ async def measure_shards(app: App, uids: Sequence[str], until: int, shards: int)
     """Return the mean cost of reading so many shards, each with the whole lists of `uids`."""
     sources = [(number + 1, f'["user", "{uid}"]') for number, uid in enumerate(uids)]
     files = Plan(all_users=True)
-    job = ShardJob(version=installed_version(), app_id=app.app_id, plan=files.encoded(), sources=sources)
+    job = ShardJob(app_id=app.app_id, plan=files.encoded(), sources=sources)
     opened, cpu, wall, requests, shown = OpenJob(job), 0.0, 0.0, 0, 0
     with TemporaryDirectory() as folder:
         place = AttemptFolder(Path(folder))

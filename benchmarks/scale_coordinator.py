@@ -125,7 +125,7 @@ class MadeUpWorkers:
         return AttemptSource(number, [Interval(1, until)], seen.to_bytes() if seen else b"", [], until)
 
     def _file(self, shard: Shard, count: int, numbers: list[int]) -> AttemptFile:
-        name, size, blocks = attempt_name(shard.id, count, ".ndjson"), 0, list[AttemptBlock]()
+        name, size, blocks = attempt_name(shard.job, shard.id, count, ".ndjson"), 0, list[AttemptBlock]()
         self._spool.mkdir(exist_ok=True)
         with (self._spool / name).open("wb") as file:
             for number in numbers:

@@ -23,7 +23,6 @@ from benchmarks import (
     export,
     fan_out,
     import_time,
-    lease,
     measure,
     memory,
     memory_uses,

@@ -106,6 +106,11 @@ class AttemptFolder:
         return path_inside(self._out, f"{SPOOL}/{name}")
 
 
-def attempt_name(shard: int, count: int, suffix: str) -> str:
-    """Return a name for a file of an attempt that no other attempt gives, whoever runs the shard."""
-    return f"{ATTEMPT_PREFIX}{shard}-{os.urandom(8).hex()}-{count}{suffix}"
+def attempt_name(job: str, shard: int, count: int, suffix: str) -> str:
+    """Return a name for a file of an attempt of a job that no other attempt gives, whoever runs the shard."""
+    return f"{attempts_of(job)}{shard}-{os.urandom(8).hex()}-{count}{suffix}"
+
+
+def attempts_of(job: str) -> str:
+    """Return how the names of all files of a job's attempts begin."""
+    return f"{ATTEMPT_PREFIX}{job.removeprefix(JOB_PREFIX)}-"

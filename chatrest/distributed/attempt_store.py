@@ -11,12 +11,13 @@ from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Final, final
 
+from ..cloud.lease import LEASE, decode_lease
 from ..cloud.store import ObjectStore
 from ..cloud.store_errors import ObjectNotFoundError
 from ..export.disk import Disk, make_folder
 from ..export.file_names import SPOOL, path_inside
 from ..export.in_thread import for_each
-from .attempt_folder import AttemptFolder, AttemptPlace, JobEndedError
+from .attempt_folder import AttemptFolder, AttemptPlace, JobEndedError, attempts_of
 
 _FOLDER: Final = "attempts"
 _REQUESTS: Final = 8
@@ -29,6 +30,11 @@ class AttemptStore:
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
+
+    @property
+    def address(self) -> str:
+        """The export's address."""
+        return self._store.address
 
     def read_job(self, name: str) -> bytes:
         """Return the content of a job's object; `FileNotFoundError` where it is not there."""
@@ -55,18 +61,29 @@ class AttemptStore:
         asyncio.run(write())
 
     def remove_job(self, name: str) -> None:
-        """Delete a job's object, and all that workers have left: those that still read leave nothing more."""
+        """Delete a job's object, and all that its workers have left: those that still read leave no more."""
         asyncio.run(self._store.delete(_path(name)))
-        self.clear()
+        self.delete([each for each in self.names() if each.startswith(_path(attempts_of(name)))])
 
-    def clear(self) -> None:
-        """Delete all: jobs, so that workers that still read for one end, and attempts that nobody adopts."""
+    def names(self) -> list[str]:
+        """Return the objects of all jobs, and of their attempts."""
 
-        async def delete() -> None:
-            names = [info.name async for info in self._store.list(_FOLDER)]
-            await for_each(names, self._store.delete, _REQUESTS)
+        async def listed() -> list[str]:
+            return [info.name async for info in self._store.list(_FOLDER)]
 
-        asyncio.run(delete())
+        return asyncio.run(listed())
+
+    def delete(self, names: list[str]) -> None:
+        """Delete objects; workers that still read for a job among them end."""
+        asyncio.run(for_each(names, self._store.delete, _REQUESTS))
+
+    def holder(self) -> tuple[str, int] | None:
+        """Return who holds the export's lease, and for the how manieth time it was taken; None for nobody."""
+        try:
+            record = decode_lease(asyncio.run(self._store.get(LEASE)).data)
+        except ObjectNotFoundError:
+            return None
+        return record.owner, record.generation
 
     def fetch(self, files: Sequence[tuple[str, int]], out: Path) -> None:
         """Move files, given with their sizes, to the folder `spool` of an export's folder.

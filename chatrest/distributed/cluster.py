@@ -4,9 +4,11 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any, Final
 
+import dask.config
 from distributed import Client, LocalCluster
 from distributed.client import AllExit
 
@@ -15,7 +17,9 @@ from ..errors import RequestInvalidError
 from .coordinator import ClusterError
 
 _LOCAL: Final = re.compile(r"local:([1-9][0-9]{0,2})")
-_ADDRESS: Final = re.compile(r"(?:tcp|tls|ucx|ucxs|ws|wss)://\S+")
+_ADDRESS: Final = re.compile(r"(?:tcp|tls|ucx|ucxs|ws|wss)://[^\s/]+:[0-9]{1,5}")
+_TLS: Final = ("tls", "ucxs", "wss")
+_TLS_SETTINGS: Final = ("ca-file", "client.key", "client.cert")
 _CONNECT_SECONDS: Final = 20
 CLOSE_SECONDS: Final = 10
 """After these a cluster that does not answer is left alone."""
@@ -60,14 +64,32 @@ async def connect(address: str, *, quiet: bool = False) -> AsyncIterator["Client
 @asynccontextmanager
 async def _client(cluster: Any) -> AsyncIterator["Client"]:
     _silence(asyncio.get_running_loop())
+    if isinstance(cluster, str) and cluster.partition(":")[0] in _TLS:
+        _check_tls(cluster)
+    client = Client(cluster, asynchronous=True, timeout=_CONNECT_SECONDS, set_as_default=False)
     try:
-        client = await Client(cluster, asynchronous=True, timeout=_CONNECT_SECONDS, set_as_default=False)
-    except (OSError, ValueError) as error:
+        await client
+    except (OSError, ValueError, TypeError) as error:
+        with suppress(Exception):
+            await client.close(CLOSE_SECONDS)
         raise ClusterError(f"no scheduler answers at {cluster}: {error}") from None
     try:
         yield client
     finally:
         await client.close(CLOSE_SECONDS)
+
+
+def _check_tls(address: str) -> None:
+    """Raise `ClusterError` where Dask has no certificate of ours, or not all of it."""
+    lacking = {}
+    for name in _TLS_SETTINGS:
+        path = dask.config.get(f"distributed.comm.tls.{name}", None)
+        if not path or not Path(path).is_file():
+            variable = f"DASK_DISTRIBUTED__COMM__TLS__{name.upper().replace('.', '__').replace('-', '_')}"
+            lacking[variable] = f" ({path} is no file)" if path else ""
+    if lacking:
+        names = ", ".join(f"{variable}{fault}" for variable, fault in lacking.items())
+        raise ClusterError(f"{address} needs TLS: set {names} to the path of a PEM file")
 
 
 def _silence(loop: asyncio.AbstractEventLoop) -> None:

@@ -18,7 +18,7 @@ may be wrong: a shard ends with its budget, and what is left of it comes here ag
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Final, final
 
 from msgspec import Struct
@@ -238,16 +238,22 @@ class ShardCutter:
         """Take the gaps of a shard that was lost."""
         self._returned.extendleft(reversed(shard.sources))
 
-    def divide(self, shard: Shard, result: ShardResult) -> list[tuple[int, int]]:
-        """Take what a shard has left; return the number of ids that each source has done by it."""
+    def divide(self, shard: Shard, result: ShardResult, failed: Container[int] = ()) -> list[tuple[int, int]]:
+        """Take what a shard has left; return the number of ids that each source has done by it.
+
+        Of sources that have `failed`, nothing is to be read any more.
+        """
         results = {each.number: each for each in result.sources}
         done: list[tuple[int, int]] = []
         left: list[ShardSource] = []
         for source in shard.sources:
             own = results.get(source.number) or SourceResult(source.number, [])
-            gaps = [] if own.is_left else gaps_left(source.gaps, own, shard.until)
+            is_over = own.is_left or own.number in failed
+            gaps = [] if is_over else gaps_left(source.gaps, own, shard.until)
             done.append((source.number, _size(source.gaps) - _size(gaps)))
-            if gaps:
+            if gaps and own.trouble:
+                self._returned.append(ShardSource(source.number, gaps))  # behind those that nobody waits for
+            elif gaps:
                 left.append(ShardSource(source.number, gaps))
         self._counts.learn(len(shard.sources), len(left))
         if left != shard.sources:

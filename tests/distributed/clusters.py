@@ -65,5 +65,4 @@ class HomeCluster:
         return decode_result(encode(result))
 
     def discard(self, result: ShardResult) -> None:
-        assert result.attempt is not None
         AttemptFolder(self.out).remove([file.name for file in result.attempt.files])

@@ -24,19 +24,21 @@ def test_attempts_are_moved_to_the_coordinator_and_nothing_of_an_ended_job_stays
     file.write_bytes(b"content")
     asyncio.run(store.put("manifest.json", b"{}"))
     attempts.write_job("job-1", b"of a killed run")
-    attempts.clear()
+    attempts.delete(attempts.names())
     with pytest.raises(FileNotFoundError):
         attempts.read_job("job-1")
     attempts.write_job("job-2", b"job")
     assert attempts.read_job("job-2") == b"job"
-    attempts.put("job-2", [(file, f"attempt-{number}") for number in range(20)])
-    attempts.fetch([(f"attempt-{number}", 7) for number in range(10)], out)
-    assert {path.name for path in (out / "spool").iterdir()} == {f"attempt-{each}" for each in range(10)}
+    attempts.put("job-2", [(file, f"attempt-2-{number}") for number in range(20)])
+    attempts.fetch([(f"attempt-2-{number}", 7) for number in range(10)], out)
+    assert {path.name for path in (out / "spool").iterdir()} == {f"attempt-2-{each}" for each in range(10)}
     assert {path.read_bytes() for path in (out / "spool").iterdir()} == {b"content"}
     assert len(names(store)) == 12
     with pytest.raises(ObjectNotFoundError):
-        attempts.fetch([("attempt-10", 7), ("attempt-3", 7)], out)
+        attempts.fetch([("attempt-2-10", 7), ("attempt-2-3", 7)], out)
+    attempts.write_job("job-22", b"of another one")
+    attempts.put("job-22", [(file, "attempt-22-0")])
     attempts.remove_job("job-2")
     with pytest.raises(JobEndedError):
-        attempts.put("job-2", [(file, "attempt-99")])
-    assert names(store) == {"manifest.json"}
+        attempts.put("job-2", [(file, "attempt-2-99")])
+    assert names(store) == {"manifest.json", "attempts/job-22", "attempts/attempt-22-0"}

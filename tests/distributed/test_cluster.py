@@ -16,18 +16,16 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from distributed import Client, LocalCluster
+from distributed.comm.utils import to_frames
 
-from chatrest import App, AsyncSession, Pace
+from chatrest import AsyncSession, Pace
 from chatrest.cli.root import root
 from chatrest.distributed import ClusterError
-from chatrest.distributed.attempt_folder import AttemptFolder
 from chatrest.distributed.cluster import connect
-from chatrest.distributed.credentials import Credentials
-from chatrest.distributed.dask_runner import DaskRunner
-from chatrest.distributed.rate_coordinator import RateCoordinator
-from chatrest.distributed.shard import Budget, Shard, ShardJob, encode
+from chatrest.distributed.job import ClusterJob
+from chatrest.distributed.shard import Budget, Shard, encode
 from chatrest.distributed.start import export_with
-from chatrest.emulator import Emulator
+from chatrest.distributed.worker import ExportWork
 from chatrest.export import Phase, Plan, Progress, verify
 from tests.cli.conftest import EmulatorThread
 from tests.exporting import assert_whole, on_one_line, raws_of
@@ -48,9 +46,26 @@ IN_THIS_PROCESS: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[LocalCluster]:
-    """Two worker processes, whose environment has no credentials."""
-    with LocalCluster(n_workers=2, **OPTIONS) as cluster:
+def service() -> Iterator[EmulatorThread]:
+    """A service, whose credentials are in the environment."""
+    with (
+        EmulatorThread(users=USERS, messages=MESSAGES, groups=2, seed=3) as thread,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        for name, value in environment(thread).items():
+            patch.setenv(name, value)
+        yield thread
+
+
+def environment(service: EmulatorThread) -> dict[str, str]:
+    """Return the variables of a worker's process: one that is forked by a server has that one's."""
+    return service.env | {"CHATREST_HEADERS": "X-Tenant: t3nant-s3cret"}
+
+
+@pytest.fixture(scope="module")
+def cluster(service: EmulatorThread) -> Iterator[LocalCluster]:
+    """Two worker processes, which have credentials in their environment."""
+    with LocalCluster(n_workers=2, env=environment(service), **OPTIONS) as cluster:
         yield cluster
 
 
@@ -65,8 +80,9 @@ def pids(cluster: LocalCluster) -> list[int]:
     return [worker.pid for worker in list(cluster.scheduler.workers.values())]
 
 
-def assert_all_of(emulator: Emulator, out: Path) -> None:
-    assert_whole(out, map(on_one_line, emulator.store.records(emulator.store.ids())))
+def assert_all_of(service: EmulatorThread, out: Path) -> None:
+    records = service.ask(lambda emulator: list(emulator.store.records(emulator.store.ids())))
+    assert_whole(out, map(on_one_line, records))
     assert verify(out).ok
 
 
@@ -82,83 +98,86 @@ def everything_of(cluster: LocalCluster) -> bytes:
     return "".join(kept).encode() + b"".join(map(bytes, pickles))
 
 
-async def test_a_worker_that_is_killed_and_what_the_scheduler_keeps(
-    cluster: LocalCluster, tmp_path: Path
+async def test_a_worker_that_is_killed_and_what_the_cluster_keeps_and_is_sent(
+    service: EmulatorThread, cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dice, out, plan = Random(), tmp_path / "out", Plan(all_users=True)
-    kept: list[bytes] = []
-    async with Emulator(users=USERS, messages=MESSAGES, groups=2, seed=3) as emulator:
-        async with AsyncSession(emulator.app) as session, client_of(cluster) as client:
-            progress = Progress()
+    kept, sent, emulator = list[bytes](), list[bytes](), service.emulator
 
-            async def kill() -> None:
-                while not progress.received:  # noqa: ASYNC110
-                    await asyncio.sleep(0.01)  # other processes are waited for
-                kept.append(everything_of(cluster))
-                os.kill(dice.choice(pids(cluster)), signal.SIGKILL)
+    async def noted(*args: Any, **options: Any) -> Any:
+        frames = await to_frames(*args, **options)
+        sent.extend(map(bytes, frames))
+        return frames
 
-            killer = asyncio.create_task(kill())
-            report = await export_with(
-                client, session, Credentials(emulator.app, {"X-Tenant": "t3nant-s3cret"}), out, plan,
-                budget=SMALL, pace=FAST, progress=progress,
-            )  # fmt: skip
-            killer.cancel()
-            await asyncio.gather(killer, return_exceptions=True)
+    monkeypatch.setattr(
+        "distributed.comm.tcp.to_frames", noted
+    )  # of the scheduler and the client, which are here
+    async with AsyncSession(emulator.app) as session, client_of(cluster) as client:
+        progress = Progress()
+
+        async def kill() -> None:
+            while not progress.received:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)  # other processes are waited for
             kept.append(everything_of(cluster))
-            logs = repr([await client.get_worker_logs(), await client.get_scheduler_logs()]).encode()
-        assert report.complete
-        assert report.requests > USERS
-        assert progress.requests > USERS
-        assert (progress.done, progress.written) == (USERS, MESSAGES)
-        assert progress.covered == progress.ids
-        assert_all_of(emulator, out)
-        kept = b"".join([*kept, logs])
-        assert b"messages.list_user" in kept
-        for secret in (emulator.app.api_key, "t3nant-s3cret", *emulator.store.people.uids()):
-            assert secret.encode() not in kept
+            os.kill(dice.choice(pids(cluster)), signal.SIGKILL)
+
+        killer = asyncio.create_task(kill())
+        report = await export_with(
+            client, session, out, plan, budget=SMALL, pace=FAST, progress=progress
+        )  # fmt: skip
+        killer.cancel()
+        await asyncio.gather(killer, return_exceptions=True)
+        kept.append(everything_of(cluster))
+        logs = repr([await client.get_worker_logs(), await client.get_scheduler_logs()]).encode()
+    assert report.complete
+    assert report.requests > USERS
+    assert progress.requests > USERS
+    assert (progress.done, progress.written) == (USERS, MESSAGES)
+    assert progress.covered == progress.ids
+    assert_all_of(service, out)
+    text = b"".join([*kept, logs])
+    assert b"messages.list_user" in text
+    assert b"chatrest.distributed.plugin" in b"".join(sent)
+    for secret in (emulator.app.api_key, "t3nant-s3cret"):
+        assert secret.encode() not in b"".join([text, *sent])
+    for uid in service.ask(lambda emulator: list(emulator.store.people.uids())):
+        assert uid.encode() not in text
 
 
 async def test_a_scheduler_that_goes_away_is_an_error_and_the_next_run_goes_on(
-    cluster: LocalCluster, tmp_path: Path
+    service: EmulatorThread, cluster: LocalCluster, tmp_path: Path
 ) -> None:
     plan, out, progress = Plan(all_users=True, format="parquet"), tmp_path / "out", Progress()
-    async with Emulator(users=USERS, messages=MESSAGES, groups=2, seed=3) as emulator:
-        async with AsyncSession(emulator.app) as session:
-            credentials = Credentials(emulator.app, {})
-            other = await LocalCluster(**(OPTIONS | IN_THIS_PROCESS))
-            async with connect(other.scheduler_address) as client:
-                work = export_with(
-                    client, session, credentials, out, plan, budget=SMALL, pace=FAST, progress=progress
-                )
-                run = asyncio.create_task(work)
-                while not progress.written:  # noqa: ASYNC110
-                    await asyncio.sleep(0.01)
-                await other.close()
-                with pytest.raises(ClusterError, match=r"^the scheduler at tcp://127\S+ is gone"):
-                    await run
-            written = progress.written
-            assert 0 < written < MESSAGES
-            async with client_of(cluster) as client:
-                report = await export_with(client, session, credentials, out, pace=FAST)
-            assert report.written == MESSAGES - written
-        assert_all_of(emulator, out)
+    async with AsyncSession(service.emulator.app) as session:
+        other = await LocalCluster(**(OPTIONS | IN_THIS_PROCESS))
+        async with connect(other.scheduler_address) as client:
+            work = export_with(client, session, out, plan, budget=SMALL, pace=FAST, progress=progress)
+            run = asyncio.create_task(work)
+            while not progress.written:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            await other.close()
+            with pytest.raises(ClusterError, match=r"^the scheduler at tcp://127\S+ is gone"):
+                await run
+        written = progress.written
+        assert 0 < written < MESSAGES
+        async with client_of(cluster) as client:
+            report = await export_with(client, session, out, pace=FAST)
+        assert report.written == MESSAGES - written
+    assert_all_of(service, out)
 
 
 def test_the_command_reads_with_a_cluster(
-    cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    service: EmulatorThread, cluster: LocalCluster, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
     args = ["export", str(out), "--dask", cluster.scheduler_address, "--partition", "month", "--json"]
-    with EmulatorThread(users=5, messages=300, groups=2, seed=3) as thread:
-        for name, value in thread.env.items():
-            monkeypatch.setenv(name, value)
-        result = CliRunner().invoke(root, args)
-        assert result.exit_code == 0, result.output
-        summary = json.loads(result.stdout)
-        assert (summary["messages"], summary["complete"]) == (300, True)
-        assert summary["requests"] > 5
+    result = CliRunner().invoke(root, args)
+    assert result.exit_code == 0, result.output
+    summary = json.loads(result.stdout)
+    assert (summary["messages"], summary["complete"]) == (MESSAGES, True)
+    assert summary["requests"] > USERS
     assert verify(out).ok
-    assert len(raws_of(out)) == 300
+    assert len(raws_of(out)) == MESSAGES
 
 
 @pytest.mark.parametrize(
@@ -166,7 +185,15 @@ def test_the_command_reads_with_a_cluster(
     [
         (["--dask", "scheduler:8786"], 2, "dask = 'scheduler:8786': allowed is tcp://HOST:PORT"),
         (["--dask", "local:0"], 2, "dask = 'local:0': allowed is tcp://HOST:PORT"),
+        (["--dask", "tcp://scheduler"], 2, "dask = 'tcp://scheduler': allowed is tcp://HOST:PORT"),
+        (["--dask", "tcp:/scheduler:8786"], 2, "allowed is tcp://HOST:PORT"),
         (["--dask", "tcp://127.0.0.1:9"], 1, "no scheduler answers at tcp://127.0.0.1:9"),
+        (
+            ["--dask", "tcp://schedular.invalid:8786"],
+            1,
+            "no scheduler answers at tcp://schedular.invalid:8786",
+        ),
+        (["--dask", "tls://127.0.0.1:9"], 1, "DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY"),
         (["--dask", "local:2", "--dry-run"], 2, "--dask"),
     ],
 )
@@ -179,39 +206,60 @@ def test_what_the_command_says_without_a_cluster(
     result = CliRunner().invoke(root, ["export", str(tmp_path / "out"), *args])
     assert result.exit_code == status, result.output
     assert message in result.stderr
+    assert result.stderr.count("\n") <= 4
     assert not (tmp_path / "out").exists()
 
 
 async def test_a_worker_that_cannot_read_is_an_error_with_its_address(
-    cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    service: EmulatorThread, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with Emulator(users=5, messages=50, groups=0) as emulator:
-        app = emulator.app
-        wrong = Credentials(App(app.app_id, "wr0ng-k3y", base_url=app.chat_url), {})
-        async with AsyncSession(app) as session, client_of(cluster) as client:
+    app = service.emulator.app
+    async with (
+        AsyncSession(app) as session,
+        LocalCluster(**(OPTIONS | IN_THIS_PROCESS)) as cluster,
+        client_of(cluster) as client,
+    ):
 
-            async def fails(credentials: Credentials, out: Path) -> str:
+        async def fails(name: str, value: str | None) -> str:
+            with monkeypatch.context() as patch:
+                if value is None:
+                    patch.delenv(name)
+                else:
+                    patch.setenv(name, value)
                 with pytest.raises(ClusterError) as caught:
-                    await export_with(client, session, credentials, out)
-                assert "wr0ng-k3y" not in str(caught.value)
-                return str(caught.value)
+                    await export_with(client, session, tmp_path / "out", Plan(users=["user-01"]))
+            assert "wr0ng-k3y" not in str(caught.value)
+            return str(caught.value)
 
-            text = await fails(wrong, tmp_path / "refused")
-            assert re.match(r"the service refuses the key of the worker tcp://127\S+: ", text)
-            job = encode(ShardJob(version="0.0", app_id=app.app_id, plan=Plan().encoded(), sources=[]))
-            folder = AttemptFolder(tmp_path)
-            folder.write_job("job-1", job)
-            rate = RateCoordinator(client, app.app_id, None, "job-1")
-            async with DaskRunner(
-                client, Credentials(app, {}), str(tmp_path), folder, rate, Progress()
-            ) as runner:
-                for number, text in ((1, "has chatrest .*, and not 0.0: all"), (2, "job-2: OUT has to be a")):
-                    with pytest.raises(ClusterError, match=rf"the worker tcp://127\S+ .*{text}"):
-                        await runner.run(Shard(number, f"job-{number}", 9, [], SMALL, 1), "messages.list")
-            monkeypatch.setattr("chatrest.distributed.dask_runner.is_private", lambda address: False)
-            text = await fails(Credentials(app, {}), tmp_path / "open")
-            assert text.startswith("the workers of tcp://127")
-            assert "start the workers with CHATREST_APP_ID" in text
+        text = await fails("CHATREST_API_KEY", "wr0ng-k3y")
+        assert re.match(r"the service refuses the key of the worker tcp://127\S+: ", text)
+        text = await fails("CHATREST_API_KEY", None)
+        assert re.match(
+            r"the worker tcp://127\S+ has no credentials: .* CHATREST_API_KEY.* none are sent", text
+        )
+        text = await fails("CHATREST_APP_ID", "other")
+        assert re.search(rf"CHATREST_APP_ID = 'other': allowed is '{app.app_id}'", text)
+        work = ExportWork(str(tmp_path), "job-2")
+        with pytest.raises(
+            ClusterError, match=r"the worker tcp://127\S+ does not see .*job-2: OUT has to be a"
+        ):
+            async with ClusterJob(client, app.app_id, "job-2", work) as job:
+                await job.submit(encode(Shard(1, "job-2", 9, [], SMALL, 1)), "shard")
+        monkeypatch.setattr("chatrest.distributed.job.installed_version", lambda: "0.0")
+        with pytest.raises(ClusterError, match=r"the worker tcp://127\S+ has chatrest .*, and not 0.0: all"):
+            async with ClusterJob(client, app.app_id, "job-3", work) as job:
+                await job.submit(b"", "shard")
+
+
+async def test_the_end_of_a_job_leaves_those_of_others_alone(service: EmulatorThread, tmp_path: Path) -> None:
+    work = ExportWork(str(tmp_path), "job")
+    async with LocalCluster(**(OPTIONS | IN_THIS_PROCESS)) as cluster, client_of(cluster) as client:
+        async with ClusterJob(client, service.emulator.app.app_id, "job-new", work):
+            async with ClusterJob(client, service.emulator.app.app_id, "job-old", work):
+                pass
+            [worker] = cluster.workers.values()
+            assert [name for name in worker.plugins if name.startswith("job-")] == ["job-new"]
+        assert not [name for name in worker.plugins if name.startswith("job-")]
 
 
 async def test_a_cluster_without_workers_is_an_error_after_a_minute(tmp_path: Path) -> None:
@@ -224,8 +272,6 @@ async def test_a_cluster_without_workers_is_an_error_after_a_minute(tmp_path: Pa
 
     client: Any = Empty()
     ticks = itertools.count(0, 30)
-    app = App("a", "k3y", base_url="http://127.0.0.1:9")
-    rate = RateCoordinator(client, "a", None, "job-1")
     phases: list[tuple[Phase, str]] = []
 
     class Noted(Progress):
@@ -233,10 +279,8 @@ async def test_a_cluster_without_workers_is_an_error_after_a_minute(tmp_path: Pa
             phases.append((phase, detail))
             super().enter(phase, detail)
 
-    runner = DaskRunner(
-        client, Credentials(app, {}), str(tmp_path), AttemptFolder(tmp_path), rate, Noted(),
-        clock=lambda: next(ticks),
-    )  # fmt: skip
+    work = ExportWork(str(tmp_path), "job-1")
+    job = ClusterJob(client, "a", "job-1", work, progress=Noted(), clock=lambda: next(ticks))
     with pytest.raises(ClusterError, match="has no workers"):
-        await runner.slots()
+        await job.slots()
     assert (Phase.WAITING_FOR_WORKER, "its address") in phases

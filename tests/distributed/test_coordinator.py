@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from chatrest.distributed.coordinator import ClusterError, ShardLostError
-from chatrest.distributed.credentials import Credentials
 from chatrest.distributed.shard import Budget, Shard, ShardResult
 from chatrest.distributed.start import ClusterWalk, export_with
 from chatrest.emulator.store import Store
@@ -177,15 +176,14 @@ async def test_lists_by_time_are_read_by_the_coordinator(tmp_path: Path, sources
 async def test_a_database_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     client: Any = None
     async with served(10) as service:
-        credentials = Credentials(service.session.app, {})
         with pytest.raises(
             RequestInvalidError, match=r"^format = 'sqlite': .* allowed are ndjson and parquet"
         ):
-            await export_with(client, service.session, credentials, tmp_path / "out", Plan(format="sqlite"))
+            await export_with(client, service.session, tmp_path / "out", Plan(format="sqlite"))
         assert not (tmp_path / "out").exists()
         await export(service.session, tmp_path / "out", Plan(format="sqlite", users=["ann"]))
         with pytest.raises(RequestInvalidError, match="format = 'sqlite'"):
-            await export_with(client, service.session, credentials, tmp_path / "out")
+            await export_with(client, service.session, tmp_path / "out")
 
 
 def test_without_the_extra_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,9 +4,9 @@ import asyncio
 from typing import Any
 
 import pytest
+from chatrest.distributed.budget import BudgetedSender, BudgetUsedError
 
 from chatrest.core.requests.endpoint import Send
-from chatrest.distributed.budget import BudgetedSender, BudgetUsedError
 from chatrest.distributed.shard import Budget
 from tests.exporting import served
 
