@@ -20,7 +20,7 @@
 `--help` shows the sizes, and `--short` takes those of the common table. `registry` has the names of that
 table: each is a module with `compare(short) -> list[Comparison]`, mostly that of a `measure.Benchmark`.
 
-`pace` and `lease` run in virtual time: their figures do not depend on the machine. `waits`, `scale` and a
+`pace` and `credits` run in virtual time: their figures do not depend on the machine. `waits`, `scale` and a
 part of `ahead` measure wall clock time. All others measure CPU time or memory of the measured process: a busy
 machine changes the seconds, but hardly the ratios. The contestants run in random order in every round. The
 tables show medians over the rounds; a ratio is the median of the ratios of each round, so a machine that

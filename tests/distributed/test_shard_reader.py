@@ -4,10 +4,10 @@ import asyncio
 from typing import Any
 
 import pytest
-from chatrest.distributed.budget import BudgetedSender, BudgetUsedError
 
 from chatrest.core.requests.endpoint import Send
 from chatrest.distributed.shard import Budget
+from chatrest.distributed.shard_reader import BudgetedSender, BudgetUsedError
 from tests.exporting import served
 
 
