@@ -29,8 +29,8 @@ from ..core.requests.endpoint import RateClass
 
 HORIZON: Final = 0.3
 """Seconds for which slots are handed out ahead."""
-LATE: Final = 0.02
-"""Seconds after which a slot that was not used is lost."""
+LATE: Final = 0.1
+"""Seconds after which a slot that was not used is lost: a worker that has much to do is woken late."""
 EVERY: Final = 0.1
 """Seconds between two messages to a worker that uses its slots."""
 _LEAD: Final = 0.04  # seconds before the nearest slot, as a worker looks for it from time to time
@@ -42,7 +42,7 @@ _ALIVE: Final = 1.0  # seconds after which a worker hears of the coordinator, wh
 _SMOOTH: Final = 0.5  # seconds over which the rate of a worker's requests is averaged
 _LIKELY: Final = 1.3  # times what a worker has sent of late: what it is likely to send
 _MESSAGES_A_SECOND: Final = 200.0  # to all workers together; beyond, each hears less often
-_LEAST_FULL: Final = 0.85  # of the slots: where fewer were used, the rate was not in full use
+_LEAST_FULL: Final = 0.8  # of the slots: where fewer were used, the rate was not in full use
 _JUDGED: Final = 0.3  # seconds of the rate over which that is judged
 
 
