@@ -66,12 +66,14 @@ async def _client(cluster: Any) -> AsyncIterator["Client"]:
     _silence(asyncio.get_running_loop())
     if isinstance(cluster, str) and cluster.partition(":")[0] in _TLS:
         _check_tls(cluster)
-    client = Client(cluster, asynchronous=True, timeout=_CONNECT_SECONDS, set_as_default=False)
+    client = None
     try:
+        client = Client(cluster, asynchronous=True, timeout=_CONNECT_SECONDS, set_as_default=False)
         await client
     except (OSError, ValueError, TypeError) as error:
-        with suppress(Exception):
-            await client.close(CLOSE_SECONDS)
+        if client is not None:
+            with suppress(Exception):
+                await client.close(CLOSE_SECONDS)
         raise ClusterError(f"no scheduler answers at {cluster}: {error}") from None
     try:
         yield client

@@ -93,6 +93,8 @@ class ShardResult(Struct, frozen=True, array_like=True):
     """The messages of its largest page."""
     warnings: list[str] = []
     """Of its run, a sentence each."""
+    is_held: bool = False
+    """True where its time was over while requests waited for the rate: that says nothing about its lists."""
 
 
 @final

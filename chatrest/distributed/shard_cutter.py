@@ -21,7 +21,7 @@ from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Final, final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..core.paging.intervals import Gap, gaps as gaps_between
 from .shard import Budget, Shard, ShardResult, ShardSource, SourceResult
@@ -228,7 +228,9 @@ class ShardCutter:
             job=job,
             until=until,
             sources=[ShardSource(number, sorted(own)) for number, own in gaps.items()],
-            budget=Budget(min(requests, budget.requests), budget.seconds, _IDLE if has_others else 0),
+            budget=structs.replace(
+                budget, requests=min(requests, budget.requests), idle=_IDLE if has_others else 0
+            ),
             concurrency=CONCURRENCY,
         )
 
@@ -260,6 +262,8 @@ class ShardCutter:
             for source in reversed(left):
                 own = results.get(source.number) or SourceResult(source.number, [])
                 self._keep(source, own, result.page_items)
+        elif result.is_held:
+            self._returned.extend(left)
         elif len(left) > 1:  # one of them may be in the way of the others
             self._counts.most = 1
             self._returned.extendleft(reversed(left))

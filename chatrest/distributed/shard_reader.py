@@ -154,6 +154,7 @@ class ShardReading:
         self._sender = sender
         self._progress = Progress()
         self._waits_for_rate = waits_for_rate
+        self._is_held = False
         self._silent: set[str] = set()
         """The sources, as text, of which a request that was sent long before the end brought no reply."""
         session = cast("AsyncSession", BudgetedSession(sender))  # the pool needs its sender, and nothing else
@@ -182,7 +183,8 @@ class ShardReading:
         budget, reading = self._shard.budget, asyncio.create_task(self._pool.read(pieces))
         try:
             await asyncio.wait({reading}, timeout=budget.seconds + budget.grace)
-            if not reading.done() and not self._waits_for_rate():
+            self._is_held = not reading.done() and self._waits_for_rate()
+            if not reading.done() and not self._is_held:
                 self._silent = {active.name for active in self._progress.active.values()}
         finally:
             reading.cancel()
@@ -215,6 +217,7 @@ class ShardReading:
             received=self._progress.received,
             page_items=self._sender.page_items,
             warnings=[*self._pool.warnings(), *self._archive.warnings()],
+            is_held=self._is_held,
         )
 
     # ── files ──
@@ -251,7 +254,7 @@ class ShardReading:
         is_gone = isinstance(error, NotFoundError)
         trouble = "" if error is None or is_gone or isinstance(error, BudgetUsedError) else str(error)
         if not trouble and str(job.source) in self._silent:
-            trouble = f"no reply within {self._shard.budget.grace:.0f} s"
+            trouble = f"no reply within {self._shard.budget.grace:g} s"
         adopted = AttemptSource(
             number=number,
             intervals=intervals,

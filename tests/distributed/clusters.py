@@ -28,6 +28,7 @@ class HomeCluster:
     ) -> None:
         self.session, self.out, self.count = session, out, slots
         self.dice, self.trouble = Random(seed), trouble
+        self.waits_for_rate = True
         self.shards: list[Shard] = []
         self.results: list[ShardResult] = []
 
@@ -60,7 +61,10 @@ class HomeCluster:
     async def read(self, shard: Shard) -> ShardResult:
         folder = AttemptFolder(self.out)
         job = OpenJob(decode_job(folder.read_job(shard.job)))
-        result = await read_shard(decode_shard(encode(shard)), job, self.session, folder)
+        result = await read_shard(
+            decode_shard(encode(shard)), job, self.session, folder,
+            waits_for_rate=lambda: self.waits_for_rate,
+        )  # fmt: skip
         self.results.append(result)
         return decode_result(encode(result))
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from chatrest.distributed.coordinator import ClusterError, ShardLostError
 from chatrest.distributed.shard import Budget, Shard, ShardResult
@@ -98,6 +99,42 @@ async def test_the_coordinator_may_be_killed_at_any_instant(
             assert_whole(fate.out, service.expected())
             assert verify(fate.out).ok
     assert len(kept) > 1, "what was adopted before the kill is not read again"
+
+
+class SilentService(SmallService):
+    """A service that does not answer the first requests for the list of bob."""
+
+    unanswered = 1_000
+    asked = 0
+
+    async def _list_messages(self, request: web.Request) -> web.Response:
+        if request.match_info.get("uid") == "bob":
+            self.asked += 1
+            if self.asked <= self.unanswered:
+                await asyncio.Event().wait()
+        return await super()._list_messages(request)
+
+
+@pytest.mark.parametrize("is_of_rate", [False, True])
+async def test_a_silent_user_ends_no_shard_late_and_has_failed_after_three(
+    tmp_path: Path, is_of_rate: bool
+) -> None:
+    """While requests wait for the rate, the time that has passed says nothing about a list."""
+    service, out = SilentService(talk(60), ("ann", "bob", "cat")), tmp_path / "out"
+    service.unanswered = 4 if is_of_rate else 1_000
+    async with service.session() as session:
+        cluster = HomeCluster(session, out, slots=1)
+        cluster.waits_for_rate = is_of_rate
+        walk = walk_of(cluster, Budget(requests=50, seconds=0.05, grace=0.2))
+        report = await export_folder(session, out, Plan(users=("ann", "bob")), ahead=walk)
+    assert report.written == 60
+    if is_of_rate:
+        assert report.complete
+        return
+    [failure] = report.failed
+    assert str(failure.source) == "user bob"
+    assert failure.error == "3 times, on workers of the cluster: no reply within 0.2 s"
+    assert service.asked == 3, "the coordinator does not read it again"
 
 
 class StubbornCluster(HomeCluster):
