@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
 from typing import Any, Final, NamedTuple
 
+import dask.config
 from distributed import Client
 
 from chatrest import App, AsyncSession, Pace
@@ -143,6 +144,14 @@ class ClusterRun(NamedTuple):
 
 async def measure_cluster(server: ServerProcess, workers: int, uids: Sequence[str]) -> ClusterRun:
     """Export the lists of `uids` by so many processes, at the server's limit."""
+    app = server.limited
+    names = (("APP_ID", app.app_id), ("API_KEY", app.api_key), ("BASE_URL", app.chat_url))
+    environment = {f"CHATREST_{name}": value for name, value in names}
+    with dask.config.set({"distributed.nanny.pre-spawn-environ": environment}):
+        return await _measure_cluster(server, workers, uids)
+
+
+async def _measure_cluster(server: ServerProcess, workers: int, uids: Sequence[str]) -> ClusterRun:
     async with connect(f"local:{workers}", quiet=True) as client:
         before, own, cpu = server.counts(), await _worker_cpu(client), process_time()
         began = perf_counter()
@@ -353,9 +362,6 @@ def measure_runs(sizes: Sizes) -> tuple[float, list[ClusterRun]]:
     uids = _uids(sizes.users)
 
     async def measure(server: ServerProcess) -> tuple[float, list[ClusterRun]]:
-        app = server.limited  # the processes of workers have this one's environment
-        for name, value in (("APP_ID", app.app_id), ("API_KEY", app.api_key), ("BASE_URL", app.chat_url)):
-            os.environ[f"CHATREST_{name}"] = value
         least = await measure_cluster(server, 1, uids[:1])
         await measure_shards(server.app, uids, sizes.messages, 1)  # the server makes its pages
         return least.wall, [await measure_cluster(server, each, uids) for each in sizes.workers]

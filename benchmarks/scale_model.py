@@ -45,7 +45,7 @@ class Constants(NamedTuple):
     adopted_wall: float
     """The same for each message of the export."""
     exchange: float
-    """CPU of the coordinator a second and worker: the messages about the rate, and what Dask's workers tell."""
+    """CPU of the coordinator a second and worker: messages about the rate, and what workers tell."""
     server: float
     """CPU of the server a request, which shares the machine here."""
     base: float

@@ -19,6 +19,7 @@ pytest.importorskip("distributed")
 
 from benchmarks import (
     ahead,
+    credits as credits_benchmark,
     decode,
     export,
     fan_out,
@@ -330,10 +331,10 @@ BRIEF = ["--settle=1", "--seconds=1", "--tasks=3"]
 
 def test_credits_prints_a_row_for_every_announcement_and_scene(capsys: pytest.CaptureFixture[str]) -> None:
     name = "bucket 100 in 1 s, burst 20"
-    credits.main(["--seeds", "1", "--settle", "1", "--seconds", "1", "--limits", name])
+    credits_benchmark.main(["--seeds", "1", "--settle", "1", "--seconds", "1", "--limits", name])
     output = capsys.readouterr().out
     assert output.count(f"\n{name}  ") == 3
-    assert all(output.count(f"\n{scene} ") == 1 for scene in credits.SCENES)
+    assert all(output.count(f"\n{scene} ") == 1 for scene in credits_benchmark.SCENES)
 
 
 def test_pace_prints_a_row_for_every_limit(
