@@ -28,7 +28,7 @@ from chatrest import App, AsyncSession, Pace
 from chatrest.core.paging.intervals import Gap
 from chatrest.distributed import export
 from chatrest.distributed.attempt_folder import AttemptFolder
-from chatrest.distributed.cluster import connect
+from chatrest.distributed.job import connect
 from chatrest.distributed.shard import Budget, OpenJob, Shard, ShardJob, ShardSource
 from chatrest.distributed.shard_cutter import CONCURRENCY
 from chatrest.distributed.shard_reader import read_shard

@@ -215,7 +215,7 @@ def _check_dask(apps: str | None, *, dry_run: bool) -> None:
 async def _export_by_cluster(
     chat: "AsyncSession", dask: str, out: str, plan: "Plan | None", options: dict[str, Any]
 ) -> "Report":
-    from ..distributed.cluster import connect
+    from ..distributed.job import connect
     from ..distributed.start import export_with
 
     async with connect(dask, quiet=True) as client:

@@ -34,9 +34,8 @@ from ..fan_out.stream import FanOut, FanOutCounts, ProgressListener, fan_out as 
 from ..fan_out.worker_tasks import Outcome
 from ..session import AsyncSession
 from .attempt_folder import JOB_PREFIX
-from .cluster import check_client
 from .coordinator import ClusterError, ShardLostError
-from .job import ClusterJob
+from .job import ClusterJob, check_client
 from .plugin import token_of
 from .worker import ItemWork
 

@@ -28,9 +28,8 @@ from ..export.worker_pool import WORKERS
 from ..session import AsyncSession
 from .attempt_folder import JOB_PREFIX, AdoptedAttempts, AttemptFolder
 from .attempt_store import AttemptStore, FetchedAttempts
-from .cluster import check_client
 from .coordinator import Coordinator, ShardLostError, ShardRunner
-from .job import ClusterJob
+from .job import ClusterJob, check_client
 from .shard import Budget, Shard, ShardJob, ShardResult, decode_result, encode, plan_of_files
 from .worker import ExportWork
 

@@ -7,24 +7,30 @@ task itself waits in one of Dask's threads.
 import asyncio
 import pickle
 import sys
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import CancelledError
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, final
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, Unpack, final
 
+import msgspec
 from distributed import secede
 from msgspec import structs
 
 from ..cloud.store_errors import ObjectStoreError
 from ..core.environment import headers_from_env
+from ..core.pace.pacer import DOCUMENTED_RATES, GatePacer, Pace, Pacer
+from ..core.requests.endpoint import RateClass
 from ..core.requests.hosts import App
 from ..errors import AuthenticationError, ChatRestError, RequestInvalidError
 from ..export.report import Progress
+from ..network.options import ClientOptions
 from ..session import AsyncSession
 from .attempt_folder import AttemptPlace, JobEndedError
 from .attempt_store import place_of
-from .rate import WorkerRate
+from .credit_pacer import CreditAccount
+from .credits import Grants
 from .shard import OpenJob, decode_job, decode_shard, encode
 from .shard_reader import read_shard
 
@@ -36,6 +42,10 @@ R = TypeVar("R")
 _END_SECONDS: Final = 5.0
 _LONGEST_REASON: Final = 1_000
 """Characters of an error that travel."""
+_CLOSEST: Final = 0.01  # seconds before a report that something has happened, as more may
+_UNASKED: Final = 0.25  # seconds after which a worker that was told nothing reports by itself
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode_grants: Final = msgspec.msgpack.Decoder(Grants).decode
 
 ItemWorker: TypeAlias = Callable[[AsyncSession, Any], Awaitable[Any]]
 """The caller's function of a session and an item."""
@@ -79,6 +89,78 @@ class Work(Protocol):
 
     async def run(self, job: "WorkerJob", payload: bytes) -> bytes:
         """Return the result of a task; called in the job's event loop."""
+
+
+def topic_of(job: str) -> str:
+    """Return the name of the events that carry the reports of a job."""
+    return f"{job}-rate"
+
+
+@final
+class WorkerRate:
+    """A worker's part of the rate of a job, for sessions that run in one event loop, not Dask's.
+
+    Requests wait until they are given slots, and fail with `ChatRestError` after a minute without a word.
+    """
+
+    def __init__(self, worker: "Worker", job: str, loop: asyncio.AbstractEventLoop) -> None:
+        self._worker, self._topic, self._loop = worker, topic_of(job), loop
+        self._account = CreditAccount(worker.address, self.waiting, self._alarm)
+        self._sessions: list[AsyncSession] = []
+        self._timer: asyncio.TimerHandle | None = None
+
+    def session(self, app: App, **options: Unpack[ClientOptions]) -> AsyncSession:
+        """Return a session at the rate of the job, to be used with `async with`."""
+
+        def make_pacer(app_id: str, rate_class: RateClass) -> GatePacer:
+            if app_id == app.app_id:
+                return self._account.pacer(rate_class)
+            return Pacer(Pace(), DOCUMENTED_RATES[rate_class])  # another app, of a view
+
+        session = AsyncSession(app, **options)
+        session._client.make_pacer = make_pacer
+        self._sessions.append(session)
+        return session
+
+    def waiting(self, rate_class: RateClass | None = None) -> int:
+        """Return how many requests wait for a slot, of one class or of all."""
+        return sum(
+            gate.waiting
+            for session in self._sessions
+            for pool in session._client._pools.values()
+            for (app_id, of), gate in pool.gates.known()
+            if app_id == session.app.app_id and rate_class in (None, of)
+        )
+
+    def receive(self, message: bytes) -> None:
+        """Take a message of the coordinator; called in any thread."""
+        with suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._receive, message)
+
+    def _receive(self, message: bytes) -> None:
+        if self._account.receive(_decode_grants(message), time.monotonic()):
+            self._report()
+
+    def _alarm(self) -> None:
+        self._wait(_CLOSEST)
+
+    def _report(self) -> None:
+        report = self._account.report(time.monotonic())
+        self._worker.log_event(self._topic, _encode(report))
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._account.is_busy:
+            self._wait(_UNASKED)
+
+    def _wait(self, seconds: float) -> None:
+        """Report after so many seconds, unless that is sooner already."""
+        when = self._loop.time() + seconds
+        if self._timer is not None:
+            if self._timer.when() <= when:
+                return
+            self._timer.cancel()
+        self._timer = self._loop.call_at(when, self._report)
 
 
 @final

@@ -7,11 +7,11 @@ from distributed import LocalCluster
 
 from chatrest import AsyncSession
 from chatrest.cloud.store import ObjectStore
-from chatrest.distributed.cluster import connect
+from chatrest.distributed.job import connect
 from chatrest.distributed.start import export_with
 from chatrest.emulator import Emulator
 from chatrest.export import Phase, Plan, Progress, read, verify
-from tests.distributed.test_cluster import FAST, IN_THIS_PROCESS, OPTIONS, SMALL
+from tests.distributed.test_job import FAST, IN_THIS_PROCESS, OPTIONS, SMALL
 
 
 @pytest.mark.usefixtures("tidy")

@@ -21,8 +21,7 @@ from distributed.comm.utils import to_frames
 from chatrest import AsyncSession, Pace
 from chatrest.cli.root import root
 from chatrest.distributed import ClusterError
-from chatrest.distributed.cluster import connect
-from chatrest.distributed.job import ClusterJob
+from chatrest.distributed.job import ClusterJob, connect
 from chatrest.distributed.shard import Budget, Shard, encode
 from chatrest.distributed.start import export_with
 from chatrest.distributed.worker import ExportWork
@@ -200,7 +199,7 @@ def test_the_command_reads_with_a_cluster(
 def test_what_the_command_says_without_a_cluster(
     args: list[str], status: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatrest.distributed.cluster._CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr("chatrest.distributed.job._CONNECT_SECONDS", 0.3)
     for name, value in (("APP_ID", "a"), ("API_KEY", "k3y"), ("BASE_URL", "http://127.0.0.1:9")):
         monkeypatch.setenv(f"CHATREST_{name}", value)
     result = CliRunner().invoke(root, ["export", str(tmp_path / "out"), *args])
