@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from tests.distributed.jobs import HomeCluster
+from tests.distributed.clusters import HomeCluster
 
 from chatrest.distributed.coordinator import ClusterError, ShardLostError
 from chatrest.distributed.shard import Budget, Shard, ShardResult
