@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 from chatrest.core.pace.pacer import GatePacer, Pace, Pacer, Signal
 from chatrest.distributed.credit_pacer import CreditAccount
-from chatrest.distributed.credits import CreditBook, Grants, Report
+from chatrest.distributed.credits import CreditBook, Grants, RateReport
 from chatrest.emulator.limits import Limiter
 
 RetryAfter: TypeAlias = Literal["none", "whole", "exact"]
@@ -213,7 +213,7 @@ class Cluster:
             return None
         return wait if self._retry_after == "exact" else float(max(1, math.ceil(wait)))
 
-    def post(self, report: Report) -> None:
+    def post(self, report: RateReport) -> None:
         """Send a report to the coordinator."""
         self.messages += 1
         book = self.book
@@ -230,7 +230,7 @@ class Cluster:
         if self.dice.random() >= self._lost:
             self.at(self.now + self._message_delay(self.dice), act)
 
-    def _hear(self, report: Report, book: CreditBook) -> None:
+    def _hear(self, report: RateReport, book: CreditBook) -> None:
         if (
             self.is_led
             and book is self.book

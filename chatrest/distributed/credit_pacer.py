@@ -17,7 +17,7 @@ from typing import Final, final
 from ..core.pace.pacer import RateSource, Signal
 from ..core.requests.endpoint import RateClass
 from ..errors import ChatRestError
-from .credits import LATE, Grant, Grants, Refusal, Report, Usage
+from .credits import LATE, Grant, Grants, RateReport, Refusal, Usage
 
 LOST: Final = 60.0
 """Seconds without a word of the coordinator after which a request that waits fails."""
@@ -242,9 +242,9 @@ class CreditAccount:
             self.pacer(rate_class).receive(grant, now)
         return True
 
-    def report(self, now: float) -> Report:
+    def report(self, now: float) -> RateReport:
         """Return the report of what happened since the last one."""
         self._number += 1
         self._reports.append(now)
         usages = {rate_class: pacer.usage(now) for rate_class, pacer in self._pacers.items()}
-        return Report(self._name, self._number, self._heard, usages)
+        return RateReport(self._name, self._number, self._heard, usages)

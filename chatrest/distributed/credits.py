@@ -73,7 +73,7 @@ class Usage(Struct, frozen=True, array_like=True):
     """Requests that brought no reply."""
 
 
-class Report(Struct, frozen=True, array_like=True):
+class RateReport(Struct, frozen=True, array_like=True):
     """The message of a worker to the coordinator."""
 
     worker: str
@@ -110,7 +110,7 @@ class Grants(Struct, frozen=True, array_like=True):
 
 
 @final
-class Member:
+class SlotHolder:
     """One worker and one rate class, as the coordinator knows it."""
 
     def __init__(self, first: int) -> None:
@@ -159,7 +159,7 @@ class Credits:
     def __init__(self, pace: Pace, documented: float) -> None:
         self.pacer: Pacer = Pacer(pace, documented)
         self.epoch: int = 1
-        self.members: dict[str, Member] = {}
+        self.members: dict[str, SlotHolder] = {}
         self._is_probing = False
         self._used = self._missed = 0
 
@@ -168,7 +168,7 @@ class Credits:
     def hear(self, worker: str, usage: Usage, now: float, *, is_newest: bool) -> None:
         """Note what a worker reports."""
         if worker not in self.members:
-            self.members[worker] = Member(usage.first)
+            self.members[worker] = SlotHolder(usage.first)
         self.members[worker].hear(usage, now, is_newest=is_newest)
         if usage.epoch == self.epoch:
             self._judge(len(usage.accepted.get(self.epoch, ())), usage.missed, now)
@@ -275,7 +275,7 @@ class _Line:
         """The time that messages take, to the worker and back."""
         return min(_FARTHEST, median(self._seconds)) if self._seconds else 0.0
 
-    def hear(self, report: Report, now: float) -> None:
+    def hear(self, report: RateReport, now: float) -> None:
         self.heard_at, self.report = now, max(self.report, report.number)
         while self._sent and self._sent[0][0] <= report.heard:
             number, sent = self._sent.popleft()
@@ -302,7 +302,7 @@ class CreditBook:
         self.classes: dict[RateClass, Credits] = {}
         self._lines: dict[str, _Line] = {}
 
-    def hear(self, report: Report, now: float) -> bool:
+    def hear(self, report: RateReport, now: float) -> bool:
         """Take a report; return True if there is something to be told at once."""
         line = self._lines.setdefault(report.worker, _Line(now, report.heard))
         is_newest = report.number > line.report

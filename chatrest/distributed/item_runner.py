@@ -17,7 +17,7 @@ import pickle
 import time
 from collections import Counter
 from collections.abc import AsyncIterable, Awaitable, Callable, Hashable, Iterable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from itertools import count
 from os import PathLike
 from types import TracebackType
@@ -47,6 +47,8 @@ R = TypeVar("R")
 
 _REFRESH_SECONDS: Final = 2.0
 """The age that the list of workers may have, in seconds."""
+_LIST_SECONDS: Final = 5.0
+"""The time in which all workers have to answer for a new list."""
 _LOOK_SECONDS: Final = 0.25
 _MOST_RUNS: Final = 4
 """The most runs of an item whose workers die."""
@@ -116,8 +118,10 @@ class ItemRunner:
         """Return the tokens of the workers' processes by address."""
         async with self._lock:
             if time.monotonic() > self._listed_at + _REFRESH_SECONDS:
-                listed = self._job.call(self._client.run(token_of, self._job.name, on_error="ignore"))
-                self._tokens = {address: token for address, token in (await listed).items() if token}
+                with suppress(TimeoutError):  # a worker that stands still answers nothing: the list stays
+                    async with asyncio.timeout(_LIST_SECONDS):
+                        listed = self._job.call(self._client.run(token_of, self._job.name, on_error="ignore"))
+                        self._tokens = {address: token for address, token in (await listed).items() if token}
                 self._listed_at = time.monotonic()
             return self._tokens
 

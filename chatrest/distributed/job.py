@@ -41,9 +41,9 @@ from ..export.report import Phase, Progress
 from ..extras import install_command
 from ..telemetry import LOGGER
 from .coordinator import ClusterError, ShardLostError
-from .credits import EVERY, CreditBook, Grants, Report
+from .credits import EVERY, CreditBook, Grants, RateReport
 from .plugin import JobPlugin, receive_grants, run_task
-from .worker import TaskEnd, Work, installed_version, topic_of
+from .worker import JobWork, TaskEnd, installed_version, topic_of
 
 R = TypeVar("R")
 
@@ -58,7 +58,7 @@ _END_SECONDS: Final = 10.0
 _SOONEST: Final = 0.02  # seconds between two looks at the rate
 _TOGETHER: Final = 16  # workers that are told by one call, each of which gets the messages of all
 _encode: Final = msgspec.msgpack.Encoder().encode
-_decode_report: Final = msgspec.msgpack.Decoder(Report).decode
+_decode_report: Final = msgspec.msgpack.Decoder(RateReport).decode
 _LOCAL: Final = re.compile(r"local:([1-9][0-9]{0,2})")
 _ADDRESS: Final = re.compile(r"(?:tcp|tls|ucx|ucxs|ws|wss)://[^\s/]+:[0-9]{1,5}")
 _TLS: Final = ("tls", "ucxs", "wss")
@@ -253,7 +253,7 @@ class ClusterJob:
         client: Client,
         app_id: str,
         name: str,
-        work: Work,
+        work: JobWork,
         pace: Pace | None = None,
         progress: Progress | None = None,
         clock: Callable[[], float] = time.monotonic,

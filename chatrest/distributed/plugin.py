@@ -22,7 +22,7 @@ class JobPlugin(WorkerPlugin):
     """A job on a worker. Its pickle, which the scheduler keeps, holds no secret."""
 
     def __init__(self, name: str, version: str, app_id: str, work: bytes) -> None:
-        """`work` is the pickle of a `Work`, which says what a task does."""
+        """`work` is the pickle of a `JobWork`, which says what a task does."""
         self.name = name
         """The job's own name, which no other job has."""
         self.version, self.app_id, self.work = version, app_id, work

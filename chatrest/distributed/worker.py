@@ -79,7 +79,7 @@ class JobFailure(Exception):  # noqa: N818, it is a result, and never leaves a t
         self.kind: FailureKind = kind
 
 
-class Work(Protocol):
+class JobWork(Protocol):
     """The work of a job: what a task does."""
 
     secedes: bool
@@ -168,11 +168,11 @@ class WorkerJob:
     """One job on this worker."""
 
     def __init__(self, worker: "Worker", name: str, version: str, app_id: str, work: bytes) -> None:
-        """`work` is the pickle of a `Work`. Raises `JobFailure` where this worker cannot run it."""
+        """`work` is the pickle of a `JobWork`. Raises `JobFailure` where this worker cannot run it."""
         if version != (own := installed_version()):
             raise JobFailure("version", f"{own}, and not {version}")
         app, headers = credentials(app_id)
-        self.work: Work = pickle.loads(work)  # noqa: S301, Dask unpickles all it gets
+        self.work: JobWork = pickle.loads(work)  # noqa: S301, Dask unpickles all it gets
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever, name="chatrest", daemon=True)
         self._thread.start()

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from tests.distributed.clusters import HomeCluster
 
 from chatrest.distributed.coordinator import ClusterError, ShardLostError
 from chatrest.distributed.shard import Budget, Shard, ShardResult
@@ -21,6 +20,7 @@ from chatrest.export import Plan, Progress, export, verify
 from chatrest.export.run import export_folder
 from chatrest.parameters.messages import MessageQuery
 from tests.damaging import MIXED
+from tests.distributed.clusters import HomeCluster
 from tests.dying import Fate, dies, instants
 from tests.export.test_lists_by_time import shuffled
 from tests.exporting import assert_whole, ids_of, raws_of, served, small_pages as small_pages
