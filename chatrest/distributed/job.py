@@ -275,11 +275,19 @@ class ClusterJob:
             except ShardLostError as error:
                 if not left:
                     raise ClusterError(f"the workers of {self.address} die: {error}") from None
+            except Exception as error:  # of a worker, which Dask gives as a text
+                if "ModuleNotFoundError" not in str(error):
+                    raise
+                await self._unregister()
+                raise _unequipped(error) from None
         await self._rate.__aenter__()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._rate.__aexit__(None, None, None)
+        await self._unregister()
+
+    async def _unregister(self) -> None:
         if self._client.status != "running":  # a cluster that is gone needs no word
             return
         with suppress(ClusterError, ShardLostError, TimeoutError, ValueError):  # it may know of no job
@@ -347,9 +355,7 @@ class ClusterJob:
         except OSError as error:
             raise self._lost(f"its result could not be fetched: {error}") from None
         except ImportError as error:
-            raise ClusterError(
-                f"a worker cannot run it: {error}; it needs {install_command('dask')}, as here"
-            ) from None
+            raise _unequipped(error) from None
         finally:
             future.release()
         if end.failure in ("error", "ended"):
@@ -384,6 +390,10 @@ class ClusterJob:
         """The scheduler's address."""
         scheduler = self._client.scheduler
         return str(scheduler.address) if scheduler is not None else "its address"
+
+
+def _unequipped(error: Exception) -> ClusterError:
+    return ClusterError(f"a worker cannot run it: {error}; it needs {install_command('dask')}, as here")
 
 
 def _words(end: TaskEnd) -> str:

@@ -283,3 +283,23 @@ async def test_a_cluster_without_workers_is_an_error_after_a_minute(tmp_path: Pa
     with pytest.raises(ClusterError, match="has no workers"):
         await job.slots()
     assert (Phase.WAITING_FOR_WORKER, "its address") in phases
+
+
+async def test_a_worker_without_the_package_is_an_error_with_what_to_install(tmp_path: Path) -> None:
+    class Unequipped:
+        """A client of workers that cannot import the plugin: Dask raises what they say as a text."""
+
+        status = "running"
+
+        async def register_plugin(self, plugin: object, name: str) -> None:
+            raise Exception("ModuleNotFoundError(\"No module named 'chatrest'\")")  # noqa: TRY002
+
+        async def unregister_worker_plugin(self, name: str) -> None:
+            ended.append(name)
+
+    ended = list[str]()
+    client: Any = Unequipped()
+    with pytest.raises(ClusterError, match=r"^a worker cannot run it: .*'chatrest'.*; it needs pip install"):
+        async with ClusterJob(client, "a", "job-1", ExportWork(str(tmp_path), "job-1")):
+            pass
+    assert ended == ["job-1"], "the scheduler keeps nothing of it"
