@@ -6,7 +6,7 @@ Three parts, of which the first gives the constants of the model (`scale_model` 
    this process. The coordinator's CPU time, memory and journal for few and many sources and messages, in a
    process of its own with made-up workers (`scale_coordinator`). Dask's CPU time for a task.
 2. Exports by a `LocalCluster` of 1, 2 and 4 processes, against a server in a process of its own that answers
-   late and refuses what is beyond its limit, beside what the model says of them.
+   late and refuses what is beyond a limit that nobody names, beside what the model says of them.
 3. Forecasts for a billion messages, all of them extrapolated.
 
 The scheduler runs in the coordinator's process, and is counted with it. All processes share this machine.
@@ -21,14 +21,15 @@ from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
 from typing import Any, Final, NamedTuple
 
+import dask.config
 from distributed import Client
 
 from chatrest import App, AsyncSession, Pace
 from chatrest.core.paging.intervals import Gap
 from chatrest.distributed import export
 from chatrest.distributed.attempt_folder import AttemptFolder
-from chatrest.distributed.cluster import connect
-from chatrest.distributed.shard import Budget, OpenJob, Shard, ShardJob, ShardSource, installed_version
+from chatrest.distributed.job import connect
+from chatrest.distributed.shard import Budget, OpenJob, Shard, ShardJob, ShardSource
 from chatrest.distributed.shard_cutter import CONCURRENCY
 from chatrest.distributed.shard_reader import read_shard
 from chatrest.export import Plan
@@ -89,7 +90,7 @@ async def measure_shards(app: App, uids: Sequence[str], until: int, shards: int)
     """Return the mean cost of reading so many shards, each with the whole lists of `uids`."""
     sources = [(number + 1, f'["user", "{uid}"]') for number, uid in enumerate(uids)]
     files = Plan(all_users=True)
-    job = ShardJob(version=installed_version(), app_id=app.app_id, plan=files.encoded(), sources=sources)
+    job = ShardJob(app_id=app.app_id, plan=files.encoded(), sources=sources)
     opened, cpu, wall, requests, shown = OpenJob(job), 0.0, 0.0, 0, 0
     with TemporaryDirectory() as folder:
         place = AttemptFolder(Path(folder))
@@ -143,13 +144,19 @@ class ClusterRun(NamedTuple):
 
 async def measure_cluster(server: ServerProcess, workers: int, uids: Sequence[str]) -> ClusterRun:
     """Export the lists of `uids` by so many processes, at the server's limit."""
+    app = server.limited
+    names = (("APP_ID", app.app_id), ("API_KEY", app.api_key), ("BASE_URL", app.chat_url))
+    environment = {f"CHATREST_{name}": value for name, value in names}
+    with dask.config.set({"distributed.nanny.pre-spawn-environ": environment}):
+        return await _measure_cluster(server, workers, uids)
+
+
+async def _measure_cluster(server: ServerProcess, workers: int, uids: Sequence[str]) -> ClusterRun:
     async with connect(f"local:{workers}", quiet=True) as client:
         before, own, cpu = server.counts(), await _worker_cpu(client), process_time()
         began = perf_counter()
-        with TemporaryDirectory() as folder:
-            report = await export(
-                client, server.limited, Path(folder) / "out", Plan(users=uids), pace=Pace(rate=RATE, window=1)
-            )
+        with TemporaryDirectory() as folder:  # nobody names the rate
+            report = await export(client, server.limited, Path(folder) / "out", Plan(users=uids))
         wall, cpu = perf_counter() - began, process_time() - cpu
         own, shards, after = await _worker_cpu(client) - own, await _shards(client), server.counts()
     assert report.complete, report
@@ -195,7 +202,7 @@ class Costs(NamedTuple):
     server: float
 
     def constants(self, start: float, runs: Sequence[ClusterRun], users: int) -> Constants:
-        """Return the constants of the model; the leases are fitted to the runs, and `idle` to the first."""
+        """Return the constants of the model; `exchange` is fitted to the runs, and `idle` to the first."""
         request = _per_request(self.page, self.users)
         pages = max(1, self.pages.requests - self.page.requests)
         more = self.pages.shown - self.page.shown
@@ -209,7 +216,7 @@ class Costs(NamedTuple):
             start=start, idle=_idle(start, runs[0]),
             shard=shard, request=request, message=message, task=self.task,
             source=(files.adopt_cpu + files.rest_cpu) / files.sources, adopted=adopted,
-            source_wall=(files.adopt_wall + files.rest_wall) / files.sources, adopted_wall=wall, lease=0.0,
+            source_wall=(files.adopt_wall + files.rest_wall) / files.sources, adopted_wall=wall, exchange=0.0,
             server=self.server, base=few.peak * 1e6,
             source_memory=_slope(few, self.many, "peak", "sources") * 1e6,
             message_memory=_slope(few, long, "peak", "messages") * 1e6,
@@ -217,7 +224,7 @@ class Costs(NamedTuple):
             message_journal=_slope(few, long, "journal", "messages"),
             source_manifest=_slope(few, self.many, "manifest", "sources"),
         )  # fmt: skip
-        return constants._replace(lease=_lease(constants, runs, users))
+        return constants._replace(exchange=_exchange(constants, runs, users))
 
 
 def _per_request(page: WorkerCost, users: WorkerCost) -> float:
@@ -234,7 +241,7 @@ def _idle(start: float, run: ClusterRun) -> float:
     return max(0.0, ((run.wall - start) * SLOTS * run.workers - used) / max(1, run.shards))
 
 
-def _lease(constants: Constants, runs: Sequence[ClusterRun], users: int) -> float:
+def _exchange(constants: Constants, runs: Sequence[ClusterRun], users: int) -> float:
     """Return the coordinator's CPU a second and worker that nothing else explains, by least squares."""
     known = [coordinator_cpu(constants, _load(run, users)) for run in runs]
     left = [run.coordinator - each for run, each in zip(runs, known, strict=True)]
@@ -296,7 +303,7 @@ def runs_table(runs: Sequence[ClusterRun], constants: Constants, users: int) -> 
 _UNITS: Final = {
     "start": (1, "s"), "idle": (1, "s"), "shard": (1e3, "ms"), "request": (1e3, "ms"), "message": (1e6, "µs"),
     "task": (1e3, "ms"), "source": (1e3, "ms"), "adopted": (1e6, "µs"), "source_wall": (1e3, "ms"),
-    "adopted_wall": (1e6, "µs"), "lease": (1e3, "ms"), "server": (1e3, "ms"), "base": (1e-6, "MB"),
+    "adopted_wall": (1e6, "µs"), "exchange": (1e3, "ms"), "server": (1e3, "ms"), "base": (1e-6, "MB"),
     "source_memory": (1e-3, "KB"), "message_memory": (1, "bytes"), "source_journal": (1, "bytes"),
     "message_journal": (1, "bytes"), "source_manifest": (1, "bytes"),
 }  # fmt: skip
@@ -312,7 +319,7 @@ def constants_text(constants: Constants) -> str:
         "CPU / cores, coordinator)\n"
         "CPU of workers = shard * shards + request * requests + message * messages in all lists\n"
         "CPU of the coordinator = source * sources + adopted * messages + task * shards + "
-        "lease * workers * seconds\n"
+        "exchange * workers * seconds\n"
         f"{', '.join(values)}"
     )
 
@@ -367,10 +374,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Measure, and print the tables."""
     parser = ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--short", action="store_true", help="small sizes, and two workers alone")
+    parser.add_argument("--workers", type=count, nargs="+", help=f"of the exports {FULL.workers}")
     parser.add_argument("--users", type=count, help=f"users of the exports by a cluster ({FULL.users})")
     args = parser.parse_args(argv)
     sizes = SHORT if args.short else FULL
-    sizes = sizes._replace(users=args.users or sizes.users)
+    sizes = sizes._replace(users=args.users or sizes.users, workers=tuple(args.workers or sizes.workers))
     busy = os.getloadavg()[0]
     method = (
         f"{sizes.users:,} users, {sizes.messages:,} messages, each in two lists; replies after {LATENCY} ms, "

@@ -44,8 +44,8 @@ class Constants(NamedTuple):
     """Wall clock seconds of the coordinator with its disk, for a source."""
     adopted_wall: float
     """The same for each message of the export."""
-    lease: float
-    """CPU of the coordinator a second and worker: the leases, and what Dask's workers tell."""
+    exchange: float
+    """CPU of the coordinator a second and worker: messages about the rate, and what workers tell."""
     server: float
     """CPU of the server a request, which shares the machine here."""
     base: float
@@ -101,7 +101,7 @@ def worker_cpu(constants: Constants, load: Load) -> float:
 def coordinator_cpu(constants: Constants, load: Load, worker_seconds: float = 0.0) -> float:
     """Return the CPU seconds of scheduler and coordinator."""
     work = constants.source * load.sources + constants.adopted * load.messages
-    return work + constants.task * load.shards + constants.lease * worker_seconds
+    return work + constants.task * load.shards + constants.exchange * worker_seconds
 
 
 def forecast(
@@ -123,8 +123,8 @@ def forecast(
     serial = max(own + constants.task * load.shards, disk)
     cpu = (worker_cpu(constants, load) + own + server) / cores
     longest = max(limit, waits, cpu, serial)
-    leases = constants.lease * workers * longest  # they take CPU time for as long as it lasts
-    cpu, serial = cpu + leases / cores, serial + leases
+    exchanges = constants.exchange * workers * longest  # they take CPU time for as long as it lasts
+    cpu, serial = cpu + exchanges / cores, serial + exchanges
     return Forecast(limit, waits, cpu, serial, constants.start + max(limit, waits, cpu, serial))
 
 

@@ -20,11 +20,11 @@ pytest.importorskip("distributed")
 from benchmarks import (
     ahead,
     archive,
+    credits as credits_benchmark,
     decode,
     export,
     fan_out,
     import_time,
-    lease,
     measure,
     memory,
     memory_uses,
@@ -330,12 +330,12 @@ def test_what_a_use_adds_is_above_the_idle_process_of_its_kind() -> None:
 BRIEF = ["--settle=1", "--seconds=1", "--tasks=3"]
 
 
-def test_lease_prints_a_row_for_every_announcement_and_scene(capsys: pytest.CaptureFixture[str]) -> None:
+def test_credits_prints_a_row_for_every_announcement_and_scene(capsys: pytest.CaptureFixture[str]) -> None:
     name = "bucket 100 in 1 s, burst 20"
-    lease.main(["--seeds", "1", "--settle", "1", "--seconds", "1", "--limits", name])
+    credits_benchmark.main(["--seeds", "1", "--settle", "1", "--seconds", "1", "--limits", name])
     output = capsys.readouterr().out
     assert output.count(f"\n{name}  ") == 3
-    assert all(output.count(f"\n{scene} ") == 1 for scene in lease.SCENES)
+    assert all(output.count(f"\n{scene} ") == 1 for scene in credits_benchmark.SCENES)
 
 
 def test_pace_prints_a_row_for_every_limit(

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from msgspec import Raw, structs
 
-from ..core.environment import headers_from_env
 from ..errors import AuthenticationError, ChatRestError, ExportIncompleteError, RequestInvalidError
 from ..parameters.messages import MessageQuery
 from . import streams
@@ -220,14 +219,11 @@ def _check_dask(apps: str | None, *, dry_run: bool) -> None:
 async def _export_by_cluster(
     chat: "AsyncSession", dask: str, out: str, plan: "Plan | None", options: dict[str, Any]
 ) -> "Report":
-    from ..distributed.cluster import connect
-    from ..distributed.credentials import Credentials
+    from ..distributed.job import connect
     from ..distributed.start import export_with
 
     async with connect(dask, quiet=True) as client:
-        return await export_with(
-            client, chat, Credentials(chat.app, headers_from_env()), out, plan, **options
-        )
+        return await export_with(client, chat, out, plan, **options)
 
 
 def _attachments(asked: bool, max_megabytes: int | None) -> "AttachmentOptions | bool":

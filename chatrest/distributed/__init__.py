@@ -7,18 +7,38 @@ from chatrest.distributed import export
 async with Client("tls://scheduler:8786", asynchronous=True) as client:
     report = await export(client, app, "/shared/out", Plan(all_users=True))
 ```
+
+The public names are imported when they are first used: a worker imports this package in its event loop.
 """
 
 from importlib.util import find_spec as _find_spec
+from typing import TYPE_CHECKING, Any
 
 from ..errors import RequestInvalidError
 from ..extras import missing_extra as _missing_extra
 
+if TYPE_CHECKING:
+    from .coordinator import ClusterError
+    from .item_runner import fan_out
+    from .start import export
+
 if _find_spec("distributed") is None:
     raise RequestInvalidError(_missing_extra("chatrest.distributed", "dask"))
 
-from .coordinator import ClusterError
-from .fan_out import fan_out
-from .start import export
-
 __all__ = ["ClusterError", "export", "fan_out"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "export":
+        from .start import export
+
+        return export
+    if name == "fan_out":
+        from .item_runner import fan_out
+
+        return fan_out
+    if name == "ClusterError":
+        from .coordinator import ClusterError
+
+        return ClusterError
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

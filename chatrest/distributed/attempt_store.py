@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, final
 
+from ..cloud.lease import LEASE, decode_lease
 from ..cloud.store import ObjectStore
 from ..cloud.store_errors import ObjectNotFoundError
 from ..export.in_thread import for_each
@@ -29,6 +30,11 @@ class AttemptStore:
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
+
+    @property
+    def address(self) -> str:
+        """The export's address."""
+        return self._store.address
 
     def read_job(self, name: str) -> bytes:
         """Return the content of a job's object; `FileNotFoundError` where it is not there."""
@@ -61,14 +67,25 @@ class AttemptStore:
     async def _put(self, path: Path, fragment: Fragment) -> None:
         await self._store.put_file(fragment.name, path, sha256=fragment.sha256.hex())
 
-    def clear(self) -> None:
-        """Delete all jobs, so that workers that still read for one end."""
+    def names(self) -> list[str]:
+        """Return the objects of all jobs."""
 
-        async def delete() -> None:
-            names = [info.name async for info in self._store.list(_FOLDER)]
-            await for_each(names, self._store.delete, _REQUESTS)
+        async def listed() -> list[str]:
+            return [info.name async for info in self._store.list(_FOLDER)]
 
-        asyncio.run(delete())
+        return asyncio.run(listed())
+
+    def delete(self, names: list[str]) -> None:
+        """Delete objects; workers that still read for a job among them end."""
+        asyncio.run(for_each(names, self._store.delete, _REQUESTS))
+
+    def holder(self) -> tuple[str, int] | None:
+        """Return who holds the export's lease, and for the how manieth time it was taken; None for nobody."""
+        try:
+            record = decode_lease(asyncio.run(self._store.get(LEASE)).data)
+        except ObjectNotFoundError:
+            return None
+        return record.owner, record.generation
 
 
 def place_of(out: str) -> AttemptPlace:

@@ -6,6 +6,7 @@ Dask. Memory: about half a KB a source, as in any run, and the results of the sh
 """
 
 import asyncio
+from collections import Counter
 from typing import Final, Protocol, final
 
 from ..core.paging.intervals import Gap
@@ -22,6 +23,8 @@ from .shard_cutter import ShardCutter
 
 MOST_LOST: Final = 10
 """Shards that may be lost one after the other, beside those that are under way."""
+MOST_TROUBLES: Final = 3
+"""Shards in which a list may fail, or show nothing; then it has failed."""
 _AHEAD: Final = 2
 """Shards under way for each slot of the workers: the next one is there when one ends."""
 
@@ -77,6 +80,7 @@ class Coordinator:
             self._known, self._gaps, until=walk.until, job=job, count=len(self._known), budget=budget
         )
         self._lost = 0
+        self._troubles = Counter[int]()
         self.requests: int = 0
 
     async def read(self) -> None:
@@ -122,6 +126,7 @@ class Coordinator:
         """Adopt what has come of a shard, and cut what is left of it."""
         try:
             result = task.result()
+            self._note_trouble(shard, result)
             await self._adopt(result)
         except (ShardLostError, FragmentLostError) as error:
             self._lost += 1
@@ -134,11 +139,17 @@ class Coordinator:
         self._lost = 0
         self._count(shard, result)
 
+    def _note_trouble(self, shard: Shard, result: ShardResult) -> None:
+        """Note lists that fail: the last time that one may, its error becomes that of the run."""
+        for each in result.sources:
+            self._troubles[each.number] += bool(each.trouble)
+            if each.trouble and self._troubles[each.number] >= MOST_TROUBLES:
+                times = f"{MOST_TROUBLES} times, on workers of the cluster: "
+                self._walk.pool.failed[each.number] = ChatRestError(times + each.trouble)
+                self._walk.pool.progress.failed += 1
+
     async def _adopt(self, result: ShardResult) -> None:
-        attempt = result.attempt
-        if attempt is None:
-            raise ShardLostError(f"a worker failed: {result.reason}")
-        stats = await in_thread(lambda: adopt(self._walk.pool.archive, attempt))
+        stats = await in_thread(lambda: adopt(self._walk.pool.archive, result.attempt))
         self._walk.pool.stats.written += stats.written
         self._walk.pool.progress.written += stats.written
 
@@ -146,7 +157,7 @@ class Coordinator:
         progress, pool = self._walk.pool.progress, self._walk.pool
         pool.warned.update(dict.fromkeys(result.warnings))
         pool.ended.update(each.number for each in result.sources if each.is_proven)
-        for _, ids in self._cutter.divide(shard, result):
+        for _, ids in self._cutter.divide(shard, result, pool.failed):
             progress.covered += ids
         progress.done = len(pool.ended)
         progress.received += result.received

@@ -5,8 +5,7 @@ scheduler keeps of it holds a uid. Names, plan and rule of placement are in the 
 from a file of the export's folder.
 """
 
-import sys
-from typing import Final, Literal, TypeAlias, final
+from typing import Final, final
 
 import msgspec
 from msgspec import Struct
@@ -16,14 +15,6 @@ from ..export.adoption import ShardAttempt
 from ..export.id_set import IdSet
 from ..export.ownership import OwnershipRules, Source
 from ..export.plan import Plan
-
-FailureKind: TypeAlias = Literal[
-    "credentials", "other_app", "key_refused", "no_job", "no_store", "version", "ended", "error"
-]
-"""credentials: the worker has none; other_app: those that it has are of another app; key_refused: the service
-refuses its key; no_job: it does not see the job's file; no_store:
-it cannot read the store; version: it runs another version of chatrest; ended:
-the worker, or the job, ends; error: anything else, such as a disk that is full."""
 
 
 @final
@@ -44,6 +35,8 @@ class Budget(Struct, frozen=True, array_like=True):
     idle: int = 0
     """Calls under way below which it ends, once there were twice as many: its last lists are better read
     together with others. 0 for a shard that reads them to their ends."""
+    grace: float = 10.0
+    """Seconds after that for which replies are still waited for: behind them it ends, whatever hangs."""
 
 
 @final
@@ -76,7 +69,9 @@ class SourceResult(Struct, frozen=True, array_like=True):
     may_be_cut: bool = True
     """False where the service does not let its list be entered at an id of our own."""
     is_left: bool = False
-    """True where the coordinator has to read it: its list goes by time, or could not be read."""
+    """True where the coordinator has to read it: its list goes by time, or is gone."""
+    trouble: str = ""
+    """The error that ended its list, or that no reply came: another shard tries again, a few times."""
 
 
 @final
@@ -84,8 +79,8 @@ class ShardResult(Struct, frozen=True, array_like=True):
     """The result of a shard."""
 
     shard: int
-    attempt: ShardAttempt | None = None
-    """The attempt that is adopted; None where the shard failed as a whole."""
+    attempt: ShardAttempt = ShardAttempt()
+    """The attempt that is adopted."""
     sources: list[SourceResult] = []
     requests: int = 0
     """Calls of this shard."""
@@ -99,18 +94,14 @@ class ShardResult(Struct, frozen=True, array_like=True):
     """The messages of its largest page."""
     warnings: list[str] = []
     """Of its run, a sentence each."""
-    failure: FailureKind | None = None
-    reason: str = ""
-    worker: str = ""
-    """The address of the worker that failed."""
+    is_held: bool = False
+    """True where its time was over while requests waited for the rate: that says nothing about its lists."""
 
 
 @final
 class ShardJob(Struct, frozen=True, kw_only=True):
     """The data that all shards of a run have in common; kept in a file of the export's folder."""
 
-    version: str
-    """Of chatrest: coordinator and workers have to have the same."""
     app_id: str
     plan: bytes
     """The plan without the names of its sources."""
@@ -127,11 +118,6 @@ class OpenJob:
         self.plan: Plan = Plan.parse(job.plan)
         self.sources: dict[int, Source] = {number: Source.parse(key) for number, key in job.sources}
         self.rules: OwnershipRules = OwnershipRules(self.sources.values())
-
-
-def installed_version() -> str:
-    """Return the version of chatrest that this process runs."""
-    return str(vars(sys.modules[__name__.partition(".")[0]])["__version__"])
 
 
 def _ids_as_bytes(value: object) -> bytes:

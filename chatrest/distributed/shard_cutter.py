@@ -18,10 +18,10 @@ may be wrong: a shard ends with its budget, and what is left of it comes here ag
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Final, final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..core.paging.intervals import Gap, gaps as gaps_between
 from .shard import Budget, Shard, ShardResult, ShardSource, SourceResult
@@ -228,7 +228,9 @@ class ShardCutter:
             job=job,
             until=until,
             sources=[ShardSource(number, sorted(own)) for number, own in gaps.items()],
-            budget=Budget(min(requests, budget.requests), budget.seconds, _IDLE if has_others else 0),
+            budget=structs.replace(
+                budget, requests=min(requests, budget.requests), idle=_IDLE if has_others else 0
+            ),
             concurrency=CONCURRENCY,
         )
 
@@ -238,22 +240,30 @@ class ShardCutter:
         """Take the gaps of a shard that was lost."""
         self._returned.extendleft(reversed(shard.sources))
 
-    def divide(self, shard: Shard, result: ShardResult) -> list[tuple[int, int]]:
-        """Take what a shard has left; return the number of ids that each source has done by it."""
+    def divide(self, shard: Shard, result: ShardResult, failed: Container[int] = ()) -> list[tuple[int, int]]:
+        """Take what a shard has left; return the number of ids that each source has done by it.
+
+        Of sources that have `failed`, nothing is to be read any more.
+        """
         results = {each.number: each for each in result.sources}
         done: list[tuple[int, int]] = []
         left: list[ShardSource] = []
         for source in shard.sources:
             own = results.get(source.number) or SourceResult(source.number, [])
-            gaps = [] if own.is_left else gaps_left(source.gaps, own, shard.until)
+            is_over = own.is_left or own.number in failed
+            gaps = [] if is_over else gaps_left(source.gaps, own, shard.until)
             done.append((source.number, _size(source.gaps) - _size(gaps)))
-            if gaps:
+            if gaps and own.trouble:
+                self._returned.append(ShardSource(source.number, gaps))  # behind those that nobody waits for
+            elif gaps:
                 left.append(ShardSource(source.number, gaps))
         self._counts.learn(len(shard.sources), len(left))
         if left != shard.sources:
             for source in reversed(left):
                 own = results.get(source.number) or SourceResult(source.number, [])
                 self._keep(source, own, result.page_items)
+        elif result.is_held:
+            self._returned.extend(left)
         elif len(left) > 1:  # one of them may be in the way of the others
             self._counts.most = 1
             self._returned.extendleft(reversed(left))

@@ -1,18 +1,27 @@
 """Reads a shard: an export of its own in a temporary folder, whose files become fragments of the real one.
 
+When the budget of the shard is used up, no further request goes: it ends at pages' borders, and nothing that
+was fetched is thrown away. What is under way then has some seconds left.
+
 The lists are read, divided among requests, proven and written by the same code as in a run on one machine,
 but with a journal in memory, and without a wait for the disk: each file is synced once, when it is sealed.
 Nothing here knows Dask.
 """
 
+import asyncio
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final, TypeAlias, cast, final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast, final
 
+from ..core.paging.cursor_key import CursorKey
 from ..core.paging.intervals import Gap
+from ..core.paging.paging import PageSizes
+from ..core.replies.decode import Listing
+from ..core.requests.endpoint import Call, Send
+from ..errors import ChatRestError, NotFoundError
 from ..export.adoption import AttemptSource, ShardAttempt
 from ..export.archive import Archive
 from ..export.disk import Disk
@@ -26,18 +35,77 @@ from ..export.store.journal import StoreFile
 from ..export.store.segments import NEW
 from ..export.worker_pool import WorkerPool
 from .attempt_folder import AttemptPlace
-from .budget import BudgetedSender, BudgetedSession, BudgetUsedError
-from .shard import OpenJob, Shard, ShardResult, SourceResult
+from .shard import Budget, OpenJob, Shard, ShardResult, SourceResult
 
 if TYPE_CHECKING:
     from ..session import AsyncSession
 
 
+R = TypeVar("R")
+
+_LEAST_REQUESTS: Final = 8
+"""Requests that a shard may send however long they wait: each attempt gets on."""
 _LEAST_PAGES: Final = 4
 """Pages that have to be left of a list for it to be divided, while the rate allows more requests than are
 made: the pages that are read twice for it cost no time then."""
 _MEMORY: Final = Path(":memory:")
 OtherId: TypeAlias = tuple[str, int, int | None]  # as of `StoreJournal.others`
+
+
+class BudgetUsedError(ChatRestError):
+    """The budget of the shard is used up; what is left is read by another one."""
+
+
+@final
+class BudgetedSender:
+    """A `Send` that sends as many requests as a budget allows."""
+
+    def __init__(self, send: Send, budget: Budget, clock: Callable[[], float]) -> None:
+        self.app_id: str = send.app_id
+        self.acting_user: str | None = send.acting_user
+        self.page_sizes: PageSizes = send.page_sizes
+        self.cursor_key: CursorKey | None = send.cursor_key
+        self.check_acting_user: bool = send.check_acting_user
+        self.has_reader_token: bool = send.has_reader_token
+        self.sleep: Callable[[float], Awaitable[None]] = send.sleep
+        self.dice: Callable[[], float] = send.dice
+        self.sent: int = 0
+        self.page_items: int = 0
+        """The items of the largest list that came."""
+        self._under_way = 0
+        self._is_busy = False
+        self._send: Callable[[Call[Any]], Awaitable[Any]] = send
+        self._budget = budget
+        self._clock = clock
+        self._end = clock() + budget.seconds
+
+    async def __call__(self, call: Call[R], /) -> R:
+        """Make a call; `BudgetUsedError` where the budget is used up."""
+        self._check()
+        self.sent += 1
+        self._under_way += 1
+        self._is_busy |= self._under_way >= 2 * self._budget.idle
+        try:
+            reply: R = await self._send(call)
+        finally:
+            self._under_way -= 1
+        if isinstance(reply, Listing):
+            self.page_items = max(self.page_items, len(reply.items))
+        return reply
+
+    def _check(self) -> None:
+        is_late = self.sent >= _LEAST_REQUESTS and self._clock() >= self._end
+        is_idle = self._is_busy and self._under_way + 1 < self._budget.idle
+        if is_late or is_idle or self.sent >= self._budget.requests:
+            raise BudgetUsedError("the budget of the shard is used up")
+
+
+@final
+class BudgetedSession:
+    """The part of a session that the readers of lists use."""
+
+    def __init__(self, sender: BudgetedSender) -> None:
+        self.sender: BudgetedSender = sender
 
 
 class ScratchDisk(Disk):
@@ -93,6 +161,10 @@ class ShardReading:
         self._suffix = archive.store.kind(STEM).format.suffix
         self._sender = sender
         self._progress = Progress()
+        self._waits_for_rate = waits_for_rate
+        self._is_held = False
+        self._silent: set[str] = set()
+        """The sources, as text, of which a request that was sent long before the end brought no reply."""
         session = cast("AsyncSession", BudgetedSession(sender))  # the pool needs its sender, and nothing else
         self._pool = WorkerPool(
             session, archive, job.rules, self._progress, shard.concurrency,
@@ -110,12 +182,23 @@ class ShardReading:
         """The coordinator's numbers of sources, by those in the archive."""
 
     async def read(self) -> None:
-        """Read the gaps."""
-        await self._pool.read(
+        """Read the gaps, until the time of the shard is over."""
+        pieces = (
             self._pool.piece(self._jobs[each.number], Gap(*gap))
             for each in self._shard.sources
             for gap in each.gaps
         )
+        budget, reading = self._shard.budget, asyncio.create_task(self._pool.read(pieces))
+        try:
+            await asyncio.wait({reading}, timeout=budget.seconds + budget.grace)
+            self._is_held = not reading.done() and self._waits_for_rate()
+            if not reading.done() and not self._is_held:
+                self._silent = {active.name for active in self._progress.active.values()}
+        finally:
+            reading.cancel()
+            await asyncio.wait({reading})
+        if not reading.cancelled():
+            reading.result()
 
     def result(self, place: AttemptPlace) -> ShardResult:
         """Put the files into their place; return what has come of the shard."""
@@ -136,6 +219,7 @@ class ShardReading:
             received=self._progress.received,
             page_items=self._sender.page_items,
             warnings=[*self._pool.warnings(), *self._archive.warnings()],
+            is_held=self._is_held,
         )
 
     def _fragment(self, file: StoreFile, others: list[OtherId]) -> Fragment:
@@ -157,7 +241,10 @@ class ShardReading:
         own, pool, journal = job.number, self._pool, self._archive.journal
         seen, intervals = journal.seen(own), journal.intervals(own)
         error = pool.failed.get(own)
-        has_failed = error is not None and not isinstance(error, BudgetUsedError)
+        is_gone = isinstance(error, NotFoundError)
+        trouble = "" if error is None or is_gone or isinstance(error, BudgetUsedError) else str(error)
+        if not trouble and str(job.source) in self._silent:
+            trouble = f"no reply within {self._shard.budget.grace:g} s"
         adopted = AttemptSource(
             number=number,
             intervals=intervals,
@@ -173,5 +260,6 @@ class ShardReading:
             newest=max(job.newest, seen.last if proven else 0),
             is_proven=proven > 0,
             may_be_cut=own not in pool.uncut,
-            is_left=has_failed or own in pool.by_time or own in pool.refused,
+            is_left=is_gone or own in pool.by_time or own in pool.refused,
+            trouble=trouble,
         )

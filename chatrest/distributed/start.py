@@ -1,14 +1,18 @@
 """From arguments to a distributed export: an ordinary one whose lists are read by a cluster's workers."""
 
+import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
+from itertools import count
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, Self, final
 
 from ..cloud.address import parse_address
+from ..cloud.lease import LEASE, Sleep
 from ..cloud.store import ObjectStore
+from ..cloud.store_errors import LeaseLostError, ObjectStoreError
 from ..core.pace.pacer import Pace
 from ..core.requests.hosts import App
 from ..errors import RequestInvalidError
@@ -24,12 +28,10 @@ from ..export.worker_pool import WORKERS
 from ..session import AsyncSession
 from .attempt_folder import JOB_PREFIX, AttemptFolder
 from .attempt_store import AttemptStore
-from .cluster import check_client
 from .coordinator import Coordinator, ShardRunner
-from .credentials import Credentials
-from .dask_runner import DaskRunner
-from .rate_coordinator import RateCoordinator
-from .shard import Budget, ShardJob, encode, installed_version, plan_of_files
+from .job import ClusterJob, check_client
+from .shard import Budget, Shard, ShardJob, ShardResult, decode_result, encode, plan_of_files
+from .worker import ExportWork
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -38,6 +40,10 @@ _SQLITE: Final = (
     "format = 'sqlite': a database is one file, which only one machine can write; "
     "allowed are ndjson and parquet"
 )
+_PATIENCE: Final = 4.0
+"""Times the seconds that a shard has, after which it is lost: it may wait behind another one."""
+_WATCH_SECONDS: Final = 10.0
+"""Seconds between two looks at the lease of an export in a store."""
 
 
 async def export(
@@ -62,8 +68,8 @@ async def export(
     `chatrest.export.export`; so is the export: the same ids and the same bytes of each message. A run may go
     on with an export of one machine, and the other way round.
 
-    The workers take the app's credentials from their own environment (`CHATREST_APP_ID` and so on). Where
-    they have none, they are sent once, if the connection is encrypted or does not leave this machine.
+    The workers take the app's credentials from their own environment (`CHATREST_APP_ID` and so on,
+    `CHATREST_HEADERS` too); nothing of `app` but its id is sent.
 
     `pace` is the rate of all workers together, as that of an `AsyncSession`; None finds the limit.
 
@@ -74,7 +80,7 @@ async def export(
     listeners = () if progress is None else progress.heard
     async with AsyncSession(app, pace=pace, telemetry=listeners) as session:
         return await export_with(
-            client, session, Credentials(app, {}), out, plan, tables=tables, attachments=attachments,
+            client, session, out, plan, tables=tables, attachments=attachments,
             recheck=recheck, workers=workers, journal=journal, progress=progress, pace=pace,
         )  # fmt: skip
 
@@ -82,7 +88,6 @@ async def export(
 async def export_with(
     client: "Client",
     session: AsyncSession,
-    credentials: Credentials,
     out: str | PathLike[str],
     plan: Plan | None = None,
     *,
@@ -102,20 +107,106 @@ async def export_with(
     root = journal_root(out, journal)
     address = str(local_path(out).resolve() if root is None else parse_address(str(out)))
 
+    store = None if root is None else AttemptStore(ObjectStore.open(address))
+    # From before this run holds the lease: a later holder's are not among them, however long this one sleeps.
+    leftovers = [] if store is None else await in_thread(store.names)
+
     async def run(folder: Path, **options: Any) -> Report:
-        store = None if root is None else AttemptStore(ObjectStore.open(address))
+        guard = None
+        if store is not None:
+            guard = StoreGuard(store, leftovers)
+            await guard.begin()
 
-        def open_runner(job: str) -> DaskRunner:
-            rate = RateCoordinator(client, credentials.app.app_id, pace, job)
-            return DaskRunner(client, credentials, address, rate, shown)
+        def open_runner(name: str) -> ShardTasks:
+            return ShardTasks(
+                ClusterJob(client, session.app.app_id, name, ExportWork(address, name), pace, shown)
+            )
 
-        ahead = ClusterWalk(open_runner, session.app.app_id, folder, budget, store)
+        ahead = ClusterWalk(open_runner, session.app.app_id, folder, budget, store, guard)
         return await export_folder(
             session, folder, plan, tables=tables, attachments=attachments, recheck=recheck, workers=workers,
             progress=shown, ahead=ahead, **options,
         )  # fmt: skip
 
     return await run_at(address, root, shown, run)
+
+
+@final
+class ShardTasks:
+    """The shards of an export as tasks of a job: a `ShardRunner`."""
+
+    def __init__(self, job: ClusterJob) -> None:
+        self._job = job
+        self._numbers = count(1)
+
+    async def __aenter__(self) -> Self:
+        await self._job.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._job.__aexit__(*error)
+
+    async def slots(self) -> int:
+        """Return how many shards the workers read at the same time."""
+        return await self._job.slots()
+
+    async def run(self, shard: Shard, operation: str) -> ShardResult:
+        """Return what has come of a shard."""
+        budget = shard.budget
+        key, seconds = f"{operation}-{next(self._numbers)}", _PATIENCE * (budget.seconds + budget.grace)
+        return decode_result(await self._job.submit(encode(shard), key, seconds=seconds))
+
+
+@final
+class StoreGuard:
+    """Asks whether the lease of an export in a store is still this run's, which may have slept for long."""
+
+    def __init__(self, store: AttemptStore, leftovers: list[str], sleep: Sleep = asyncio.sleep) -> None:
+        """`leftovers` are objects that were there before this run held the lease."""
+        self._store, self._leftovers, self._sleep = store, leftovers, sleep
+        self._holder: tuple[str, int] | None = None
+
+    async def begin(self) -> None:
+        """Note who holds the lease now: this run."""
+        self._holder = await in_thread(self._store.holder)
+
+    async def check(self) -> None:
+        """Raise `LeaseLostError` if it has passed to another writer, and `ObjectStoreError`."""
+        if await in_thread(self._store.holder) != self._holder:
+            raise LeaseLostError(f"the lease {self._store.address}/{LEASE} has passed to another writer")
+
+    async def clear(self) -> None:
+        """Delete what runs have left that were killed."""
+        await self.check()
+        await in_thread(lambda: self._store.delete(self._leftovers))
+
+    async def run(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run `work` while the lease is held; however that ends, a lease that was lost is the error."""
+        running, watching = asyncio.create_task(work), asyncio.create_task(self._watch())
+        try:
+            await asyncio.wait({running, watching}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (running, watching):
+                task.cancel()
+            await asyncio.wait({running, watching})
+        if not watching.cancelled():
+            watching.result()
+        if not running.cancelled() and running.exception() is not None:
+            await self._check_if_it_answers()
+        running.result()
+
+    async def _watch(self) -> None:
+        while True:
+            await self._sleep(_WATCH_SECONDS)
+            await self._check_if_it_answers()
+
+    async def _check_if_it_answers(self) -> None:
+        try:
+            await self.check()
+        except LeaseLostError:
+            raise
+        except ObjectStoreError:
+            return
 
 
 @final
@@ -129,9 +220,13 @@ class ClusterWalk:
         out: Path,
         budget: Budget | None = None,
         store: AttemptStore | None = None,
+        guard: StoreGuard | None = None,
     ) -> None:
-        """`out` is the export's folder; its attempts are in `store`, or else in the folder itself."""
-        self._store = store
+        """`out` is the export's folder; its attempts are in `store`, with a guard, or else in the folder.
+
+        `open_runner` gets the name of the job, which no other job has.
+        """
+        self._store, self._guard = store, guard
         self._open_runner = open_runner
         self._app_id = app_id
         self._out = out
@@ -142,8 +237,13 @@ class ClusterWalk:
         """Read what workers can read of it."""
         if walk.pool.archive.plan.format == "sqlite":
             raise RequestInvalidError(_SQLITE)
-        if self._store is not None:  # what a run that was killed has left
-            await in_thread(self._store.clear)
+        if self._guard is None:
+            await self._read(walk)
+            return
+        await self._guard.clear()
+        await self._guard.run(self._read(walk))
+
+    async def _read(self, walk: OpenWalk) -> None:
         if not any(walk.left(walk.sources.known)):
             return
         place = self._store or AttemptFolder(self._out, walk.pool.archive.disk)
@@ -164,7 +264,6 @@ class ClusterWalk:
 
     def _job(self, walk: OpenWalk) -> ShardJob:
         return ShardJob(
-            version=installed_version(),
             app_id=self._app_id,
             plan=plan_of_files(walk.pool.archive.plan).encoded(),
             sources=[(known.number, known.source.key) for known in walk.sources.known],

@@ -1,149 +1,320 @@
-"""The part of an export that runs on Dask workers: one plugin a job, and the task that reads a shard.
+"""What the tasks of a job share on a Dask worker: an event loop in a thread, and a session at the job's rate.
 
-The plugin holds what all shards of a job share on a worker: the job's file, decoded once, and the session
-with its connections. It is made anew on a worker that joins later, and closes its session when the worker or
-the job ends. The task runs on the worker's event loop. It raises nothing: whatever goes wrong is in its
-result, so that no log of the cluster repeats an error of the service.
+Dask's own event loop does none of it, so a worker that has much to do answers, and is not taken for dead. The
+task itself waits in one of Dask's threads.
 """
 
 import asyncio
-from contextlib import AsyncExitStack
-from typing import Any, Final, final
+import pickle
+import sys
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from concurrent.futures import CancelledError
+from contextlib import AsyncExitStack, suppress
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, Unpack, final
 
-from distributed import Worker, WorkerPlugin, get_worker
+import msgspec
+from distributed import secede
 from msgspec import structs
 
 from ..cloud.store_errors import ObjectStoreError
+from ..core.environment import headers_from_env
+from ..core.pace.pacer import DOCUMENTED_RATES, GatePacer, Pace, Pacer
+from ..core.requests.endpoint import RateClass
+from ..core.requests.hosts import App
 from ..errors import AuthenticationError, ChatRestError, RequestInvalidError
 from ..export.report import Progress
+from ..network.options import ClientOptions
 from ..session import AsyncSession
 from .attempt_folder import AttemptPlace, JobEndedError
 from .attempt_store import place_of
-from .credentials import Credentials, environment_credentials
-from .rate_session import open_session, waits_for_rate
-from .shard import FailureKind, OpenJob, ShardResult, decode_job, decode_shard, encode, installed_version
+from .credit_pacer import CreditAccount
+from .credits import Grants
+from .shard import OpenJob, decode_job, decode_shard, encode
 from .shard_reader import read_shard
 
+if TYPE_CHECKING:
+    from distributed import Worker
+
+R = TypeVar("R")
+
+_END_SECONDS: Final = 5.0
 _LONGEST_REASON: Final = 1_000
 """Characters of an error that travel."""
+_CLOSEST: Final = 0.01  # seconds before a report that something has happened, as more may
+_UNASKED: Final = 0.25  # seconds after which a worker that was told nothing reports by itself
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode_grants: Final = msgspec.msgpack.Decoder(Grants).decode
+
+ItemWorker: TypeAlias = Callable[[AsyncSession, Any], Awaitable[Any]]
+"""The caller's function of a session and an item."""
+ItemEnd: TypeAlias = Literal["value", "error"]
 
 
-class ShardFailure(Exception):  # noqa: N818, it is a result, and never leaves this module
-    """A shard that cannot be read on this worker."""
+FailureKind: TypeAlias = Literal[
+    "", "credentials", "other_app", "key_refused", "no_job", "no_store", "version", "ended", "error"
+]
+"""Empty for a result; credentials: the worker has none;
+other_app: those that it has are of another app; key_refused: the service refuses its key; no_job: it does not
+see the job's file; no_store: it cannot read the store; version: it runs another version of chatrest; ended:
+the job, or the process that was to run the task, has ended; error: anything else, such as a full disk."""
+
+
+class TaskEnd(NamedTuple):
+    """The end of a task."""
+
+    content: bytes = b""
+    failure: FailureKind = ""
+    reason: str = ""
+    worker: str = ""
+    """The address of the worker that failed."""
+
+
+class JobFailure(Exception):  # noqa: N818, it is a result, and never leaves a task
+    """A task that this worker cannot run."""
 
     def __init__(self, kind: FailureKind, reason: str) -> None:
         super().__init__(reason)
         self.kind: FailureKind = kind
 
 
+class JobWork(Protocol):
+    """The work of a job: what a task does."""
+
+    secedes: bool
+    """True if a task leaves Dask's pool of threads: a worker runs as many as are sent to it."""
+    options: dict[str, Any]
+    """Of the session."""
+
+    async def run(self, job: "WorkerJob", payload: bytes) -> bytes:
+        """Return the result of a task; called in the job's event loop."""
+
+
+def topic_of(job: str) -> str:
+    """Return the name of the events that carry the reports of a job."""
+    return f"{job}-rate"
+
+
 @final
-class ExportPlugin(WorkerPlugin):
-    """The state of one job on a worker. Its pickle, which the scheduler keeps, has a path and no secret."""
+class WorkerRate:
+    """A worker's part of the rate of a job, for sessions that run in one event loop, not Dask's.
 
-    def __init__(self, name: str, out: str) -> None:
-        self.name = name
-        self.out = out
-        self._credentials: Credentials | None = None
-        self._opened: tuple[str, OpenJob, AttemptPlace, AsyncSession] | None = None
+    Requests wait until they are given slots, and fail with `ChatRestError` after a minute without a word.
+    """
+
+    def __init__(self, worker: "Worker", job: str, loop: asyncio.AbstractEventLoop) -> None:
+        self._worker, self._topic, self._loop = worker, topic_of(job), loop
+        self._account = CreditAccount(worker.address, self.waiting, self._alarm)
+        self._sessions: list[AsyncSession] = []
+        self._timer: asyncio.TimerHandle | None = None
+
+    def session(self, app: App, **options: Unpack[ClientOptions]) -> AsyncSession:
+        """Return a session at the rate of the job, to be used with `async with`."""
+
+        def make_pacer(app_id: str, rate_class: RateClass) -> GatePacer:
+            if app_id == app.app_id:
+                return self._account.pacer(rate_class)
+            return Pacer(Pace(), DOCUMENTED_RATES[rate_class])  # another app, of a view
+
+        session = AsyncSession(app, **options)
+        session._client.make_pacer = make_pacer
+        self._sessions.append(session)
+        return session
+
+    def waiting(self, rate_class: RateClass | None = None) -> int:
+        """Return how many requests wait for a slot, of one class or of all."""
+        return sum(
+            gate.waiting
+            for session in self._sessions
+            for pool in session._client._pools.values()
+            for (app_id, of), gate in pool.gates.known()
+            if app_id == session.app.app_id and rate_class in (None, of)
+        )
+
+    def receive(self, message: bytes) -> None:
+        """Take a message of the coordinator; called in any thread."""
+        with suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._receive, message)
+
+    def _receive(self, message: bytes) -> None:
+        if self._account.receive(_decode_grants(message), time.monotonic()):
+            self._report()
+
+    def _alarm(self) -> None:
+        self._wait(_CLOSEST)
+
+    def _report(self) -> None:
+        report = self._account.report(time.monotonic())
+        self._worker.log_event(self._topic, _encode(report))
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._account.is_busy:
+            self._wait(_UNASKED)
+
+    def _wait(self, seconds: float) -> None:
+        """Report after so many seconds, unless that is sooner already."""
+        when = self._loop.time() + seconds
+        if self._timer is not None:
+            if self._timer.when() <= when:
+                return
+            self._timer.cancel()
+        self._timer = self._loop.call_at(when, self._report)
+
+
+@final
+class WorkerJob:
+    """One job on this worker."""
+
+    def __init__(self, worker: "Worker", name: str, version: str, app_id: str, work: bytes) -> None:
+        """`work` is the pickle of a `JobWork`. Raises `JobFailure` where this worker cannot run it."""
+        if version != (own := installed_version()):
+            raise JobFailure("version", f"{own}, and not {version}")
+        app, headers = credentials(app_id)
+        self.work: JobWork = pickle.loads(work)  # noqa: S301, Dask unpickles all it gets
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever, name="chatrest", daemon=True)
+        self._thread.start()
         self._stack = AsyncExitStack()
-        self._lock: asyncio.Lock | None = None
-        self._counts = Progress()
-        self._reported = (0, 0)
-        self._readings: set[asyncio.Task[ShardResult]] = set()
+        self.rate: WorkerRate = WorkerRate(worker, name, self._loop)
+        session = self.rate.session(app, headers=headers, **self.work.options)
+        self.session: AsyncSession = self._wait(self._stack.enter_async_context(session))
 
-    def __getstate__(self) -> dict[str, str]:
-        return {"name": self.name, "out": self.out}
+    def run(self, payload: bytes) -> bytes:
+        """Return the result of a task; called in the task's thread."""
+        if self.work.secedes:
+            secede()
+        return self._wait(self.work.run(self, payload))
 
-    def __setstate__(self, state: dict[str, str]) -> None:
-        self.__init__(**state)
+    def close(self) -> None:
+        """Cancel everything that runs, close the session, and end the thread."""
+        self._wait(self._end())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_END_SECONDS)
+        if not self._thread.is_alive():
+            self._loop.close()
 
-    async def teardown(self, worker: Worker) -> None:
-        """End the shards that are read, of which nobody takes the results any more; close the session."""
-        for reading in self._readings:
-            reading.cancel()
-        await asyncio.gather(*self._readings, return_exceptions=True)
+    def _wait(self, work: Coroutine[Any, Any, R]) -> R:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    async def _end(self) -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
         await self._stack.aclose()
-        self._opened = None
 
-    def give(self, credentials: Credentials) -> None:
-        """Take the credentials of the app; those of the environment are not looked for then."""
-        self._credentials = credentials
 
-    async def read(self, encoded: bytes) -> ShardResult:
-        """Read a shard; raise `ShardFailure` where it cannot be read here."""
-        shard = decode_shard(encoded)
-        self._lock = self._lock or asyncio.Lock()
-        async with self._lock:
-            if self._opened is None or self._opened[0] != shard.job:
-                await self._open(shard.job)
-        assert self._opened is not None
-        name, job, place, session = self._opened
-        work = read_shard(shard, job, session, place, waits_for_rate=lambda: waits_for_rate(name))
-        reading = asyncio.create_task(work)
-        self._readings.add(reading)
-        reading.add_done_callback(self._readings.discard)
-        try:
-            result = await reading
-        except asyncio.CancelledError:
-            if not reading.cancelled():
-                raise  # this task itself is to end
-            raise ShardFailure("ended", "it ends") from None
-        except AuthenticationError as error:
-            raise ShardFailure("key_refused", str(error)) from None
-        except JobEndedError as error:
-            raise ShardFailure("ended", str(error)) from None
+def run_payload(job: Callable[[], WorkerJob], payload: bytes, address: str) -> TaskEnd:
+    """Return the end of a task of a job, which is made by its first one; it raises nothing."""
+    failure: FailureKind = "error"
+    try:
+        return TaskEnd(job().run(payload))
+    except JobFailure as error:
+        failure, reason = error.kind, str(error)
+    except AuthenticationError as error:
+        failure, reason = "key_refused", str(error)
+    except (CancelledError, JobEndedError) as error:
+        failure, reason = "ended", str(error)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+    return TaskEnd(failure=failure, reason=reason[:_LONGEST_REASON], worker=address)
+
+
+def credentials(app_id: str) -> tuple[App, Mapping[str, str]]:
+    """Return the app and the headers of this process's environment, from where alone a worker has them.
+
+    Raises `JobFailure` where there are none, or those of another app.
+    """
+    try:
+        app = App.from_env()
+    except RequestInvalidError as error:
+        raise JobFailure("credentials", str(error)) from None
+    if app.app_id != app_id:
+        raise JobFailure("other_app", f"CHATREST_APP_ID = {app.app_id!r}: allowed is {app_id!r}")
+    return app, headers_from_env()
+
+
+def installed_version() -> str:
+    """Return the version of chatrest that this process runs."""
+    return str(vars(sys.modules[__name__.partition(".")[0]])["__version__"])
+
+
+# ── exports ──
+
+
+@final
+class ExportWork:
+    """Reads shards; `out` is the export's folder or address, in which `file` is that of the job."""
+
+    secedes = False
+
+    def __init__(self, out: str, file: str) -> None:
+        self._out, self._file = out, file
+        self._counts = Progress()
+        self._opened: tuple[OpenJob, AttemptPlace] | None = None
+        self._reported = (0, 0)
+        self.options: dict[str, Any] = {"telemetry": self._counts.heard}
+
+    def __reduce__(self) -> Any:
+        return type(self), (self._out, self._file)
+
+    async def run(self, job: WorkerJob, payload: bytes) -> bytes:
+        """Return the encoded `ShardResult` of an encoded `Shard`."""
+        if self._opened is None:
+            self._opened = await asyncio.to_thread(self._open)
+        opened, place = self._opened
+        result = await read_shard(
+            decode_shard(payload), opened, job.session, place, waits_for_rate=lambda: job.rate.waiting() > 0
+        )
         total, before = (self._counts.requests, self._counts.limited), self._reported
         self._reported = total
-        return structs.replace(result, sent=total[0] - before[0], limited=total[1] - before[1])
+        return encode(structs.replace(result, sent=total[0] - before[0], limited=total[1] - before[1]))
 
-    async def _open(self, name: str) -> None:
-        """Read the job's file, and open a session for it in the place of an older job's."""
-        await self._stack.aclose()
-        self._opened = None
+    def _open(self) -> tuple[OpenJob, AttemptPlace]:
+        """Read the job's file."""
         try:
-            place = place_of(self.out)
-            job = decode_job(await asyncio.to_thread(place.read_job, name))
+            place = place_of(self._out)
+            return OpenJob(decode_job(place.read_job(self._file))), place
         except FileNotFoundError as error:
-            raise ShardFailure("no_job", str(error.filename)) from None
+            raise JobFailure("no_job", str(error.filename)) from None
         except (RequestInvalidError, ObjectStoreError) as error:
-            raise ShardFailure("no_store", str(error)) from None
-        if job.version != (own := installed_version()):
-            raise ShardFailure("version", f"{own}, and not {job.version}")
+            raise JobFailure("no_store", str(error)) from None
+
+
+# ── fan-outs ──
+
+
+@final
+class ItemWork:
+    """Runs the caller's function for single items."""
+
+    secedes = True
+
+    def __init__(self, worker: ItemWorker) -> None:
+        self._worker = worker
+        self.options: dict[str, Any] = {"priority": "bulk"}
+
+    async def run(self, job: WorkerJob, payload: bytes) -> bytes:
+        """Return the pickled end of a pickled item, and its value or error."""
+        item = pickle.loads(payload)  # noqa: S301, Dask unpickles all it gets
         try:
-            credentials = self._credentials or environment_credentials(job.app_id)
-        except RequestInvalidError as error:
-            raise ShardFailure("other_app", str(error)) from None
-        if credentials is None:
-            raise ShardFailure("credentials", "")
-        opened = await asyncio.to_thread(OpenJob, job)
-        self._counts, self._reported = Progress(), (0, 0)
-        session = await self._stack.enter_async_context(
-            open_session(credentials.app, name, headers=credentials.headers, telemetry=self._counts.heard)
-        )
-        self._opened = name, opened, place, session
+            return _pickled("value", await self._worker(job.session, item))
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():  # the job has ended
+                raise
+            return _pickled("error", error)
+        except Exception as error:
+            return _pickled("error", error)
 
 
-async def run_shard(plugin_name: str, shard: bytes) -> bytes:
-    """Read a shard on this worker; return the encoded `ShardResult`."""
-    number, worker = decode_shard(shard).id, get_worker()
-    plugin: Any = worker.plugins.get(plugin_name)
+def _pickled(end: ItemEnd, content: Any) -> bytes:
+    """Return an end that can be sent; an error that cannot be pickled becomes one with its text."""
     try:
-        if plugin is None:  # the job has ended
-            raise ShardFailure("ended", plugin_name)
-        result = await plugin.read(shard)
-    except ShardFailure as failure:
-        result = _failed(number, worker.address, failure.kind, str(failure))
-    except (ChatRestError, OSError) as error:
-        result = _failed(number, worker.address, "error", f"{type(error).__name__}: {error}")
-    return encode(result)
-
-
-def give_credentials(plugin_name: str, credentials: Credentials, dask_worker: Any = None) -> None:
-    """Hand credentials to a job's plugin; run by `Client.run` on a worker."""
-    plugin = dask_worker.plugins.get(plugin_name)
-    if plugin is not None:
-        plugin.give(credentials)
-
-
-def _failed(number: int, worker: str, kind: FailureKind, reason: str) -> ShardResult:
-    return ShardResult(shard=number, failure=kind, reason=reason[:_LONGEST_REASON], worker=worker)
+        return pickle.dumps((end, content))
+    except Exception as error:
+        if end == "error":
+            return pickle.dumps((end, ChatRestError(f"{type(content).__name__}: {content}")))
+        return pickle.dumps(("error", TypeError(f"the worker's result cannot be pickled: {error}")))

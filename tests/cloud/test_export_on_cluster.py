@@ -7,16 +7,17 @@ from distributed import LocalCluster
 
 from chatrest import AsyncSession
 from chatrest.cloud.store import ObjectStore
-from chatrest.distributed.cluster import connect
-from chatrest.distributed.credentials import Credentials
+from chatrest.distributed.job import connect
 from chatrest.distributed.start import export_with
 from chatrest.emulator import Emulator
 from chatrest.export import Phase, Plan, Progress, read, verify
-from tests.distributed.test_cluster import FAST, IN_THIS_PROCESS, OPTIONS, SMALL
+from tests.distributed.test_job import FAST, IN_THIS_PROCESS, OPTIONS, SMALL
 
 
 @pytest.mark.usefixtures("tidy")
-async def test_workers_write_to_a_store(s3_store: ObjectStore, tmp_path: Path) -> None:
+async def test_workers_write_to_a_store(
+    s3_store: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out, journal, progress = s3_store.address, tmp_path / "journal", Progress()
     await s3_store.put("attempts/attempt-7-of-a-killed-run", b"rest")
     async with (
@@ -25,10 +26,12 @@ async def test_workers_write_to_a_store(s3_store: ObjectStore, tmp_path: Path) -
         LocalCluster(**(OPTIONS | IN_THIS_PROCESS)) as cluster,
         connect(cluster.scheduler_address) as client,
     ):
-        plan, credentials = Plan(all_users=True, partition="month"), Credentials(emulator.app, {})
+        app, plan = emulator.app, Plan(all_users=True, partition="month")
+        for name, value in (("APP_ID", app.app_id), ("API_KEY", app.api_key), ("BASE_URL", app.chat_url)):
+            monkeypatch.setenv(f"CHATREST_{name}", value)
         for _ in range(2):
             report = await export_with(
-                client, session, credentials, out, plan, budget=SMALL, pace=FAST, journal=journal,
+                client, session, out, plan, budget=SMALL, pace=FAST, journal=journal,
                 progress=progress,
             )  # fmt: skip
             assert report.complete, report

@@ -31,6 +31,7 @@ class HomeCluster:
         self.session, self.out, self.count = session, out, slots
         self.place: AttemptPlace = place or AttemptFolder(out)
         self.dice, self.trouble = Random(seed), trouble
+        self.waits_for_rate = True
         self.shards: list[Shard] = []
         self.results: list[ShardResult] = []
 
@@ -62,6 +63,9 @@ class HomeCluster:
 
     async def read(self, shard: Shard) -> ShardResult:
         job = OpenJob(decode_job(await asyncio.to_thread(self.place.read_job, shard.job)))
-        result = await read_shard(decode_shard(encode(shard)), job, self.session, self.place)
+        result = await read_shard(
+            decode_shard(encode(shard)), job, self.session, self.place,
+            waits_for_rate=lambda: self.waits_for_rate,
+        )  # fmt: skip
         self.results.append(result)
         return decode_result(encode(result))

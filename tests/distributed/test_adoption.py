@@ -54,7 +54,7 @@ async def attempts(request: pytest.FixtureRequest, tmp_path: Path, small_pages: 
     async with served(160) as service:
         job = OpenJob(
             ShardJob(
-                version="1", app_id=service.session.app.app_id, plan=plan_of_files(plan).encoded(),
+                app_id=service.session.app.app_id, plan=plan_of_files(plan).encoded(),
                 sources=[(number, source.key) for number, source in enumerate(plan.sources, 1)],
             )
         )  # fmt: skip

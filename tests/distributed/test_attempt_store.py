@@ -38,17 +38,18 @@ def test_files_get_their_final_names_while_the_job_is_there(tmp_path: Path) -> N
     ]
     asyncio.run(store.put("manifest.json", b"{}"))
     place.write_job("job-1", b"of a killed run")
-    place.clear()
+    place.delete(place.names())
     with pytest.raises(FileNotFoundError):
         place.read_job("job-1")
     place.write_job("job-2", b"job")
     assert place.read_job("job-2") == b"job"
     place.put("job-2", [(file, fragment) for fragment in fragments])
     assert names(store) == {"manifest.json", "attempts/job-2", *(each.name for each in fragments)}
+    place.write_job("job-22", b"of another run")
     place.remove_job("job-2")
     with pytest.raises(JobEndedError):
         place.put("job-2", [(file, fragments[0]._replace(name="messages/late.ndjson"))])
-    assert names(store) == {"manifest.json", *(each.name for each in fragments)}
+    assert names(store) == {"manifest.json", "attempts/job-22", *(each.name for each in fragments)}
 
 
 @pytest.mark.parametrize("trouble", [0.0, 0.4])

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from chatrest.distributed.coordinator import ClusterError, ShardLostError
-from chatrest.distributed.credentials import Credentials
 from chatrest.distributed.shard import Budget, Shard, ShardResult
 from chatrest.distributed.start import ClusterWalk, export_with
 from chatrest.emulator.store import Store
@@ -101,6 +101,42 @@ async def test_the_coordinator_may_be_killed_at_any_instant(
     assert len(kept) > 1, "what was adopted before the kill is not read again"
 
 
+class SilentService(SmallService):
+    """A service that does not answer the first requests for the list of bob."""
+
+    unanswered = 1_000
+    asked = 0
+
+    async def _list_messages(self, request: web.Request) -> web.Response:
+        if request.match_info.get("uid") == "bob":
+            self.asked += 1
+            if self.asked <= self.unanswered:
+                await asyncio.Event().wait()
+        return await super()._list_messages(request)
+
+
+@pytest.mark.parametrize("is_of_rate", [False, True])
+async def test_a_silent_user_ends_no_shard_late_and_has_failed_after_three(
+    tmp_path: Path, is_of_rate: bool
+) -> None:
+    """While requests wait for the rate, the time that has passed says nothing about a list."""
+    service, out = SilentService(talk(60), ("ann", "bob", "cat")), tmp_path / "out"
+    service.unanswered = 4 if is_of_rate else 1_000
+    async with service.session() as session:
+        cluster = HomeCluster(session, out, slots=1)
+        cluster.waits_for_rate = is_of_rate
+        walk = walk_of(cluster, Budget(requests=50, seconds=0.05, grace=0.2))
+        report = await export_folder(session, out, Plan(users=("ann", "bob")), ahead=walk)
+    assert report.written == 60
+    if is_of_rate:
+        assert report.complete
+        return
+    [failure] = report.failed
+    assert str(failure.source) == "user bob"
+    assert failure.error == "3 times, on workers of the cluster: no reply within 0.2 s"
+    assert service.asked == 3, "the coordinator does not read it again"
+
+
 class StubbornCluster(HomeCluster):
     """Workers that lose each shard from the third one on."""
 
@@ -177,15 +213,14 @@ async def test_lists_by_time_are_read_by_the_coordinator(tmp_path: Path, sources
 async def test_a_database_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     client: Any = None
     async with served(10) as service:
-        credentials = Credentials(service.session.app, {})
         with pytest.raises(
             RequestInvalidError, match=r"^format = 'sqlite': .* allowed are ndjson and parquet"
         ):
-            await export_with(client, service.session, credentials, tmp_path / "out", Plan(format="sqlite"))
+            await export_with(client, service.session, tmp_path / "out", Plan(format="sqlite"))
         assert not (tmp_path / "out").exists()
         await export(service.session, tmp_path / "out", Plan(format="sqlite", users=["ann"]))
         with pytest.raises(RequestInvalidError, match="format = 'sqlite'"):
-            await export_with(client, service.session, credentials, tmp_path / "out")
+            await export_with(client, service.session, tmp_path / "out")
 
 
 def test_without_the_extra_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,18 +113,6 @@ class GatePacer(Protocol):
     def observe(self, now: float, signal: Signal, sent: float) -> None: ...
 
 
-class SlotUse(Protocol):
-    """The slots of a pacer, and for how long they were used; `_Slots` says what each member does."""
-
-    next: float
-
-    def begin(self, at: float) -> None: ...
-    def take(self, now: float, interval: float, *, urgent: bool) -> None: ...
-    def give_back(self) -> None: ...
-    def record(self, now: float, *, urgent: bool) -> None: ...
-    def confirm(self, sent: float) -> float: ...
-
-
 class _Slots:
     """Slots at even distances (a GCRA), and for how long all of them have been used.
 
@@ -175,6 +163,10 @@ class _Slots:
             return 0.0
         self._confirmed = until
         return until - since
+
+    def miss(self, now: float) -> None:
+        """Note that slots until `now` were not used after all."""
+        self._used_since = max(now, self._used_since) if self._used_since < inf else inf
 
 
 class _Hold:
@@ -243,13 +235,7 @@ class _Hold:
 class Pacer:
     """The pace of one app and rate class; `documented` requests a second are the most that a ramp reaches."""
 
-    def __init__(
-        self,
-        pace: Pace,
-        documented: float = DOCUMENTED_RATES["standard"],
-        slots: SlotUse | None = None,
-    ) -> None:
-        """`slots`: None for slots of its own; others where the requests are sent elsewhere, at its rate."""
+    def __init__(self, pace: Pace, documented: float = DOCUMENTED_RATES["standard"]) -> None:
         given = None if pace.rate is None else pace.rate / pace.window
         late = _LATE if pace.rate is None else max(_LATE, (_BURST * pace.rate - 1) * pace.window / pace.rate)
         self.stated_limit: float | None = None
@@ -259,7 +245,7 @@ class Pacer:
         self._curve: RateCurve | None = None if given is None else _GivenRate(given)
         self._start = Ramp(min(FIRST_RATE, documented), documented)
         free = 0 if given is not None else int(_FIRST_SECONDS * self._start.rate)
-        self._slots: SlotUse = slots or _Slots(late, free)
+        self._slots = _Slots(late, free)
         self._hold: _Hold | None = None
         self._run: AcceptedRun | None = None
         self._resumed_at = -inf
@@ -325,6 +311,10 @@ class Pacer:
         """Note that a request that was let go brought no reply."""
         if self._hold is not None:
             self._hold.end_probe()
+
+    def miss(self, now: float) -> None:
+        """Note that slots until `now` were taken for nothing: the rate was not in full use."""
+        self._slots.miss(now)
 
     def observe(self, now: float, signal: Signal, sent: float) -> None:
         """Learn from the reply to a request that was sent at `sent`."""

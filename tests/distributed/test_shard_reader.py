@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from chatrest.core.requests.endpoint import Send
-from chatrest.distributed.budget import BudgetedSender, BudgetUsedError
 from chatrest.distributed.shard import Budget
+from chatrest.distributed.shard_reader import BudgetedSender, BudgetUsedError
 from tests.exporting import served
 
 

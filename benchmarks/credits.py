@@ -1,4 +1,4 @@
-"""The use of rate limits by a cluster that leases one rate to its workers, beside one machine.
+"""The use of rate limits by a cluster whose workers share one rate by credits, beside one machine.
 
 Everything is simulated, in virtual time: the limit, workers whose readers call without pause, and messages
 of 2 to 10 ms between workers and the coordinator. Each row is the median of several seeds. The tables show
@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, get_args
 
 from chatrest.emulator import RateLimit
 
-from .lease_simulation import Cluster, Delay, RetryAfter, prompt
+from .credit_simulation import Cluster, Delay, RetryAfter, prompt
 from .measure import count, table, title
 
 WORKERS: Final = (1, 4, 16)
@@ -157,7 +157,7 @@ def _equal_table(names: Sequence[str], span: Span) -> str:
             uses = [measure(LIMITS[name], retry_after, 1, alone, span=span)]
             uses += [measure(LIMITS[name], retry_after, workers, span=span) for workers in WORKERS]
             rows.append((name, retry_after, *map(str, uses)))
-    heads = ("limit", "Retry-After", "one machine", *(f"{workers} leased" for workers in WORKERS))
+    heads = ("limit", "Retry-After", "one machine", *(f"{workers} workers" for workers in WORKERS))
     return table(heads, rows)
 
 

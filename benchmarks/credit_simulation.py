@@ -1,4 +1,4 @@
-"""A cluster whose workers lease one rate, in virtual time: no socket, no Dask, no time but the numbers."""
+"""A cluster whose workers share one rate by credits, in virtual time: no socket, no Dask."""
 
 import math
 from collections import deque
@@ -9,9 +9,8 @@ from random import Random
 from typing import Final, Literal, TypeAlias
 
 from chatrest.core.pace.pacer import GatePacer, Pace, Pacer, Signal
-from chatrest.distributed.rate_book import LeaseBook
-from chatrest.distributed.rate_messages import RateLease, RateReport
-from chatrest.distributed.rate_participant import Participant
+from chatrest.distributed.credit_pacer import CreditAccount
+from chatrest.distributed.credits import CreditBook, Grants, RateReport
 from chatrest.emulator.limits import Limiter
 
 RetryAfter: TypeAlias = Literal["none", "whole", "exact"]
@@ -20,8 +19,12 @@ Demand: TypeAlias = Callable[[float], int]
 Delay: TypeAlias = Callable[[Random], float]
 """The seconds that a message is under way."""
 
-ACT_EVERY: Final = 0.05
-"""Seconds between two looks of the coordinator."""
+ACT_EVERY: Final = 0.1
+"""Seconds between two looks of the coordinator, at the most."""
+ACT_SOONEST: Final = 0.02
+"""Seconds after which it looks because a report has come."""
+REPORT_EVERY: Final = 0.25
+"""Seconds after which a worker that was told nothing reports by itself."""
 _POLL: Final = 0.25
 _LATENCY: Final = 0.002
 
@@ -41,12 +44,12 @@ class SimulatedWorker:
         """The times at which the limit accepted a request."""
         self.refused: list[float] = []
         self.is_alive = True
-        self._cluster, self._demand, self._clock = cluster, demand, clock
-        self._participant = Participant(name, self._alarm)
-        self._pacer: GatePacer = pacer or self._participant.pacer("standard")
+        self._cluster, self._name, self._demand, self._clock = cluster, name, demand, clock
+        self._account = CreditAccount(name, lambda _: len(self._waiting), self._alarm)
+        self._pacer: GatePacer = pacer or self._account.pacer("standard")
         self._waiting: deque[int] = deque()
         self._readers = 0
-        self._wake_at = self._alarm_at = -math.inf
+        self._wake_at = self._alarm_at = self._reported_at = -math.inf
         cluster.at(cluster.now, self._follow_demand)
         if pacer is None:
             cluster.at(cluster.now, self._report_on_time)
@@ -56,12 +59,22 @@ class SimulatedWorker:
         """The time by its own clock."""
         return self._cluster.now + self._clock
 
-    def receive(self, lease: RateLease) -> None:
-        """Take a lease, and report at once that it has come."""
-        if self.is_alive:
-            self._participant.receive(lease, self.now)
-            self._report()
-            self._go()
+    def begin_again(self) -> None:
+        """Begin in another job, with an account of its own."""
+        self._account = CreditAccount(self._name, lambda _: len(self._waiting), self._alarm)
+        self._pacer = self._account.pacer("standard")
+        self._go()
+
+    def receiver(self) -> Callable[[Grants], None]:
+        """Return what takes a message of the coordinator, and answers it."""
+        account = self._account
+
+        def receive(grants: Grants) -> None:
+            if self.is_alive and account is self._account and account.receive(grants, self.now):
+                self._report()
+                self._go()
+
+        return receive
 
     def _follow_demand(self) -> None:
         wanted = self._demand(self._cluster.now)
@@ -73,8 +86,9 @@ class SimulatedWorker:
 
     def _report_on_time(self) -> None:
         if self.is_alive:
-            self._report()
-            self._cluster.at(self._cluster.now + self._participant.report_every, self._report_on_time)
+            if self._account.is_busy and self._cluster.now - self._reported_at >= REPORT_EVERY:
+                self._report()
+            self._cluster.at(self._cluster.now + REPORT_EVERY, self._report_on_time)
 
     def _alarm(self) -> None:
         if self._alarm_at <= self._cluster.now:
@@ -83,7 +97,8 @@ class SimulatedWorker:
 
     def _report(self) -> None:
         if self.is_alive:
-            self._cluster.post(self._participant.report(self.now))
+            self._reported_at = self._cluster.now
+            self._cluster.post(self._account.report(self.now))
 
     def _go(self) -> None:
         while self._waiting and self.is_alive:
@@ -144,20 +159,24 @@ class Cluster:
         message_delay: Delay = prompt,
         pace: Pace | None = None,
         seed: int = 1,
+        lost: float = 0.0,
     ) -> None:
+        """`lost` is the share of the messages that never come."""
         self.now = 0.0
         self.dice = Random(seed)
         self.workers: dict[str, SimulatedWorker] = {}
-        self.book = LeaseBook(pace or Pace())
+        self._pace, self._lost = pace or Pace(), lost
+        self.book = CreditBook(self._pace)
         self.messages = 0
-        """The reports and leases that were sent."""
+        """The messages that were sent, in both directions."""
         self.is_led = True
         """False once the coordinator is dead."""
         self.limit = limit
         self._retry_after, self._message_delay = retry_after, message_delay
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = count()
-        self.at(0.0, self._act_on_time)
+        self._act_at = 0.0
+        self.at(0.0, self._act)
 
     def add(self, demand: Demand = lambda _: 40, *, clock: float = 0.0) -> SimulatedWorker:
         """Let a further worker begin now; its clock differs by `clock` seconds."""
@@ -166,7 +185,7 @@ class Cluster:
         return self.workers[name]
 
     def add_alone(self, demand: Demand = lambda _: 40) -> SimulatedWorker:
-        """Let a session of one machine begin now, which has a pacer of its own and no lease."""
+        """Let a session of one machine begin now, which has a pacer of its own."""
         name = f"worker-{len(self.workers)}"
         self.workers[name] = SimulatedWorker(self, name, demand, 0.0, Pacer(Pace()))
         return self.workers[name]
@@ -197,22 +216,39 @@ class Cluster:
     def post(self, report: RateReport) -> None:
         """Send a report to the coordinator."""
         self.messages += 1
-        self.at(self.now + self._message_delay(self.dice), lambda: self._hear(report))
+        book = self.book
+        self._deliver(lambda: self._hear(report, book))
 
-    def _hear(self, report: RateReport) -> None:
-        if self.is_led and self.book.hear(report, self.now):
-            self._act()
+    def begin_again(self) -> None:
+        """Let the next coordinator begin, whose job has other accounts on the workers."""
+        self.book, self.is_led, self._act_at = CreditBook(self._pace), True, self.now
+        for worker in self.workers.values():
+            worker.begin_again()
+        self._act()
 
-    def _act_on_time(self) -> None:
-        if self.is_led:
-            self._act()
-            self.at(self.now + ACT_EVERY, self._act_on_time)
+    def _deliver(self, act: Callable[[], None]) -> None:
+        if self.dice.random() >= self._lost:
+            self.at(self.now + self._message_delay(self.dice), act)
+
+    def _hear(self, report: RateReport, book: CreditBook) -> None:
+        if (
+            self.is_led
+            and book is self.book
+            and self.book.hear(report, self.now)
+            and self._act_at > self.now + ACT_SOONEST
+        ):
+            self._act_at = self.now + ACT_SOONEST
+            self.at(self._act_at, self._act)
 
     def _act(self) -> None:
-        for lease in self.book.leases(self.now):
+        if not self.is_led or self.now < self._act_at:
+            return
+        for worker, grants in self.book.grants(self.now).items():
             self.messages += 1
-            receive = self.workers[lease.worker].receive
-            self.at(self.now + self._message_delay(self.dice), lambda r=receive, each=lease: r(each))  # type: ignore[misc]
+            receive = self.workers[worker].receiver()
+            self._deliver(lambda r=receive, each=grants: r(each))  # type: ignore[misc]
+        self._act_at = self.now + ACT_EVERY
+        self.at(self._act_at, self._act)
 
     def accepted(self, begin: float, end: float) -> list[int]:
         """Return the number of requests that were accepted from `begin` to `end`, by worker."""

@@ -1,0 +1,195 @@
+"""One rate for a cluster, in virtual time: use of the limit, fairness, late messages, and deaths."""
+
+from itertools import pairwise
+from random import Random
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from benchmarks import credits as benchmark
+from benchmarks.credit_simulation import Cluster, Delay, prompt
+from chatrest import Pace
+from chatrest.core.pace.pacer import Signal
+from chatrest.distributed.credit_pacer import CreditAccount
+from chatrest.distributed.credits import HORIZON, LATE, CreditBook
+from chatrest.emulator import RateLimit
+from chatrest.emulator.limits import Bucket
+
+BUCKET = RateLimit(kind="bucket", per_window=50, window=1, burst=10)
+FIXED = RateLimit(kind="fixed", per_window=300, window=10)
+SLIDING = RateLimit(kind="sliding", per_window=10, window=1)
+
+
+def cluster(
+    workers: int,
+    limit: RateLimit = BUCKET,
+    setup: benchmark.Setup = benchmark.equal,
+    delay: Delay = prompt,
+) -> Cluster:
+    """Return a cluster at a limit whose 429s name the exact time."""
+    made = Cluster(limit.limiter(), "exact", message_delay=delay)
+    setup(made, workers)
+    return made
+
+
+def use(made: Cluster, begin: float, end: float, rate: float = 50) -> tuple[float, float]:
+    """Return the used share of a limit of `rate` requests a second, and the share of refused requests."""
+    accepted, refused = sum(made.accepted(begin, end)), made.refused(begin, end)
+    return accepted / (rate * (end - begin)), refused / (accepted + refused)
+
+
+@pytest.mark.parametrize(
+    ("limit", "workers"), [(BUCKET, 1), (BUCKET, 16), (FIXED, 4), (SLIDING, 1), (SLIDING, 4)]
+)
+def test_a_limit_is_used_and_hardly_ever_struck(limit: RateLimit, workers: int) -> None:
+    used, refused = use(cluster(workers, limit).run(90), 40, 90, limit.per_window / limit.window)
+    assert used >= 0.93
+    assert refused <= 0.02
+
+
+@pytest.mark.parametrize(
+    ("setup", "delay", "least"),
+    [
+        (benchmark.uneven, prompt, 0.95),
+        (benchmark.in_turn, prompt, 0.9),
+        (benchmark.at_random, prompt, 0.93),
+        (benchmark.equal, benchmark.sometimes_late, 0.9),
+        (benchmark.equal, benchmark.late, 0.5),
+    ],
+    ids=["uneven, clocks hours apart", "in turn", "at random", "each tenth message late", "all late"],
+)
+def test_changing_demand_and_late_messages_cost_use_and_no_429s(
+    setup: benchmark.Setup, delay: Delay, least: float
+) -> None:
+    used, refused = use(cluster(4, setup=setup, delay=delay).run(90), 40, 90)
+    assert used >= least
+    assert refused <= 0.02
+
+
+def test_workers_that_want_all_get_the_same() -> None:
+    accepted = cluster(4).run(60).accepted(20, 60)
+    assert min(accepted) >= 0.95 * max(accepted)
+
+
+def test_what_one_worker_does_not_want_another_one_gets() -> None:
+    made = Cluster(BUCKET.limiter(), "exact")
+    made.add(lambda now: 40 if now < 30 else 0)
+    made.add(lambda _: 40)
+    made.run(60)
+    assert made.accepted(31, 60)[1] >= 0.95 * 50 * 29
+
+
+def test_the_slots_of_a_dead_worker_go_to_others_within_two_seconds() -> None:
+    made = Cluster(Bucket(10_000, 1, 100), pace=Pace(rate=50, window=1))  # the limit strikes nobody
+    doomed, other = made.add(), made.add()
+    made.run(10)
+    doomed.is_alive = False
+    made.run(30)
+    assert sum(12 <= time < 30 for time in other.accepted) >= 0.97 * 50 * 18
+
+
+def test_workers_of_a_dead_coordinator_stop_at_once_and_those_of_the_next_one_go_on() -> None:
+    made = cluster(4).run(30)
+    made.is_led = False
+    made.run(30 + 2 * HORIZON)
+    made.run(40)
+    assert sum(made.accepted(30 + 2 * HORIZON, 40)) == 0
+    made.begin_again()
+    made.run(80)
+    assert use(made, 60, 80)[0] >= 0.9
+
+
+WINDOWS = (0.5, 1.0, 5.0)
+
+
+def assert_rate_kept(made: Cluster, rate: float, workers: int) -> None:
+    """Each worker may use a slot late, and the first ones of all."""
+    times = sorted(time for worker in made.workers.values() for time in worker.accepted)
+    for seconds in WINDOWS:
+        first = 0
+        for place, time in enumerate(times):
+            while times[first] < time - seconds:
+                first += 1
+            assert place - first + 1 <= rate * (seconds + LATE) + workers + 1, (time, seconds)
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    rate=st.sampled_from([4, 20, 100]),
+    workers=st.integers(1, 8),
+    lateness=st.sampled_from([(0.005,), (0.005, 0.005, 0.3, 1.5), (0.2,), (0.0, 4.0)]),
+    lost=st.sampled_from([0.0, 0.2]),
+    coordinator_dies=st.booleans(),
+)
+def test_the_rate_is_kept_whatever_messages_workers_and_the_coordinator_do(
+    seed: int, rate: int, workers: int, lateness: tuple[float, ...], lost: float, coordinator_dies: bool
+) -> None:
+    dice = Random(seed)
+    made = Cluster(
+        Bucket(10_000, 1, 10_000), pace=Pace(rate=rate, window=1), seed=seed, lost=lost,
+        message_delay=lambda dice: dice.choice(lateness),
+    )  # fmt: skip
+    benchmark.at_random(made, workers)
+    for worker in list(made.workers.values())[1:]:
+        made.at(dice.uniform(0, 25), lambda each=worker: setattr(each, "is_alive", False))
+    made.at(15, lambda: made.add(clock=-7200) and None)
+    if coordinator_dies:
+        made.at(12, lambda: setattr(made, "is_led", False))
+        made.at(13, lambda: made.begin_again())
+    made.run(25)
+    assert_rate_kept(made, rate, 2 * (workers + 1))
+
+
+def test_a_429_stops_every_worker_within_a_messages_time() -> None:
+    made = Cluster(Bucket(10_000, 1, 10_000), "exact", message_delay=lambda _: 0.005)
+    benchmark.equal(made, 8)
+    made.run(10)
+    made.limit = Bucket(1, 10, 1)  # from now on one request in ten seconds
+    made.run(12)
+    refused = sorted(time for worker in made.workers.values() for time in worker.refused)
+    assert refused
+    assert refused[-1] - refused[0] <= 0.06
+
+
+def test_slots_are_evenly_spread_over_all_workers_together() -> None:
+    made = Cluster(Bucket(10_000, 1, 10_000), pace=Pace(rate=20, window=1))
+    benchmark.equal(made, 4)
+    made.run(20)
+    times = sorted(time for worker in made.workers.values() for time in worker.accepted if time > 5)
+    assert max(later - earlier for earlier, later in pairwise(times)) <= 0.05 + 2 * LATE
+
+
+def test_messages_are_few() -> None:
+    made = cluster(16).run(30)
+    before = made.messages
+    made.run(40)
+    assert (made.messages - before) / 10 / 16 <= 25  # to a worker and back, ten times a second
+    idle = cluster(0)
+    idle.add(lambda now: 5 if now < 10 else 0)
+    idle.run(15)
+    before = idle.messages
+    idle.run(60)
+    assert idle.messages == before
+
+
+def test_each_rate_class_has_slots_of_its_own() -> None:
+    waiting = {"core": 5, "standard": 5}
+    book = CreditBook(Pace(rate=600))
+    account = CreditAccount("worker", lambda rate_class: waiting.get(rate_class, 0), lambda: None)
+    core, standard = account.pacer("core"), account.pacer("standard")
+
+    def exchange(now: float) -> None:
+        book.hear(account.report(now), now)
+        for grants in book.grants(now).values():
+            account.receive(grants, now)
+
+    for step in range(3):
+        core.delay(step, urgent=False)
+        standard.delay(step, urgent=False)
+        exchange(step)
+    assert (core.rate, standard.rate) == (10.0, 10.0)
+    core.take(2.5, urgent=False)
+    core.observe(2.6, Signal(True, retry_after=60), 2.5)
+    exchange(3)
+    assert (core.rate, standard.rate) == (None, 10.0)
