@@ -82,6 +82,10 @@ class ViewIndex(Index):
             self._db.execute("DELETE FROM state")
             self._db.execute("INSERT INTO state VALUES(?)", (state,))
             self.finish()
+            # Others may read what is complete now, and nobody may change it while it is shown.
+            for mode in ("NORMAL", "EXCLUSIVE"):
+                self._db.execute(f"PRAGMA locking_mode={mode}")
+                self._db.execute("SELECT 1 FROM state").fetchall()
 
     def finish(self) -> None:
         """Order the messages, and add the terms of those that are new."""
