@@ -28,7 +28,7 @@ PACKAGES: Final = (
     "dlt",
 )
 """The packages whose versions matter; those that are not installed are left out."""
-BEGIN: Final = "<!-- benchmarks: `python -m benchmarks` writes what stands up to the next comment -->"
+BEGIN: Final = "<!-- benchmarks: `python -m benchmarks` writes all up to the next comment -->"
 END: Final = "<!-- end of the benchmarks -->"
 PLOT: Final = "results.svg"
 _NOT_MET: Final = "NO"
@@ -111,8 +111,8 @@ def results_page(report: Report) -> str:
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 
 
-def readme_block(report: Report, folder: str) -> str:
-    """Return what stands in the README between `BEGIN` and `END`; `folder` has the plot and all rows.
+def guide_block(report: Report, folder: str) -> str:
+    """Return what is in the page `costs` of the guide between `BEGIN` and `END`; `folder` has the plot and all rows.
 
     The rows are the headlines, with goals that are met or not, and all that failed.
     """
@@ -136,12 +136,12 @@ def conditions(report: Report) -> str:
     )
 
 
-def with_block(readme: str, block: str) -> str:
-    """Return a README with another block. Without the two comments it is a `ValueError`."""
-    before, begin, rest = readme.partition(BEGIN)
+def with_block(page: str, block: str) -> str:
+    """Return a page with another block. Without the two comments it is a `ValueError`."""
+    before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise ValueError(f"the README lacks one of the comments {BEGIN} and {END}")
+        raise ValueError(f"the page lacks one of the comments {BEGIN} and {END}")
     return f"{before}{BEGIN}\n\n{block}\n{END}{after}"
 
 

@@ -23,7 +23,7 @@ from benchmarks.report import BEGIN, END, Report
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "benchmarks"
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGE = command.PAGE.read_text(encoding="utf-8")
 
 WALK = Comparison(
     case="a walk",
@@ -135,7 +135,7 @@ def test_a_benchmark_that_is_missing_is_a_row() -> None:
         "benchmarks.nothing_of_this_name", "", "not measured: no module benchmarks.nothing_of_this_name",
     )  # fmt: skip
     assert "no module" in report.results_page(report_of(row))
-    assert "no module" in report.readme_block(report_of(row), "benchmarks")
+    assert "no module" in report.guide_block(report_of(row), "benchmarks")
 
 
 def test_a_benchmark_that_fails_or_hangs_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,29 +186,29 @@ def test_a_run_of_all_writes_the_results_and_one_of_a_few_does_not(
     monkeypatch.setattr(registry, "run", run)
     folder = tmp_path / "measured"
     folder.mkdir()
-    results, readme = folder / "results.json", tmp_path / "README.md"
-    readme.write_text(f"{BEGIN}\n{END}\n", encoding="utf-8")
-    command.main(["walk", "--full"], results, readme)
+    results, page = folder / "results.json", tmp_path / "costs.md"
+    page.write_text(f"{BEGIN}\n{END}\n", encoding="utf-8")
+    command.main(["walk", "--full"], results, page)
     assert "walk in full" in capsys.readouterr().out
     assert not results.exists()
-    command.main([], results, readme)
+    command.main([], results, page)
     assert [each.name for each in report.load(results).runs] == list(registry.NAMES)
-    written = readme.read_text(encoding="utf-8")
+    written = page.read_text(encoding="utf-8")
     assert all(f"| {name} in short | by hand |" in written for name in registry.NAMES)
     assert "(measured/RESULTS.md)" in written
-    readme.write_text(f"{BEGIN}\n{END}\n", encoding="utf-8")
-    command.main(["--render"], results, readme)
-    assert readme.read_text(encoding="utf-8") == written
+    page.write_text(f"{BEGIN}\n{END}\n", encoding="utf-8")
+    command.main(["--render"], results, page)
+    assert page.read_text(encoding="utf-8") == written
     assert {path.name for path in folder.iterdir()} == {"results.json", "results.svg", "RESULTS.md"}
 
 
 # ── texts ──
 
 
-def test_the_readme_shows_headlines_and_failures() -> None:
+def test_the_guide_shows_headlines_and_failures() -> None:
     missed = msgspec.structs.replace(CALL, difference=26.0, case="a late call", is_headline=True)
     broken = Comparison(case="an export", against="dlt", failure="no module dlt")
-    block = report.readme_block(report_of(WALK, DECODE, CALL, missed, broken), "benchmarks")
+    block = report.guide_block(report_of(WALK, DECODE, CALL, missed, broken), "benchmarks")
     rows = [line.split(" | ")[0] for line in block.splitlines() if line.startswith("| ")]
     assert rows == ["| measured", "| ---", "| a walk", "| a late call", "| an export"]
     assert block.count("**NO**") == 2
@@ -223,17 +223,17 @@ def test_the_page_of_results_has_every_row() -> None:
 
 
 def test_a_block_replaces_the_one_before_and_nothing_else() -> None:
-    readme = f"before\n{BEGIN}\nold\n{END}\nafter\n"
-    assert report.with_block(readme, "new\n") == f"before\n{BEGIN}\n\nnew\n\n{END}\nafter\n"
-    with pytest.raises(ValueError, match="the README lacks one of the comments"):
+    page = f"before\n{BEGIN}\nold\n{END}\nafter\n"
+    assert report.with_block(page, "new\n") == f"before\n{BEGIN}\n\nnew\n\n{END}\nafter\n"
+    with pytest.raises(ValueError, match="the page lacks one of the comments"):
         report.with_block("no comments", "new")
 
 
 # ── the stored results ──
 
 
-def test_the_readme_has_what_is_made_of_the_stored_results(stored: Report) -> None:
-    assert report.with_block(README, report.readme_block(stored, "benchmarks")) == README
+def test_the_guide_has_what_is_made_of_the_stored_results(stored: Report) -> None:
+    assert report.with_block(PAGE, report.guide_block(stored, "../../benchmarks")) == PAGE
 
 
 def test_the_page_of_results_is_made_of_the_stored_results(stored: Report) -> None:

@@ -6,6 +6,7 @@
 | `lists` `writing` `call`             | commands that read and write; `call` has its parts beside it |
 | `export` `stored_export` `importing` | commands of exports and imports                              |
 | `emulator` `demo`                    | a service to try it with                                     |
+| `guide`                              | the manual                                                   |
 | `options` `filters` `environment`    | what commands take: option types, filters, credentials       |
 | `streams` `process` `replies`        | all output, signals, and replies as JSON                     |
 """

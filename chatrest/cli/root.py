@@ -29,6 +29,7 @@ from .demo import demo
 from .emulator import emulator
 from .environment import hint
 from .export import export
+from .guide import guide
 from .importing import import_
 from .lists import apps, messages, users
 from .process import NAME
@@ -106,7 +107,7 @@ def completion(ctx: click.Context, shell: str) -> None:
 
 
 _SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
-    "Try it": (demo, emulator),
+    "Try it": (demo, emulator, guide),
     "Read and write": (users, messages, send, token, apps, call),
     "Export and import": (export, verify, cat, changes, compact, import_),
     "Set up": (completion,),
@@ -204,6 +205,7 @@ Start here:
   eval "$(chatrest emulator &)"          a test service in the background
   chatrest users --limit 3
   chatrest call --list                   every operation; chatrest call NAME --help shows one
+  chatrest guide                         the manual, a page for each task
   chatrest messages user-02 --on-behalf-of user-01 --limit 3
   kill $CHATREST_EMULATOR_PID
 

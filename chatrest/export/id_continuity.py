@@ -171,9 +171,7 @@ class IdContinuity:
         held = self._archive.at_rest(
             lambda: _by_id(row for row in scan(min(by_id), max(by_id)) if number(row.id) in by_id)
         )
-        return {
-            each: row for each, row in held.items() if UNKNOWN not in (row.sent_at, by_id[each].sent_at)
-        }
+        return {each: row for each, row in held.items() if UNKNOWN not in (row.sent_at, by_id[each].sent_at)}
 
 
 def message_words(id: int, sent_at: int, sender: str = "") -> str:

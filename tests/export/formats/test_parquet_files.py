@@ -126,9 +126,7 @@ def test_a_damaged_file_is_an_error_and_is_not_rewritten(tmp_path: Path) -> None
         data = path.read_bytes()
         out.change(page(3, 1, edited="yes"))
         path.write_bytes(data[:100] + bytes([data[100] ^ 1]) + data[101:])
-        with pytest.raises(
-            ChatRestError, match=r"\.parquet (is not as it was written|cannot be read)"
-        ):
+        with pytest.raises(ChatRestError, match=r"\.parquet (is not as it was written|cannot be read)"):
             out.done()
         path.write_bytes(bytes(len(data)))
         with pytest.raises(ChatRestError, match=r"\.parquet cannot be read"):
