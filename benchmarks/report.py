@@ -112,7 +112,7 @@ def results_page(report: Report) -> str:
 
 
 def guide_block(report: Report, folder: str) -> str:
-    """Return what is in the page `costs` of the guide between `BEGIN` and `END`; `folder` has the plot and all rows.
+    """Return the text between `BEGIN` and `END`; `folder` has the plot and all rows.
 
     The rows are the headlines, with goals that are met or not, and all that failed.
     """

@@ -96,7 +96,7 @@ def check(words: list[str]) -> None:
     assert command is not None
     if any(word.isupper() or "…" in word for word in rest):
         return  # a form, not a command
-    with contextlib.suppress(click.exceptions.Exit), CliRunner().isolation():
+    with CliRunner().isolation(), contextlib.suppress(click.exceptions.Exit):
         command.make_context(name, rest, parent=context)
 
 

@@ -4,8 +4,8 @@
     echo '{"sender": "alice", "receiver": "bob", "text": "hello"}' |
         python -m chatrest.examples.settled_sends outbox.sqlite
 
-The app is that of CHATREST_APP_ID and CHATREST_API_KEY, see `chatrest guide`. A message is in the outbox, with its
-muid, before it is sent. Where the outcome of a send is unknown (the connection broke, or this process was
+The app is that of CHATREST_APP_ID and CHATREST_API_KEY, see `chatrest guide`. A message is in the outbox,
+with its muid, before it is sent. Where the outcome of a send is unknown (the connection broke, or this process was
 killed), `find_sent` asks the service for the muid; only a message that is not there is sent again. What
 cannot be settled stays in the outbox, for the next run.
 
