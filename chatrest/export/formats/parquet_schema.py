@@ -1,6 +1,6 @@
 """The schema of the Parquet files: columns for queries, and each record as it was served in one of them.
 
-The page `reading` of the guide has a table of the columns.
+The README has a table of the columns ("Columns of Parquet files").
 
 A member that is absent, or not of its documented type, is null; a record of any shape has a row. In a record
 that is not valid UTF-8, `raw` has U+FFFD for each wrong byte. The metadata of a file has the version of this
