@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import chatrest.errors
 from chatrest.cli.root import root
+from chatrest.network import pool
 from chatrest.resources import OPERATIONS
 from tests.cli.conftest import EmulatorThread, no_waits
 from tests.pages import GUIDE, PAGES, ROOT, blocks
@@ -144,6 +145,7 @@ def test_the_commands_of_a_page_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(pool, "DOCUMENTED_RATES", dict.fromkeys(pool.DOCUMENTED_RATES, 1000.0))
     lines = [line for each, code in blocks("sh") if each == path for line in code.splitlines()]
     for line in lines:
         words = shlex.split(line, comments=True)

@@ -93,7 +93,7 @@ def fault(
 
 
 def error_of(body: bytes) -> dict[str, Any] | None:
-    """The error record in a reply's JSON, None where there is none; of a long body only its begin is read."""
+    """The error record in a reply's JSON, None where it is missing; of a long body only its begin is read."""
     cut = body[:ERROR_BYTES]
     record = _error_in(_read(cut))
     return _cut_error(cut) if record is None else record
