@@ -19,6 +19,7 @@ pytest.importorskip("matplotlib")
 
 from benchmarks import __main__ as command, measure, plot, registry, report
 from benchmarks.comparison import Comparison, Goal, cells
+from benchmarks.meanings import meaning_of
 from benchmarks.report import BEGIN, END, Report
 
 ROOT = Path(__file__).parent.parent
@@ -194,7 +195,7 @@ def test_a_run_of_all_writes_the_results_and_one_of_a_few_does_not(
     command.main([], results, page)
     assert [each.name for each in report.load(results).runs] == list(registry.NAMES)
     written = page.read_text(encoding="utf-8")
-    assert all(f"| {name} in short | by hand |" in written for name in registry.NAMES)
+    assert all(f"| {name} in short |  | by hand |" in written for name in registry.NAMES)
     assert "(measured/RESULTS.md)" in written
     page.write_text(f"{BEGIN}\n{END}\n", encoding="utf-8")
     command.main(["--render"], results, page)
@@ -211,7 +212,7 @@ def test_the_guide_shows_headlines_and_failures() -> None:
     block = report.guide_block(report_of(WALK, DECODE, CALL, missed, broken), "benchmarks")
     rows = [line.split(" | ")[0] for line in block.splitlines() if line.startswith("| ")]
     assert rows == ["| measured", "| ---", "| a walk", "| a late call", "| an export"]
-    assert block.count("**NO**") == 2
+    assert block.count("| no |") == 2
     assert "1 of 3 goals are met" in block
     assert "Measured on 2026-01-02 in the short mode, in 0.2 minutes" in block
 
@@ -278,3 +279,12 @@ def test_the_stored_plot_has_a_bar_for_each_shown_row(stored: Report) -> None:
     texts = [unescape(text) for text in re.findall(r">([^<\n]+)</text>", drawing)]
     assert len(labels) > 10
     assert all(texts.count(label) >= labels.count(label) for label in labels)
+
+
+def test_every_headline_means_something_and_every_missed_goal_has_a_reason(stored: Report) -> None:
+    headlines = [each for each in stored.comparisons() if each.is_headline]
+    assert [each.case for each in headlines if not meaning_of(each).text] == []
+    missed = [each for each in headlines if each.is_met is False]
+    assert [each.case for each in missed if not meaning_of(each).reason] == []
+    page = report.guide_block(stored, "benchmarks")
+    assert all(page.count(f": {meaning_of(each).reason}\n") == 1 for each in missed)
