@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import chatrest.errors
+from chatrest.cli.guide import contents, sections
 from chatrest.cli.root import root
 from chatrest.network import pool
 from chatrest.resources import OPERATIONS
@@ -178,3 +179,11 @@ def _query(program: str, option: str, code: str) -> None:
 def test_the_reference_is_a_page_with_every_operation() -> None:
     text = (GUIDE.parent / "resources" / "OPERATIONS.md").read_text(encoding="utf-8")
     assert all(f"### {name}\n" in text for name in OPERATIONS)
+
+
+def test_docstrings_cite_sections_of_the_guide_that_exist() -> None:
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "chatrest").rglob("*.py"))
+    cited = set(re.findall(r'`chatrest guide ([\w-]+)`,\s+"([^"]+)"', code))
+    assert len(cited) >= 3
+    titles = {(section.page, section.title) for page in contents() for section in sections(page)}
+    assert cited <= titles
