@@ -7,7 +7,7 @@ all operations.
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import click
 from click.shell_completion import CompletionItem
@@ -70,18 +70,14 @@ def search(words: Sequence[str]) -> list[Section]:
     return sorted(matches, key=lambda each: -sum(word in each.title.lower() for word in wanted))
 
 
-class _PageName(click.ParamType):
-    """The name of a page, which a shell completes."""
-
-    name = "page"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        pages = contents().items()
-        return [CompletionItem(page, help=line) for page, line in pages if page.startswith(incomplete)]
+def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the pages that begin so."""
+    pages = contents().items()
+    return [CompletionItem(page, help=line) for page, line in pages if page.startswith(incomplete)]
 
 
 @click.command(short_help="Read the guide: a page for each task.")
-@click.argument("page", type=_PageName(), required=False)
+@click.argument("page", required=False, shell_complete=_complete)
 @click.option("--search", "words", metavar="WORDS", help="Show the sections that have all of these words.")
 def guide(page: str | None, words: str | None) -> None:
     """Print PAGE of the guide, or the list of all pages.

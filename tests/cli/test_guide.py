@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatrest.cli.guide import FOLDER, contents, page_text, search
+from chatrest.cli.guide import FOLDER, contents, guide, page_text, search
 from tests.cases import loop_over
 from tests.commands import Run
 
@@ -63,3 +63,9 @@ def test_the_search_in_one_page_shows_no_other(command: Run) -> None:
 def test_a_search_without_words_or_matches_is_an_error(command: Run) -> None:
     assert "expected one word or more" in error_line(command("guide", "--search", " "), 2)
     assert "no section of the guide has 'xyzzy'" in error_line(command("guide", "--search", "xyzzy"))
+
+
+def test_a_shell_completes_pages_with_what_they_are_about() -> None:
+    with guide.make_context("guide", []) as context:
+        items = guide.params[0].shell_complete(context, "web")
+    assert [(item.value, item.help) for item in items] == [("webhooks", contents()["webhooks"])]
