@@ -3,10 +3,13 @@
 - `completion.svg`: what an editor offers for a message of a typed walk; the fields and their types are read
   from the class.
 - `export.svg`: the display of an export that runs, against an emulator with slow replies.
+- `archive.png`, with `--browser chromium` (or another one that knows the options of Chromium): a page of an
+  export as `chatrest html` writes it.
 """
 
 import asyncio
 import re
+import subprocess
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
@@ -60,7 +63,7 @@ def completion() -> RenderableType:
     for name in _SHOWN:
         offered.add_row(name, _type_of(name))
     code = Syntax(_CODE, "python", theme="monokai", background_color="default")
-    return Group(code, Padding(offered, (0, 0, 0, 24)))
+    return Group(code, Padding(offered, (0, 0, 1, 24)))
 
 
 def _type_of(name: str) -> str:
@@ -101,8 +104,36 @@ async def running_export(*, users: int = 40, messages: int = 40_000, delay: floa
     return picture
 
 
+def photograph(browser: str, picture: Path) -> None:
+    """Export the messages of an emulator, write its pages, and store the picture of one."""
+    with TemporaryDirectory() as folder:
+
+        async def fill() -> None:
+            async with Emulator(users=8, messages=300) as emulator, AsyncSession(emulator.app) as session:
+                await export(session, f"{folder}/backup", Plan(), tables=["users", "groups"])
+
+        asyncio.run(fill())
+        site = Path(folder, "site")
+        pages = [sys.executable, "-m", "chatrest", "html", f"{folder}/backup", str(site), "--quiet"]
+        subprocess.run(pages, check=True)
+        page = min(sorted(site.glob("c/*/1.html")), key=_unusual_letters)
+        options = [
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            "--window-size=1000,640",
+        ]
+        subprocess.run([browser, *options, f"--screenshot={picture}", page.as_uri()], check=True)
+
+
+def _unusual_letters(page: Path) -> int:
+    """Return how many letters of the first messages a machine with few fonts cannot draw."""
+    return sum(letter > "\u04ff" for letter in page.read_text(encoding="utf-8")[:6000])
+
+
 def draw(folder: Path, **size: Any) -> None:
-    """Write both pictures into `folder`."""
+    """Write the pictures of terminals into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     pictures = {
         "completion.svg": svg(completion(), "a typed walk"),
@@ -114,10 +145,12 @@ def draw(folder: Path, **size: Any) -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Draw the pictures."""
-    ArgumentParser(
-        prog="python -m benchmarks.pictures", description=(__doc__ or "").partition("\n")[0]
-    ).parse_args(argv)
+    parser = ArgumentParser(prog="python -m benchmarks.pictures", description="Draw the README's pictures.")
+    parser.add_argument("--browser", help="also draw a page of an archive, with this program")
+    args = parser.parse_args(argv)
     draw(FOLDER)
+    if args.browser:
+        photograph(args.browser, FOLDER / "archive.png")
     print(f"drawn in {FOLDER}", file=sys.stderr)
 
 
