@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import chatrest.errors
 from chatrest.cli.guide import contents, sections
 from chatrest.cli.root import root
+from chatrest.examples import web_requests
 from chatrest.network import pool
 from chatrest.resources import OPERATIONS
 from tests.cli.conftest import EmulatorThread, no_waits
@@ -187,3 +188,10 @@ def test_docstrings_cite_sections_of_the_guide_that_exist() -> None:
     assert len(cited) >= 3
     titles = {(section.page, section.title) for page in contents() for section in sections(page)}
     assert cited <= titles
+
+
+def test_the_guide_has_the_http_statuses_of_the_examples() -> None:
+    rows = re.compile(r"^\| (\d{3}) +\| (.+?) +\|", re.MULTILINE)
+    stated = rows.findall(str(web_requests.__doc__))
+    assert len(stated) > 8
+    assert rows.findall(PAGES["chatrest/guide/backends.md"]) == stated
