@@ -23,14 +23,17 @@ from msgspec import Struct, json
 
 from chatrest import App, AsyncSession, Pace
 from chatrest.core.paging.intervals import Interval
-from chatrest.distributed.attempt_folder import attempt_name
 from chatrest.distributed.coordinator import ShardRunner
 from chatrest.distributed.shard import Shard, ShardResult, SourceResult
 from chatrest.distributed.start import ClusterWalk
 from chatrest.export import Plan
-from chatrest.export.adoption import AttemptBlock, AttemptFile, AttemptSource, ShardAttempt
+from chatrest.export.adoption import AttemptSource, ShardAttempt
+from chatrest.export.file_names import STEM, partition_folder
 from chatrest.export.id_set import IdSet
 from chatrest.export.run import OpenWalk, export_folder
+from chatrest.export.store.fragments import Fragment
+from chatrest.export.store.journal import StoreBlock
+from chatrest.export.store.segments import fragment_path
 
 from .pages import talk
 from .resident import resident
@@ -77,11 +80,11 @@ def measure_coordinator(
 class MadeUpWorkers:
     """Workers that send nothing: the list of source n has the ids n, n + 1, and so on in steps of N."""
 
-    def __init__(self, spool: Path, sources: int, partition: Partition) -> None:
+    def __init__(self, out: Path, sources: int, partition: Partition) -> None:
         with talk(100) as store:
             records = store.records(store.ids())
         self._tails = [record.partition(b'"id":"')[2].partition(b'"')[2] for record in records]
-        self._spool = spool
+        self._out = out
         self._sources = sources
         self._partition = partition
         self.shards = 0
@@ -99,9 +102,6 @@ class MadeUpWorkers:
     async def slots(self) -> int:
         """Return how many shards are read at the same time."""
         return _SLOTS
-
-    def discard(self, result: ShardResult) -> None:
-        """Do nothing: the folder is removed as a whole."""
 
     async def run(self, shard: Shard, operation: str) -> ShardResult:
         """Return the result of a shard whose lists were read to their ends."""
@@ -122,28 +122,24 @@ class MadeUpWorkers:
     def _source(self, number: int, until: int) -> AttemptSource:
         seen = IdSet(range(number, until + 1, self._sources))
         seen.update(IdSet(range(number % self._sources + 1, until + 1, self._sources)))
-        return AttemptSource(number, [Interval(1, until)], seen.to_bytes() if seen else b"", [], until)
+        return AttemptSource(number, seen, [Interval(1, until)], [], until)
 
-    def _file(self, shard: Shard, count: int, numbers: list[int]) -> AttemptFile:
-        name, size, blocks = attempt_name(shard.id, count, ".ndjson"), 0, list[AttemptBlock]()
-        self._spool.mkdir(exist_ok=True)
-        with (self._spool / name).open("wb") as file:
-            for number in numbers:
-                own = range(number, shard.until + 1, self._sources)
-                for start in range(0, len(own), _PAGE):
-                    ids = own[start : start + _PAGE]
-                    lines = b"".join(b'{"id":"%d"%b\n' % (each, self._tails[each % 100]) for each in ids)
-                    blocks.append(_block(size, lines, number, ids))
-                    size += file.write(lines)
+    def _file(self, shard: Shard, count: int, numbers: list[int]) -> Fragment:
         key = f'["user", "{uid(numbers[0])}"]' if self._partition == "source" else _MONTH
-        return AttemptFile(name, ".ndjson", key, size, None, blocks)
-
-
-def _block(start: int, lines: bytes, source: int, ids: range) -> AttemptBlock:
-    return AttemptBlock(
-        start=start, size=len(lines), source=source, rows=len(ids), first=ids[0], last=ids[-1], since=_TIME,
-        until=_TIME, digest=sha256(lines).digest(), ids=IdSet(ids).to_bytes(), other=0,
-    )  # fmt: skip
+        stem = f"{partition_folder(self._partition, key)}/{STEM}"
+        name, digest, blocks = f"{stem}-{shard.id:05d}-{count:08x}.ndjson", sha256(), list[StoreBlock]()
+        path = fragment_path(self._out, name)
+        with path.open("wb") as file:
+            for number in numbers:
+                ids = range(number, shard.until + 1, self._sources)
+                for start in range(0, len(ids), _PAGE):
+                    part = ids[start : start + _PAGE]
+                    lines = b"".join(b'{"id":"%d"%b\n' % (each, self._tails[each % 100]) for each in part)
+                    digest.update(lines)
+                    file.write(lines)
+                if ids:
+                    blocks.append(StoreBlock(number, len(ids), _TIME, _TIME, IdSet(ids)))
+        return Fragment(name, stem, path.stat().st_size, digest.digest(), blocks, [])
 
 
 def uid(number: int) -> str:
@@ -174,7 +170,7 @@ async def export_alone(url: str, sources: int, messages: int, partition: Partiti
     """Run an export with made-up workers, and return what it costs; it has to be complete."""
     with TemporaryDirectory() as folder:
         out = Path(folder) / "out"
-        workers = MadeUpWorkers(out / "spool", sources, partition)
+        workers = MadeUpWorkers(out, sources, partition)
         open_runner: Callable[[str], AbstractAsyncContextManager[ShardRunner]] = lambda job: workers  # noqa: E731
         walk = TimedWalk(ClusterWalk(open_runner, "benchmark", out))
         plan = Plan(users=[uid(number + 1) for number in range(sources)], partition=partition)

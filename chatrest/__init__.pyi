@@ -149,6 +149,7 @@ from .models.users import (
     User as User,
 )
 from .models.webhooks import Trigger as Trigger, Webhook as Webhook
+from .network.options import RawReply as RawReply
 from .network.pool import LimitState as LimitState, PoolState as PoolState
 from .parameters.agent_knowledge import (
     DiscoveredUrlQuery as DiscoveredUrlQuery,

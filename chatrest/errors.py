@@ -36,6 +36,7 @@ request was not applied, even if its code makes it a `ServerError`; and a code o
 found, conflict …) is final, even with a status of 5xx.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias
 
@@ -79,6 +80,16 @@ class RequestInvalidError(ChatRestError, ValueError):
     """A wrong argument, address or environment variable. Nothing was sent."""
 
 
+_REQUEST_IDS: Final = ("X-Request-Id", "X-Amzn-RequestId", "X-Correlation-Id", "X-Trace-Id", "CF-Ray")
+_ID: Final = re.compile(r"[A-Za-z0-9._:/+=-]{1,100}")
+
+
+def request_id_of(headers: Mapping[str, str]) -> str | None:
+    """Return the id of a request in the service's logs, of a reply's headers; None if none looks like one."""
+    value = next((headers[name] for name in _REQUEST_IDS if name in headers), None)
+    return value if value is not None and _ID.fullmatch(value) else None
+
+
 class ApiError(ChatRestError):
     """An error reply of the service.
 
@@ -111,6 +122,11 @@ class ApiError(ChatRestError):
         self.headers: Mapping[str, str] = {} if headers is None else headers
         self.operation = operation
         self.attempts = attempts
+
+    @property
+    def request_id(self) -> str | None:
+        """The id that the service gave the request, for its support; None if the reply names none."""
+        return request_id_of(self.headers)
 
 
 class BadRequestError(ApiError):

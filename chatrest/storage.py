@@ -101,21 +101,14 @@ class JournalFile:
         if self._status is not None:
             check_in_place(self.path, self._status)
 
-    def forgo_durability(self) -> None:
-        """Do not wait for the disk from now on: for what a loss of power may take as a whole."""
-        self._db.execute("PRAGMA synchronous=OFF")
-
     def write_snapshot(self, path: Path) -> None:
-        """Write all that is committed to a new file, outside of a transaction."""
-        with self._errors():
-            try:
-                self._db.execute("VACUUM INTO ?", (str(path),))
-            except sqlite3.OperationalError:
-                if self._db.in_transaction:
-                    raise
-                path.unlink(missing_ok=True)  # another thread is reading: the pages are copied as they are
-                with closing(sqlite3.connect(path)) as copy:
-                    self._db.backup(copy)
+        """Write all that is committed to a new file, outside of a transaction.
+
+        Page by page: what has not changed since an earlier snapshot is at the same place.
+        """
+        with self._errors(), closing(sqlite3.connect(path)) as copy:
+            copy.execute("PRAGMA synchronous=OFF")
+            self._db.backup(copy)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

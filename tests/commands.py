@@ -19,9 +19,9 @@ PATIENCE = 20.0
 
 
 def ids_of(out: Path) -> list[int]:
-    """Return the sorted ids of all messages in a folder, with duplicates."""
-    lines = [line for path in out.rglob("*.ndjson") for line in path.read_bytes().splitlines()]
-    return sorted(int(json.loads(line)["id"]) for line in lines)
+    """Return the sorted ids of all messages in a folder, with duplicates; segments included."""
+    paths = [*out.glob("messages/**/*.ndjson"), *out.glob("spool/messages*.segment")]
+    return sorted(int(json.loads(line)["id"]) for path in paths for line in path.read_bytes().splitlines())
 
 
 def all_ids(service: EmulatorThread) -> list[int]:

@@ -19,6 +19,7 @@ pytest.importorskip("distributed")
 
 from benchmarks import (
     ahead,
+    archive,
     decode,
     export,
     fan_out,
@@ -482,3 +483,11 @@ def test_a_count_is_a_whole_number_from_1(wrong: str, capsys: pytest.CaptureFixt
     with pytest.raises(SystemExit):
         decode.main(["--rounds", wrong])
     assert "allowed is a whole number from 1" in capsys.readouterr().err
+
+
+def test_archive_prints_the_rate_and_the_memory_of_a_site(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("jinja2")
+    archive.main(["--messages", "200", "--users", "3"])
+    output = capsys.readouterr().out
+    assert output.startswith("A site of 200 messages of 3 users\nCPython")
+    assert len(rows_of(output, against="a tenth of them")) == 2

@@ -5,6 +5,7 @@
 | `root`                               | the command group, its exit statuses, `completion`           |
 | `lists` `writing` `call`             | commands that read and write; `call` has its parts beside it |
 | `export` `stored_export` `importing` | commands of exports and imports                              |
+| `html` `view`                        | an export as pages, in a folder or from a server             |
 | `emulator` `demo`                    | a service to try it with                                     |
 | `guide`                              | the manual                                                   |
 | `options` `filters` `environment`    | what commands take: option types, filters, credentials       |

@@ -35,6 +35,7 @@ from .call_parameters import (
 )
 from .lists import ListPrinter, list_options
 from .process import run
+from .record_formats import Format, RecordWriter, kind_of
 from .replies import check_success, client_of, line_of, send
 
 _INDENT: Final = " " * 7
@@ -167,16 +168,22 @@ def _call(
     texts: tuple[str, ...],
     limit: int | None = None,
     cursor: str | None = None,
+    format_: Format | None = None,
+    fields: str | None = None,
     **each: Any,
 ) -> None:
+    context = click.get_current_context()
+    each["apps"] = each["apps"] or (context.parent.params.get("apps") if context.parent else None)
     options = checked_options(**each)
     try:
         if options is not None:
-            if cursor is not None:
-                raise click.UsageError("--cursor is of one list: not with --each")
+            for name, value in (("--cursor", cursor), ("--format", format_), ("--fields", fields)):
+                if value is not None:
+                    raise click.UsageError(f"{name} is of one list: not with --each or --apps")
             call_each(endpoint, texts, limit, options, _text_of)
         elif isinstance(endpoint.reply, Many):
-            _call_list(endpoint, texts, limit, cursor)
+            writer = RecordWriter(kind_of(endpoint.reply.record), format_ or "json", fields)
+            _call_list(endpoint, texts, limit, cursor, writer)
         else:
             _call_once(endpoint, texts)
     except FileNotFoundError as error:  # all files are those that the user has named
@@ -184,7 +191,11 @@ def _call(
 
 
 def _call_list(
-    endpoint: Endpoint[Any], texts: tuple[str, ...], limit: int | None, cursor: str | None
+    endpoint: Endpoint[Any],
+    texts: tuple[str, ...],
+    limit: int | None,
+    cursor: str | None,
+    writer: RecordWriter,
 ) -> None:
     from ..resources.listing import walk
 
@@ -194,7 +205,7 @@ def _call_list(
         async with client_of(endpoint) as client:
             await printer.write(walk(AsRows(client.sender), call, cursor), limit)
 
-    ListPrinter("records").run(work)
+    ListPrinter("records", writer).run(work)
 
 
 def _call_once(endpoint: Endpoint[Any], texts: tuple[str, ...]) -> None:
@@ -233,8 +244,12 @@ def _text_of(name: str) -> str:
     help="Print all operations, or with WORDS after it those that have them in their name, path or help; "
     "--json after it prints JSON lines.",
 )  # fmt: skip
+@click.option(
+    "--apps", metavar="FILE",
+    help="Call the operation for each app of a file of apps, as with --apps after NAME.",
+)  # fmt: skip
 @click.pass_context
-def call(ctx: click.Context) -> None:
+def call(ctx: click.Context, apps: str | None) -> None:
     """Call the operation NAME, and print its reply as JSON.
 
     A list prints one line per record, exactly as the service sends it. Anything else prints one line: the
@@ -254,8 +269,9 @@ def call(ctx: click.Context) -> None:
     body=JSON gives the whole body at once. If a parameter of the path and a member of the body have one name,
     body.NAME is the member.
 
-    `chatrest call NAME --help` shows the parameters of an operation and its options: --limit and --cursor of
-    a list; --each, --jobs and --journal, to call it for each line of a file.
+    `chatrest call NAME --help` shows the parameters of an operation and its options: --limit, --cursor,
+    --format and --fields of a list; --each, --jobs and --journal, to call it for each line of a file; --apps,
+    for each app of one.
 
     \b
     Examples:
@@ -267,7 +283,9 @@ def call(ctx: click.Context) -> None:
       chatrest call messages.send body=@message.json on_behalf_of=alice
       chatrest call users.get --each uids.txt --jobs 50
       chatrest call users.update --each changes.jsonl --journal changes.journal
+      chatrest call --apps apps.toml users.list --limit 1
     """
+    del apps  # the operation reads it from this context
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

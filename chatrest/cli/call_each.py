@@ -1,6 +1,7 @@
-"""`call NAME --each FILE`: an operation for each line of a file, with the outcomes as JSON lines.
+"""`call NAME --each FILE` and `--apps FILE`: an operation for each line of a file, or for each app of one.
 
-An outcome is `{"line":3,"ok":true,"value":…}`, or `{"line":3,"ok":false,"code":…,"error":…}`: `code` is the
+An outcome is `{"line":3,"ok":true,"value":…}`, or `{"line":3,"ok":false,"code":…,"error":…}`; with `--apps`
+it has `"app":"shop"` in the place of the line's number. `code` is the
 service's error code, or the class of an error that has none. A reply that reports a failure inside a success
 has its `value` as well, and a message that may have been sent its `muid`. The value of a list is an array of
 its records.
@@ -11,7 +12,7 @@ import os
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable
-from functools import cache, partial
+from functools import cache
 from hashlib import blake2b
 from io import UnsupportedOperation
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
@@ -27,11 +28,13 @@ from ..errors import ChatRestError, OutcomeUnknownError
 from . import streams
 from .call_arguments import ReadFile, call_of, texts_of
 from .call_parameters import Parameters
+from .environment import session
 from .options import option_table
 from .process import run
 from .replies import check_success, client_of, line_of, send
 
 if TYPE_CHECKING:
+    from ..export.app_file import AppExport
     from ..fan_out.stream import FanOutCounts
     from ..fan_out.worker_tasks import Outcome
     from ..management import AsyncManagement
@@ -50,6 +53,8 @@ each_options: Final = option_table(
     ("--journal", None, "PATH",
      "With --each: note in the file PATH which lines are done; a run that was stopped goes on there."),
     ("--retry-failed", bool, None, "With --journal: call again for the lines that failed before."),
+    ("--apps", None, "FILE",
+     "Call the operation for each app of a file of apps, and print the outcomes as JSON lines."),
 )  # fmt: skip
 
 
@@ -59,23 +64,31 @@ _MOST_BLOCKS: Final = 2  # that are read ahead
 
 class EachOptions(Struct, frozen=True):
     file: str
+    """That of the lines, or with `of_apps` that of the apps."""
+    of_apps: bool
     jobs: int
     journal: str | None
     retry_failed: bool
 
 
 def checked_options(
-    each: str | None, jobs: int | None, journal: str | None, retry_failed: bool
+    each: str | None, jobs: int | None, journal: str | None, retry_failed: bool, apps: str | None
 ) -> EachOptions | None:
-    """Return the options, None without `--each`; a usage error names one that needs another."""
-    for name, value in (("--jobs", jobs), ("--journal", journal)):
-        if value is not None and each is None:
-            raise click.UsageError(f"{name} needs --each FILE")
+    """Return the options, None without `--each` and `--apps`; a usage error names one that needs another."""
+    if each is not None and apps is not None:
+        raise click.UsageError("--each calls for the lines of a file, and --apps for apps: give one of them")
+    if jobs is not None and each is None and apps is None:
+        raise click.UsageError("--jobs needs --each FILE or --apps FILE")
+    if journal is not None and each is None:
+        raise click.UsageError("--journal needs --each FILE")
     if retry_failed and journal is None:
         raise click.UsageError("--retry-failed needs --journal PATH")
-    if each is None:
-        return None
-    return EachOptions(each, jobs or DEFAULT_JOBS, journal, retry_failed)
+    file = each if each is not None else apps
+    return (
+        None
+        if file is None
+        else EachOptions(file, apps is not None, jobs or DEFAULT_JOBS, journal, retry_failed)
+    )
 
 
 class InputLine(NamedTuple):
@@ -107,7 +120,8 @@ class _LineCalls:
         self._parameters = Parameters(endpoint)
 
     def call(self, text: str) -> Call[Any]:
-        texts = (*self._texts, *texts_of(self._parameters, self._texts, text))
+        own = texts_of(self._parameters, self._texts, text) if text else ()
+        texts = (*self._texts, *own)
         return call_of(self.endpoint, texts, self._read_file, self._parameters)
 
     def name(self, client: Client) -> str:
@@ -116,8 +130,9 @@ class _LineCalls:
         digest = blake2b(msgspec.json.encode([self._texts, self._limit, where]), digest_size=8).hexdigest()
         return f"chatrest call {self.endpoint.name} ({digest})"
 
-    async def reply(self, client: Client, line: InputLine) -> bytes:
-        call = self.call(line.text)
+    async def reply(self, client: Client, text: str = "") -> bytes:
+        """Return the JSON of the reply, with the parameters of a line beside those that all share."""
+        call = self.call(text)
         if isinstance(self.endpoint.reply, Many):
             return await self._records(client, call)
         reply = await send(client, self.endpoint, call)
@@ -142,12 +157,16 @@ def call_each(
     options: EachOptions,
     read_file: ReadFile,
 ) -> None:
-    """Call an operation for each line of a file and print the outcomes; raise if one of them failed."""
+    """Call an operation for each line or app of a file, and print the outcomes; raise if one failed."""
+    job = _LineCalls(endpoint, texts, limit, read_file)
+    if options.of_apps:
+        _call_apps(job, options)
+        return
     if options.file == "-" and any(text.partition("=")[2] == "@-" for text in texts):
         raise click.UsageError("standard input is read for --each - and for @-: allowed is one of them")
     streams.output()  # raises if it is closed, before anything is sent
     try:
-        counts = run(_run(_LineCalls(endpoint, texts, limit, read_file), options))
+        counts = run(_run(job, options))
     except (KeyboardInterrupt, asyncio.CancelledError) as error:
         if options.journal is not None:
             error.add_note("run the same command again to go on")
@@ -165,7 +184,7 @@ async def _run(job: _LineCalls, options: EachOptions) -> "FanOutCounts":
     async with client_of(job.endpoint) as client:
         fan_out = client.fan_out(
             _lines(options.file, occurrence),
-            partial(job.reply, client),
+            lambda line: job.reply(client, line.text),
             concurrency=options.jobs,
             ordered=True,
             journal=options.journal,
@@ -175,7 +194,35 @@ async def _run(job: _LineCalls, options: EachOptions) -> "FanOutCounts":
         )
         async with fan_out as outcomes:
             async for outcome in outcomes:
-                streams.write(_outcome_line(outcome))
+                streams.write(_outcome_line(b'"line":%d' % outcome.item.number, outcome))
+    return outcomes.counts
+
+
+def _call_apps(job: _LineCalls, options: EachOptions) -> None:
+    from ..export.app_file import read_apps
+
+    if job.endpoint.interface == "management":
+        raise click.UsageError(f"--apps: {job.endpoint.name} is of the account, and not of an app")
+    job.call("")  # raises for a wrong parameter, before a key is read
+    apps = read_apps(options.file)
+    for each in apps:
+        streams.hide(each.app.api_key)
+    streams.output()
+    counts = run(_run_apps(job, apps, options.jobs))
+    if counts.failed:
+        raise ChatRestError(f"{job.endpoint.name}: {counts.failed} of {counts.finished} apps failed")
+
+
+async def _run_apps(job: _LineCalls, apps: "list[AppExport]", jobs: int) -> "FanOutCounts":
+    async with (
+        session(app=apps[0].app) as chat,
+        chat.fan_out(
+            apps, lambda each: job.reply(chat.for_app(each.app)), concurrency=jobs, ordered=True
+        ) as outcomes,
+    ):
+        async for outcome in outcomes:
+            name = outcome.item.name or outcome.item.app.app_id
+            streams.write(_outcome_line(b'"app":%b' % _json(name), outcome))
     return outcomes.counts
 
 
@@ -202,13 +249,14 @@ def _occurrences() -> Callable[[str], int]:
     return occurrence
 
 
-def _outcome_line(outcome: "Outcome[InputLine, bytes]") -> bytes:
+def _outcome_line(subject: bytes, outcome: "Outcome[Any, bytes]") -> bytes:
+    """Return the line of an outcome; `subject` is its first member, the number of a line or an app."""
     error, value = outcome.error, outcome.value or b""
     if isinstance(error, _ReportedError):
         value = error.value
         error = error.error
     if error is None:
-        return b'{"line":%d,"ok":true,"value":%b}\n' % (outcome.item.number, value)
+        return b'{%b,"ok":true,"value":%b}\n' % (subject, value)
     if not isinstance(error, ChatRestError | OSError):
         raise error
     code = _json(getattr(error, "code", None) or type(error).__name__)
@@ -216,7 +264,7 @@ def _outcome_line(outcome: "Outcome[InputLine, bytes]") -> bytes:
     more = b',"value":%b' % value if value else b""
     if isinstance(error, OutcomeUnknownError) and error.muid is not None:
         more += b',"muid":%b' % _json(error.muid)
-    return b'{"line":%d,"ok":false,"code":%b,"error":%b%b}\n' % (outcome.item.number, code, text, more)
+    return b'{%b,"ok":false,"code":%b,"error":%b%b}\n' % (subject, code, text, more)
 
 
 def _json(text: str) -> bytes:

@@ -102,6 +102,8 @@ async def _serve(until_eof: bool, limit: int | None, weather: float, **options: 
             "MANAGEMENT_SECRET": service.management_secret,
             "EMULATOR_PID": str(os.getpid()),
         }
+        if os.environ.get("CHATREST_APP"):
+            values["APP"] = ""  # else the commands would go on with that app, and not with the emulator
         uids = service.store.people.uids()
         if options["habits"] == "compatible" and uids:
             values["HEADERS"] = "\n".join(

@@ -170,6 +170,8 @@ def export(
     if dask is not None:
         _check_dask(apps, dry_run=dry_run)
     if apps is not None:
+        if click.get_current_context().find_root().params.get("app"):
+            raise click.UsageError("--app names one app, and --apps exports all of a file: give one of them")
         if dry_run:
             raise click.UsageError("--dry-run estimates one app: give it without --apps")
         options |= {"journal": journal, "at_once": apps_at_once or APPS_AT_ONCE}
@@ -299,7 +301,7 @@ def _resume_hint(command: list[str], progress: "Progress") -> Iterator[None]:
 
 
 def _advice(error: BaseException, arguments: list[str], progress: "Progress") -> str:
-    from ..export.journal import InUseError, UnreadableError
+    from ..storage import InUseError, UnreadableError
 
     has_plan, again = progress.phase.has_plan, "run the same command again"
     command = f"continue with: {invocation()} export {shlex.join(arguments)}" if has_plan else again

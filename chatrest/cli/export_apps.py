@@ -40,6 +40,8 @@ def export_apps(
     from ..export.app_file import read_apps
 
     exports = read_apps(apps)
+    for each in exports:
+        streams.hide(each.app.api_key)
     began = time.monotonic()
     try:
         report = run(_run(exports, out, plan, options, quiet=quiet))

@@ -1,9 +1,9 @@
-"""`messages`, `users`, `apps`: print lists, one JSON line per record."""
+"""`messages`, `users`, `apps`: print lists, a readable line or a JSON line per record."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import click
 import msgspec
@@ -12,6 +12,9 @@ from ..core.paging.cursor import Cursor
 from ..core.replies.rows import AsRows
 from ..core.replies.scanner import whole
 from ..errors import ChatRestError, CursorError
+from ..models.apps import AppInfo
+from ..models.messages import Message, MessageCount
+from ..models.users import User
 from ..parameters.apps import AppQuery
 from ..parameters.messages import MessageQuery
 from ..parameters.users import UserQuery
@@ -25,13 +28,21 @@ from .environment import management, session
 from .filters import ListCommand, filter_options, query_of
 from .options import option_table, shown_default
 from .process import run, until_reader_leaves
+from .record_formats import Format, RecordWriter, format_options, kind_of
 
-list_options: Final = option_table(
+F = TypeVar("F", bound=Callable[..., Any])
+_paging_options: Final = option_table(
     ("--limit", click.IntRange(min=0), "N", "Print no more than N.  [default: all]"),
     ("--cursor", None, "TOKEN",
      "Continue where an earlier run stopped, with the token that it printed. Use the same filters."),
 )  # fmt: skip
-"""The options of every list."""
+
+
+def list_options(command: F) -> F:
+    """Add the options of every list."""
+    return _paging_options(format_options(command))
+
+
 _EVERY: Final = 10.0
 """Seconds between two requests for new messages, where --every is not given."""
 WalkOf: TypeAlias = Callable[[AsRows], Walk[Any]]
@@ -50,9 +61,9 @@ def _wrong_cursor() -> Iterator[None]:
 class ListPrinter:
     """Print a walk to standard output, and keep the cursor after the last page that was written."""
 
-    def __init__(self, noun: str, *, convert: Callable[[bytes], bytes] = bytes) -> None:
+    def __init__(self, noun: str, writer: RecordWriter) -> None:
         self._noun = noun
-        self._convert = convert
+        self._writer = writer
         self._written: Cursor | None = None
 
     def run(self, work: Callable[["ListPrinter"], Any]) -> None:
@@ -85,14 +96,14 @@ class ListPrinter:
         is_shown, total = not streams.is_terminal("stdout"), 0
         with streams.status_line(f"0 {self._noun}", is_shown=is_shown) as update:
             async for page in pages:
-                lines = [self._convert(bytes(row.raw)) for row in page.items]
-                streams.write(b"".join(b"%b\n" % line for line in lines))
+                streams.write(self._writer.encode([bytes(row.raw) for row in page.items]))
                 self._written = page.cursor
-                total += len(lines)
+                total += len(page.items)
                 update(f"{total:,} {self._noun}")
+            streams.write(self._writer.end())
 
 
-@click.command(cls=ListCommand, short_help="Print the messages of a user as JSON lines.")
+@click.command(cls=ListCommand, short_help="Print the messages of a user.")
 @click.argument("uid")
 @click.option("--on-behalf-of", metavar="UID", help="Print the messages between this user and UID.")
 @list_options
@@ -113,9 +124,12 @@ def messages(
     follow: bool,
     every: float | None,
     jobs: int,
+    format_: Format | None,
+    fields: str | None,
     **given: Any,
 ) -> None:
-    """Print the messages of UID, one JSON line each, exactly as the service sends them.
+    """Print the messages of UID: a readable line each to a terminal, and to a pipe or file a JSON line each,
+    exactly as the service sends it.
 
     If a run is interrupted or fails, its last line on standard error says how to continue.
 
@@ -127,6 +141,7 @@ def messages(
       chatrest messages bob --on-behalf-of alice > talk.jsonl
       chatrest messages bob --on-behalf-of alice --affix append --limit 10
       chatrest messages bob --jobs 16 > all.jsonl
+      chatrest messages bob --format csv --fields id,time,sender,text > bob.csv
       chatrest messages bob --search-key invoice --has-attachments | jq .data.text
       chatrest messages bob --follow --from-timestamp 1767225600
     """
@@ -149,30 +164,38 @@ def messages(
             async with until_reader_leaves():
                 await printer.write(walk, limit, _EVERY if every is None else every)
 
-    ListPrinter("messages").run(work)
+    kind = kind_of(MessageCount if given["filter_count"] else Message)
+    ListPrinter("messages", RecordWriter(kind, format_, fields)).run(work)
 
 
-@click.command(cls=ListCommand, short_help="Print the users of the app as JSON lines.")
+@click.command(cls=ListCommand, short_help="Print the users of the app.")
 @list_options
 @filter_options(UserQuery)
-def users(limit: int | None, cursor: str | None, **given: Any) -> None:
-    """Print the users of the app, one JSON line each, exactly as the service sends them.
+def users(
+    limit: int | None, cursor: str | None, format_: Format | None, fields: str | None, **given: Any
+) -> None:
+    """Print the users of the app: a readable line each to a terminal, and to a pipe or file a JSON line each,
+    exactly as the service sends it.
 
     \b
     Examples:
       chatrest users > users.jsonl
       chatrest users --status available --role moderator
       chatrest users --search-key al --search-in name --limit 5
+      chatrest users --format table --fields uid,name,last_active_at
     """
-    query = query_of(UserQuery, given)
-    _print_list("users", session, lambda sender: Users(sender).list(query, cursor=cursor), limit)
+    query, writer = query_of(UserQuery, given), RecordWriter(kind_of(User), format_, fields)
+    _print_list("users", session, lambda sender: Users(sender).list(query, cursor=cursor), limit, writer)
 
 
-@click.command(cls=ListCommand, short_help="Print the applications of the account as JSON lines.")
+@click.command(cls=ListCommand, short_help="Print the applications of the account.")
 @list_options
 @filter_options(AppQuery)
-def apps(limit: int | None, cursor: str | None, **given: Any) -> None:
-    """Print the applications of the account, one JSON line each, with their keys hidden.
+def apps(
+    limit: int | None, cursor: str | None, format_: Format | None, fields: str | None, **given: Any
+) -> None:
+    """Print the applications of the account, with their keys hidden: a readable line each to a terminal, and
+    to a pipe or file a JSON line each.
 
     Reads CHATREST_MANAGEMENT_URL, CHATREST_MANAGEMENT_KEY and CHATREST_MANAGEMENT_SECRET.
 
@@ -181,16 +204,12 @@ def apps(limit: int | None, cursor: str | None, **given: Any) -> None:
       chatrest apps | jq -r .id
     """
     query = query_of(AppQuery, given)
-    walk_of: WalkOf = lambda sender: Apps(sender).list(query, cursor=cursor)  # noqa: E731
-    _print_list("apps", management, walk_of, limit, convert=_without_keys)
+    writer = RecordWriter(kind_of(AppInfo), format_, fields, convert=_without_keys)
+    _print_list("apps", management, lambda sender: Apps(sender).list(query, cursor=cursor), limit, writer)
 
 
 def _print_list(
-    noun: str,
-    client: Callable[[], Any],
-    walk_of: WalkOf,
-    limit: int | None,
-    convert: Callable[[bytes], bytes] = bytes,
+    noun: str, client: Callable[[], Any], walk_of: WalkOf, limit: int | None, writer: RecordWriter
 ) -> None:
     async def work(printer: ListPrinter) -> None:
         async with client() as opened:
@@ -198,7 +217,7 @@ def _print_list(
                 walk = walk_of(AsRows(opened.sender))
             await printer.write(walk, limit)
 
-    ListPrinter(noun, convert=convert).run(work)
+    ListPrinter(noun, writer).run(work)
 
 
 def _without_keys(record: bytes) -> bytes:

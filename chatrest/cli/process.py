@@ -12,6 +12,8 @@ from pathlib import Path
 from shutil import which
 from typing import Any, Final, TypeVar
 
+import click
+
 from . import streams
 
 T = TypeVar("T")
@@ -68,7 +70,16 @@ async def until_reader_leaves() -> AsyncIterator[None]:
 
 
 def invocation() -> str:
-    """Return the shell text that runs this command: `chatrest` if that is on the PATH, else its path."""
+    """Return the shell text that runs this command, with the `--app` of this run.
+
+    It is `chatrest` if that is on the PATH, else the path by which it was called.
+    """
+    context = click.get_current_context(silent=True)
+    app = None if context is None else getattr(context.find_root().obj, "app", None)
+    return f"{_program()} --app {shlex.quote(app)}" if app else _program()
+
+
+def _program() -> str:
     called = Path(sys.argv[0])
     if called.name == "__main__.py":
         return f"{shlex.quote(sys.executable)} -m {NAME}"

@@ -26,14 +26,18 @@ from ..errors import ChatRestError, RequestInvalidError
 from . import streams
 from .call import call
 from .demo import demo
+from .doctor import doctor, limits
 from .emulator import emulator
-from .environment import hint
+from .environment import RootOptions, apps_file, hint
 from .export import export
 from .guide import guide
+from .html import html
 from .importing import import_
 from .lists import apps, messages, users
 from .process import NAME
+from .status import status
 from .stored_export import cat, changes, compact, verify
+from .view import view
 from .writing import send, token
 
 
@@ -109,8 +113,8 @@ def completion(ctx: click.Context, shell: str) -> None:
 _SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
     "Try it": (demo, emulator, guide),
     "Read and write": (users, messages, send, token, apps, call),
-    "Export and import": (export, verify, cat, changes, compact, import_),
-    "Set up": (completion,),
+    "Export and import": (export, status, verify, cat, changes, html, view, compact, import_),
+    "Set up": (doctor, limits, completion),
 }
 
 
@@ -189,10 +193,13 @@ def _usage_text(error: click.ClickException) -> str:
 
 _EPILOG = """
 \b
-Credentials and addresses come from the environment, never from an argument:
+Credentials and addresses come from the environment or a file, never from an argument:
   CHATREST_APP_ID, CHATREST_API_KEY      from the app's dashboard
   CHATREST_REGION                        us (the default), eu or in
   CHATREST_SERVICE_DOMAIN                or CHATREST_BASE_URL for an emulator or a proxy
+  CHATREST_APP                           an app of a file of apps, as --app
+  CHATREST_APPS_FILE                     that file; else apps.toml here (with --app only), else
+                                         ~/.config/chatrest/apps.toml
   CHATREST_ALLOW_HTTP                    1: permits http, as to an emulator in another container
   CHATREST_HEADERS                       further headers, a line `name: value` each
   CHATREST_PROXY                         the proxy of all requests, as --proxy
@@ -214,6 +221,18 @@ Exit status: 0 done, 1 failed, 2 wrong usage (nothing was sent), 130 interrupted
 """
 
 
+def _complete_app(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Return the names of apps that begin so; none where the file cannot be read."""
+    from ..export.app_file import app_names
+
+    ctx.obj = RootOptions(app=incomplete or "-")
+    try:
+        with ctx:
+            return [name for name in app_names(apps_file()) if name.startswith(incomplete)]
+    except (ChatRestError, OSError):
+        return []
+
+
 @click.group(
     cls=Root,
     name=NAME,
@@ -230,16 +249,22 @@ Exit status: 0 done, 1 failed, 2 wrong usage (nothing was sent), 130 interrupted
     "--proxy", metavar="URL",
     help="Send all requests to the service through this proxy.  [default: CHATREST_PROXY, else none]",
 )  # fmt: skip
+@click.option(
+    "--app", metavar="NAME", shell_complete=_complete_app,
+    help="The app of this name or id in the file of apps.  [default: CHATREST_APP, else that of the "
+    "environment]",
+)  # fmt: skip
 @click.pass_context
-def root(ctx: click.Context, verbose: int, proxy: str | None) -> None:
+def root(ctx: click.Context, verbose: int, proxy: str | None, app: str | None) -> None:
     """Read, send, export and import the messages and users of a hosted chat platform.
 
-    Records are printed as JSON lines, exactly as the service sends them. What was interrupted can be
-    continued where it stopped. `chatrest COMMAND --help` has examples.
+    Records are printed as readable lines to a terminal, and to a pipe or file as JSON lines, exactly as the
+    service sends them. What was interrupted can be continued where it stopped. `chatrest COMMAND --help` has
+    examples.
 
     Options of this page stand before the command: `chatrest -v users`.
     """
-    ctx.obj = proxy
+    ctx.obj = RootOptions(proxy, app)
     ctx.with_resource(streams.shown_log(streams.level_of(verbose)))
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

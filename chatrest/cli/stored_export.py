@@ -11,10 +11,12 @@ import click
 from msgspec import structs
 
 from ..errors import ChatRestError
+from ..models.messages import Message
 from . import streams
 from .export_texts import plural
 from .options import TimeOption, local_copy, option_table
 from .process import invocation
+from .record_formats import Format, RecordWriter, format_options, kind_of
 
 if TYPE_CHECKING:
     from ..export import VerifyResult
@@ -94,7 +96,7 @@ def _summary(result: "VerifyResult") -> Iterator[str]:
 # ── cat ──
 
 
-@click.command(short_help="Print the messages of an export as JSON lines.")
+@click.command(short_help="Print the messages of an export.")
 @click.argument("out")
 @option_table(
     ("--since", TimeOption(), "T", "Sent at T or later: a date, a time, yesterday, 7d …"),
@@ -103,8 +105,18 @@ def _summary(result: "VerifyResult") -> Iterator[str]:
      "Stored for this source, such as 'user alice' or 'group team'. May be repeated.", {"multiple": True}),
     ("--raw", bool, None, "The exact bytes, also of records that are not valid UTF-8."),
 )  # fmt: skip
-def cat(out: str, since: int | None, until: int | None, sources: tuple[str, ...], raw: bool) -> None:
-    """Print the messages of the export in OUT, one JSON line each, as the service sent them.
+@format_options
+def cat(
+    out: str,
+    since: int | None,
+    until: int | None,
+    sources: tuple[str, ...],
+    raw: bool,
+    format_: Format | None,
+    fields: str | None,
+) -> None:
+    """Print the messages of the export in OUT: a readable line each to a terminal, and to a pipe or file a
+    JSON line each, as the service sent it.
 
     OUT is a folder or the address of an object store. Reads every format, needs no credentials of the
     service, and changes nothing. A finished export is read as its manifest says; while a run is writing,
@@ -116,17 +128,22 @@ def cat(out: str, since: int | None, until: int | None, sources: tuple[str, ...]
 
     \b
     Examples:
+      chatrest cat out --since 2026-11-01 --until 2026-11-02
       chatrest cat out | wc -l
       chatrest cat out --since 2026-11-01 --source 'group team' | jq -r .data.text
       chatrest cat out --until 2026-10-31 | gzip > older.ndjson.gz
     """
     from ..export.reading import read_raw  # imports aiohttp, which a help text does not need
 
+    if raw and (fields is not None or format_ not in (None, "json")):
+        raise click.UsageError("--raw prints the records as they are: give it without --format and --fields")
+    writer = RecordWriter(kind_of(Message), format_, fields)
     records = read_raw(out, since=since, until=until, source=sources or None)
     try:
         while batch := list(islice(records, _LINES)):
-            data = b"".join(b"%b\n" % record for record in batch)
+            data = b"".join(b"%b\n" % each for each in batch) if raw else writer.encode(batch)
             streams.write(data if raw else data.decode(errors="replace").encode())
+        streams.write(writer.end())
     except FileNotFoundError as error:
         error.add_note(f"'{invocation()} verify {shlex.quote(out)}' says what can safely be done")
         raise

@@ -13,6 +13,7 @@ A line has the level's name before its text, and keys are hidden in it, as in ev
 
 import logging
 import os
+import re
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,8 +29,15 @@ from ..telemetry import LOGGER
 
 HIDDEN: Final = "[hidden]"
 _SECRETS: Final = ("CHATREST_API_KEY", "CHATREST_MANAGEMENT_KEY", "CHATREST_MANAGEMENT_SECRET")
+_HIDDEN_KEYS: Final[set[str]] = set()
 _SHORTEST_SECRET = 6  # hiding a "key" of a few letters would make other texts unreadable
 LOG_VARIABLE: Final = "CHATREST_LOG"
+_OVERRIDES: Final = "\u202a-\u202e\u2066-\u2069"
+"""Bidirectional embeddings, overrides and isolates."""
+_UNSAFE: Final = re.compile(rf"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff{_OVERRIDES}]")
+JSON_UNSAFE: Final = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{_OVERRIDES}]")
+"""What JSON has as it is, and a terminal must not get."""
+_LINE_BREAK: Final = re.compile(r"\r\n|[\n\r\u2028\u2029]")
 _LEVELS: Final = {"": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG}
 _BY_COUNT: Final = (logging.WARNING, logging.INFO, logging.DEBUG)
 
@@ -123,9 +131,13 @@ def warn(text: str) -> None:
         sys.stderr.flush()
 
 
+def hide(secret: str) -> None:
+    """Hide a key that does not come from the environment in all further lines of this process."""
+    _HIDDEN_KEYS.add(secret)
+
+
 def without_keys(text: str) -> str:
-    for name in _SECRETS:
-        secret = os.environ.get(name, "")
+    for secret in (*(os.environ.get(name, "") for name in _SECRETS), *_HIDDEN_KEYS):
         if len(secret) >= _SHORTEST_SECRET:
             text = text.replace(secret, HIDDEN)
     return text
@@ -133,11 +145,20 @@ def without_keys(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Return `text` as one line without control characters, as a part of it may come from a server."""
-    return "".join(c if c.isprintable() else _escaped(c) for c in " ".join(text.split()))
+    return visible(" ".join(text.split()))
 
 
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
+def visible(text: str) -> str:
+    """Return `text` as one line that cannot steer a terminal or reorder what stands beside it.
+
+    Line breaks become a sign, tabs spaces, and what is unsafe its escape. Joiners stay, as emojis and several
+    scripts need them.
+    """
+    return _UNSAFE.sub(_escaped, _LINE_BREAK.sub("⏎", text).replace("\t", " "))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode("ascii")
 
 
 @contextmanager

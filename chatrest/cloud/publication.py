@@ -1,63 +1,142 @@
-"""Versions of a set of files in a store: a reader sees one version whole, and never parts of two.
+"""Files in a store that readers see as a whole: what is new is put, and then one object is replaced.
 
-A publication notes what it will do, sends the new files, then replaces the manifest by a conditional write,
-then deletes what the manifest does not refer to any more. After a crash at any point the next one goes on:
-what was sent is not sent again.
-The rules are in `publication_plan`.
+1. A file that never changes is put under its own name, once: no other content ever has that name.
+2. A file that changes (a journal, a table, the export's manifest) is put under a new name each time, or as
+   the pages that have changed since: `journal-00007-0123456789abcdef.sqlite`.
+3. `manifest.json` is replaced by one conditional write: from here on readers see the new version.
+4. What is no part of it is deleted: only what was listed, and what was a part of the version before or has a
+   name that was made here.
+
+A kill after any step leaves the last version with all of its parts; the next publication lists the store, and
+goes on. A late upload of a writer that has lost its lease has a name of its own: it is listed, and deleted. A
+part is never referred to again once a version is without it, so that no late deletion harms a successor.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Final, TypeVar, final
+import hashlib
+import re
+from collections.abc import Callable, Container, Coroutine, Iterable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from secrets import token_hex
+from tempfile import TemporaryDirectory
+from typing import Any, Final, NamedTuple, TypeVar, final
 
 import msgspec
 from msgspec import Struct
 
+from ..errors import RequestInvalidError
 from ..export.in_thread import for_each
+from .address import check_name
 from .lease import Lease
-from .publication_plan import (
-    EMPTY,
-    MANIFEST,
-    WORKLIST,
-    LocalFile,
-    PublicationPlan,
-    PublishedFile,
-    Version,
-    decode_version,
-    is_named_by,
-    leftovers,
-    orphans,
-    plan_publication,
-    unreferenced,
-    worklist,
-)
-from .store import ObjectInfo, ObjectStore
+from .pages import apply_change
+from .store import ObjectStore
 from .store_errors import ObjectChangedError, ObjectExistsError, ObjectNotFoundError, ObjectStoreError
-from .transfer import file_sha256
+from .transfer import file_sha256, put_in_place
 
 T = TypeVar("T")
 
+MANIFEST: Final = "manifest.json"
+FORMAT: Final = 2
+_MADE: Final = re.compile(r"-[0-9]{5,}-(?:[0-9a-f]{8}){1,2}(?=\.[^/]*\Z)")
+"""What is in the names that are made: of parts here, of the files of an export by its store."""
+_MOST_CHANGES: Final = 100
+_LARGEST_SHARE: Final = 0.5
+"""Changes that are larger than this part of a file: it is sent whole then."""
 _AT_ONCE: Final = 8
 """Small files, each in memory; a larger one is transferred alone, its parts at the same time."""
 _SMALL: Final = 2 << 20
 """Bytes: eight of them, or four parts, also get through a slow connection in the time of a request."""
-_READINGS: Final = 5
-"""Versions that may replace each other while one is fetched."""
+
+
+class Part(NamedTuple):
+    """An object."""
+
+    name: str
+    size: int
 
 
 @final
-class PublicationStats(Struct, frozen=True):
-    """The work of a publication."""
+class PublishedFile(Struct, frozen=True):
+    """A file that changes, as a version has it."""
 
-    version: Version
-    """The one that readers see now."""
-    sent: int
-    """Files that were sent."""
-    present: int
-    """Files that were in the store already."""
-    deleted: int
-    """Objects that were deleted."""
+    name: str
+    """Of the file, as the reader sees it."""
+    size: int
+    sha256: str
+    parts: list[Part]
+    """The object with its whole content at some time, and then those with pages that have changed since."""
+
+
+@final
+class Version(Struct, frozen=True):
+    """The content of the manifest; the files that never change are named by the journal among its files."""
+
+    number: int
+    """Larger than that of any version before; 0 before the first."""
+    files: list[PublishedFile]
+    complete: bool = True
+    """False for a version of work that is not finished."""
+    about: dict[str, int | str | bool | None] = {}
+    """Facts for people and monitors."""
+    format: int = FORMAT
+
+    def file(self, name: str) -> PublishedFile | None:
+        """Return the file of a name; None for one that never changes, or is not there."""
+        return next((file for file in self.files if file.name == name), None)
+
+    def encoded(self) -> bytes:
+        """Return the content of the object."""
+        return msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n"
+
+    @property
+    def digest(self) -> str:
+        """A SHA-256 that no other version of any store has."""
+        return hashlib.sha256(self.encoded()).hexdigest()
+
+
+class PageChange(NamedTuple):
+    """The pages of a file that differ from those of the content with the hash `former`, in a file."""
+
+    path: Path
+    size: int
+    sha256: str
+    former: str
+
+
+@final
+class _Header(Struct):
+    format: int
+
+
+@final
+class _FormerFile(Struct):
+    """A file in a manifest of version 0.2: each was one object, also those that never changed."""
+
+    name: str
+    stored_as: str
+    size: int
+    sha256: str
+
+
+@final
+class _FormerVersion(Struct):
+    number: int
+    files: list[_FormerFile]
+    complete: bool
+    about: dict[str, int | str | bool | None]
+
+
+class LocalFile(NamedTuple):
+    """A file to be published."""
+
+    name: str
+    path: Path
+    size: int
+    sha256: str
+    change: PageChange | None = None
+
+
+EMPTY: Final = Version(0, [])
 
 
 @final
@@ -69,122 +148,141 @@ class Publisher:
         store: ObjectStore,
         lease: Lease,
         *,
+        is_own: Callable[[str], bool] = lambda _: True,
         on_version: Callable[[Version], object] = lambda _: None,
     ) -> None:
-        """`on_version` is called with each version right before its manifest is written."""
-        self._store = store
-        self._lease = lease
-        self._on_version = on_version
+        """`is_own` says of a made name, without what makes it unique, whether a file of ours has it;
+        `on_version` is called with each version right before its manifest is written.
+        """
+        self._store, self._lease = store, lease
+        self._is_own, self._on_version = is_own, on_version
         self._current: tuple[Version, str | None] | None = None
         """The version that readers see, and the e-tag of its manifest; None while that is not known."""
-        self._damaged: set[str] = set()
-        """Objects of the version that are missing in the store, or have another size."""
-        self._leftovers: set[str] = set()
-        """Objects that may be in the store, and that the manifest may not refer to."""
+        self._listed: dict[str, int] = {}
+        self._added: dict[str, int] = {}
+        """The files that others have put there, and that no version has yet."""
+        self._has_added = False
+        self.published: dict[str, int] = {}
+        """The sizes of the files of the current version that never change, as far as they are there.
+
+        It is one object: an archive in another thread asks it.
+        """
 
     async def current(self) -> Version:
         """Return the version that readers see; reads it at the first call, and after a failure.
 
-        Its objects are then listed, so that the next publication sends those anew that are missing.
+        All objects are then listed: so what is missing is put again, and what a kill has left is deleted.
         """
         if self._current is None:
             version, etag = await _read_manifest(self._store)
-            names = await self._read_worklist()
-            sizes = {info.name: info.size async for info in self._store.list()}
-            self._leftovers.update(leftovers(names, sizes, version))
-            for name in orphans(version, sizes, self._leftovers):
-                info = await self._info(name)
-                if info is not None and info.sha256 is not None and is_named_by(name, info.sha256):
-                    self._leftovers.add(name)
-            self._damaged = {
-                file.stored_as
-                for file in version.files
-                if sizes.get(file.stored_as) != file.size and not await self._has_size(file)
-            }
+            listed = {info.name: info.size async for info in self._store.list()}
+            if self._has_added:  # others put files there: one that nobody has told of yet is not deleted
+                listed = {name: size for name, size in listed.items() if name in self._listed}
+            self._listed = listed | self._added
             self._current = version, etag
         return self._current[0]
 
-    @property
-    def damaged(self) -> frozenset[str]:
-        """The objects of the current version that are missing in the store, or have another size."""
-        return frozenset(self._damaged)
+    async def find(self, files: Mapping[str, int], lost: Container[str]) -> None:
+        """Learn which of these files that never change are there, with these sizes.
+
+        One that is `lost` elsewhere, and that the list did not show, is asked for: nothing counts as missing
+        because a list was not whole.
+        """
+        await self.current()
+        self.published.clear()
+        for name, size in files.items():
+            if self._listed.get(name) != size and name in lost:
+                try:
+                    self._listed[name] = (await self._store.head(name)).size
+                except ObjectNotFoundError:
+                    continue
+            if self._listed.get(name) == size:
+                self.published[name] = size
+
+    def add(self, files: Mapping[str, int]) -> None:
+        """Note files that others have put there, with their sizes: they are not sent, and not deleted before
+        a version has had them. Called in any thread.
+        """
+        new = {name: size for name, size in files.items() if name not in self.published}
+        self._has_added = True
+        self._added.update(new)
+        self._listed.update(new)
+        self.published.update(new)
+
+    def listed(self, folder: str) -> dict[str, int]:
+        """Return the sizes of the objects in a folder and below, by their names."""
+        return {name: size for name, size in self._listed.items() if name.startswith(f"{folder}/")}
 
     async def publish(
         self,
-        files: Sequence[LocalFile],
+        changing: Iterable[LocalFile],
+        fixed: Sequence[LocalFile] = (),
         *,
-        kept: Iterable[str] = (),
+        beside: Sequence[LocalFile] = (),
         complete: bool = True,
         about: Mapping[str, int | str | bool | None] | None = None,
-    ) -> PublicationStats:
-        """Make `files`, and those of the current version that are `kept`, the version that readers see.
+        is_partial: bool = False,
+    ) -> Version:
+        """Make files the version that readers see, and return it; unchanged ones are not sent again.
 
-        The lease is checked before each write, and confirmed before the manifest is replaced. Raises
-        `LeaseLostError` or, if another writer replaced the manifest, `ObjectChangedError`; readers then see
-        the former version or the other writer's. After any other `ObjectStoreError` publish again.
+        `changing` and `fixed` are all that it has, but those that change and are not given stay if it
+        `is_partial`; `beside` are files that never change, and are never deleted. Raises `LeaseLostError`,
+        `ObjectChangedError` where the manifest is another writer's, and after any other `ObjectStoreError`
+        publish again.
         """
         await self._lease.confirm()
-        version = await self.current()
-        plan = plan_publication(
-            files, version, kept=kept, damaged=self._damaged, complete=complete, about=about
-        )
-        names = worklist(plan, version, self._leftovers)
-        if {*names} != self._leftovers:
+        former = await self.current()
+        entries = {file.name: file for file in former.files} if is_partial else {}
+        number, send = former.number + 1, [*fixed, *beside]
+        for file in changing:
+            entry, new = self._entry(file, former.file(file.name), number)
+            entries[file.name] = entry
+            send += new
+        await self._send(send)
+        version = Version(number, [entries[name] for name in sorted(entries)], complete, dict(about or {}))
+        if msgspec.structs.replace(version, number=former.number) == former:
+            version = former
+        else:
+            await self._write_manifest(version)
+        self.published.update({file.name: file.size for file in fixed})
+        for file in fixed:
+            self._added.pop(file.name, None)
+        gone = self.published.keys() - self._added.keys() - {file.name for file in fixed}
+        for name in gone:
+            del self.published[name]
+        await self._delete(former, version, gone)
+        return version
+
+    def _entry(
+        self, file: LocalFile, former: PublishedFile | None, number: int
+    ) -> tuple[PublishedFile, list[LocalFile]]:
+        """Return a changing file as the next version has it, and what is to be put for that."""
+        parts = former.parts if former is not None else []
+        is_there = former is not None and all(self._listed.get(part.name) == part.size for part in parts)
+        if former is not None and is_there and (former.size, former.sha256) == (file.size, file.sha256):
+            return former, []
+        new, change = file._replace(name=_made_name(file.name, number)), file.change
+        if change is not None and is_there and former is not None and former.sha256 == change.former:
+            total = change.size + sum(part.size for part in parts[1:])
+            if total <= _LARGEST_SHARE * file.size and len(parts) <= _MOST_CHANGES:
+                new = LocalFile(new.name, *change[:3])
+                parts = [*parts, Part(new.name, new.size)]
+                return PublishedFile(file.name, file.size, file.sha256, parts), [new]
+        return PublishedFile(file.name, file.size, file.sha256, [Part(new.name, file.size)]), [new]
+
+    async def _send(self, files: Iterable[LocalFile]) -> None:
+        """Send the files that are not in the store."""
+
+        async def send(file: LocalFile) -> None:
             self._lease.check()
-            await self._store.put(WORKLIST, msgspec.json.encode(names))
-        may_exist = frozenset(self._leftovers)
-        self._leftovers.update(names)
-        sent = await self._send(plan, may_exist)
-        if not plan.is_current:
-            await self._write_manifest(plan.version)
-        deleted = await self._delete_unreferenced(plan.version)
-        return PublicationStats(plan.version, sent, len(plan.version.files) - sent, deleted)
+            await self._store.put_file(file.name, file.path, sha256=file.sha256)
+            self._listed[file.name] = file.size
 
-    async def _send(self, plan: PublicationPlan, may_exist: frozenset[str]) -> int:
-        """Send the files that are not in the store; return their number."""
-        sent = 0
-
-        async def send(item: tuple[PublishedFile, LocalFile]) -> None:
-            nonlocal sent
-            entry, file = item
-            self._lease.check()
-            if entry.stored_as in may_exist and await self._is_stored(entry):
-                return
-            await self._store.put_file(entry.stored_as, file.path, sha256=file.sha256, size=file.size)
-            sent += 1
-
-        await _for_each(plan.send, send, size=lambda item: item[0].size)
-        return sent
-
-    async def _has_size(self, file: PublishedFile) -> bool:
-        """Ask for an object that a list did not show: nothing counts as lost because a list was not whole."""
-        info = await self._info(file.stored_as)
-        return info is not None and info.size == file.size
-
-    async def _is_stored(self, file: PublishedFile) -> bool:
-        """Return True for an object that an interrupted publication has sent, of the same bytes."""
-        info = await self._info(file.stored_as)
-        if info is None or info.size != file.size:
-            return False
-        return (info.sha256 or await self._store.stored_sha256(file.stored_as)) == file.sha256
-
-    async def _info(self, name: str) -> ObjectInfo | None:
-        try:
-            return await self._store.head(name)
-        except ObjectNotFoundError:
-            return None
-
-    async def _read_worklist(self) -> list[str]:
-        try:
-            return msgspec.json.decode((await self._store.get(WORKLIST)).data, type=list[str])
-        except ObjectNotFoundError:
-            return []
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            pass
-        raise ObjectStoreError(f"{self._store.address.rstrip('/')}/{WORKLIST} is damaged: remove it")
+        missing = [file for file in files if self._listed.get(file.name) != file.size]
+        await _for_each(missing, send, size=lambda file: file.size)
 
     async def _write_manifest(self, version: Version) -> None:
-        """Let readers see a version whose files are all stored."""
+        """Let readers see a version whose parts are all stored."""
         assert self._current is not None
         known = self._current[1]
         await self._lease.confirm()
@@ -202,22 +300,36 @@ class Publisher:
             pass
         else:
             self._current = version, etag
-            self._damaged -= version.stored_names
             return
         raise ObjectChangedError(f"another writer has replaced {_manifest_of(self._store)} meanwhile")
 
-    async def _delete_unreferenced(self, version: Version) -> int:
-        """Delete what the manifest, now in place, does not refer to; return the number of objects."""
-        names = unreferenced(version, self._leftovers)
+    async def _delete(self, former: Version, version: Version, gone: Iterable[str]) -> None:
+        """Delete what is no part of the version, now in place."""
+        needed = {part.name for file in version.files for part in file.parts} | self.published.keys()
+        gone = {*gone, *(part.name for file in former.files for part in file.parts)}
+        gone |= {name for name in list(self._listed) if (base := base_name(name)) and self._is_own(base)}
 
         async def delete(name: str) -> None:
             self._lease.check()
             await self._store.delete(name)
-            self._leftovers.discard(name)
+            del self._listed[name]
 
-        await _for_each(names, delete)
-        self._leftovers -= version.stored_names
-        return len(names)
+        await for_each(sorted((gone - needed) & self._listed.keys()), delete, _AT_ONCE)
+
+
+def base_name(name: str) -> str:
+    """Return a made name without what makes it unique; an empty text for any other name."""
+    base, count = _MADE.subn("", name)
+    return base if count else ""
+
+
+def _made_name(name: str, number: int) -> str:
+    path = PurePosixPath(name)
+    stem, dot, suffixes = path.name.partition(".")
+    return str(path.with_name(f"{stem}-{number:05d}-{token_hex(8)}{dot}{suffixes}"))
+
+
+# ── reading ──
 
 
 async def read_version(store: ObjectStore) -> Version:
@@ -234,45 +346,65 @@ async def _read_manifest(store: ObjectStore) -> tuple[Version, str | None]:
     return decode_version(stored.data, _manifest_of(store)), stored.info.etag
 
 
-async def fetch_version(
-    store: ObjectStore,
-    version: Version,
-    folder: Path,
-    *,
-    is_needed: Callable[[PublishedFile], bool] = lambda _: True,
-) -> Version:
-    """Download the files of a version into `folder`, each whole and checked; return the version.
+def decode_version(data: bytes, target: str) -> Version:
+    """Return the version in an object's content, which version 0.2 may have written.
 
-    Those that are not needed are left in the store. If a new version replaces it meanwhile, begins again with
-    that. A file that is in the folder with the right hash is not read again. Other files of the folder are
-    left alone. Raises `ObjectStoreError` if a file of the current version is missing or damaged.
+    Raises `ObjectStoreError`, which names `target`, where it is damaged.
     """
-
-    async def fetch(file: PublishedFile) -> None:
-        path = folder / file.name
-        if not await asyncio.to_thread(is_same, file, path):
-            await store.download(file.stored_as, path, sha256=file.sha256, size=file.size)
-
-    for _ in range(_READINGS):
-        try:
-            await _for_each(list(filter(is_needed, version.files)), fetch, size=lambda file: file.size)
-            return version
-        except ObjectNotFoundError as error:
-            failure = error
-        newer = await read_version(store)
-        if newer == version:
-            raise ObjectStoreError(f"a file of version {version.number} is missing: {failure}")
-        version = newer
-    raise failure
+    version = None
+    try:
+        match msgspec.json.decode(data, type=_Header).format:
+            case 1:
+                version = _continued(msgspec.json.decode(data, type=_FormerVersion))
+            case number if number == FORMAT:
+                version = msgspec.json.decode(data, type=Version)
+        for file in version.files if version is not None else ():
+            for name in (file.name, *(part.name for part in file.parts)):
+                check_name(name)
+    except (msgspec.DecodeError, UnicodeDecodeError, RequestInvalidError):
+        version = None
+    if version is None or not all(file.parts for file in version.files):
+        raise ObjectStoreError(f"{target} is damaged, or no manifest of a published version")
+    return version
 
 
-def is_same(file: PublishedFile, path: Path) -> bool:
-    """Return True if the file at `path` has the size and the hash of a published one; reads all of it."""
-    return path.is_file() and path.stat().st_size == file.size and file_sha256(path) == file.sha256
+def _continued(former: _FormerVersion) -> Version:
+    files = [
+        PublishedFile(file.name, file.size, file.sha256, [Part(file.stored_as, file.size)])
+        for file in former.files
+    ]
+    return Version(former.number, files, former.complete, former.about)
+
+
+async def fetch_file(
+    store: ObjectStore, file: PublishedFile, path: Path, *, is_temporary: bool = False
+) -> None:
+    """Download a file of a version to `path`, which is there whole, or not at all.
+
+    Checked by its SHA-256, and it survives a loss of power, unless it `is_temporary`: its reader checks it.
+    """
+    sha256, is_durable = None if is_temporary else file.sha256, not is_temporary
+    first, *changes = file.parts
+    if not changes:
+        await store.download(first.name, path, sha256=sha256, size=first.size, is_durable=is_durable)
+        return
+    await asyncio.to_thread(path.parent.mkdir, parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=".fetch-", dir=path.parent) as folder:
+        whole, change = Path(folder, "whole"), Path(folder, "change")
+        await store.download(first.name, whole, size=first.size, is_durable=False)
+        for part in changes:
+            await store.download(part.name, change, size=part.size, is_durable=False)
+            await asyncio.to_thread(apply_change, whole, change)
+        if sha256 is not None and (found := await asyncio.to_thread(file_sha256, whole)) != sha256:
+            raise ObjectStoreError(
+                f"{first.name} and its changes are damaged: the SHA-256 of {file.name} is {found}, and not "
+                f"{sha256}"
+            )
+        await asyncio.to_thread(put_in_place, whole, path, is_durable=is_durable)
 
 
 async def _for_each(
-    items: Sequence[T], work: Callable[[T], Coroutine[Any, Any, None]], size: Callable[[T], int] = lambda _: 0
+    items: Sequence[T], work: Callable[[T], Coroutine[Any, Any, None]], size: Callable[[T], int]
 ) -> None:
     """Do the work for each item, for small ones at the same time; the first error ends the others."""
     for item in items:

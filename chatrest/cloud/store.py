@@ -246,22 +246,19 @@ class ObjectStore:
 
     # ── files ──
 
-    async def put_file(
-        self, name: str, path: Path, *, sha256: str | None = None, size: int | None = None
-    ) -> ObjectInfo:
+    async def put_file(self, name: str, path: Path, *, sha256: str | None = None) -> ObjectInfo:
         """Write a file as an object that appears whole or not at all; return its facts.
 
-        `sha256` is the file's hash if it is known, else it is computed first. With `size`, both are about the
-        first so many bytes of a file that may grow meanwhile. At most some parts are in memory. A file with
-        another hash than that, an error, or a cancellation ends the upload, and nothing is visible; only a
-        process that is killed leaves the parts of an upload, which the store does not list as an object.
+        `sha256` is the file's hash if it is known, else it is computed first. At most some parts are in
+        memory. A file with another hash, an error, or a cancellation ends the upload, and nothing is visible;
+        only a process that is killed leaves the parts of one, which the store does not list as an object.
         Afterwards size and recorded hash are read back (from a folder, the content); a difference is an
         `ObjectStoreError`. The bytes of each request are checked by the store itself, as its signature covers
         them.
         """
         check_name(name)
         put, is_recorded = self._put_function(name), self._folder is None
-        send = partial(upload, put, path, sha256, self._part_size, records_hash=is_recorded, size=size)
+        send = partial(upload, put, path, sha256, self._part_size, records_hash=is_recorded)
         sent_hash, sent = await self._call("upload", name, send)
         if self._folder is not None:
             await asyncio.to_thread(sync_file, self._folder / name)

@@ -47,10 +47,8 @@ class FileSource:
     block once it `is_stopped`: obstore then aborts the upload, and nothing of it becomes visible.
     """
 
-    def __init__(self, path: Path, sha256: str, size: int) -> None:
-        """`size` is the number of bytes that are handed out: what is behind them is not read."""
+    def __init__(self, path: Path, sha256: str) -> None:
         self._path = path
-        self._left = size
         self._expected = sha256
         self._digest = hashlib.sha256()
         self.is_stopped = False
@@ -71,8 +69,7 @@ class FileSource:
 
     async def _next(self, file: IO[bytes], block_size: int) -> bytes:
         def read() -> bytes:
-            block = file.read(min(block_size, self._left))
-            self._left -= len(block)
+            block = file.read(block_size)
             self._digest.update(block)
             return block
 
@@ -81,18 +78,17 @@ class FileSource:
 
 
 async def upload(
-    put: Put, path: Path, sha256: str | None, part_size: int, *, records_hash: bool, size: int | None = None
+    put: Put, path: Path, sha256: str | None, part_size: int, *, records_hash: bool
 ) -> tuple[str, int]:
     """Write a file to the object that `put` writes; return its hash and size.
 
     A file of up to one part is sent in one request. `records_hash` says if the store keeps attributes.
-    Only the first `size` bytes are sent if it is given.
     """
     with _readable(path):
-        size = (await asyncio.to_thread(path.stat)).st_size if size is None else size
-        sha256 = sha256 if sha256 is not None else await asyncio.to_thread(file_sha256, path, size)
+        size = (await asyncio.to_thread(path.stat)).st_size
+        sha256 = sha256 if sha256 is not None else await asyncio.to_thread(file_sha256, path)
     options: dict[str, Any] = {"attributes": {"sha256": sha256}} if records_hash else {}
-    source, block_size = FileSource(path, sha256, size), min(part_size, _BLOCK)
+    source, block_size = FileSource(path, sha256), min(part_size, _BLOCK)
     if size <= part_size:
         data = b"".join([block async for block in source.blocks(block_size)])
         await put(data, use_multipart=False, **options)
@@ -134,16 +130,10 @@ def _readable(path: Path) -> Iterator[None]:
         raise ObjectStoreError(f"could not read the file {path}: {error.strerror or error}") from None
 
 
-def file_sha256(path: Path, size: int | None = None) -> str:
-    """Return the hash of a file's content, or of its first `size` bytes; at most a block is in memory."""
+def file_sha256(path: Path) -> str:
+    """Return the hash of a file's content; at most a block is in memory."""
     with path.open("rb") as file:
-        if size is None:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-        digest = hashlib.sha256()
-        while size and (block := file.read(min(size, _BLOCK))):
-            digest.update(block)
-            size -= len(block)
-        return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 # ── from the store ──
@@ -161,23 +151,25 @@ async def download(
         file.write(part)
         digest.update(part)
 
-    def rename() -> None:
-        if is_durable:
-            sync_file(temporary)
-        temporary.replace(path)
-        if is_durable:
-            _sync(path.parent)
-
     try:
         with temporary.open("xb") as file:  # not in a thread: a cancel would lose the open file
             async for part in parts:
                 await asyncio.to_thread(write, part)
         if sha256 is not None and digest.hexdigest() != sha256:
             raise ObjectStoreError(f"{name} is damaged: its SHA-256 is {digest.hexdigest()}, not {sha256}")
-        await asyncio.to_thread(rename)
+        await asyncio.to_thread(put_in_place, temporary, path, is_durable=is_durable)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def put_in_place(new: Path, path: Path, *, is_durable: bool) -> None:
+    """Rename a file; if it `is_durable`, its content and its new name survive a loss of power."""
+    if is_durable:
+        _sync(new)
+    new.replace(path)
+    if is_durable:
+        _sync(path.parent)
 
 
 # ── a store in a folder ──

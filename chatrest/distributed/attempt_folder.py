@@ -1,12 +1,10 @@
-"""The place where workers leave the files of an attempt, and where the coordinator finds them.
+"""The place where workers leave the files of an attempt: the folder `spool` of an export that all share.
 
-Here it is the folder `spool` of an export in a folder that all workers share; `attempt_store` has the place
-in an object store. A file is copied under a name that nobody else has, and is on the disk, with its name,
-when `put` returns.
+A worker writes in a folder of its own there, whose name says that what is in it is being made. A file that
+it has sealed is synced, and renamed to that of a fragment, which the coordinator adopts by another rename:
+nothing is copied. `attempt_store` has the place in an object store.
 """
 
-import os
-import shutil
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,12 +12,12 @@ from typing import Final, Protocol, final
 
 from ..export.disk import Disk, ErrorPath, make_folder, sync_folder
 from ..export.file_names import SPOOL, path_inside
+from ..export.store.fragments import Fragment
+from ..export.store.segments import NEW, fragment_path
 
 JOB_PREFIX: Final = "job-"
-ATTEMPT_PREFIX: Final = "attempt-"
-_COPIES: Final = 8
-"""Files that are copied at the same time."""
-_CHUNK: Final = 1 << 20
+_AT_ONCE: Final = 8
+"""Files that are synced at the same time."""
 
 
 class JobEndedError(Exception):
@@ -29,27 +27,18 @@ class JobEndedError(Exception):
 class AttemptPlace(Protocol):
     """The place of attempts, as a worker sees it. Its methods wait for the disk or the network."""
 
+    @property
+    def scratch(self) -> Path | None:
+        """The folder in which a worker makes its files; None for any."""
+
     def read_job(self, name: str) -> bytes:
         """Return the content of a job's file; FileNotFoundError where it is not there, or not any more."""
 
-    def put(self, job: str, files: Sequence[tuple[Path, str]]) -> None:
-        """Take files over, each under a name of its own; they survive a loss of power then.
+    def put(self, job: str, files: Sequence[tuple[Path, Fragment]]) -> None:
+        """Take files over, each under the name of its fragment; they survive a loss of power then.
 
         Raises `JobEndedError` where the job has ended, and OSError.
         """
-
-
-class AdoptedAttempts(Protocol):
-    """The attempts as the coordinator sees them. Its methods wait for the disk or the network."""
-
-    def fetch(self, files: Sequence[tuple[str, int]]) -> None:
-        """Bring files, given with their sizes, to where they are adopted: into the folder `spool`.
-
-        Raises `ChatRestError` where they cannot be fetched, and OSError where they cannot be written.
-        """
-
-    def remove(self, names: list[str]) -> None:
-        """Remove the files of an attempt that is not adopted."""
 
 
 @final
@@ -60,52 +49,43 @@ class AttemptFolder:
         self._out = out
         self._disk = disk or Disk()
 
+    @property
+    def scratch(self) -> Path | None:
+        """The folder itself: what is made there is put in place by a rename."""
+        return path_inside(self._out, SPOOL)
+
     def read_job(self, name: str) -> bytes:
         """Return the content of a job's file."""
-        return self._path(name).read_bytes()
+        return self._job(name).read_bytes()
 
     def write_job(self, name: str, content: bytes) -> None:
         """Write a job's file; one that is there is replaced in one moment."""
-        path = self._path(name)
+        path = self._job(name)
         make_folder(self._disk, path.parent)
-        new = path.with_name(f"{name}.part")
+        new = path.with_name(f"{path.name}{NEW}")
         new.write_bytes(content)
         self._disk.replace(new, path)
 
     def remove_job(self, name: str) -> None:
         """Remove a job's file: workers that still read for it end, and leave nothing."""
-        self._disk.remove(self._path(name))
+        self._disk.remove(self._job(name))
 
-    def put(self, job: str, files: Sequence[tuple[Path, str]]) -> None:
-        """Copy files, several at a time, as each waits for the disk."""
-        if not self._path(job).exists():
-            raise JobEndedError(job)
+    def put(self, job: str, files: Sequence[tuple[Path, Fragment]]) -> None:
+        """Sync files, several at a time, and rename them."""
         if files:
-            with ThreadPoolExecutor(_COPIES) as pool:
-                for _ in pool.map(lambda each: self._copy(*each), files):
-                    pass
+            with ThreadPoolExecutor(_AT_ONCE) as pool:
+                list(pool.map(self._sync, [path for path, _ in files]))
+        if not self._job(job).exists():
+            raise JobEndedError(job)
+        for path, fragment in files:
+            self._disk.replace(path, fragment_path(self._out, fragment.name))
+        if files:
             sync_folder(self._disk, path_inside(self._out, SPOOL))
 
-    def _copy(self, file: Path, name: str) -> None:
-        path = self._path(name)
-        with file.open("rb") as source, path.open("xb") as target:
-            shutil.copyfileobj(source, target, _CHUNK)
-            target.flush()
-            with ErrorPath(path):
-                self._disk.sync(target.fileno())
+    def _sync(self, path: Path) -> None:
+        with path.open("rb") as file, ErrorPath(path):
+            self._disk.sync(file.fileno())
 
-    def fetch(self, files: Sequence[tuple[str, int]]) -> None:
-        """Do nothing: the files of an attempt are where they are adopted."""
-
-    def remove(self, names: list[str]) -> None:
-        """Remove the files of an attempt that is not adopted."""
-        for name in names:
-            self._disk.remove(self._path(name))
-
-    def _path(self, name: str) -> Path:
-        return path_inside(self._out, f"{SPOOL}/{name}")
-
-
-def attempt_name(shard: int, count: int, suffix: str) -> str:
-    """Return a name for a file of an attempt that no other attempt gives, whoever runs the shard."""
-    return f"{ATTEMPT_PREFIX}{shard}-{os.urandom(8).hex()}-{count}{suffix}"
+    def _job(self, name: str) -> Path:
+        """Return the path of a job's file: one of a run that was killed is a leftover of the store."""
+        return path_inside(self._out, f"{SPOOL}/{name}{NEW}")

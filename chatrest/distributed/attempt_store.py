@@ -1,21 +1,19 @@
-"""The place of attempts in an object store: the folder `attempts` under the export's address.
+"""The place of attempts in an object store: files get their final names there, and no manifest names them.
 
-Workers write there, with the credentials of their own environment; the coordinator fetches the files of an
-attempt into the folder `spool` of its local copy, and adopts them there. Readers of the export see none of
-it.
+Workers write with the credentials of their own environment, and the coordinator adopts what is there: no byte
+of it comes to its machine, but of files that are partly known. The file of a job is in the folder `attempts`.
 The methods wait for the network, and are called in threads.
 """
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 from ..cloud.store import ObjectStore
 from ..cloud.store_errors import ObjectNotFoundError
-from ..export.disk import Disk, make_folder
-from ..export.file_names import SPOOL, path_inside
 from ..export.in_thread import for_each
+from ..export.store.fragments import Fragment
 from .attempt_folder import AttemptFolder, AttemptPlace, JobEndedError
 
 _FOLDER: Final = "attempts"
@@ -25,7 +23,9 @@ _REQUESTS: Final = 8
 
 @final
 class AttemptStore:
-    """The folder `attempts` of a store."""
+    """An object store with an export."""
+
+    scratch: Path | None = None
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
@@ -42,7 +42,11 @@ class AttemptStore:
         """Write a job's object."""
         asyncio.run(self._store.put(_path(name), content))
 
-    def put(self, job: str, files: Sequence[tuple[Path, str]]) -> None:
+    def remove_job(self, name: str) -> None:
+        """Delete a job's object: workers that still read for it end, and leave nothing."""
+        asyncio.run(self._store.delete(_path(name)))
+
+    def put(self, job: str, files: Sequence[tuple[Path, Fragment]]) -> None:
         """Write files as objects; `JobEndedError` where the job has ended."""
 
         async def write() -> None:
@@ -50,59 +54,21 @@ class AttemptStore:
                 await self._store.head(_path(job))
             except ObjectNotFoundError:
                 raise JobEndedError(job) from None
-            await for_each(files, lambda each: self._store.put_file(_path(each[1]), each[0]), _REQUESTS)
+            await for_each(files, lambda each: self._put(*each), _REQUESTS)
 
         asyncio.run(write())
 
-    def remove_job(self, name: str) -> None:
-        """Delete a job's object, and all that workers have left: those that still read leave nothing more."""
-        asyncio.run(self._store.delete(_path(name)))
-        self.clear()
+    async def _put(self, path: Path, fragment: Fragment) -> None:
+        await self._store.put_file(fragment.name, path, sha256=fragment.sha256.hex())
 
     def clear(self) -> None:
-        """Delete all: jobs, so that workers that still read for one end, and attempts that nobody adopts."""
+        """Delete all jobs, so that workers that still read for one end."""
 
         async def delete() -> None:
             names = [info.name async for info in self._store.list(_FOLDER)]
             await for_each(names, self._store.delete, _REQUESTS)
 
         asyncio.run(delete())
-
-    def fetch(self, files: Sequence[tuple[str, int]], out: Path) -> None:
-        """Move files, given with their sizes, to the folder `spool` of an export's folder.
-
-        Raises `ObjectNotFoundError` where one is not there, and other `ObjectStoreError`s.
-        """
-        if not files:
-            return
-        folder = path_inside(out, SPOOL)
-        make_folder(Disk(), folder)
-
-        async def move() -> None:
-            def fetch(file: tuple[str, int]) -> Coroutine[Any, Any, object]:
-                return self._store.download(_path(file[0]), folder / file[0], size=file[1])
-
-            await for_each(files, fetch, _REQUESTS)
-            await for_each(files, lambda each: self._store.delete(_path(each[0])), _REQUESTS)
-
-        asyncio.run(move())
-
-
-@final
-class FetchedAttempts:
-    """The attempts of a store, as the coordinator adopts them: in the folder `spool` of its local copy."""
-
-    def __init__(self, store: AttemptStore, out: Path) -> None:
-        self._store = store
-        self._out = out
-
-    def fetch(self, files: Sequence[tuple[str, int]]) -> None:
-        """Move files here, given with their sizes."""
-        self._store.fetch(files, self._out)
-
-    def remove(self, names: list[str]) -> None:
-        """Remove files that were fetched."""
-        AttemptFolder(self._out).remove(names)
 
 
 def place_of(out: str) -> AttemptPlace:

@@ -10,12 +10,13 @@ from typing import Final, Protocol, final
 
 from ..core.paging.intervals import Gap
 from ..errors import ChatRestError
-from ..export.adoption import AttemptLostError, adopt
+from ..export.adoption import adopt
 from ..export.in_thread import in_thread
 from ..export.journal import SourceState
 from ..export.ownership import Source
 from ..export.report import Active
 from ..export.run import OpenWalk
+from ..export.store.fragments import FragmentLostError
 from .shard import Budget, Shard, ShardResult
 from .shard_cutter import ShardCutter
 
@@ -47,9 +48,6 @@ class ShardRunner(Protocol):
 
         `operation` is the name of the operation that reads its lists.
         """
-
-    def discard(self, result: ShardResult) -> None:
-        """Remove the files of an attempt that is not adopted; waits for the disk."""
 
 
 def operation_of(source: Source) -> str:
@@ -125,7 +123,7 @@ class Coordinator:
         try:
             result = task.result()
             await self._adopt(result)
-        except (ShardLostError, AttemptLostError) as error:
+        except (ShardLostError, FragmentLostError) as error:
             self._lost += 1
             if self._lost > MOST_LOST + await self._runner.slots() * _AHEAD:
                 raise ClusterError(
@@ -140,11 +138,7 @@ class Coordinator:
         attempt = result.attempt
         if attempt is None:
             raise ShardLostError(f"a worker failed: {result.reason}")
-        try:
-            stats = await in_thread(lambda: adopt(self._walk.pool.archive, attempt))
-        except BaseException:
-            await in_thread(lambda: self._runner.discard(result))
-            raise
+        stats = await in_thread(lambda: adopt(self._walk.pool.archive, attempt))
         self._walk.pool.stats.written += stats.written
         self._walk.pool.progress.written += stats.written
 

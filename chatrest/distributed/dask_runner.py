@@ -23,12 +23,8 @@ from typing import Any, Final, TypeVar, final
 
 from distributed import Client, KilledWorker
 
-from ..errors import ChatRestError
-from ..export.adoption import ShardAttempt
-from ..export.in_thread import in_thread
 from ..export.report import Phase, Progress
 from ..extras import install_command
-from .attempt_folder import AdoptedAttempts
 from .coordinator import ClusterError, ShardLostError
 from .credentials import Credentials, is_private, refusal
 from .rate_coordinator import RateCoordinator
@@ -51,15 +47,14 @@ class DaskRunner:
     """A job on a Dask cluster; used with `async with`."""
 
     def __init__(
-        self, client: Client, credentials: Credentials, out: str, attempts: AdoptedAttempts,
-        rate: RateCoordinator, progress: Progress, clock: Callable[[], float] = time.monotonic,
+        self, client: Client, credentials: Credentials, out: str, rate: RateCoordinator, progress: Progress,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
-        """`out` is the export's folder or address as workers know it, `attempts` what they leave there."""
+        """`out` is the export's folder or address as workers know it."""
         self._rate = rate
         self._progress = progress
         self._client = client
         self._credentials = credentials
-        self._attempts = attempts
         self._plugin = ExportPlugin(plugin_name(out), out)
         self._clock = clock
         self._slots = (0, float("-inf"))
@@ -118,21 +113,7 @@ class DaskRunner:
             await self._send_credentials(result.worker)
         if result.failure not in (None, "error", "ended"):
             raise ClusterError(self._words(result))
-        if result.attempt is not None:
-            await self._fetch(result.attempt)
         return result
-
-    async def _fetch(self, attempt: ShardAttempt) -> None:
-        files = [(file.name, file.size) for file in attempt.files]
-        try:
-            await in_thread(lambda: self._attempts.fetch(files))
-        except ChatRestError as error:
-            raise ShardLostError(f"an attempt that cannot be fetched: {error}") from None
-
-    def discard(self, result: ShardResult) -> None:
-        """Remove the files of an attempt."""
-        if result.attempt is not None:
-            self._attempts.remove([file.name for file in result.attempt.files])
 
     async def _run(self, shard: bytes, key: str) -> bytes:
         self._check_connection()

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from ..core.paging.intervals import Gap, Interval
 from ..export.adoption import ShardAttempt
+from ..export.id_set import IdSet
 from ..export.ownership import OwnershipRules, Source
 from ..export.plan import Plan
 
@@ -133,14 +134,23 @@ def installed_version() -> str:
     return str(vars(sys.modules[__name__.partition(".")[0]])["__version__"])
 
 
+def _ids_as_bytes(value: object) -> bytes:
+    assert isinstance(value, IdSet)
+    return value.to_bytes()
+
+
+def _ids_of_bytes(kind: type, value: bytes) -> IdSet:
+    return IdSet.from_bytes(value)
+
+
 _JOB: Final = msgspec.msgpack.Decoder(ShardJob)
 _SHARD: Final = msgspec.msgpack.Decoder(Shard)
-_RESULT: Final = msgspec.msgpack.Decoder(ShardResult)
+_RESULT: Final = msgspec.msgpack.Decoder(ShardResult, dec_hook=_ids_of_bytes)
 
 
 def encode(value: ShardJob | Shard | ShardResult) -> bytes:
     """Return a job, a shard or a result as bytes."""
-    return msgspec.msgpack.encode(value)
+    return msgspec.msgpack.encode(value, enc_hook=_ids_as_bytes)
 
 
 def decode_job(data: bytes) -> ShardJob:

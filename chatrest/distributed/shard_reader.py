@@ -1,27 +1,31 @@
-"""Reads a shard: an export of its own in a temporary folder, whose files become those of an attempt.
+"""Reads a shard: an export of its own in a temporary folder, whose files become fragments of the real one.
 
-The lists are read, divided among requests, proven and written by the same code as in a run on one machine.
+The lists are read, divided among requests, proven and written by the same code as in a run on one machine,
+but with a journal in memory, and without a wait for the disk: each file is synced once, when it is sealed.
 Nothing here knows Dask.
 """
 
+import secrets
 import time
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final, cast, final
+from typing import TYPE_CHECKING, Final, TypeAlias, cast, final
 
 from ..core.paging.intervals import Gap
-from ..export.adoption import AttemptBlock, AttemptFile, AttemptSource, ShardAttempt
+from ..export.adoption import AttemptSource, ShardAttempt
 from ..export.archive import Archive
 from ..export.disk import Disk
 from ..export.file_names import STEM
 from ..export.in_thread import in_thread
 from ..export.jobs import ListJob
-from ..export.journal import Block, DataFile, OtherId
 from ..export.list_reader import LEAST_PAGES
 from ..export.report import Progress
+from ..export.store.fragments import Fragment
+from ..export.store.journal import StoreFile
+from ..export.store.segments import NEW
 from ..export.worker_pool import WorkerPool
-from .attempt_folder import AttemptPlace, attempt_name
+from .attempt_folder import AttemptPlace
 from .budget import BudgetedSender, BudgetedSession, BudgetUsedError
 from .shard import OpenJob, Shard, ShardResult, SourceResult
 
@@ -32,10 +36,12 @@ if TYPE_CHECKING:
 _LEAST_PAGES: Final = 4
 """Pages that have to be left of a list for it to be divided, while the rate allows more requests than are
 made: the pages that are read twice for it cost no time then."""
+_MEMORY: Final = Path(":memory:")
+OtherId: TypeAlias = tuple[str, int, int | None]  # as of `StoreJournal.others`
 
 
 class ScratchDisk(Disk):
-    """A disk whose files need not survive anything: they are copied, or read again."""
+    """A disk whose files need not survive anything before they are sealed: else they are read again."""
 
     def sync(self, file: int) -> None:
         """Do nothing."""
@@ -57,13 +63,14 @@ async def read_shard(
     refused, and OSError; nothing is left then.
     """
     sender = BudgetedSender(session.with_options(priority="bulk").sender, shard.budget, clock)
-    with TemporaryDirectory(prefix="chatrest-") as folder:
+    with TemporaryDirectory(prefix="chatrest-", suffix=NEW, dir=place.scratch) as folder:
         archive = await in_thread(
-            lambda: Archive(Path(folder, "export"), job.plan, app_id=job.job.app_id, disk=ScratchDisk()),
+            lambda: Archive(
+                Path(folder), job.plan, app_id=job.job.app_id, disk=ScratchDisk(), journal=_MEMORY
+            ),
             Archive.close,
         )
         with archive:
-            archive.journal.forgo_durability()
             reading = ShardReading(shard, job, archive, sender, waits_for_rate)
             await reading.read()
             return await in_thread(lambda: reading.result(place))
@@ -83,6 +90,7 @@ class ShardReading:
     ) -> None:
         self._shard = shard
         self._archive = archive
+        self._suffix = archive.store.kind(STEM).format.suffix
         self._sender = sender
         self._progress = Progress()
         session = cast("AsyncSession", BudgetedSession(sender))  # the pool needs its sender, and nothing else
@@ -112,23 +120,17 @@ class ShardReading:
     def result(self, place: AttemptPlace) -> ShardResult:
         """Put the files into their place; return what has come of the shard."""
         self._archive.finish()
-        others = list(self._archive.journal.other_ids())
-        proven = {known.number: known.proven for known in self._archive.journal.sources()}
-        parts = [file for file in self._archive.journal.files("part") if file.size]
-        files = [self._file(file, count, others) for count, file in enumerate(parts)]
-        place.put(
-            self._shard.job,
-            [
-                (self._archive.workspace.path(part), file.name)
-                for part, file in zip(parts, files, strict=True)
-            ],
-        )
+        journal = self._archive.journal
+        others = journal.others()
+        proven = {known.number: known.proven for known in journal.sources()}
+        files = [(self._archive.folder / file.name, self._fragment(file, others)) for file in journal.files()]
+        place.put(self._shard.job, files)
         sources = [
             self._source(number, job, proven[job.number], others) for number, job in self._jobs.items()
         ]
         return ShardResult(
             shard=self._shard.id,
-            attempt=ShardAttempt(files, [own for own, _ in sources]),
+            attempt=ShardAttempt([each for _, each in files], [own for own, _ in sources]),
             sources=[result for _, result in sources],
             requests=self._sender.sent,
             received=self._progress.received,
@@ -136,30 +138,18 @@ class ShardReading:
             warnings=[*self._pool.warnings(), *self._archive.warnings()],
         )
 
-    # ── files ──
-
-    def _file(self, file: DataFile, count: int, others: list[OtherId]) -> AttemptFile:
-        name = file.name.rpartition("/")[2]
-        suffix = name[name.index(".", len(STEM)) :]
-        journal = self._archive.journal
-        return AttemptFile(
-            name=attempt_name(self._shard.id, count, suffix),
-            suffix=suffix,
-            partition_key=file.partition_key,
+    def _fragment(self, file: StoreFile, others: list[OtherId]) -> Fragment:
+        """Return a file as the coordinator adopts it: with a name that no other one has, and its sources."""
+        assert file.sha256 is not None, "finish() has sealed it"
+        blocks = self._archive.journal.blocks(file.number)
+        return Fragment(
+            name=f"{file.stem}-{self._shard.id:05d}-{secrets.token_hex(8)}{self._suffix}",
+            stem=file.stem,
             size=file.size,
-            digest=file.digest,
-            blocks=[self._block(block) for block in journal.blocks(file.number)],
-            other_ids=[(self._numbers[each.source], each.key) for each in others if each.file == file.number],
+            sha256=file.sha256,
+            blocks=[block._replace(source=self._numbers[block.source]) for block in blocks],
+            others=[(self._numbers[source], key) for key, source, held in others if held == file.number],
         )
-
-    def _block(self, block: Block) -> AttemptBlock:
-        return AttemptBlock(
-            start=block.start, size=block.size, source=self._numbers[block.source], rows=block.rows,
-            first=block.first, last=block.last, since=block.since, until=block.until, digest=block.digest,
-            ids=block.ids.to_bytes(), other=block.other,
-        )  # fmt: skip
-
-    # ── sources ──
 
     def _source(
         self, number: int, job: ListJob, proven: int, others: list[OtherId]
@@ -171,8 +161,8 @@ class ShardReading:
         adopted = AttemptSource(
             number=number,
             intervals=intervals,
-            seen=seen.to_bytes() if seen else b"",
-            other_ids=[other.key for other in others if other.source == own],
+            seen=seen,
+            other_ids=[key for key, source, _ in others if source == own],
             proven=proven,
             by_time=own in pool.by_time,
         )

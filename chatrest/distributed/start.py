@@ -23,7 +23,7 @@ from ..export.run import OpenWalk, export_folder
 from ..export.worker_pool import WORKERS
 from ..session import AsyncSession
 from .attempt_folder import JOB_PREFIX, AttemptFolder
-from .attempt_store import AttemptStore, FetchedAttempts
+from .attempt_store import AttemptStore
 from .cluster import check_client
 from .coordinator import Coordinator, ShardRunner
 from .credentials import Credentials
@@ -107,8 +107,7 @@ async def export_with(
 
         def open_runner(job: str) -> DaskRunner:
             rate = RateCoordinator(client, credentials.app.app_id, pace, job)
-            attempts = AttemptFolder(folder) if store is None else FetchedAttempts(store, folder)
-            return DaskRunner(client, credentials, address, attempts, rate, shown)
+            return DaskRunner(client, credentials, address, rate, shown)
 
         ahead = ClusterWalk(open_runner, session.app.app_id, folder, budget, store)
         return await export_folder(
@@ -159,6 +158,9 @@ class ClusterWalk:
                     self.requests += coordinator.requests
         finally:
             await in_thread(lambda: place.remove_job(name))
+            added = await in_thread(walk.pool.archive.adopt_fragments)
+            walk.pool.stats.written += added
+            walk.pool.progress.written += added
 
     def _job(self, walk: OpenWalk) -> ShardJob:
         return ShardJob(

@@ -25,7 +25,7 @@ from aiohttp.typedefs import Handler
 from chatrest import AsyncSession, ChatRestError, MessageQuery, Outcome
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import First, HalfOpen, Status
-from chatrest.examples.web_requests import RequestDeadline, answer_error
+from chatrest.examples.web_requests import answer_error
 
 LOGGER: Final = logging.getLogger(__name__)
 REQUEST_SECONDS: Final = 3.0
@@ -54,15 +54,14 @@ async def count_unread(request: web.Request) -> web.Response:
     uids = list(dict.fromkeys(request.query.getall("uid", [])))
     if not 1 <= len(uids) <= MOST_USERS:
         raise web.HTTPBadRequest(text=f"uid: allowed are 1 to {MOST_USERS} users")
-    session, deadline = request.app[SESSION], RequestDeadline(REQUEST_SECONDS)
+    chat = request.app[SESSION].within(REQUEST_SECONDS)
 
     async def unread(uid: str) -> int:
-        # The view is made when the user's turn comes: all users together have the one deadline.
-        counts = await deadline.view(session.as_user(uid)).messages.counts(MessageQuery(unread=True))
+        counts = await chat.as_user(uid).messages.counts(MessageQuery(unread=True))
         return sum(each.count for each in counts)
 
     # Leaving the block, also by a cancel at the end of the shutdown's time, cancels the workers.
-    async with session.fan_out(uids, unread, concurrency=AT_ONCE, ordered=True) as outcomes:
+    async with chat.fan_out(uids, unread, concurrency=AT_ONCE, ordered=True) as outcomes:
         return web.json_response(show_counts([outcome async for outcome in outcomes]))
 
 
@@ -82,7 +81,7 @@ def show_counts(outcomes: Sequence[Outcome[str, int]]) -> dict[str, dict[str, An
 
 async def read_messages(request: web.Request) -> web.Response:
     """Answer `GET /users/{uid}/messages?cursor=…`: a page of the user's messages, the newest first."""
-    chat = RequestDeadline(REQUEST_SECONDS).view(request.app[SESSION])
+    chat = request.app[SESSION].within(REQUEST_SECONDS)
     query, cursor = MessageQuery(affix="prepend"), request.query.get("cursor")
     page = chat.messages.list_user(request.match_info["uid"], query, cursor=cursor).limit(PAGE)
     messages = [{"id": each.id, "sender": each.sender, "sent_at": each.sent_at} async for each in page]

@@ -44,7 +44,7 @@ from chatrest import (
 )
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import First, Reset, TooManyRequests
-from chatrest.examples.web_requests import RequestDeadline, answer_error
+from chatrest.examples.web_requests import answer_error
 
 LOGGER: Final = logging.getLogger(__name__)
 REQUEST_SECONDS: Final = 3.0
@@ -107,16 +107,9 @@ class Chat:
 
     def __init__(self, session: AsyncSession, uid: str) -> None:
         self.uid = uid
-        self._session = session
-        self._deadline = RequestDeadline(REQUEST_SECONDS)
-
-    def as_app(self) -> AsyncSession:
-        """Return a view for the next call, which the app makes."""
-        return self._deadline.view(self._session)
-
-    def as_user(self, share: float = 1.0) -> AsyncSession:
-        """Return a view for the user's next call, which may take `share` of the time that is left."""
-        return self._deadline.view(self._session.as_user(self.uid), share)
+        self.as_app = session.within(REQUEST_SECONDS)
+        """Makes the app's calls; those of the user have the same end."""
+        self.as_user = self.as_app.as_user(uid)
 
 
 async def open_request(request: Request, authorization: Annotated[str, Header()] = "") -> Chat:
@@ -137,7 +130,7 @@ async def read_messages(peer: str, chat: RequestChat, cursor: str | None = None)
     """Return a page of the conversation of the signed-in user with `peer`."""
     query = MessageQuery(affix="prepend")
     # A token moves within this very list: the uid of the signed-in user cannot be replaced by it.
-    page = await chat.as_user().messages.list_user(peer, query, cursor=cursor).page(PAGE)
+    page = await chat.as_user.messages.list_user(peer, query, cursor=cursor).page(PAGE)
     return MessagePage(messages=[ChatMessage.of(message) for message in page.items], next=page.next)
 
 
@@ -148,8 +141,8 @@ async def send_message(peer: str, new: NewText, chat: RequestChat) -> ChatMessag
         return ChatMessage.of(message)
     try:
         # Half of the time, so that some is left for the question if the message arrived.
-        sending = chat.as_user(share=0.5).messages.send(NewMessage.text(peer, new.text, muid=new.muid))
-        return ChatMessage.of(await sending)
+        sender = chat.as_user.within(REQUEST_SECONDS / 2)
+        return ChatMessage.of(await sender.messages.send(NewMessage.text(peer, new.text, muid=new.muid)))
     except OutcomeUnknownError as unknown:
         try:
             message = await find_message(peer, new.muid, chat)
@@ -163,7 +156,7 @@ async def send_message(peer: str, new: NewText, chat: RequestChat) -> ChatMessag
 async def find_message(peer: str, muid: str, chat: Chat) -> Message | None:
     """Return the user's message with this muid, or None if it did not arrive."""
     since = time.time() - REPEATED_WITHIN
-    return await chat.as_user().messages.find_sent(muid, receiver=peer, since=since, pauses=(0.2,))
+    return await chat.as_user.messages.find_sent(muid, receiver=peer, since=since, pauses=(0.2,))
 
 
 @router.post("/chat-token")
@@ -171,7 +164,7 @@ async def make_token(chat: RequestChat, response: Response) -> dict[str, str]:
     """Return a token by which the signed-in user's own client logs in to the chat service."""
     response.headers["Cache-Control"] = "no-store"
     # An unknown outcome needs no settling here: the browser asks again, and an unused token does no harm.
-    token = await chat.as_app().auth_tokens.create(chat.uid)
+    token = await chat.as_app.auth_tokens.create(chat.uid)
     return {"auth_token": token.auth_token}
 
 

@@ -1,4 +1,4 @@
-"""What both backends of the examples need: the deadline of a web request, and an HTTP status for each error.
+"""An HTTP status for each error, which both backends of the examples answer with.
 
 | status | errors                                             | reason                                       |
 |--------|----------------------------------------------------|----------------------------------------------|
@@ -19,14 +19,12 @@ error has a time. The browser gets a code and a text of this file, never the err
 operations, statuses and arguments, and belongs into the log.
 """
 
-import asyncio
 from math import ceil
 from typing import Final, NamedTuple, final
 
 from chatrest import (
     ActingUserIgnoredError,
     ApiError,
-    AsyncSession,
     AuthenticationError,
     BadRequestError,
     ChatRestError,
@@ -44,26 +42,6 @@ from chatrest import (
     ServerError,
     TransportError,
 )
-
-
-@final
-class RequestDeadline:
-    """The time by which a web request is answered: `seconds` from now, by the clock of the event loop."""
-
-    def __init__(self, seconds: float) -> None:
-        self._clock = asyncio.get_running_loop().time
-        self._end = self._clock() + seconds
-
-    def view(self, chat: AsyncSession, share: float = 1.0) -> AsyncSession:
-        """Return a view of `chat` for the next call, which may take `share` of the time that is left.
-
-        Make a view for each call: its deadline counts from the call's begin. For a walk it counts for each
-        page. Raises `DeadlineExceededError` if no time is left.
-        """
-        left = self._end - self._clock()
-        if left <= 0:
-            raise DeadlineExceededError("the web request has no time left for another call", reason="wait")
-        return chat.with_options(deadline=left * share)
 
 
 @final

@@ -17,6 +17,7 @@ from .dataset.attachments import AttachmentOptions
 from .dry_run.estimate import Estimate, estimate
 from .entry_points import compact, export
 from .plan import Plan
+from .read_tables import attachment_files, read_table
 from .reading import read, read_raw
 from .report import AttachmentCounts, Failure, Phase, Progress, Report
 from .run_log import RunEntry, runs
@@ -25,6 +26,6 @@ from .verify.verify import Problem, VerifyResult, verify
 __all__ = [
     "AppExport", "AppRun", "AppState", "AppsReport", "AttachmentCounts", "AttachmentOptions", "Estimate",
     "ExportChange", "Failure", "Phase", "Plan", "Problem", "Progress", "Report", "RunEntry", "VerifyResult",
-    "changes", "compact", "estimate", "export", "export_apps", "read", "read_apps", "read_raw", "runs",
-    "verify",
+    "attachment_files", "changes", "compact", "estimate", "export", "export_apps", "read", "read_apps",
+    "read_raw", "read_table", "runs", "verify",
 ]  # fmt: skip

@@ -1,6 +1,7 @@
-"""The file of apps that one run exports: TOML, a table an app, and never a key.
+"""The file of apps, for exports of many and for `chatrest --app NAME`: TOML, a table an app.
 
     [[app]]
+    name = "shop"                          # for --app; by default the id
     id = "2087654abc"
     region = "eu"                          # us (the default), eu or in
     key_env = "CHATREST_KEY_SHOP"          # the name of the environment variable that has the API key
@@ -10,75 +11,135 @@
     since = 2026-01-01
     format = "parquet"
 
-TOML, as people write and comment this file by hand, and the standard library reads it.
+| in the place of `key_env` | the API key is                                                             |
+|---------------------------|----------------------------------------------------------------------------|
+| `key_file = "shop.key"`   | the content of a file; a relative path is from the folder of the apps file |
+| `key_command = "pass x"`  | the first line that a program prints; no shell, or a list of its arguments |
+| `key = "…"`               | that text, if nobody but the owner may read the apps file (mode 0600)      |
+
+A file that another user could have written runs no program. TOML, as people write and comment this file by
+hand, and the standard library reads it.
 """
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+import shlex
+import stat
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from os import PathLike
+from os.path import expanduser  # unlike that of `Path`, it accepts a user without a home
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, final
 
 from msgspec import Struct
 
 from ..core.requests.hosts import App, allows_http
 from ..errors import RequestInvalidError
-from ..secrets import description
+from ..secrets import description, shown
 from .plan import Plan
 
-_MEMBERS: Final = ("id", "region", "key_env", "service_domain", "base_url", "plan")
+_KEYS: Final = ("key_env", "key_file", "key_command", "key")
+_MEMBERS: Final = ("name", "id", "region", *_KEYS, "service_domain", "base_url", "plan")
 _PLAN_MEMBERS: Final = tuple(name for name in Plan.__struct_fields__ if name != "query")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _HEADER: Final = re.compile(r"^\s*\[\[\s*app\s*\]\]", re.MULTILINE)
-_TEXTS: Final = ("id", "region", "key_env", "service_domain", "base_url")
+_TEXTS: Final = tuple(name for name in _MEMBERS if name not in ("key_command", "plan"))
+_PATIENCE: Final = 60.0
+"""Seconds for a program that prints a key; it may ask for a password."""
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
 class AppExport(Struct, frozen=True):
-    """An app of a run, and what to export of it."""
+    """An app of a file, and what to export of it."""
 
     app: App
     plan: Plan | None = None
     """None for the plan of the run, or of the app's folder."""
     key_env: str | None = None
     """The name of the environment variable that has the key, for messages."""
+    name: str | None = None
+    """Its name in the file; None where it has its id alone."""
 
 
 def read_apps(path: str | PathLike[str], environ: Mapping[str, str] | None = None) -> list[AppExport]:
-    """Return the apps of a file, with their keys from the environment.
+    """Return the apps of a file, with their keys.
 
     Raises `RequestInvalidError`, which names the line and the app, what is wrong and what is allowed; all
     variables that are missing are in one. Raises OSError for a file that cannot be read.
     """
     env = os.environ if environ is None else environ
-    file = Path(path)
-    tables, lines = _tables(file)
-    places = [_place(file, number, lines, table) for number, table in enumerate(tables, 1)]
+    file = _read(Path(path))
+    names = [table["key_env"] for _, table in file.apps if "key_env" in table]
+    if missing := [name for name in dict.fromkeys(names) if not env.get(name)]:
+        raise RequestInvalidError(f"{path}: the environment lacks {', '.join(missing)}")
+    return [_app(file, place, table, env) for place, table in file.apps]
+
+
+def read_app(path: str | PathLike[str], name: str, environ: Mapping[str, str] | None = None) -> AppExport:
+    """Return the app of a file that has a name, or else the id `name`; no other app's key is read.
+
+    Errors are those of `read_apps`, and `RequestInvalidError` where there is no such app.
+    """
+    file = _read(Path(path))
+    for member in ("name", "id"):
+        for place, table in file.apps:
+            if table.get(member) == name:
+                return _app(file, place, table, os.environ if environ is None else environ)
+    known = _names(file)
+    near = ", ".join(get_close_matches(name, known, 3) or known[:5])
+    raise RequestInvalidError(f"{path}: no app is called {shown(name)}: expected is one such as {near}")
+
+
+def app_names(path: str | PathLike[str]) -> list[str]:
+    """Return the names of a file's apps, of one without a name its id; errors as those of `read_apps`."""
+    return _names(_read(Path(path)))
+
+
+@final
+class _AppFile(NamedTuple):
+    path: Path
+    owner: os.stat_result
+    """Who owns the file, and who may read and write it."""
+    apps: list[tuple[str, dict[str, Any]]]
+    """The words for the place of each app, and its table, whose members are checked."""
+
+
+def _names(file: _AppFile) -> list[str]:
+    return [table.get("name") or table["id"] for _, table in file.apps]
+
+
+def _read(path: Path) -> _AppFile:
+    tables, lines, owner = _tables(path)
+    places = [_place(path, number, lines, table) for number, table in enumerate(tables, 1)]
     for place, table in zip(places, tables, strict=True):
         _check_members(place, table)
-    _check_variables(file, tables, env)
-    apps = [_app(place, table, env) for place, table in zip(places, tables, strict=True)]
-    check_names([each.app.app_id for each in apps], places)
-    return apps
+    check_names([table["id"] for table in tables], places)
+    named = [(place, table["name"]) for place, table in zip(places, tables, strict=True) if "name" in table]
+    check_names([name for _, name in named], [place for place, _ in named], member="name")
+    return _AppFile(path, owner, list(zip(places, tables, strict=True)))
 
 
-def check_names(app_ids: Sequence[str], places: Sequence[str]) -> None:
-    """Refuse two apps with one folder; names are compared as a disk may do it that ignores case."""
+def check_names(names: Sequence[str], places: Sequence[str], *, member: str = "id") -> None:
+    """Refuse two apps with one name, or with one folder on a disk that ignores case."""
     seen: dict[str, str] = {}
-    for app_id, place in zip(app_ids, places, strict=True):
-        first = seen.setdefault(app_id.lower(), place)
+    for name, place in zip(names, places, strict=True):
+        first = seen.setdefault(name.lower(), place)
         if first is not place:
             raise RequestInvalidError(
-                f"{place}: id = {app_id!r} is also that of {first}: allowed is each app once"
+                f"{place}: {member} = {name!r} is also that of {first}: allowed is each app once"
             )
 
 
-def _tables(file: Path) -> tuple[list[dict[str, Any]], list[int]]:
-    """Return the tables of a file, and the lines at which they begin as far as these are known."""
+def _tables(file: Path) -> tuple[list[dict[str, Any]], list[int], os.stat_result]:
+    """Return the tables of a file, the lines at which they begin as far as these are known, and its owner."""
     import tomllib  # 5 ms, and only this needs it
 
+    with file.open("rb") as opened:
+        data, owner = opened.read(), os.fstat(opened.fileno())
     try:
-        text = file.read_bytes().decode()
+        text = data.decode()
         content = tomllib.loads(text)
     except UnicodeDecodeError as error:
         raise RequestInvalidError(f"{file}: byte {error.start} is not UTF-8: allowed is TOML") from None
@@ -89,7 +150,7 @@ def _tables(file: Path) -> tuple[list[dict[str, Any]], list[int]]:
     tables = content.get("app")
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
         raise RequestInvalidError(f"{file} has no app: allowed are tables [[app]] with id and key_env")
-    return tables, [text.count("\n", 0, match.end()) + 1 for match in _HEADER.finditer(text)]
+    return tables, [text.count("\n", 0, match.end()) + 1 for match in _HEADER.finditer(text)], owner
 
 
 def _place(file: Path, number: int, lines: Sequence[int], table: Mapping[str, Any]) -> str:
@@ -101,31 +162,27 @@ def _place(file: Path, number: int, lines: Sequence[int], table: Mapping[str, An
 def _check_members(place: str, table: Mapping[str, Any]) -> None:
     for name in table:
         if name not in _MEMBERS:
-            hint = (
-                "; a key is never in the file, key_env is the name of its variable" if "key" in name else ""
-            )
+            hint = f"; a key is given by one of {', '.join(_KEYS)}" if "key" in name else ""
             raise RequestInvalidError(
                 f"{place}: {name} is not known: allowed are {', '.join(_MEMBERS)}{hint}"
             )
-    for name in ("id", "key_env"):
-        if name not in table:
-            raise RequestInvalidError(f"{place}: {name} is missing")
+    if "id" not in table:
+        raise RequestInvalidError(f"{place}: id is missing")
+    sources = [name for name in _KEYS if name in table]
+    if len(sources) != 1:
+        found = f"{' and '.join(sources)} are given" if sources else "key_env is missing"
+        raise RequestInvalidError(f"{place}: {found}: expected is one of {', '.join(_KEYS)}")
     for name in _TEXTS:
-        if not isinstance(table.get(name, ""), str):
-            raise RequestInvalidError(f"{place}: {name} = {description(table[name])}: allowed is a text")
-    if not _VARIABLE.fullmatch(table["key_env"]):  # the value is not repeated: it may be the key itself
+        if not isinstance(value := table.get(name, "-"), str) or not value:
+            given = "" if name == "key" else f" = {description(value)}"
+            raise RequestInvalidError(f"{place}: {name}{given}: allowed is a text")
+    if not _VARIABLE.fullmatch(table.get("key_env", "X")):  # not repeated: it may be the key itself
         raise RequestInvalidError(
             f"{place}: key_env: allowed is the name of an environment variable, such as CHATREST_KEY_SHOP"
         )
 
 
-def _check_variables(file: Path, tables: Sequence[Mapping[str, Any]], env: Mapping[str, str]) -> None:
-    names = dict.fromkeys(table["key_env"] for table in tables)
-    if missing := [name for name in names if not env.get(name)]:
-        raise RequestInvalidError(f"{file}: the environment lacks {', '.join(missing)}")
-
-
-def _app(place: str, table: Mapping[str, Any], env: Mapping[str, str]) -> AppExport:
+def _app(file: _AppFile, place: str, table: Mapping[str, Any], env: Mapping[str, str]) -> AppExport:
     options: dict[str, Any] = {
         name: table[name] for name in ("region", "service_domain", "base_url") if name in table
     }
@@ -135,12 +192,81 @@ def _app(place: str, table: Mapping[str, Any], env: Mapping[str, str]) -> AppExp
     failure = ""
     try:
         options["allow_http"] = allows_http(env)
-        app = App(table["id"], env[table["key_env"]], **options)
+        source = next(name for name in _KEYS if name in table)
+        app = App(table["id"], _READERS[source](file, table[source], env), **options)
         _ = app.chat_url
-        return AppExport(app, _plan(table.get("plan")), table["key_env"])
+        return AppExport(app, _plan(table.get("plan")), table.get("key_env"), table.get("name"))
     except RequestInvalidError as error:
         failure = str(error)
     raise RequestInvalidError(f"{place}: {failure}")
+
+
+# ── where a key comes from; no error repeats what may be one ──
+
+
+def _key_of_variable(_: _AppFile, name: str, env: Mapping[str, str]) -> str:
+    if key := env.get(name):
+        return key
+    raise RequestInvalidError(f"the environment lacks {name}")
+
+
+def _key_of_file(file: _AppFile, name: str, _: Mapping[str, str]) -> str:
+    path = file.path.parent / expanduser(name)  # noqa: PTH111
+    try:
+        key = path.read_text("utf-8").strip()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise RequestInvalidError(f"key_file: {path}: {reason}") from None
+    if not key:
+        raise RequestInvalidError(f"key_file: {path} is empty")
+    return key
+
+
+def _key_of_program(file: _AppFile, command: Any, _: Mapping[str, str]) -> str:
+    try:
+        arguments = shlex.split(command) if isinstance(command, str) else command
+    except ValueError:  # a quotation without its end
+        arguments = None
+    is_list = isinstance(arguments, list) and all(isinstance(each, str) for each in arguments)
+    if not arguments or not is_list:
+        raise RequestInvalidError("key_command: allowed is the text of a command, or a list of its arguments")
+    may_be_written = file.owner.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    if os.name == "posix" and (may_be_written or file.owner.st_uid not in (0, os.getuid())):
+        raise RequestInvalidError(
+            f"key_command: others may write {file.path}: expected is a file of yours that only you may write"
+        )
+    try:
+        # Without standard input: that may be what the command reads.
+        done = subprocess.run(  # noqa: S603 - the user's own file names the program
+            arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=_PATIENCE, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise RequestInvalidError(f"key_command: no end within {_PATIENCE:.0f} s") from None
+    except OSError as error:
+        raise RequestInvalidError(f"key_command: {arguments[0]}: {error.strerror}") from None
+    key = done.stdout.decode("utf-8", "replace").strip().partition("\n")[0].strip()
+    if done.returncode or not key:
+        found = f"it ended with status {done.returncode}" if done.returncode else "it printed nothing"
+        raise RequestInvalidError(f"key_command: {found}: expected is a program that prints the key")
+    return key
+
+
+def _key_of_text(file: _AppFile, key: str, _: Mapping[str, str]) -> str:
+    if file.owner.st_mode & _OTHERS:
+        mode = stat.S_IMODE(file.owner.st_mode)
+        raise RequestInvalidError(
+            f"key: others may read {file.path} (mode {mode:04o}): a key in the file needs mode 0600 "
+            "(chmod 600); else give key_env, key_file or key_command"
+        )
+    return key
+
+
+_READERS: Final[Mapping[str, Callable[[_AppFile, Any, Mapping[str, str]], str]]] = {
+    "key_env": _key_of_variable,
+    "key_file": _key_of_file,
+    "key_command": _key_of_program,
+    "key": _key_of_text,
+}
 
 
 def _plan(table: object) -> Plan | None:

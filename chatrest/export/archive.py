@@ -9,9 +9,8 @@ time.
 import errno
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Protocol, Self, TypeAlias, TypeVar, final
@@ -22,24 +21,31 @@ from msgspec.json import Decoder
 from ..core.paging.intervals import LAST
 from ..core.replies.rows import UNKNOWN, PageLines, Row, lines_of, row_of
 from ..core.requests.endpoint import Pairs
-from ..errors import RequestInvalidError
-from ..extras import missing_extra
 from ..models.raw_json import REFUSED
 from .conversion import convert
-from .dataset.tables import COLUMNS, table_format, table_stem
+from .dataset.tables import table_stem
 from .disk import Disk
-from .file_names import DATABASE, HISTORY, STEM, partition_folder, partition_rows
+from .file_names import DATABASE, STEM, partition_folder, partition_rows
 from .id_set import IdSet
 from .journal import NAME, DeletedId, Journal
+from .kinds import format_of_plan, kinds_of_plan
 from .message_ids import PageIds, ids_of, number
-from .opening import FolderLock, begin_generation, check_folder, check_is_whole, claim_folder, first_meta
+from .opening import (
+    FolderLock,
+    agreed,
+    begin_generation,
+    check_folder,
+    check_is_whole,
+    claim_folder,
+    first_meta,
+)
 from .ownership import Source
-from .plan import Plan, growth_fault
+from .plan import Plan
 from .repeated_rows import RepeatedRows
 from .run_log import last_run
-from .store import Changes, ExportStore, Finding, NewRows, RowKind, repair
-from .store.converters import Database, Lines, Parquet
-from .store.formats import Format, SourceLines
+from .store import Changes, ExportStore, Finding, NewRows, adopt_fragments, repair, salvage
+from .store.formats import SourceLines
+from .store.fragments import Fragment
 from .store.journal import StoreBlock
 from .stored_index import StoredIndex
 from .stored_records import database_records
@@ -101,35 +107,16 @@ class RemoteFiles(Protocol):
 
     @property
     def names(self) -> Mapping[str, int]:
-        """Their names, and their sizes in bytes."""
+        """Their names, and their sizes in bytes; it stays the same object."""
 
-    def fetch(self, name: str, path: Path) -> None:
-        """Write a file that the store has to `path`, complete and durable.
+    def add(self, fragments: Sequence[Fragment]) -> None:
+        """Note files that other processes have put into the store under their names."""
+
+    def fetch(self, name: str, path: Path, sha256: str) -> None:
+        """Write a file that the store has, with this SHA-256, to `path`, complete and durable.
 
         Raises `ObjectStoreError` where that fails or the content is another one, OSError where the disk does.
         """
-
-
-def format_of_plan(plan: Plan, app_id: str) -> Format:
-    """Return the format of a plan's messages; `RequestInvalidError` where what it needs is not installed."""
-    match plan.format:
-        case "ndjson":
-            return Lines(plan.compress or "none")
-        case "parquet":
-            if find_spec("pyarrow") is None:
-                raise RequestInvalidError(missing_extra("format = 'parquet'", "parquet"))
-            return Parquet(plan.compress or "zstd")
-        case "sqlite":
-            return Database({"app": app_id, "plan": plan.encoded().decode()})
-
-
-def kinds_of_plan(plan: Plan, app_id: str) -> dict[str, RowKind]:
-    """Return the kinds of rows that an export's store holds."""
-    own = format_of_plan(plan, app_id)
-    versions = own if isinstance(own, Lines) else Lines("none")
-    messages = {STEM: RowKind(own), HISTORY: RowKind(versions, by_content=True)}
-    formats = {table_stem(table): table_format(table, plan.format, plan.compress) for table in COLUMNS}
-    return messages | {stem: RowKind(each, is_snapshot=True) for stem, each in formats.items()}
 
 
 @final
@@ -148,7 +135,9 @@ class Archive:
         app_id: str,
         disk: Disk | None = None,
         remote: RemoteFiles | None = None,
+        journal: Path | None = None,
     ) -> None:
+        """`journal` is where it is instead of in the folder, as `:memory:`."""
         self.folder = folder
         self.disk: Disk = disk or Disk()
         self.remote = remote
@@ -165,14 +154,15 @@ class Archive:
         with ExitStack() as stack:
             lock = FolderLock(folder)
             stack.callback(lock.release)
-            convert(folder, self.disk, is_remote=remote is not None)
+            convert(folder, self.disk)
             meta = first_meta(folder, app_id, (plan or Plan()).encoded().decode())
-            self.journal: Journal = stack.enter_context(Journal(folder / NAME, meta))
+            self.journal: Journal = stack.enter_context(Journal(journal or folder / NAME, meta))
             begin_generation(self.journal, check_folder(folder, self.journal))
             self.plan: Plan = self._agreed(plan, app_id)
             self.store: ExportStore = ExportStore(
                 folder, self.journal, kinds_of_plan(self.plan, app_id), labels=self._label, disk=self.disk,
                 elsewhere=() if remote is None else remote.names,
+                fetch=None if remote is None else remote.fetch,
             )  # fmt: skip
             stack.callback(self.store.close)
             self.findings: list[Finding] = self._repaired()
@@ -197,10 +187,10 @@ class Archive:
 
     # ── writing ──
 
-    def commit(self, pages: Iterable[FetchedPage]) -> CommitStats:
-        """Write pages, and only then note what they cover; all of them, or none.
+    def commit(self, pages: Iterable[FetchedPage], fragments: Sequence[Fragment] = ()) -> CommitStats:
+        """Write pages, and only then note what they cover; take over fragments; all of it, or nothing.
 
-        Raises OSError where the disk fails, or a file was removed meanwhile.
+        Raises OSError where the disk fails, or a file was removed meanwhile, and `FragmentLostError`.
         """
         stats, seen = CommitStats(), dict[int, IdSet]()
 
@@ -211,7 +201,9 @@ class Archive:
         with self._guarded():
             self._begin_change()
             new_rows = (new for page in pages for new in self._taken(page, stats, seen))
-            stats.written += self.store.commit(new_rows, note)
+            if fragments and self.remote is not None:
+                self.remote.add(fragments)
+            stats.written += self.store.adopt(fragments, new_rows, note)
             self.store.seal_full()
         return stats
 
@@ -337,7 +329,8 @@ class Archive:
         """Put a table in the place of the older one, as a whole."""
         with self._guarded():
             self._begin_change()
-            self.store.replace(table_stem(table), pieces, read_at)
+            stem = table_stem(table)
+            self.store.snapshots.replace(stem, self.store.kind(stem).format, pieces, read_at)
 
     def finish(self) -> int:
         """Put everything into its final place; return how many messages took that of an older version."""
@@ -404,6 +397,20 @@ class Archive:
                 self.journal.applied(row.id for row in rows)  # what is left is not on the disk any more
             count += len(applied)
         return count
+
+    def salvage(self) -> int:
+        """Write what damaged files hold of the messages that are missing still; return how many.
+
+        Called when all sources were asked for them again: a damaged file may have wrong bytes in a record.
+        """
+        with self._guarded():
+            return salvage(self.store) if self.store.missing() or self.journal.others_missing() else 0
+
+    def adopt_fragments(self) -> int:
+        """Take over the fragments that nobody has told of; return how many messages they add."""
+        with self._guarded():
+            self._begin_change()
+            return adopt_fragments(self.store)
 
     # ── one page ──
 
@@ -578,28 +585,3 @@ def _may_hold(block: StoreBlock, first: int, last: int, since: int) -> bool:
 
 def _numbers(deleted: Iterable[DeletedId]) -> Iterator[int]:
     return (numbered for each in deleted if (numbered := number(each.id)) is not None)
-
-
-def agreed(folder: Path, kept: Mapping[str, str | None], plan: Plan | None, app_id: str) -> tuple[Plan, Plan]:
-    """Return the folder's plan, from its journal's meta, and the plan that goes on with it.
-
-    What `plan` does not give is as in the folder's own. Raises `RequestInvalidError` where the export cannot
-    be continued by it, or the app is another one.
-    """
-    app, encoded = kept.get("app"), kept.get("plan")
-    if app is None or encoded is None:
-        raise RequestInvalidError(f"{folder / NAME} has no plan: it is no export's journal")
-    if app != app_id:
-        raise RequestInvalidError(
-            f"folder '{folder}' holds an export of the app {app!r}, and not of {app_id!r}: choose another"
-        )
-    stored = Plan.parse(encoded)
-    continued = stored if plan is None else stored.continued(plan)
-    old, new = growth_fault(stored, continued)
-    if old:
-        raise RequestInvalidError(
-            f"folder '{folder}' was exported with {old}, and this plan has {new}: allowed are other sources "
-            "and a wider window, but the same format and filters; no plan at all continues with the folder's "
-            "own; or export into another folder"
-        )
-    return stored, continued

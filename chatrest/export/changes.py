@@ -34,11 +34,11 @@ from ..core.requests.arguments import check
 from ..errors import ChatRestError
 from ..models.messages import Message
 from ..storage import InUseError, sql_in
-from .archive import kinds_of_plan
 from .file_names import DATABASE, HISTORY, SPOOL, STEM, path_inside
 from .folder_view import FolderView, open_view
 from .id_set import IdSet
 from .journal import NAME as JOURNAL, Journal
+from .kinds import kinds_of_plan
 from .message_ids import key_of, number
 from .opening import read_folder
 from .plan import Plan

@@ -77,21 +77,15 @@ class _Block(NamedTuple):
     ids: bytes
 
 
-def convert(folder: Path, disk: Disk, *, is_remote: bool) -> None:
+def convert(folder: Path, disk: Disk) -> None:
     """Convert the journal of a folder that version 0.2 has written; without effect for any other.
 
-    The caller has the folder's lock. Costs the reading of all files. Raises `RequestInvalidError` for an
-    export in an object store, and for a journal that is not as the last run left it.
+    The caller has the folder's lock. All files are in it, also in a working copy. Costs the reading of them.
+    Raises `RequestInvalidError` for a journal that is not as the last run left it.
     """
     path = folder / NAME
     if not _is_former(path):
         return
-    if is_remote:
-        raise RequestInvalidError(
-            f"{folder} is the working copy of an export by version 0.2 in an object store, which this "
-            "version does not continue there: copy it into a folder, and `chatrest export` into that "
-            "folder converts it"
-        )
     with _FormerJournal(path, folder, disk) as journal:
         manifest = find_undamaged(folder)
         if manifest is not None and is_edited(journal, manifest):

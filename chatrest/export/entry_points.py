@@ -13,7 +13,7 @@ from .compaction import compact_folder
 from .dataset.attachments import AttachmentOptions
 from .dataset.tables import Table
 from .disk import Disk
-from .in_thread import in_thread
+from .in_thread import in_thread, wait_for
 from .local_path import local_path
 from .plan import Plan
 from .report import Phase, Progress, Report
@@ -99,8 +99,7 @@ def compact(
 ) -> int:
     """Merge the small files of each partition of the export in `out`; return how many files are gone.
 
-    A file is small below an eighth of the size from which on an export begins another one: 8 MB of Parquet,
-    128 MB of NDJSON (16 MB in an object store). A run merges by itself where a partition has more than a few
+    A file is small below 64 MB. A run merges by itself where a partition has more than a few
     of them. Messages, and their ids, stay as they are. Costs the reading and writing of the merged files, and
     memory for a row group or a page; needs no network, but for an export in an object store, which is merged
     in its working copy (`journal`, as for `export`) and published. A crash at any point loses nothing and
@@ -113,7 +112,6 @@ def compact(
     """
     if (root := journal_root(out, journal)) is None:
         return compact_folder(local_path(out), disk=disk)
-    from .remote.blocking import wait_for
     from .remote.store_export import store_export
 
     async def merge(root: Path) -> int:

@@ -1,9 +1,10 @@
-"""Work that waits: for the disk in a thread, and for many items several at a time."""
+"""Work that waits: for the disk in a thread, for many items several at a time, for a loop of its own."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -41,3 +42,13 @@ async def for_each(items: Sequence[T], work: Callable[[T], Awaitable[object]], a
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
+
+
+def wait_for(work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of `work`, for a caller with a running event loop or without one."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()

@@ -22,6 +22,7 @@ import errno
 import os
 import re
 import secrets
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, final
@@ -34,6 +35,7 @@ from .disk import Disk, sync_folder
 from .file_names import DAMAGED, MESSAGES, SPOOL, path_inside
 from .journal import GENERATION, NAME as JOURNAL, PREVIOUS_GENERATION, Journal
 from .manifest import NAME as MANIFEST, Manifest, find_undamaged, read
+from .plan import Plan, growth_fault
 
 DATA_FILE: Final = re.compile(r"\.(?:ndjson|jsonl|parquet|sqlite|spool)(?:\.gz|\.zst)?\Z")
 """The names of files that may be an export's."""
@@ -265,6 +267,31 @@ def _without_path(path: Path, error: Exception) -> str:
 def _number(generation: str | None) -> int:
     number = (generation or "").partition("-")[0]
     return int(number) if number.isdecimal() and len(number) < 19 else 0
+
+
+def agreed(folder: Path, kept: Mapping[str, str | None], plan: Plan | None, app_id: str) -> tuple[Plan, Plan]:
+    """Return the folder's plan, from its journal's meta, and the plan that goes on with it.
+
+    What `plan` does not give is as in the folder's own. Raises `RequestInvalidError` where the export cannot
+    be continued by it, or the app is another one.
+    """
+    app, encoded = kept.get("app"), kept.get("plan")
+    if app is None or encoded is None:
+        raise RequestInvalidError(f"{folder / JOURNAL} has no plan: it is no export's journal")
+    if app != app_id:
+        raise RequestInvalidError(
+            f"folder '{folder}' holds an export of the app {app!r}, and not of {app_id!r}: choose another"
+        )
+    stored = Plan.parse(encoded)
+    continued = stored if plan is None else stored.continued(plan)
+    old, new = growth_fault(stored, continued)
+    if old:
+        raise RequestInvalidError(
+            f"folder '{folder}' was exported with {old}, and this plan has {new}: allowed are other sources "
+            "and a wider window, but the same format and filters; no plan at all continues with the folder's "
+            "own; or export into another folder"
+        )
+    return stored, continued
 
 
 # ── paths ──

@@ -53,11 +53,15 @@ class Rereads:
     # ── what is missing ──
 
     async def read_missing(self) -> bool:
-        """Read what is missing; return True where all is on disk then, or not shown by any source."""
+        """Read what is missing; return True where all is on disk then, or not shown by any source.
+
+        What no source shows is taken from damaged files, where they hold it.
+        """
         asked: dict[int, IdSet] = {}
         asked_whole: set[int] = set()
         while works := await in_thread(lambda: list(self._missing(asked, asked_whole))):
             await self._pool.read_again(works)
+        self._pool.stats.written += await in_thread(self._archive.salvage)
         return await in_thread(self._note_missing)
 
     def _missing(self, asked: dict[int, IdSet], asked_whole: set[int]) -> Iterator[Work]:

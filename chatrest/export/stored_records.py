@@ -19,7 +19,7 @@ from .file_names import MILLISECONDS
 from .formats.compression import compression, pack_errors
 from .plan import Compress
 
-_CHUNK: Final = 1 << 16
+_CHUNK: Final = 1 << 18
 _ROWS: Final = 5_000
 _HIGH: Final = (1 << 63) - 1
 
@@ -93,15 +93,17 @@ def _unpacked(path: Path, compress: Compress, size: int | None) -> Iterator[byte
     if make is None:
         yield from _chunks(path, size)
         return
-    member = make()
+    member, is_whole = make(), True
     for data in _chunks(path, size):
         while data:
             try:
                 yield member.decompress(data)
             except pack_errors(OSError, ValueError) as error:
                 raise damaged(path, error) from None
-            data = member.unused_data if member.eof else b""
-            member = make() if member.eof else member
+            is_whole, data = member.eof, member.unused_data if member.eof else b""
+            member = make() if is_whole else member
+    if size is not None and not is_whole:
+        raise damaged(path, "its last part has no end")
 
 
 def _chunks(path: Path, size: int | None) -> Iterator[bytes]:
@@ -128,7 +130,7 @@ def parquet_batches(
         import pyarrow as pa  # type: ignore[import-untyped]
         import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-        from .formats.parquet_rows import raws_of
+        from .formats.parquet import raws_of
     except ImportError:
         raise RequestInvalidError(missing_extra("reading Parquet files", "parquet")) from None
     names = ["raw", "raw_bytes", *columns]

@@ -10,6 +10,7 @@
 | an error      | of a worker is an outcome, also a `CancelledError` that nobody of this block asked for |
 | end of input  | also by an error of the input: workers that run end first, then it is raised          |
 | `stop_after`  | no item begins after that many errors; workers that run end, then `FanOutError`       |
+| `deadline`    | after it, workers that run are cancelled; what is finished is given, then the error   |
 | leaving       | cancels the workers that run and waits for their end; closes the input's generator    |
 
 An input is read only when its item may begin (with `group`, up to 10,000 items ahead), in a task of its own.
@@ -26,7 +27,8 @@ from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar, final
 from msgspec import Struct
 
 from ..core.requests.arguments import check_count, check_unquoted
-from ..errors import FanOutError
+from ..core.requests.timeouts import check_seconds
+from ..errors import DeadlineExceededError, FanOutError
 from ..telemetry import LOGGER
 from .group_windows import GroupWindows
 from .outcome_journal import OutcomeJournal, check_path, job_of
@@ -39,6 +41,9 @@ R = TypeVar("R")
 class _Client(Protocol):
     @property
     def clock(self) -> Callable[[], float]: ...
+
+    @property
+    def sleep(self) -> Callable[[float], Awaitable[None]]: ...
 
 
 class _Session(Protocol):
@@ -76,7 +81,9 @@ class _Options(Struct, Generic[T, R], frozen=True, kw_only=True):
     ordered: bool
     stop_after: int | None
     progress: ProgressListener | None
+    deadline: float | None
     clock: Callable[[], float]
+    sleep: Callable[[float], Awaitable[None]]
     open_journal: Callable[[], OutcomeJournal] | None
     key: Callable[[T], Any] | None
 
@@ -88,6 +95,8 @@ class _State(Struct):
     """True after the end of the input."""
     is_stopped: bool = False
     """True if no item is to begin any more."""
+    is_late: bool = False
+    """True after the deadline: no further worker's end is an outcome."""
     error: BaseException | None = None
     """To be raised where the item after the last outcome would be due."""
     last_error: BaseException | None = None
@@ -142,6 +151,8 @@ class FanOut(Generic[T, R]):
             self._journal = self._options.open_journal()
         self._tasks = WorkerTasks(self._options.worker, self._options.clock, self._end)
         self._tasks.read(self._read())
+        if self._options.deadline is not None:
+            self._tasks.watch(self._expire(self._options.deadline))
         return self
 
     async def __aexit__(
@@ -233,6 +244,8 @@ class FanOut(Generic[T, R]):
         """Note the end of a worker; `fault` is what ends the program, such as `KeyboardInterrupt`."""
         state = self._state
         self._windows.release(entry.group)
+        if state.is_late:
+            return
         if fault is not None:
             state.error = fault
             self._stop()
@@ -263,11 +276,35 @@ class FanOut(Generic[T, R]):
         if self._tasks is not None and not self._state.is_read:
             self._tasks.stop_reading()
 
+    async def _expire(self, seconds: float) -> None:
+        """Wait for the deadline, and end what is not finished then."""
+        await self._options.sleep(seconds)
+        state, tasks = self._state, self._tasks
+        assert tasks is not None
+        tasks.settle()
+        if self._is_over:
+            return
+        unfinished = self._windows.running + self._windows.waiting
+        self._stop()
+        state.is_late = True
+        tasks.cut_off()
+        self._results.release()
+        if state.error is None:
+            more = "" if state.is_read else ", and the input has not come to its end"
+            finished = state.succeeded + state.failed
+            state.error = DeadlineExceededError(
+                f"the fan-out's deadline of {seconds:g} s passed: {finished} items were finished, "
+                f"{unfinished} were not{more}"
+            )
+        self._wakeups[1].set()
+
     # ── the consumer ──
 
     @property
     def _is_over(self) -> bool:
         """True if no further outcome comes."""
+        if self._state.is_late:
+            return True
         return self._state.is_read and not self._windows.running and not self._windows.waiting
 
     def _take_error(self) -> BaseException:
@@ -300,6 +337,7 @@ def fan_out(
     concurrency: int = 100,
     ordered: bool = False,
     stop_after: int | None = None,
+    deadline: float | None = None,
     progress: ProgressListener | None = None,
     group: Callable[[T], Hashable] | None = None,
     journal: str | PathLike[str] | None = None,
@@ -319,6 +357,9 @@ def fan_out(
     - `ordered`: the outcomes in the order of the items, else as the workers end.
     - `stop_after`: a number of errors after which no item begins. Those that run end and are given, and then
       `FanOutError` is raised.
+    - `deadline`: seconds for all of it, from the begin of the block. Then the workers that run are cancelled,
+      what was finished is given, and `DeadlineExceededError` is raised; `outcomes.counts` has the numbers. As
+      after a kill, a call that changes something may have been applied although its item has no outcome.
     - `progress`: called with the `FanOutCounts` after each worker's end.
     - `group`: a function of an item, such as its app. Then each group has `concurrency` workers of its own,
       and one that hangs does not delay the others; up to 10,000 items of it are read ahead. At most 100
@@ -351,7 +392,9 @@ def fan_out(
         ordered=ordered,
         stop_after=None if stop_after is None else check_count("stop_after", stop_after),
         progress=progress,
+        deadline=check_seconds("deadline", deadline),
         clock=clock,
+        sleep=session._client.sleep,
         open_journal=open_journal,
         key=key,
     )

@@ -167,6 +167,12 @@ class Results(Generic[T]):
             self._ready.append(following)
             self._next += 1
 
+    def release(self) -> None:
+        """Let the consumer have all items that are finished: those before them will not be."""
+        if self._early is not None:
+            self._ready.extend(self._early[number] for number in sorted(self._early))
+            self._early.clear()
+
     def take(self) -> "WorkItem[T] | None":
         """Return the next item for the consumer; None if it is not finished."""
         if not self._ready:
@@ -220,11 +226,17 @@ class WorkerTasks(Generic[T, R]):
         self._loop = asyncio.get_running_loop()
         self._running: dict[asyncio.Task[Outcome[T, R]], WorkItem[T]] = {}
         self._reader: asyncio.Task[None] | None = None
+        self._timer: asyncio.Task[None] | None = None
+        self._is_cut = False
         self.is_cancelled: bool = False
 
     def read(self, reading: Coroutine[Any, Any, None]) -> None:
         """Begin to read the input."""
         self._reader = self._loop.create_task(reading)
+
+    def watch(self, expiring: Coroutine[Any, Any, None]) -> None:
+        """Begin to wait for the deadline."""
+        self._timer = self._loop.create_task(expiring)
 
     def begin(self, entry: WorkItem[T]) -> None:
         """Run the worker for an item, in a separate context."""
@@ -236,11 +248,10 @@ class WorkerTasks(Generic[T, R]):
         """Cancel all tasks and wait until they have ended, and `others` too, whatever happens meanwhile."""
         self.is_cancelled = True
         waiting: set[asyncio.Future[Any]] = {*self._running, *others}
-        for task in self._running:
-            task.cancel()
-        if self._reader is not None:
-            self._reader.cancel()
-            waiting.add(self._reader)
+        self.cut_off()
+        for task_of_own in filter(None, (self._reader, self._timer)):
+            task_of_own.cancel()
+            waiting.add(task_of_own)
         interruption: asyncio.CancelledError | None = None
         while waiting:
             try:
@@ -255,6 +266,18 @@ class WorkerTasks(Generic[T, R]):
         """Cancel the reader of the input: its next item may never come."""
         if self._reader is not None:
             self._reader.cancel()
+
+    def settle(self) -> None:
+        """Note the end of workers that have just ended, whose turn in the loop has not come yet."""
+        for task in [task for task in self._running if task.done()]:
+            task.remove_done_callback(self._end)
+            self._end(task)
+
+    def cut_off(self) -> None:
+        """Cancel the workers that run, once: a second cancel would interrupt what they do at their end."""
+        for task in () if self._is_cut else self._running:
+            task.cancel()
+        self._is_cut = True
 
     async def _attempt(self, item: T) -> Outcome[T, R]:
         clock = self._clock

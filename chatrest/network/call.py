@@ -43,6 +43,7 @@ from .replies import (
     read_large,
     read_reply,
     refusal,
+    report_reply,
 )
 from .timing import Home, Timing
 from .transport import Reply, was_sent
@@ -192,6 +193,8 @@ class ActiveCall(CallProgress, Generic[R]):
             self._gate.release(options.priority)
             self.replied = ended = now()
             spent.network += ended - began
+        if options.on_reply is not None:
+            report_reply(options.on_reply, reply, self._call, self.number, options)
         refused = None if reply.status == 200 else refusal(reply, self._call, options)
         limit = signal(reply.headers) if refused is None else limit_signal(reply, refused, options)
         if limit.limited and is_of_user(limit, self._call):

@@ -17,7 +17,7 @@ from ..core.requests.arguments import detach
 from ..core.requests.endpoint import Call
 from ..core.requests.hosts import check_way
 from ..core.requests.wire import LOGIN_HEADER, Headers, Request, request
-from ..errors import ChatRestError, RequestInvalidError
+from ..errors import ChatRestError, DeadlineExceededError, RequestInvalidError
 from ..telemetry import LOGGER, Listener, log_attempt, notify
 from .call import ActiveCall, CallContext
 from .options import CallOptions, Dice
@@ -57,6 +57,7 @@ class Client:
         """Makes the pacers of pools that are made from now on; None for pacers of this session alone."""
         timing = Timing(clock, sleep)
         self.clock: Clock = timing.now
+        self.sleep: Sleep = timing.sleep
         self._make_context = partial(CallContext, timing=timing, dice=dice, listeners=telemetry)
         self._make_pool = partial(
             Pool,
@@ -161,6 +162,8 @@ class Sender:
                     f"{self.acting_user!r}, expected is that user, or session.as_user(uid) with the app's key"
                 )
             options, destination = self._options, self._options.destination
+            if options.ends_at is not None:
+                options = _with_time_left(options, call.endpoint.name, self._client.clock())
             address = destination.addresses[call.endpoint.interface]
             sent = request(call, address, self._headers, options.arrays)
             context = self._client.context
@@ -170,6 +173,17 @@ class Sender:
         failure.operation = call.endpoint.name
         del call  # its path and body may hold a key
         raise failure
+
+
+def _with_time_left(options: CallOptions, operation: str, now: float) -> CallOptions:
+    """Return the options of one call of a view whose calls together have an end."""
+    assert options.ends_at is not None
+    left = options.ends_at - now
+    if left <= 0:
+        text = f"{operation}: the time that all calls of the view have is over, and nothing was sent"
+        raise DeadlineExceededError(text, operation=operation, reason="wait")
+    deadline = left if options.deadline is None else min(left, options.deadline)
+    return structs.replace(options, deadline=deadline)
 
 
 def run_call(

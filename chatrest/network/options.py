@@ -6,7 +6,7 @@ import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, TypeAlias, TypedDict
+from typing import Any, Final, TypeAlias, TypedDict, final
 
 from msgspec import Struct
 
@@ -19,7 +19,7 @@ from ..core.requests.endpoint import Interface
 from ..core.requests.hosts import App, check_proxy
 from ..core.requests.timeouts import Timeouts, check_seconds
 from ..core.requests.wire import Headers, check_headers
-from ..errors import RequestInvalidError
+from ..errors import RequestInvalidError, request_id_of
 from ..telemetry import Listener
 from .places import PRIORITIES, Priority
 from .timing import Clock, Sleep
@@ -35,6 +35,36 @@ UNCHANGED: Final[Any] = type("Unchanged", (), {"__repr__": lambda _: "UNCHANGED"
 
 _LEAST_SECRET: Final = 4
 _LEAST_WORD: Final = 8
+
+
+@final
+class RawReply(Struct, frozen=True, kw_only=True):
+    """A reply of the service as it came: `with_options(on_reply=…)`."""
+
+    operation: str
+    """The endpoint's name, such as `messages.list_user`."""
+    attempt: int
+    """The number of the attempt, from 1: a call whose first attempt failed has several replies."""
+    status: int
+    headers: Mapping[str, str]
+    """Its headers, case-insensitive and without secrets, as errors have them."""
+    body: bytes
+    """As served, decompressed. It may hold credentials, and is not in the repr."""
+
+    def __repr__(self) -> str:
+        return (
+            f"<RawReply to {self.operation}: {self.status}, {len(self.body)} bytes"
+            f"{f', request id {self.request_id}' if self.request_id else ''}>"
+        )
+
+    @property
+    def request_id(self) -> str | None:
+        """The id that the service gave the request, for its support; None if the reply names none."""
+        return request_id_of(self.headers)
+
+
+OnReply: TypeAlias = Callable[[RawReply], object]
+"""Called with each reply, in the task of its call; must be fast. Its exceptions are logged."""
 
 
 class ClientOptions(TypedDict, total=False):
@@ -92,6 +122,10 @@ class CallOptions(Struct, frozen=True, kw_only=True):
     timeouts: Timeouts
     priority: Priority
     arrays: Arrays
+    ends_at: float | None = None
+    """When the time of all calls of the view ends, by the session's clock; None for no such time."""
+    on_reply: OnReply | None = None
+    """Gets each reply as it came; None, where nobody asked for it."""
 
     def __repr__(self) -> str:
         return f"<CallOptions for {self.destination.app_id}>"

@@ -3,25 +3,21 @@
 The records are made with all their fields written out, as a call with `**` takes five times as long.
 """
 
-import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from functools import lru_cache
-from typing import Any, Final, final
+from typing import Any, final
 from urllib.parse import urlsplit
 
 from ..core.pace.retry import Attempts
 from ..core.replies.faults import signal
 from ..core.requests.endpoint import Call
 from ..core.requests.wire import Headers, Request, check_headers
-from ..errors import ConnectError, DeadlineReason
+from ..errors import ConnectError, DeadlineReason, request_id_of
 from ..secrets import scrub
 from ..telemetry import LISTENER_FAILED, LOGGER, Attempt, CallStart, Listener, Outcome
 from .options import CallOptions
 from .transport import Reply
-
-_REQUEST_IDS: Final = ("X-Request-Id", "X-Amzn-RequestId", "X-Correlation-Id", "X-Trace-Id", "CF-Ray")
-_ID: Final = re.compile(r"[A-Za-z0-9._:/+=-]{1,100}")
 
 
 class Durations:
@@ -146,7 +142,7 @@ def attempt_record(
         is_planned and isinstance(attempts.error, ConnectError) and attempts.error.retry_after is not None
     )
     headers: Mapping[str, str] = {} if reply is None else reply.headers
-    stated = signal(headers)
+    stated, request_id = signal(headers), request_id_of(headers)
     return Attempt(
         call=start.call,
         operation=start.operation,
@@ -164,19 +160,13 @@ def attempt_record(
         network=spent.network,
         decoded=spent.decoded,
         pause=attempts.pause if is_planned else None,
-        request_id=_request_id(headers, secrets),
+        request_id=None if request_id is None else scrub(request_id, secrets),
         limit=stated.limit,
         remaining=stated.remaining,
         reached_network=not is_down and (is_planned or progress.stage == "network"),
         error=error_name,
         cause=None if cause is None else type(cause).__name__,
     )
-
-
-def _request_id(headers: Mapping[str, str], secrets: tuple[str, ...]) -> str | None:
-    """Return the id of a request in the service's logs, if it looks like one."""
-    value = next((headers[name] for name in _REQUEST_IDS if name in headers), None)
-    return scrub(value, secrets) if value is not None and _ID.fullmatch(value) else None
 
 
 def outcome_record(start: CallStart, progress: CallProgress, now: float, error_name: str | None) -> Outcome:

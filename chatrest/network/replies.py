@@ -39,7 +39,7 @@ from ..errors import (
 )
 from ..secrets import credential_values, is_credential, scrub
 from ..telemetry import LOGGER
-from .options import CallOptions
+from .options import CallOptions, OnReply, RawReply
 from .transport import Reply, plain_headers
 
 R = TypeVar("R")
@@ -97,6 +97,23 @@ async def decode_large(reader: Reader[R], body: bytes) -> R:
 def _checked(read: Reader[R], body: bytes) -> R:
     check_values(body)
     return read(body)
+
+
+def report_reply(
+    on_reply: OnReply, reply: Reply, call: Call[Any], attempt: int, options: CallOptions
+) -> None:
+    """Give a reply to the function that the caller asked to be called with it; log its exception."""
+    raw = RawReply(
+        operation=call.endpoint.name,
+        attempt=attempt,
+        status=reply.status,
+        headers=plain_headers(reply.headers, (*options.secrets, *_credentials_of(call))),
+        body=reply.body,
+    )
+    try:
+        on_reply(raw)
+    except Exception:
+        LOGGER.exception("the function on_reply failed")
 
 
 # ── errors ──

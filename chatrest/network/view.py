@@ -21,9 +21,9 @@ from ..core.requests.endpoint import (
     check_acting_user,
     is_mapping,
 )
-from ..core.requests.timeouts import Timeouts
+from ..core.requests.timeouts import Timeouts, check_seconds
 from ..core.requests.wire import Headers
-from ..errors import ChatRestError
+from ..errors import ChatRestError, RequestInvalidError
 from ..fan_out.stream import fan_out as _fan_out
 from .client import Client, Sender
 from .options import (
@@ -32,6 +32,7 @@ from .options import (
     CallOptions,
     ClientOptions,
     Destination,
+    OnReply,
     check_option,
     checked_options,
 )
@@ -86,12 +87,15 @@ class ClientView:
         headers: Mapping[str, str] | None = UNCHANGED,
         priority: Priority = UNCHANGED,
         on_behalf_of: str | None = UNCHANGED,
+        on_reply: OnReply | None = UNCHANGED,
     ) -> Self:
         """Return a view with other options that shares the connections; an option not given keeps its value.
 
         `deadline` is in seconds for a whole call. `deadline=None` and `on_behalf_of=None` clear the option;
         `retry=None` and `timeouts=None` restore the defaults of `RetryPolicy` and `Timeouts`. `headers` are
-        added to the present ones, None removes them all. Raises `RequestInvalidError` for a wrong argument.
+        added to the present ones, None removes them all. `on_reply` is called with the `RawReply` of each
+        attempt that had one, of a list with that of each page: with `on_reply=replies.append`, `replies[-1]`
+        is that of the last call. Raises `RequestInvalidError` for a wrong argument.
         """
         given: dict[str, Any] = {
             "deadline": deadline, "retry": retry, "timeouts": timeouts, "headers": headers,
@@ -100,9 +104,30 @@ class ClientView:
         changes = {name: check_option(name, value) for name, value in given.items() if value is not UNCHANGED}
         if on_behalf_of is not UNCHANGED:
             changes["acting_user"] = check_acting_user(on_behalf_of)
+        if on_reply is not UNCHANGED:
+            fits = on_reply is None or callable(on_reply)
+            check_unquoted(fits, "on_reply", on_reply, "a function of one RawReply, or None")
+            changes["on_reply"] = on_reply
         if changes.get("headers"):
             changes["headers"] = Headers(self._options.headers, **changes["headers"])
         return self._view(**changes)
+
+    def within(self, seconds: float) -> Self:
+        """Return a view whose calls all end within `seconds` from now, taken together, as of one web request.
+
+            chat = session.within(2.0)
+            user = await chat.users.get("bob")
+            page = await chat.messages.list_user("bob").page(20)  # has what the first call left
+
+        Its views have the same end, or an earlier one of their own. A call that no time is left for sends
+        nothing, and raises `DeadlineExceededError`; `deadline` bounds a single call further. Raises
+        `RequestInvalidError` for a wrong argument.
+        """
+        left = check_seconds("seconds", seconds)
+        if left is None:
+            raise RequestInvalidError("seconds = None: expected is a number of seconds")
+        end = self._client.clock() + left
+        return self._view(ends_at=end if self._options.ends_at is None else min(end, self._options.ends_at))
 
     def _view(self, **changes: Any) -> Self:
         view = object.__new__(type(self))

@@ -191,7 +191,18 @@ def no_waits(fast_ramp: None) -> None:
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove the variables of the developer's own shell."""
-    for name in ("APP_ID", "API_KEY", "REGION", "SERVICE_DOMAIN", "BASE_URL", "HEADERS", "LOG", "PROXY"):
+    for name in (
+        "APP_ID",
+        "API_KEY",
+        "REGION",
+        "SERVICE_DOMAIN",
+        "BASE_URL",
+        "HEADERS",
+        "LOG",
+        "PROXY",
+        "APP",
+        "APPS_FILE",
+    ):
         monkeypatch.delenv(f"CHATREST_{name}", raising=False)
     for name in ("URL", "KEY", "SECRET"):
         monkeypatch.delenv(f"CHATREST_MANAGEMENT_{name}", raising=False)

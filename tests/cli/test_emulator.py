@@ -51,6 +51,15 @@ def test_the_emulator_prints_variables_for_the_command_and_runs_until_a_signal_s
     assert len(error.splitlines()) == 1
 
 
+def test_an_app_that_the_shell_has_chosen_gives_way_to_the_emulator(process: Start, command: Run) -> None:
+    started = process("emulator", "--users", "3", "--messages", "0", CHATREST_APP="shop")
+    env = read_environment(started)
+    assert env["CHATREST_APP"] == ""
+    assert len(rows(command("users", **{"CHATREST_APP": "shop"} | env))) == 3
+    started.send_signal(signal.SIGTERM)
+    assert finish(started)[0] == 0
+
+
 def test_the_emulator_takes_an_app_a_limit_and_habits(process: Start, command: Run) -> None:
     started = process("emulator", "--users", "3", "--messages", "20", "--app-id", "mine", "--limit", "2",
                       "--habits", "compatible", "--host", "127.0.0.4")  # fmt: skip

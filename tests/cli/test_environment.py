@@ -1,11 +1,18 @@
 """What the commands take from the environment beside the app: headers that a deployment wants."""
 
-import pytest
+import json
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
+from click.shell_completion import ShellComplete
+
+from chatrest.cli import streams
+from chatrest.cli.root import root
 from chatrest.core.pace.retry import RetryPolicy
 from tests.commands import MakeProxy, Run
 
-from .conftest import EmulatorThread, Proxy, error_line, rows
+from .conftest import SECRETS, EmulatorThread, Proxy, error_line, rows
 
 
 def test_headers_go_with_every_request(command: Run, proxy: MakeProxy) -> None:
@@ -86,3 +93,149 @@ def test_a_refused_key_and_a_failed_connection_name_the_variables(
 
 def test_other_errors_name_no_variables(command: Run) -> None:
     assert "CHATREST_" not in error_line(command("call", "users.get", "uid=nobody"))
+
+
+# ── an app of the file of apps ──
+
+FILE_KEY = "k3y-0f-th3-f1le"
+
+
+@pytest.fixture(scope="module")
+def shop() -> Iterator[EmulatorThread]:
+    """The service of an app that only the file of apps knows."""
+    with EmulatorThread(app_id="2087shop", users=2, messages=3) as service:
+        yield service
+
+
+@pytest.fixture
+def file(
+    tmp_path: Path, service: EmulatorThread, shop: EmulatorThread, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """A file of two apps in the current folder, and nothing in the user's own configuration."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    (tmp_path / "shop.key").write_text(SECRETS[0])
+    path = tmp_path / "apps.toml"
+    path.write_text(
+        f'[[app]]\nid = "{service.emulator.app.app_id}"\nkey_env = "FIRST_KEY"\n'
+        f'base_url = "{service.emulator.base_url}"\n'
+        '[[app]]\nname = "shop"\nid = "2087shop"\nkey_file = "shop.key"\n'
+        f'base_url = "{shop.emulator.base_url}"\n'
+    )
+    return path
+
+
+NO_ACCOUNT = {"CHATREST_BASE_URL": None, "CHATREST_APP_ID": None, "CHATREST_API_KEY": None}
+
+
+@pytest.mark.parametrize("name", ["shop", "2087shop"])
+def test_an_app_is_named_by_an_option_or_a_variable(command: Run, file: Path, name: str) -> None:
+    assert len(rows(command("--app", name, "users", **NO_ACCOUNT))) == 2
+    named = {"CHATREST_APP": name, "CHATREST_APPS_FILE": str(file)}
+    assert len(rows(command("users", **NO_ACCOUNT, **named))) == 2
+    assert len(rows(command("users", **named))) == 2  # it counts before the app of the environment
+    assert len(rows(command("--app", name, "call", "users.list", **NO_ACCOUNT))) == 2
+
+
+def test_a_file_in_the_current_folder_is_not_read_for_a_variable(command: Run, file: Path) -> None:
+    line = error_line(command("users", CHATREST_APP="shop"), 2)
+    assert line.startswith("CHATREST_APP needs a file of apps: set CHATREST_APPS_FILE, or write /")
+    home = file.parent / "config" / "chatrest"
+    home.mkdir(parents=True)
+    file.rename(home / "apps.toml")
+    (home / "shop.key").write_text(SECRETS[0])
+    assert len(rows(command("users", CHATREST_APP="shop"))) == 2
+    assert len(rows(command("--app", "shop", "users"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("args", "variables", "words"),
+    [
+        (("--app", "shoq", "users"), {}, "no app is called 'shoq': expected is one such as shop"),
+        (("--app", "emulated", "users"), {}, "app 1: the environment lacks FIRST_KEY"),
+        (("--app", "x", "users"), {"CHATREST_APPS_FILE": "none.toml"}, "'none.toml': there is no such file"),
+        (("--app", "shop", "export", "out", "--apps", "apps.toml"), {}, "--app names one app, and --apps"),
+    ],
+)
+def test_a_wrong_name_or_file_is_wrong_usage(
+    command: Run, file: Path, args: tuple[str, ...], variables: dict[str, str], words: str
+) -> None:
+    assert words in error_line(command(*args, **variables), 2)
+
+
+def test_a_key_of_the_file_is_hidden_in_every_line(command: Run, file: Path, proxy: MakeProxy) -> None:
+    (file.parent / "shop.key").write_text(FILE_KEY)
+    result = command("--app", "shop", "users")
+    assert error_line(result).endswith("; check id, region and key of app 'shop' in the file of apps")
+    assert FILE_KEY not in result.output
+    assert FILE_KEY not in streams.without_keys(f"a {FILE_KEY} b")
+
+
+def test_an_address_that_does_not_answer_names_the_file(
+    command: Run, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RetryPolicy, "repeats", lambda *_: False)
+    file.write_text(file.read_text().rpartition("base_url")[0] + f'base_url = "{NOT_SERVED}"\n')
+    line = error_line(command("--app", "shop", "users"))
+    assert line.endswith("; check the address of app 'shop' in the file of apps")
+
+
+def test_an_export_of_an_app_is_continued_with_it(command: Run, file: Path, called: None) -> None:
+    result = command("--app", "shop", "export", "out", "--quiet")
+    assert result.exit_code == 0
+    assert json.loads(Path("out/manifest.json").read_text())["app_id"] == "2087shop"
+    (file.parent / "shop.key").write_text(FILE_KEY)
+    line = error_line(command("--app", "shop", "export", "out", "--quiet"))
+    assert line.endswith("continue with: /of/a/venv/bin/chatrest --app shop export out")
+
+
+def test_names_of_apps_are_completed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def completed(incomplete: str) -> list[str]:
+        items = ShellComplete(root, {}, "chatrest", "_X").get_completions(["--app"], incomplete)
+        return [item.value for item in items]
+
+    assert completed("") == ["emulated", "shop"]
+    assert completed("sh") == ["shop"]
+    file.write_text("wrong")
+    assert completed("") == []
+
+
+# ── one operation for all apps of the file ──
+
+
+@pytest.mark.parametrize(
+    "args", [("--apps", "apps.toml", "users.list"), ("users.list", "--apps", "apps.toml")]
+)
+def test_an_operation_is_called_for_each_app(command: Run, file: Path, args: tuple[str, ...]) -> None:
+    outcomes = rows(command("call", *args, "--limit", "2", FIRST_KEY=SECRETS[0]))
+    assert [(each["app"], each["ok"], len(each["value"])) for each in outcomes] == [
+        ("emulated", True, 2),
+        ("shop", True, 2),
+    ]
+
+
+def test_an_app_that_fails_does_not_stop_the_others(command: Run, file: Path) -> None:
+    result = command("call", "--apps", "apps.toml", "users.get", "uid=user-01", FIRST_KEY="wr0ng-k3y")
+    first, second = map(json.loads, result.stdout.splitlines())
+    assert (first["app"], first["ok"], first["code"]) == ("emulated", False, "AUTH_ERR_APIKEY_NOT_FOUND")
+    assert second["value"]["uid"] == "user-01"
+    assert error_line(result) == "users.get: 1 of 2 apps failed"
+    assert "wr0ng" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("users.get", "uid=..", "--apps", "apps.toml"), "uid = '..'"),
+        (("users.get", "--apps", "apps.toml"), "uid"),
+        (("users.list", "--apps", "none.toml"), "none.toml: there is no such file"),
+        (("users.list", "--apps", "apps.toml", "--each", "-"), "give one of them"),
+        (("users.list", "--apps", "apps.toml", "--cursor", "x"), "--cursor is of one list"),
+        (("users.list", "--apps", "apps.toml", "--journal", "x"), "--journal needs --each"),
+        (("apps.list", "--apps", "apps.toml"), "apps.list is of the account, and not of an app"),
+    ],
+)
+def test_what_cannot_be_called_for_apps_is_wrong_usage(
+    command: Run, file: Path, args: tuple[str, ...], words: str
+) -> None:
+    assert words in error_line(command("call", *args, FIRST_KEY=SECRETS[0]), 2)

@@ -86,7 +86,7 @@ def test_a_full_disk_is_one_line(command: Run, out: Path, monkeypatch: pytest.Mo
 
 def test_a_folder_in_use_is_one_line(command: Run, out: Path) -> None:
     out.mkdir()
-    with closing(Journal(out / "journal.sqlite")):
+    with closing(Journal(out / "journal.sqlite", {})):
         for options in ([], ["--dry-run"]):
             line = error_line(command("export", str(out), "--quiet", *options), 2)
             assert "another export is writing here" in line

@@ -19,8 +19,8 @@ from tests.commands import Run
 from .conftest import error_line
 
 COMMANDS = [
-    "apps", "call", "cat", "changes", "compact", "completion", "demo", "emulator", "export", "guide",
-    "import", "messages", "send", "token", "users", "verify",
+    "apps", "call", "cat", "changes", "compact", "completion", "demo", "doctor", "emulator", "export",
+    "guide", "html", "import", "limits", "messages", "send", "status", "token", "users", "verify", "view",
 ]  # fmt: skip
 
 

@@ -1,18 +1,29 @@
-"""Publications of small files, for tests."""
+"""Publications of small files, for tests: those below `x/` never change, and are named by their content."""
 
 import asyncio
+import hashlib
+import json
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from chatrest.cloud.lease import Lease
-from chatrest.cloud.publication import PublicationStats, Publisher, fetch_version, read_version
-from chatrest.cloud.publication_plan import RESERVED, LocalFile
+from chatrest.cloud.publication import (
+    MANIFEST,
+    LocalFile,
+    PageChange,
+    Publisher,
+    Version,
+    fetch_file,
+    read_version,
+)
 from chatrest.cloud.store import ObjectStore
 from chatrest.cloud.transfer import file_sha256
 from tests.cloud.store_double import StoreDouble
 
 Files = Mapping[str, bytes]
+NAMES = "names.json"
+"""The file with the names of those that never change: for an export it is the journal."""
 
 
 def lease_of(store: ObjectStore) -> Lease:
@@ -20,29 +31,64 @@ def lease_of(store: ObjectStore) -> Lease:
     return Lease(store, sleep=lambda _: asyncio.Event().wait())
 
 
-def local_files(files: Files, folder: Path) -> list[LocalFile]:
-    """Write the files to a folder."""
-    local = []
-    for number, (name, data) in enumerate(files.items()):
-        path = folder / f"file-{number}"
-        path.write_bytes(data)
-        local.append(LocalFile(name, path, len(data), file_sha256(path)))
-    return local
+def fixed_name(name: str, data: bytes) -> str:
+    return f"{name}-00001-{hashlib.sha256(data).hexdigest()[:8]}.ndjson"
 
 
-async def publish_files(store: ObjectStore, files: Files, folder: Path) -> PublicationStats:
+def local_file(name: str, data: bytes, folder: Path, change: PageChange | None = None) -> LocalFile:
+    """Write a file to a folder."""
+    path = folder / hashlib.sha256(f"{name} {data!r}".encode()).hexdigest()
+    path.write_bytes(data)
+    return LocalFile(name, path, len(data), file_sha256(path), change)
+
+
+def local_files(files: Files, folder: Path) -> tuple[list[LocalFile], list[LocalFile]]:
+    """Write files to a folder; return those that change, and the others."""
+    fixed = {fixed_name(name, data): data for name, data in files.items() if name.startswith("x/")}
+    changing = {name: data for name, data in files.items() if not name.startswith("x/")}
+    changing[NAMES] = json.dumps({name: len(data) for name, data in fixed.items()}).encode()
+    written = [[local_file(*item, folder) for item in each.items()] for each in (changing, fixed)]
+    return written[0], written[1]
+
+
+async def publish_files(store: ObjectStore, files: Files, folder: Path) -> Version:
     """Publish files under a lease of its own; a double of the store counts no operations of the lease."""
     async with lease_of(StoreDouble(store) if isinstance(store, StoreDouble) else store) as lease:
-        return await Publisher(store, lease).publish(local_files(files, folder))
+        publisher = Publisher(store, lease)
+        await publisher.find(await fixed_names(store, folder), set())
+        return await publisher.publish(*local_files(files, folder))
+
+
+async def fixed_names(store: ObjectStore, folder: Path) -> dict[str, int]:
+    """The names and sizes of the files of the current version that never change."""
+    if isinstance(store, StoreDouble):
+        store = StoreDouble(store)
+    if (file := (await read_version(store)).file(NAMES)) is None:
+        return {}
+    with tempfile.TemporaryDirectory(dir=folder) as target:
+        await fetch_file(store, file, Path(target) / NAMES)
+        return dict(json.loads((Path(target) / NAMES).read_bytes()))
 
 
 async def visible(store: ObjectStore, folder: Path) -> Files:
     """The files that a reader fetches."""
     with tempfile.TemporaryDirectory(dir=folder) as target:
-        version = await fetch_version(store, await read_version(store), Path(target))
-        return {file.name: (Path(target) / file.name).read_bytes() for file in version.files}
+        found = {}
+        for file in (await read_version(store)).files:
+            await fetch_file(store, file, path := Path(target) / file.name)
+            found[file.name] = path.read_bytes()
+        for name in json.loads(found.pop(NAMES, b"{}")):
+            found[name.partition("-")[0]] = (await store.get(name)).data
+            assert fixed_name(name.partition("-")[0], found[name.partition("-")[0]]) == name
+        return found
 
 
 async def stored_names(store: ObjectStore) -> set[str]:
     """The objects of files."""
-    return {info.name async for info in store.list()} - RESERVED
+    return {info.name async for info in store.list()} - {MANIFEST, "writer.json"}
+
+
+async def named(store: ObjectStore, folder: Path) -> set[str]:
+    """The objects that the current version has."""
+    parts = {part.name for file in (await read_version(store)).files for part in file.parts}
+    return parts | (await fixed_names(store, folder)).keys()

@@ -58,10 +58,8 @@ class StoreDouble(ObjectStore):
     async def replace(self, name: str, data: bytes, etag: str) -> str | None:
         return await self._write("replace", name, self.inner.replace(name, data, etag))
 
-    async def put_file(
-        self, name: str, path: Path, *, sha256: str | None = None, size: int | None = None
-    ) -> ObjectInfo:
-        effect = self.inner.put_file(name, path, sha256=sha256, size=size)
+    async def put_file(self, name: str, path: Path, *, sha256: str | None = None) -> ObjectInfo:
+        effect = self.inner.put_file(name, path, sha256=sha256)
         return self.clock.info(await self._write("put_file", name, effect))
 
     async def get(self, name: str) -> StoredObject:

@@ -26,7 +26,7 @@ async def test_other_programs_read_the_dataset_as_it_is(
         emulator.store.add_message("user-01", "user-02", "new")
         assert (await export(session, address, journal=tmp_path / "b")).written == 1
     names = [info.name async for info in ObjectStore.open(address).list("messages")]
-    pattern = r"messages/month=\d{4}-\d\d/messages(-\d+)?-\d+-[0-9a-f]{16}\.parquet"
+    pattern = r"messages/month=\d{4}-\d\d/messages-\d{5}-[0-9a-f]{8}\.parquet"
     assert all(re.fullmatch(pattern, name) for name in names)
     assert verify(address).ok
     files = fs.S3FileSystem(

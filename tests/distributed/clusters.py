@@ -1,12 +1,13 @@
 """A cluster without Dask for tests: workers in this process that die, are late, or run a shard twice."""
 
+import asyncio
 from pathlib import Path
 from random import Random
 from types import TracebackType
 from typing import Self
 
 from chatrest import AsyncSession
-from chatrest.distributed.attempt_folder import AttemptFolder
+from chatrest.distributed.attempt_folder import AttemptFolder, AttemptPlace
 from chatrest.distributed.coordinator import ShardLostError
 from chatrest.distributed.shard import (
     OpenJob,
@@ -24,9 +25,11 @@ class HomeCluster:
     """Workers of this process; `trouble` is the share of shards to which something happens."""
 
     def __init__(
-        self, session: AsyncSession, out: Path, *, trouble: float = 0.0, seed: int = 0, slots: int = 2
-    ) -> None:
+        self, session: AsyncSession, out: Path, *, trouble: float = 0.0, seed: int = 0, slots: int = 2,
+        place: AttemptPlace | None = None,
+    ) -> None:  # fmt: skip
         self.session, self.out, self.count = session, out, slots
+        self.place: AttemptPlace = place or AttemptFolder(out)
         self.dice, self.trouble = Random(seed), trouble
         self.shards: list[Shard] = []
         self.results: list[ShardResult] = []
@@ -58,12 +61,7 @@ class HomeCluster:
                 return await self.read(shard)
 
     async def read(self, shard: Shard) -> ShardResult:
-        folder = AttemptFolder(self.out)
-        job = OpenJob(decode_job(folder.read_job(shard.job)))
-        result = await read_shard(decode_shard(encode(shard)), job, self.session, folder)
+        job = OpenJob(decode_job(await asyncio.to_thread(self.place.read_job, shard.job)))
+        result = await read_shard(decode_shard(encode(shard)), job, self.session, self.place)
         self.results.append(result)
         return decode_result(encode(result))
-
-    def discard(self, result: ShardResult) -> None:
-        assert result.attempt is not None
-        AttemptFolder(self.out).remove([file.name for file in result.attempt.files])

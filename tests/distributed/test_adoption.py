@@ -9,7 +9,6 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import pytest
-from chatrest.export.run_manifest import write_unfinished
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from chatrest.core.paging.intervals import Gap, merge
@@ -17,9 +16,12 @@ from chatrest.distributed.attempt_folder import AttemptFolder
 from chatrest.distributed.shard import Budget, OpenJob, Shard, ShardJob, ShardSource, plan_of_files
 from chatrest.distributed.shard_reader import read_shard
 from chatrest.export import Plan
-from chatrest.export.adoption import AttemptLostError, ShardAttempt, adopt
+from chatrest.export.adoption import ShardAttempt, adopt
 from chatrest.export.archive import Archive
 from chatrest.export.id_set import IdSet
+from chatrest.export.manifest import write_unfinished
+from chatrest.export.store.fragments import FragmentLostError
+from chatrest.export.store.segments import fragment_path
 from tests.dying import DyingDisk, Fate, ProcessDeath
 from tests.exporting import raws_of, served, small_pages as small_pages
 
@@ -38,7 +40,7 @@ class Attempts(NamedTuple):
     plan: Plan
     attempts: list[ShardAttempt]
     folder: Path
-    """Their files."""
+    """Of their files."""
     rows: list[Counter[bytes]]
     """The records of each."""
 
@@ -64,21 +66,22 @@ async def attempts(request: pytest.FixtureRequest, tmp_path: Path, small_pages: 
             shard = Shard(number, "job-1", 160, sources, Budget(40, 60.0), 2)
             made.append((await read_shard(shard, job, service.session, place)).attempt)
     attempts = [attempt for attempt in made if attempt is not None]
-    return Attempts(plan, attempts, tmp_path / "spool", [rows_of(plan, each, tmp_path) for each in attempts])
+    assert {path.suffix for path in (tmp_path / "spool").iterdir()} == {".fragment", ".new"}
+    return Attempts(plan, attempts, tmp_path, [rows_of(plan, each, tmp_path) for each in attempts])
 
 
 def rows_of(plan: Plan, attempt: ShardAttempt, folder: Path) -> Counter[bytes]:
     """Return the records of an attempt: those of an export that holds nothing else."""
     with TemporaryDirectory() as alone:
         with opened(Path(alone), plan) as archive:
-            lay_out(attempt, folder / "spool", Path(alone))
+            lay_out(attempt, folder, Path(alone))
             adopt(archive, attempt)
         return Counter(raws_of(Path(alone)))
 
 
 def opened(out: Path, plan: Plan, **options: Any) -> Archive:
     archive = Archive(out, plan, app_id="emulated", **options)
-    archive.before_change = lambda: write_unfinished(archive, 0, "it is being written")
+    archive.before_change = lambda: write_unfinished(out, archive.disk, archive.journal, 0, "it is written")
     with archive.journal.transaction():
         archive.journal.add_sources(plan.sources)
     return archive
@@ -88,7 +91,7 @@ def lay_out(attempt: ShardAttempt, folder: Path, out: Path) -> None:
     """Put the files of an attempt where a worker leaves them."""
     (out / "spool").mkdir(exist_ok=True)
     for file in attempt.files:
-        shutil.copy(folder / file.name, out / "spool")
+        shutil.copy(fragment_path(folder, file.name), out / "spool")
 
 
 @pytest.fixture
@@ -130,7 +133,7 @@ def test_any_order_twice_and_with_crashes(
     with opened(out, attempts.plan) as archive:
         for number in (1, 2):
             own = [each for at in order for each in attempts.attempts[at].sources if each.number == number]
-            seen = IdSet.union(IdSet.from_bytes(each.seen) for each in own if each.seen)
+            seen = IdSet.union(each.seen for each in own)
             assert archive.journal.seen(number) == seen
             covered = merge(interval for each in own for interval in each.intervals)
             assert [each[:2] for each in archive.journal.intervals(number)] == [each[:2] for each in covered]
@@ -138,14 +141,47 @@ def test_any_order_twice_and_with_crashes(
 
 def test_an_attempt_whose_files_are_gone_is_lost_as_a_whole(attempts: Attempts, tmp_path: Path) -> None:
     out, attempt = tmp_path / "out", attempts.attempts[0]
-    last = out / "spool" / attempt.files[-1].name
+    last = fragment_path(out, attempt.files[-1].name)
     with opened(out, attempts.plan) as archive:
         lay_out(attempt, attempts.folder, out)
         last.write_bytes(last.read_bytes()[:-1])
-        with pytest.raises(AttemptLostError, match=r"attempt-0-.* is not there, or not as it was written"):
+        with pytest.raises(FragmentLostError, match=r"\.fragment is not there, or not as it was written"):
             adopt(archive, attempt)
-        assert not archive.sink.written_ids()
-        assert not archive.journal.all_seen()
+        assert not archive.store.written
+        assert not archive.journal.seen()
         assert not archive.journal.intervals(1)
         lay_out(attempt, attempts.folder, out)
         assert adopt(archive, attempt).written == attempts.rows[0].total()
+
+
+def test_an_adoption_renames_and_writes_nothing(attempts: Attempts, tmp_path: Path) -> None:
+    out, attempt = tmp_path / "out", attempts.attempts[0]
+    fate = Fate(out, 1_000_000)
+    with opened(out, attempts.plan, disk=DyingDisk(fate)) as archive:
+        lay_out(attempt, attempts.folder, out)
+        archive.before_change = lambda: None
+        fate.asked.clear()
+        assert adopt(archive, attempt).written == attempts.rows[0].total()
+        calls = Counter(fate.asked)
+        assert calls["write"] == 0
+        assert calls["replace"] == calls["remove"] == len(attempt.files)
+        assert not archive.findings
+    assert Counter(raws_of(out)) == attempts.rows[0]
+
+
+def test_fragments_that_nobody_tells_of_are_adopted_and_their_lists_are_read_again(
+    attempts: Attempts, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    with opened(out, attempts.plan) as archive:
+        lay_out(attempts.attempts[0], attempts.folder, out)
+        (out / "spool" / "chatrest-killed.new" / "spool").mkdir(parents=True)
+        assert archive.adopt_fragments() == attempts.rows[0].total()
+        assert archive.adopt_fragments() == 0
+        assert not archive.journal.intervals(1)
+        assert not list((out / "spool").iterdir())
+    assert Counter(raws_of(out)) == attempts.rows[0]
+    lay_out(attempts.attempts[1], attempts.folder, out)
+    with opened(out, attempts.plan) as archive:
+        assert {finding.kind for finding in archive.findings} == {"unknown"}
+    assert Counter(raws_of(out)) == Counter({*attempts.rows[0], *attempts.rows[1]})

@@ -202,10 +202,11 @@ async def test_a_worker_that_cannot_read_is_an_error_with_its_address(
             folder = AttemptFolder(tmp_path)
             folder.write_job("job-1", job)
             rate = RateCoordinator(client, app.app_id, None, "job-1")
-            async with DaskRunner(
-                client, Credentials(app, {}), str(tmp_path), folder, rate, Progress()
-            ) as runner:
-                for number, text in ((1, "has chatrest .*, and not 0.0: all"), (2, "job-2: OUT has to be a")):
+            async with DaskRunner(client, Credentials(app, {}), str(tmp_path), rate, Progress()) as runner:
+                for number, text in (
+                    (1, "has chatrest .*, and not 0.0: all"),
+                    (2, r"job-2\.new: OUT has to be a"),
+                ):
                     with pytest.raises(ClusterError, match=rf"the worker tcp://127\S+ .*{text}"):
                         await runner.run(Shard(number, f"job-{number}", 9, [], SMALL, 1), "messages.list")
             monkeypatch.setattr("chatrest.distributed.dask_runner.is_private", lambda address: False)
@@ -234,8 +235,7 @@ async def test_a_cluster_without_workers_is_an_error_after_a_minute(tmp_path: Pa
             super().enter(phase, detail)
 
     runner = DaskRunner(
-        client, Credentials(app, {}), str(tmp_path), AttemptFolder(tmp_path), rate, Noted(),
-        clock=lambda: next(ticks),
+        client, Credentials(app, {}), str(tmp_path), rate, Noted(), clock=lambda: next(ticks),
     )  # fmt: skip
     with pytest.raises(ClusterError, match="has no workers"):
         await runner.slots()

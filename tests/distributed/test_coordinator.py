@@ -77,14 +77,14 @@ async def test_the_warnings_of_shards_are_in_the_report(tmp_path: Path) -> None:
     assert "the service ignored the filter types" in report.warnings[0]
 
 
-@pytest.mark.parametrize(("format", "step"), [("ndjson", 17), ("parquet", 61)])
+@pytest.mark.parametrize(("format", "step"), [("ndjson", 3), ("parquet", 4)])
 async def test_the_coordinator_may_be_killed_at_any_instant(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str, step: int
 ) -> None:
     plan = Plan(**MIXED, format=format)
     kept: set[int] = set()
     async with served(110) as service:
-        for at in instants(5, step):
+        for at in instants(2, step):
             fate = Fate(tmp_path / str(at), at)
             cluster = HomeCluster(service.session, fate.out, trouble=0.2, seed=at)
             report = await dies(

@@ -1,12 +1,13 @@
 """The file of apps: what is read of it, and what a wrong one is told."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from chatrest import RequestInvalidError
 from chatrest.export import Plan
-from chatrest.export.app_file import read_apps
+from chatrest.export.app_file import app_names, read_app, read_apps
 
 KEY = "k3y-0f-th3-sh0p"
 ENV = {"SHOP_KEY": KEY, "GAME_KEY": "k3y-0f-th3-g4me", "CHATREST_SERVICE_DOMAIN": "chat.example.com"}
@@ -56,7 +57,7 @@ def test_an_app_has_an_address_a_key_of_the_environment_and_a_plan(tmp_path: Pat
         ('id = "game"', "id = 7", "line 14, app 2: id = .*: allowed is a text"),
         ('id = "game"\n', "", "line 14, app 2: id is missing"),
         ('"SHOP_KEY"', f'"{KEY}"', "line 3, app 1: key_env: allowed is the name of an environment variable"),
-        ("key_env =", "api_key =", "line 3, app 1: api_key is not known: .*a key is never in the file"),
+        ("key_env =", "api_key =", "line 3, app 1: api_key is not known: .*a key is given by one of key_env"),
         ("since = 2026-01-01", "since = 'soon'", "line 3, app 1: since = 'soon'"),
         ("format =", "formats =", "line 3, app 1: plan.formats is not known: allowed are users, pairs"),
         ("format =", "query =", "line 3, app 1: plan.query is not known"),
@@ -91,3 +92,121 @@ def test_a_file_without_apps(tmp_path: Path, content: bytes, expected: str) -> N
     path.write_bytes(content)
     with pytest.raises(RequestInvalidError, match=expected):
         read_apps(path, ENV)
+
+
+# ── one app, and where its key comes from ──
+
+
+ONE = '[[app]]\nname = "Shop"\nid = "2087shop"\nservice_domain = "chat.example.com"\n'
+
+
+def test_one_app_is_found_by_its_name_or_id_and_no_other_key_is_read(tmp_path: Path) -> None:
+    path = written(tmp_path, f"{TWO}\n{ONE}key_file = 'not-there'\n")
+    assert app_names(path) == ["shop", "game", "Shop"]
+    assert read_app(path, "game", {"GAME_KEY": "g"}).app.api_key == "g"
+    with pytest.raises(RequestInvalidError, match=r"line 19, app 3: key_file: .*not-there: No such file"):
+        read_app(path, "2087shop", {})
+    with pytest.raises(RequestInvalidError, match="line 14, app 2: the environment lacks GAME_KEY"):
+        read_app(path, "game", {})
+    with pytest.raises(RequestInvalidError, match=r"no app is called 'gam': expected is one such as game$"):
+        read_app(path, "gam", ENV)
+
+
+def test_two_apps_of_one_name_are_refused(tmp_path: Path) -> None:
+    text = TWO.replace('id = "', 'name = "x"\nid = "')
+    with pytest.raises(RequestInvalidError, match=r"app 2: name = 'x' is also that of .*app 1"):
+        read_apps(written(tmp_path, text), ENV)
+
+
+def test_a_key_comes_from_a_file_beside_it(tmp_path: Path) -> None:
+    path = written(tmp_path, f'{ONE}key_file = "shop.key"\n')
+    (tmp_path / "shop.key").write_text(f" {KEY}\n")
+    [shop] = read_apps(path, {})
+    assert (shop.app.api_key, shop.name, shop.key_env) == (KEY, "Shop", None)
+    with pytest.raises(RequestInvalidError, match=r"key_file: .*~nobody-here/x: No such file"):
+        read_apps(written(tmp_path, f'{ONE}key_file = "~nobody-here/x"\n'), {})
+    path = written(tmp_path, f'{ONE}key_file = "shop.key"\n')
+    (tmp_path / "shop.key").write_text("\n")
+    with pytest.raises(RequestInvalidError, match=r"key_file: .*shop.key is empty"):
+        read_apps(path, {})
+    (tmp_path / "shop.key").write_bytes(b"\xff")
+    with pytest.raises(RequestInvalidError, match=r"key_file: .*shop.key: it is not UTF-8"):
+        read_apps(path, {})
+
+
+def of_program(folder: Path, code: str) -> Path:
+    path = written(folder, f"{ONE}key_command = {[sys.executable, '-c', code]!r}\n")
+    path.chmod(0o644)
+    return path
+
+
+def test_a_key_comes_from_a_program_without_a_shell(tmp_path: Path) -> None:
+    code = f"import sys; print(sys.stdin.read() + '{KEY}'); print('more')"
+    assert read_app(of_program(tmp_path, code), "Shop", {}).app.api_key == KEY
+    text = written(tmp_path, f"{ONE}key_command = \"echo 'k3y;' $HOME\"\n")
+    text.chmod(0o600)
+    with pytest.raises(RequestInvalidError, match="api_key") as caught:  # a space cannot be in a key
+        read_apps(text, {})
+    assert "k3y" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (f"print('{KEY}'); raise SystemExit(3)", "key_command: it ended with status 3"),
+        ("print()", "key_command: it printed nothing"),
+    ],
+)
+def test_a_program_that_fails_is_told_without_its_output(tmp_path: Path, code: str, expected: str) -> None:
+    with pytest.raises(RequestInvalidError, match=expected) as caught:
+        read_apps(of_program(tmp_path, code), {})
+    assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", ["5", "[]", "[1]", '""', '"a \'b"', '["/not/there"]'])
+def test_a_command_that_is_none_is_refused(tmp_path: Path, value: str) -> None:
+    path = written(tmp_path, f"{ONE}key_command = {value}\n")
+    path.chmod(0o600)
+    with pytest.raises(RequestInvalidError, match=r"key_command: (allowed is the text|/not/there: No such)"):
+        read_apps(path, {})
+
+
+@pytest.mark.parametrize("mode", [0o622, 0o660, 0o666])
+def test_a_file_that_others_may_write_runs_no_program(tmp_path: Path, mode: int) -> None:
+    mark = tmp_path / "mark"
+    path = of_program(tmp_path, f"open({str(mark)!r}, 'w'); print(1)")
+    path.chmod(mode)
+    with pytest.raises(RequestInvalidError, match=r"key_command: others may write .*only you may write"):
+        read_apps(path, {})
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(("mode", "is_read"), [(0o600, True), (0o400, True), (0o640, False), (0o604, False)])
+def test_a_key_in_the_file_is_read_if_nobody_else_can(tmp_path: Path, mode: int, is_read: bool) -> None:
+    path = written(tmp_path, f'{ONE}key = "{KEY}"\n')
+    path.chmod(mode)
+    if is_read:
+        assert read_app(path, "Shop", {}).app.api_key == KEY
+        return
+    with pytest.raises(
+        RequestInvalidError, match=rf"key: others may read .*\(mode 0{mode:o}\).*0600"
+    ) as caught:
+        read_apps(path, {})
+    assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("", "key_env is missing: expected is one of key_env, key_file, key_command, key"),
+        (f'key = "{KEY}"\nkey_env = "A"', "key_env and key are given: expected is one of"),
+        ("key = 5", "app 1: key: allowed is a text"),
+        ('key_env = "A"\nname = ""', "name = .*: allowed is a text"),
+    ],
+)
+def test_an_app_has_one_key(tmp_path: Path, lines: str, expected: str) -> None:
+    path = written(tmp_path, ONE.replace('name = "Shop"\n', "") + lines)
+    path.chmod(0o600)
+    with pytest.raises(RequestInvalidError, match=expected) as caught:
+        read_apps(path, {"A": "k"})
+    assert KEY not in str(caught.value)

@@ -11,14 +11,12 @@ import tarfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from chatrest import ChatRestError, RequestInvalidError
 from chatrest.export import changes, compact, export, read_raw
 from chatrest.export.archive import Archive
-from chatrest.export.disk import Disk
 from chatrest.export.journal import NAME
 from chatrest.export.manifest import NAME as MANIFEST, VERSION, read
 from tests.dying import Fate, dies
@@ -150,10 +148,3 @@ def test_a_journal_that_was_edited_is_refused_untouched(folders: Path, tmp_path:
     with pytest.raises(RequestInvalidError, match="not as the last run left it"):
         Archive(out, app_id=read(out / MANIFEST).app_id)
     assert (out / NAME).read_bytes() == before
-
-
-def test_a_working_copy_of_a_store_is_refused_with_what_to_do(folders: Path, tmp_path: Path) -> None:
-    out = Path(shutil.copytree(folders / "plain-source-done-0", tmp_path / "out"))
-    remote: Any = object()
-    with pytest.raises(RequestInvalidError, match="copy it into a folder"):
-        Archive(out, app_id=read(out / MANIFEST).app_id, remote=remote, disk=Disk())

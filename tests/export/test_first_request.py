@@ -11,7 +11,7 @@ import pytest
 from chatrest import App, AsyncSession
 from chatrest.emulator.weather.faults import Status
 from chatrest.errors import AuthenticationError, ChatRestError, RequestInvalidError
-from chatrest.export import Plan, archive, export
+from chatrest.export import Plan, export, kinds
 from chatrest.export.manifest import NAME as MANIFEST
 from tests.dying import Fate, dies
 from tests.exporting import Served, assert_whole, manifest_of, served
@@ -135,7 +135,7 @@ async def test_without_the_extra_for_parquet_no_folder_is_made(
 ) -> None:
     async with served(10) as service:
         with monkeypatch.context() as patched:
-            patched.setattr(archive, "find_spec", lambda name: None)
+            patched.setattr(kinds, "find_spec", lambda name: None)
             with pytest.raises(RequestInvalidError, match=r"chatrest-client\[parquet\]"):
                 await export(service.session, tmp_path / "out", Plan(format="parquet"))
         assert not (tmp_path / "out").exists()

@@ -136,6 +136,17 @@ async def test_the_lost_messages_that_are_not_shown_any_more_are_told_of(tmp_pat
         assert_holds(tmp_path / "out", service.expected([n for n in range(1, 61) if n != 20]))
 
 
+async def test_what_no_source_shows_any_more_is_taken_from_the_damaged_file(tmp_path: Path) -> None:
+    async with served(60) as service:
+        expected = service.expected()
+        await export(service.session, tmp_path / "out", Plan(everything=True))
+        hide(service.store, [20])
+        shorten(part_of(tmp_path / "out", "messages"))
+        report = await export(service.session, tmp_path / "out")
+        assert (report.complete, report.written, report.missing) == (True, 60, 0)
+        assert_whole(tmp_path / "out", expected)
+
+
 def harm(out: Path) -> None:
     for history in out.glob("history*"):
         remove(history)

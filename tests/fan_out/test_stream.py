@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from benchmarks.virtual_time import run
-from chatrest import FanOutCounts, FanOutError, Outcome, RequestInvalidError
+from chatrest import DeadlineExceededError, FanOutCounts, FanOutError, Outcome, RequestInvalidError
 from chatrest.emulator import Emulator
 from chatrest.session import AsyncSession
 from tests.fanning import Log, numbers, read_into, session, tasks_left
@@ -414,3 +414,108 @@ async def test_a_walk_is_an_input_and_workers_use_any_view(tidy: None) -> None:
     assert len(by_uid) == 12
     assert sum(by_uid.values()) > 0
     assert all(isinstance(error, RequestInvalidError) for error in refused)
+
+
+# ── the deadline ──
+
+
+class Bounded:
+    """A fan-out with a deadline: what it gave before its error, and the state after it."""
+
+    def __init__(self) -> None:
+        self.items: list[int] = []
+        self.counts: FanOutCounts | None = None
+        self.seconds = 0.0
+
+    async def read(self, items: Any, log: Log, *, pause: float = 0.0, **options: Any) -> None:
+        clock = asyncio.get_running_loop().time
+        async with session().fan_out(items, log.work, **options) as outcomes:
+            try:
+                async for outcome in outcomes:
+                    assert outcome.ok
+                    self.items.append(outcome.item)
+                    await asyncio.sleep(pause)
+            finally:
+                self.counts, self.seconds = outcomes.counts, clock()
+        assert tasks_left() == set()
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+def test_after_the_deadline_what_was_finished_is_given_and_then_the_error(is_async: bool) -> None:
+    log, bounded = Log(seconds=lambda item: item), Bounded()
+    items = numbers(1000) if is_async else range(1000)
+    with pytest.raises(
+        DeadlineExceededError, match=r"deadline of 3\.5 s passed: 3 items were finished, 2 were"
+    ):
+        run(bounded.read(items, log, concurrency=2, deadline=3.5))
+    assert (bounded.items, bounded.seconds) == ([0, 1, 2], 3.5)
+    assert bounded.counts is not None
+    assert bounded.counts.finished == 3
+    assert log.cancelled == [3, 4]
+
+
+def test_an_ordered_fan_out_gives_what_is_finished_beyond_a_gap() -> None:
+    log, bounded = Log(seconds=lambda item: 100 if item == 1 else 1), Bounded()
+    with pytest.raises(DeadlineExceededError):
+        run(bounded.read(range(5), log, concurrency=5, ordered=True, deadline=10))
+    assert bounded.items == [0, 2, 3, 4]
+    assert log.cancelled == [1]
+
+
+def test_a_slow_consumer_gets_all_that_was_finished_in_time() -> None:
+    log, bounded = Log(), Bounded()
+    run(bounded.read(range(5), log, concurrency=5, deadline=2, pause=60))
+    assert sorted(bounded.items) == [0, 1, 2, 3, 4]
+
+
+def test_an_input_that_gives_nothing_more_ends_with_the_deadline() -> None:
+    async def items() -> AsyncIterator[int]:
+        yield 1
+        await asyncio.sleep(10_000)
+
+    bounded = Bounded()
+    with pytest.raises(DeadlineExceededError, match="the input has not come to its end"):
+        run(bounded.read(items(), Log(), deadline=5))
+    assert (bounded.items, bounded.seconds) == ([1], 5)
+
+
+def test_a_worker_that_does_not_end_when_cancelled_holds_up_the_block_and_not_the_error() -> None:
+    times = {}
+
+    async def stubborn(item: int) -> int:
+        try:
+            await asyncio.sleep(100)
+        except asyncio.CancelledError:
+            await asyncio.sleep(7)
+        return item
+
+    async def work() -> None:
+        clock = asyncio.get_running_loop().time
+        async with session().fan_out([1], stubborn, deadline=5) as outcomes:
+            with pytest.raises(DeadlineExceededError):
+                await anext(outcomes)
+            times["error"] = clock()
+        times["end"] = clock()
+        assert outcomes.counts.finished == 0
+
+    run(work())
+    assert times == {"error": 5, "end": 12}
+
+
+def test_a_job_that_its_deadline_cut_goes_on_with_its_journal(tmp_path: Any) -> None:
+    options: Any = {"concurrency": 1, "journal": tmp_path / "journal", "job": "a job"}
+    first, second = Bounded(), Bounded()
+    with pytest.raises(DeadlineExceededError):
+        run(first.read(range(5), Log(), deadline=2.5, **options))
+    run(second.read(range(5), Log(), deadline=60, **options))
+    assert first.items == [0, 1]
+    assert second.items == [2, 3, 4]
+
+
+@pytest.mark.parametrize("deadline", [0, -1, True, "5", float("nan")])
+def test_a_wrong_deadline_is_refused(deadline: Any) -> None:
+    async def work() -> None:
+        with pytest.raises(RequestInvalidError, match="deadline = "):
+            session().fan_out([1], Log().work, deadline=deadline)
+
+    run(work())

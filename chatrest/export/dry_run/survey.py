@@ -24,12 +24,11 @@ from ...errors import AuthenticationError, ChatRestError
 from ...resources.messages import Messages
 from ...session import AsyncSession
 from ...walk.walk import Page, Walk
-from ..archive import agreed
 from ..id_set import IdSet
 from ..journal import NAME as JOURNAL, Journal, SourceState
 from ..message_ids import number
 from ..news import LEAST_SOURCES, candidates, runs_by_app_list
-from ..opening import check_folder, check_place, first_meta
+from ..opening import agreed, check_folder, check_place, first_meta
 from ..ownership import Source
 from ..page_check import Window
 from ..plan import Plan

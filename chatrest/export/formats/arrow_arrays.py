@@ -18,7 +18,7 @@ Array: TypeAlias = Any
 
 
 def array_of(values: Sequence[Any], type: Any) -> Array:
-    """Return the values, of which any may be None, as an array of a type of `parquet_schema`.
+    """Return the values, of which any may be None, as an array of a type of `parquet.SCHEMA`.
 
     Values are texts without halves of surrogate pairs, bytes, numbers of 64 bits, times in seconds or
     milliseconds, lists, and tuples with all fields of a struct.

@@ -108,7 +108,7 @@ _NUMBERS: Final = msgspec.json.Decoder(list[Annotated[int, Meta(gt=0, lt=_HIGH)]
 
 
 def columns(lines: bytes, rows: int) -> dict[str, Sequence[Any]]:
-    """Return the columns of `parquet_schema` for so many records, a line each: all but the source and `raw`.
+    """Return the columns of `parquet.SCHEMA` for so many records, a line each: all but the source and `raw`.
 
     Records that all have their documented types are read at once, others one by one. Lists hold structs as
     tuples of their fields.

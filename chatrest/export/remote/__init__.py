@@ -2,6 +2,5 @@
 
 - `store_export`: a run, or a merge of files, in a local working folder, whose result is published.
 - `working_folder`: the folder of `--journal`: the copy of the export, and what it goes on from.
-- `version_files`: the files of an export that a version has, at rest and while a run is writing.
 - `store_view`: an export in a store for readers: a file at a time is on the local disk.
 """

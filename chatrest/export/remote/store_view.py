@@ -1,5 +1,6 @@
 """An export in a store for readers: manifest, journal and log are fetched, other files as they are read."""
 
+import errno
 import shutil
 import weakref
 from collections.abc import Iterable, Iterator
@@ -10,16 +11,14 @@ from tempfile import mkdtemp
 from typing import Final, Self, final
 
 from ...cloud.address import parse_address
-from ...cloud.publication import read_version
-from ...cloud.publication_plan import RESERVED, PublishedFile, Version, is_numbered
+from ...cloud.publication import Version, base_name, fetch_file, read_version
 from ...cloud.store import ObjectStore
 from ...cloud.store_errors import ObjectNotFoundError, ObjectStoreError
-from ...errors import RequestInvalidError
+from ...errors import ChatRestError, RequestInvalidError
 from ..file_names import MESSAGES, path_inside
-from ..journal import NAME as JOURNAL
-from ..manifest import NAME as MANIFEST
-from .blocking import wait_for
-from .stored_files import check_room
+from ..in_thread import wait_for
+from ..journal import NAME as JOURNAL, Journal
+from ..manifest import NAME as MANIFEST, find_undamaged
 
 _AT_ONCE: Final = (MANIFEST, JOURNAL, "runs.jsonl")
 """The files that each reader needs."""
@@ -52,7 +51,8 @@ class StoreView:
         self._expected: Iterator[str] = iter(())
         self._ahead: dict[str, Future[None]] = {}
         self._version = wait_for(self._fetch_first())
-        self._files = {file.name: file for file in self._version.files}
+        self._sizes = _sizes(self.folder) | {file.name: file.size for file in self._version.files}
+        """The sizes of the export's files, as far as they are known."""
         if not self._version.number and not may_be_new:
             self._end()
             raise RequestInvalidError(f"{address} holds no export: it has no {MANIFEST}")
@@ -66,18 +66,18 @@ class StoreView:
 
     def expect(self, names: Iterable[str]) -> None:
         """Fetch these files ahead, in this order, which is that of the reader."""
-        self._expected = iter([name for name in names if name in self._files and name not in _AT_ONCE])
+        self._expected = iter([name for name in names if name not in _AT_ONCE])
 
     @contextmanager
     def file(self, name: str) -> Iterator[None]:
         """Have a file in the folder within the block; the reader checks what is in it."""
-        if name in _AT_ONCE or name not in self._files:
+        if name in _AT_ONCE:
             yield
             return
         self._fetch_ahead()
         future = self._ahead.pop(name, None)
         if future is None:
-            wait_for(self._fetch(self._files[name]))
+            wait_for(self._fetch(name))
         else:
             future.result()
         try:
@@ -87,7 +87,7 @@ class StoreView:
 
     def has(self, name: str) -> bool:
         """Return True if the version has the file."""
-        return name in self._files
+        return name in self._sizes
 
     def unknown(self) -> Iterator[tuple[str, bool]]:
         """Yield the objects in the folder of messages that the version does not have."""
@@ -95,19 +95,18 @@ class StoreView:
         async def names() -> list[str]:
             return sorted([info.name async for info in self._store.list(MESSAGES)])
 
-        known = self._version.stored_names | RESERVED
+        parts = {part.name for file in self._version.files for part in file.parts}
         for name in wait_for(names()):
-            if name not in known:
-                yield name, is_numbered(name)
+            if name not in self._sizes and name not in parts:
+                yield name, base_name(name) != ""
 
     def _fetch_ahead(self) -> None:
-        size = sum(self._files[name].size for name in self._ahead)
+        size = sum(self._sizes.get(name, 0) for name in self._ahead)
         while len(self._ahead) < _FILES_AHEAD and size < _BYTES_AHEAD:
             if (name := next(self._expected, None)) is None:
                 return
-            file = self._files[name]
-            size += file.size
-            self._ahead[name] = self._threads.submit(_wait_for_file, weakref.ref(self), file)
+            size += self._sizes.get(name, 0)
+            self._ahead[name] = self._threads.submit(_wait_for_file, weakref.ref(self), name)
 
     async def _fetch_first(self) -> Version:
         await self._store.check_reachable()
@@ -116,16 +115,16 @@ class StoreView:
             try:
                 for file in version.files:
                     if file.name in _AT_ONCE:
-                        await self._download(file)
+                        await self._download(version, file.name, file.size)
             except ObjectNotFoundError as error:
                 failure = error
             else:
                 return version
         raise ObjectStoreError(f"{self.name}: {failure}")
 
-    async def _fetch(self, file: PublishedFile) -> None:
+    async def _fetch(self, name: str) -> None:
         try:
-            await self._download(file)
+            await self._download(self._version, name, self._sizes.get(name))
         except ObjectNotFoundError:
             if (await read_version(self._store)).number == self._version.number:
                 return  # it is missing, as the reader will notice
@@ -135,16 +134,38 @@ class StoreView:
             f"a new version was published at {self.name} while this one was read: read it again"
         )
 
-    async def _download(self, file: PublishedFile) -> None:
-        path = path_inside(self.folder, file.name)
-        check_room(self.folder, file, self.name)
-        await self._store.download(file.stored_as, path, size=file.size, is_durable=False)
+    async def _download(self, version: Version, name: str, size: int | None) -> None:
+        """Download a file that changes, as the version has it, or one that has its name for ever."""
+        path = path_inside(self.folder, name)
+        check_room(self.folder, name, size or 0, self.name)
+        if (file := version.file(name)) is not None:
+            await fetch_file(self._store, file, path, is_temporary=True)
+        else:
+            await self._store.download(name, path, size=size, is_durable=False)
 
 
-def _wait_for_file(view: weakref.ref[StoreView], file: PublishedFile) -> None:
+def _wait_for_file(view: weakref.ref[StoreView], name: str) -> None:
     """Fetch a file, unless its reader has ended; the thread does not keep the view."""
     if (present := view()) is not None:
-        wait_for(present._fetch(file))
+        wait_for(present._fetch(name))
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    """Return the sizes of the files that never change, of the journal or else of the manifest."""
+    try:
+        with Journal(folder / JOURNAL) as journal:
+            return {file.name: file.size for file in journal.files("sealed")}
+    except (ChatRestError, OSError):
+        manifest = find_undamaged(folder)
+        return {} if manifest is None else {entry.name: entry.bytes for entry in manifest.files}
+
+
+def check_room(folder: Path, name: str, size: int, address: str) -> None:
+    """Raise OSError where a disk has no room for a file."""
+    space = shutil.disk_usage(folder).free
+    if size > space:
+        text = f"{name} of {address} needs {size:,} bytes, and {space:,} are free"
+        raise OSError(errno.ENOSPC, text, str(folder))
 
 
 def _check_folder(address: str) -> None:
@@ -153,7 +174,7 @@ def _check_folder(address: str) -> None:
     folder = Path(target.prefix)
     if target.scheme != "file":
         return
-    if (folder / JOURNAL).is_file():
+    if (folder / JOURNAL).is_file():  # where a store has parts of it
         raise RequestInvalidError(f"{address} is the folder of an export, not a store: write {folder}")
     if not folder.is_dir():
         raise RequestInvalidError(f"{address} holds no export: there is no such folder")

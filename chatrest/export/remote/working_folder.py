@@ -1,13 +1,11 @@
 """The folder of `--journal`: a local copy of the export, and what it goes on from.
 
-| name          | holds                                                                                   |
-|---------------|-----------------------------------------------------------------------------------------|
-| `export`      | the export's folder, without data files that are in the store                           |
-| `export.next` | a newer version while it is fetched: it takes the place of `export` as a whole          |
-| `export.old`  | the copy whose place it takes, for a moment                                             |
+| name            | holds                                                                                 |
+|-----------------|---------------------------------------------------------------------------------------|
+| `export`        | the export's folder, without data files that are in the store                         |
 | `export.kept-N` | a copy with a run that was never published, while another machine has gone on         |
-| `store.json`  | the address, and the version that `export` goes on from                                 |
-| `hashes.json` | hashes of files that have not changed since                                             |
+| `store.json`    | the address, and the version that `export` goes on from                               |
+| `pages-…`       | digests of a journal's pages, as they were published last                             |
 """
 
 import hashlib
@@ -15,6 +13,7 @@ import os
 import shutil
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from secrets import token_hex
 from typing import Final, final
@@ -23,22 +22,21 @@ import msgspec
 from msgspec import Struct, structs
 
 from ...cloud.address import parse_address
-from ...cloud.publication_plan import PublishedFile, Version
+from ...cloud.publication import Version
 from ...errors import ChatRestError, RequestInvalidError
 from ..disk import Disk, make_folder, sync_folder
-from ..journal import NAME as JOURNAL
-from ..journal.reader import JournalReader
+from ..file_names import DAMAGED
+from ..id_set import IdSet
+from ..journal import NAME as JOURNAL, Journal
 from ..manifest import find, put
 from ..opening import INCOMPLETE, FolderLock
-from .file_hashes import FileHashes
-from .stored_files import may_be_remote
 
 _STATE: Final = "store.json"
 _EXPORT: Final = "export"
 
 
 @final
-class _State(Struct, frozen=True, kw_only=True):
+class _State(Struct, frozen=True):
     """The content of `store.json`."""
 
     address: str
@@ -50,6 +48,8 @@ class _State(Struct, frozen=True, kw_only=True):
     """The digest of the version that was about to take its place."""
     generation: str = ""
     """Of the copy's manifest when it was that version."""
+    is_fetching: bool = False
+    """True while a version is fetched into `export`, which has nothing of its own then."""
 
 
 @final
@@ -76,9 +76,6 @@ class WorkingFolder:
             raise
         self.folder = root / _EXPORT
         """The export's folder; it may not be there yet."""
-        self.hashes = FileHashes(root / "hashes.json")
-        if not self.folder.exists() and self._old.exists():  # a crash came between two renamings
-            self._old.rename(self.folder)
 
     def close(self) -> None:
         """Let go of the folder."""
@@ -95,7 +92,8 @@ class WorkingFolder:
         """Return True if the copy is, or goes on from, this version of the store."""
         if not version.number:
             return True
-        return self.folder.exists() and version.digest in (self._state.base, self._state.next)
+        is_there = (self.folder / JOURNAL).is_file() and not self._state.is_fetching
+        return is_there and version.digest in (self._state.base, self._state.next)
 
     def note_next(self, version: Version) -> None:
         """Note that the copy is about to be a version; noted before that can be seen in the store."""
@@ -105,47 +103,51 @@ class WorkingFolder:
         """Note that the copy is a version, which readers see."""
         is_finished = version.about.get("finished") is not None  # else the run goes on in the copy
         generation = str(version.about.get("generation", "")) if is_finished else ""
-        self._write(structs.replace(self._state, base=version.digest, next="", generation=generation))
-        self._remove_old()
+        state = _State(self._state.address, self._state.owner, version.digest, "", generation)
+        self._write(state)
 
-    def mark_incomplete(self, folder: Path) -> None:
-        """Note in a copy that data files may be in the store only, before the first is."""
-        if not (path := folder / INCOMPLETE).exists():
+    def mark_incomplete(self) -> None:
+        """Note in the copy that data files may be in the store only, before the first is."""
+        if not (path := self.folder / INCOMPLETE).exists():
             put(Disk(), path, f"{self._state.address}\n".encode())
+
+    def pages_path(self, name: str) -> Path:
+        """Return the place of the digests of a journal's pages."""
+        return self._root / f"pages-{name.replace('/', '-')}"
 
     # ── a newer version ──
 
-    def begin_fetch(self, version: Version) -> Path:
-        """Return the folder for the files of a version; unchanged ones of the copy are linked there."""
-        self._remove_old()
-        make_folder(Disk(), self._next)
-        if any(may_be_remote(file.name) for file in version.files):
-            self.mark_incomplete(self._next)
-        if self._is_published():
-            for file in version.files:
-                self._link(file)
-        return self._next
+    def begin_fetch(self) -> Path | None:
+        """Let a newer version come into `export`, where what did not change may stay.
 
-    def finish_fetch(self, version: Version) -> Path | None:
-        """Put the fetched files in the place of the copy.
-
-        Returns the new path of the copy if it may hold messages that the version lacks, of a run that was
-        never published, else None: it is removed.
+        Returns the new path of a copy that may hold what was never published; None where there is none.
         """
-        names = {file.name for file in version.files} | {INCOMPLETE}
-        for path in [path for path in self._next.rglob("*") if path.is_file()]:
-            if path.relative_to(self._next).as_posix() not in names:
-                path.unlink()  # of another version, whose download was interrupted
         kept = None
-        if self.folder.exists():
-            if not self._is_published() and not (version.complete and self._is_part_of_next()):
-                kept = self._free_name()
-            self.folder.rename(kept or self._old)
-        self.note_next(version)
-        self._next.rename(self.folder)
-        sync_folder(Disk(), self._root)
-        self.note_base(version)
+        if self.folder.exists() and not self._state.is_fetching and not self._is_published():
+            kept = self._free_name()
+            self.folder.rename(kept)
+        self._write(structs.replace(self._state, is_fetching=True))
+        make_folder(Disk(), self.folder)
+        self.mark_incomplete()
+        for path in self.folder.glob(f"{JOURNAL}*"):
+            path.unlink()
         return kept
+
+    def end_fetch(self, version: Version, is_part: Callable[[str], bool], kept: Path | None) -> Path | None:
+        """Note that all of a version is there, and remove what is no part of it.
+
+        A `kept` copy whose ids the version has all is removed, too; returns the one that is left.
+        """
+        for path in [path for path in self.folder.rglob("*") if path.is_file()]:
+            name = path.relative_to(self.folder).as_posix()
+            if not is_part(name) and not name.startswith((INCOMPLETE, f"{DAMAGED}/")):
+                path.unlink()
+        sync_folder(Disk(), self.folder)
+        self.note_base(version)
+        if kept is None or not (version.complete and self._has_all_of(kept)):
+            return kept
+        shutil.rmtree(kept)
+        return None
 
     def _is_published(self) -> bool:
         """Return True if the copy is as it was published or fetched last."""
@@ -155,47 +157,20 @@ class WorkingFolder:
             return False
         return manifest is not None and manifest.generation == self._state.generation
 
-    def _is_part_of_next(self) -> bool:
-        """Return True if all ids that the copy has seen are among those of the complete version."""
+    def _has_all_of(self, kept: Path) -> bool:
+        """Return True if all ids that another copy has seen are among those of this one."""
         try:
-            with (
-                JournalReader(self.folder / JOURNAL) as copy,
-                JournalReader(self._next / JOURNAL) as new,
-            ):
-                others = {each.key for each in copy.other_ids()} - {each.key for each in new.other_ids()}
-                return not others and copy.all_seen() <= new.all_seen()
+            with Journal(kept / JOURNAL) as journal, Journal(self.folder / JOURNAL) as own:
+                (ids, others), (all_ids, all_others) = _ids(journal), _ids(own)
+                return ids <= all_ids and others <= all_others
         except (ChatRestError, OSError):
             return False
-
-    def _link(self, file: PublishedFile) -> None:
-        """Link a file of the copy to where it is fetched, if it is the same."""
-        path, link = self.folder / file.name, self._next / file.name
-        if link.exists() or not path.is_file() or path.stat().st_size != file.size:
-            return
-        if self.hashes.sha256(path, file.size) == file.sha256:
-            make_folder(Disk(), link.parent)
-            try:
-                os.link(path, link)
-            except OSError:  # a disk without links
-                shutil.copyfile(path, link)
 
     def _free_name(self) -> Path:
         number = 1
         while (path := self._root / f"{_EXPORT}.kept-{number}").exists():
             number += 1
         return path
-
-    def _remove_old(self) -> None:
-        if self._old.exists():
-            shutil.rmtree(self._old)
-
-    @property
-    def _next(self) -> Path:
-        return self._root / f"{_EXPORT}.next"
-
-    @property
-    def _old(self) -> Path:
-        return self._root / f"{_EXPORT}.old"
 
     # ── the state ──
 
@@ -209,7 +184,7 @@ class WorkingFolder:
                     f"folder '{self._root}' holds something else than the journal of an export in an object "
                     f"store, such as {name}, and is not touched: choose another folder"
                 ) from None
-            state = _State(address=address, owner=token_hex(16))
+            state = _State(address, token_hex(16))
             put(Disk(), path, msgspec.json.encode(state))
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise ChatRestError(f"{path} is damaged: choose another folder") from None
@@ -234,6 +209,14 @@ def default_root(address: str) -> Path:
     variable = "LOCALAPPDATA" if sys.platform == "win32" else "XDG_STATE_HOME"
     states = os.environ.get(variable) or Path.home() / ".local" / "state"
     return Path(states) / "chatrest" / hashlib.sha256(target.encode()).hexdigest()[:16]
+
+
+def _ids(journal: Journal) -> tuple[IdSet, set[str]]:
+    """Return the ids that a journal knows, and those that are no numbers."""
+    files = journal.files()
+    others = {key for file in files for key in journal.others_in(file.number)}
+    missing = {key for key, _ in journal.others_missing()}
+    return IdSet.union([journal.seen(), journal.ids_in(files)]), others | missing
 
 
 def _overlap(first: Path, second: Path) -> bool:

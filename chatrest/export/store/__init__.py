@@ -1,18 +1,17 @@
 """The store of an export: a journal, open segments, sealed files. Its README has its ideas, a line each."""
 
-from .adoption import repair, salvage
-from .export_store import Changes, ExportStore, NewRows, RowKind
+from .adoption import adopt_fragments, repair, salvage
+from .export_store import Changes, ExportStore, NewRows
+from .formats import RowKind
 from .inspection import Finding
-from .publishing import PublishPlan, publish_plan
 
 __all__ = [
     "Changes",
     "ExportStore",
     "Finding",
     "NewRows",
-    "PublishPlan",
     "RowKind",
-    "publish_plan",
+    "adopt_fragments",
     "repair",
     "salvage",
 ]  # fmt: skip

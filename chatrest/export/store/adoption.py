@@ -6,6 +6,7 @@ lost journal is rebuilt from the files, and an older one goes on beside newer fi
 """
 
 import re
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -20,16 +21,17 @@ from ..message_ids import PageIds, number
 from .converters import format_of
 from .export_store import ExportStore, NewRows, block_of
 from .formats import NewFile, file_sha256, is_record, readable
+from .fragments import Fragment
 from .inspection import Finding, FindingKind, path_of
 from .journal import StoreBlock, StoreFile
-from .segments import name_of
+from .segments import FRAGMENT, NEW, SEGMENT, name_of
 
 _ORDER: Final[tuple[FindingKind, ...]] = (
     "unfinished", "missing", "damaged", "unknown", "longer", "leftover",
 )  # fmt: skip
 """What is not there is forgotten before anything is adopted; what is unlinked comes last."""
 _ENDING: Final = re.compile(
-    r"(?:-[0-9]{5,}-[0-9a-f]{8}|-[0-9]+)?\.(?:ndjson|jsonl|parquet|sqlite)(?:\.gz|\.zst)?\Z"
+    r"(?:-[0-9]{5,}-[0-9a-f]{8,}|-[0-9]+)?\.(?:ndjson|jsonl|parquet|sqlite)(?:\.gz|\.zst)?\Z"
 )
 
 
@@ -73,7 +75,8 @@ def salvage(store: ExportStore) -> int:
         stem = stem_of(store, name)
         if stem is None or not store.kind(stem).has_ids:
             continue
-        for rows in _rows(path, name, is_segment=path.is_relative_to(store.folder / DAMAGED / SPOOL)):
+        is_segment = path.name.partition(".damaged-")[0].endswith(SEGMENT)
+        for rows in _rows(path, name, is_segment=is_segment):
             missing, others = store.missing(), {key for key, _ in store.journal.others_missing()}
             lost = [row for row in rows if (number(row.id) or 0) in missing or row.id in others]
             count += store.commit([NewRows(stem, 0, lost)])
@@ -84,6 +87,19 @@ def stem_of(store: ExportStore, name: str) -> str | None:
     """Return the partition of a file by its name; None where it is of no kind of the store."""
     stem, count = _ENDING.subn("", name)
     return stem if count and (stem in store.kinds or stem.partition("/")[0] in store.kinds) else None
+
+
+def adopt_fragments(store: ExportStore) -> int:
+    """Take over the fragments that nobody has told of, and remove what their makers have left beside them;
+    return how many rows are new. For a folder in which no other process writes for this store any more.
+    """
+    count = 0
+    for path in sorted((store.folder / SPOOL).glob("*")):
+        if path.name.endswith(FRAGMENT) and (stem := stem_of(store, name := name_of(path))) is not None:
+            count += _take_fragment(store, path, name, stem)
+        elif path.is_dir() and path.name.endswith(NEW):
+            shutil.rmtree(path, ignore_errors=True)
+    return count
 
 
 # ── what the journal knows ──
@@ -124,7 +140,10 @@ def _take_end(store: ExportStore, finding: Finding) -> None:
 
 def _unlink(store: ExportStore, finding: Finding) -> None:
     path = store.folder / finding.name
-    store.disk.remove(path)
+    if path.is_dir():  # of a worker that was killed: it has sealed nothing in it
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        store.disk.remove(path)
     if path.parent.exists():
         sync_folder(store.disk, path.parent)
     if finding.file is not None:
@@ -136,11 +155,13 @@ def _unlink(store: ExportStore, finding: Finding) -> None:
 
 def _take_unknown(store: ExportStore, finding: Finding) -> None:
     path = store.folder / finding.name
-    is_segment = finding.name.startswith(f"{SPOOL}/")
-    name = name_of(path) if is_segment else finding.name
+    is_in_spool = finding.name.startswith(f"{SPOOL}/")
+    name = name_of(path) if is_in_spool else finding.name
     if (stem := stem_of(store, name)) is None:
         return  # it is somebody else's
-    if is_segment:
+    if path.name.endswith(FRAGMENT):
+        _take_fragment(store, path, name, stem)
+    elif is_in_spool:
         _take_segment(store, path, name, stem)
     elif store.kind(stem).is_snapshot:
         _take_snapshot(store, path_inside(store.folder, name), name, stem)
@@ -185,7 +206,17 @@ def _take_snapshot(store: ExportStore, path: Path, name: str, stem: str) -> None
     digest = file_sha256(path)
     with store.journal.transaction():
         file = file or store.journal.add_file(name, stem, "sealed")
-        store.note_snapshot(file._replace(size=status.st_size, sha256=digest), rows, int(status.st_mtime))
+        store.snapshots.note(file._replace(size=status.st_size, sha256=digest), rows, int(status.st_mtime))
+
+
+def _take_fragment(store: ExportStore, path: Path, name: str, stem: str) -> int:
+    """Adopt a file that nobody has told of, and return how many rows are new."""
+    held = _held(store, path, name, stem)
+    if held is None or not held.is_once:
+        return _rescue(store, path, stem, _rows(path, name))
+    _sync(store, path)
+    others, size = [(0, key) for key in held.ids.others], path.stat().st_size
+    return store.adopt([Fragment(name, stem, size, file_sha256(path), held.blocks, others)])
 
 
 def _add_again(store: ExportStore, database: StoreFile) -> None:
@@ -197,7 +228,7 @@ def _add_again(store: ExportStore, database: StoreFile) -> None:
             _note(store, database, held)
 
 
-class _Held(NamedTuple):
+class _FileContent(NamedTuple):
     """What a file holds."""
 
     ids: PageIds
@@ -206,7 +237,7 @@ class _Held(NamedTuple):
     """True where no id stands twice in it."""
 
 
-def _held(store: ExportStore, path: Path, name: str, stem: str) -> _Held | None:
+def _held(store: ExportStore, path: Path, name: str, stem: str) -> _FileContent | None:
     """Return what a file holds; None where it cannot be read. Memory for its ids."""
     known, numbers, others = store.format_of(name, stem), IdSet(), dict[str, Row]()
     if not known.is_sound(path):
@@ -225,7 +256,7 @@ def _held(store: ExportStore, path: Path, name: str, stem: str) -> _Held | None:
             others.update(dict.fromkeys(ids.others, Row()))
     except ChatRestError:
         return None
-    return _Held(PageIds(numbers, others), blocks, is_once)
+    return _FileContent(PageIds(numbers, others), blocks, is_once)
 
 
 def _adopted(store: ExportStore, path: Path, name: str, stem: str) -> bool:
@@ -243,7 +274,7 @@ def _adopted(store: ExportStore, path: Path, name: str, stem: str) -> bool:
     return True
 
 
-def _note(store: ExportStore, file: StoreFile, held: _Held) -> None:
+def _note(store: ExportStore, file: StoreFile, held: _FileContent) -> None:
     """Note what a file holds, as of no source."""
     store.journal.replace_blocks(file.number, held.blocks)
     store.journal.write_others(file.number, 0, held.ids.others)
@@ -254,11 +285,11 @@ def _are_new(store: ExportStore, ids: PageIds) -> bool:
     return not ids.numbers & store.written and not store.journal.others_written(ids.others)
 
 
-def _rescue(store: ExportStore, path: Path, stem: str, batches: Iterable[list[Row]]) -> None:
-    """Write the new records of a file again, and set it aside."""
-    for rows in batches:
-        store.commit([NewRows(stem, 0, rows)])
+def _rescue(store: ExportStore, path: Path, stem: str, batches: Iterable[list[Row]]) -> int:
+    """Write the new records of a file again, and set it aside; return how many they are."""
+    count = sum(store.commit([NewRows(stem, 0, rows)]) for rows in batches)
     set_aside(store.disk, store.folder, path)
+    return count
 
 
 def _rows(path: Path, name: str, *, is_segment: bool = False) -> Iterator[list[Row]]:

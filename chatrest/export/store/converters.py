@@ -113,7 +113,7 @@ class Parquet:
             import pyarrow as pa  # type: ignore[import-untyped]
             import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-            from ..formats.parquet_rows import Piece, layout_of, tables
+            from ..formats.parquet import Piece, layout_of, tables
         except ImportError:
             raise RequestInvalidError(missing_extra("format = 'parquet'", "parquet")) from None
         codec, level = self._codec

@@ -13,7 +13,7 @@ Methods wait for the disk; one thread at a time.
 
 import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from itertools import chain, islice
 from pathlib import Path
@@ -27,32 +27,17 @@ from ..id_set import IdSet
 from ..message_ids import PageIds, ids_of, number, times
 from ..stored_records import lines
 from .converters import format_of
-from .formats import Format, NewFile, SourceLines, file_sha256, piece_of
+from .formats import Format, NewFile, RowKind, SourceLines, file_sha256, piece_of
+from .fragments import Fragment, FragmentLostError, chosen_rows, place_fragments
 from .inspection import Finding, findings, is_waiting, path_of
 from .journal import StoreBlock, StoreFile, StoreJournal
-from .segments import Segments, new_path, segment_path
+from .segments import FRAGMENT, Segments, fragment_path, name_of, new_path, segment_path
+from .snapshots import Snapshots
 
 _GROUP: Final = 256
 """Files that are sealed by one pair of transactions."""
 _ROWS: Final = 1000
 """Rows of a piece."""
-
-
-class RowKind(NamedTuple):
-    """A kind of rows: the first part of its files' stems is its name, as `messages` or `history`."""
-
-    format: Format
-    by_content: bool = False
-    """True where rows are told apart by their bytes, as versions of messages are: no list shows them, and so
-    none is ever missing. Else by their ids."""
-    is_snapshot: bool = False
-    """True for a table, whose rows are not told apart: it is one file, which `replace` makes anew. The kind's
-    name is all of its stem, as `users/users`, and the file's name is that with the suffix."""
-
-    @property
-    def has_ids(self) -> bool:
-        """True where rows are told apart by their ids."""
-        return not self.by_content and not self.is_snapshot
 
 
 class NewRows(NamedTuple):
@@ -97,7 +82,7 @@ class _Job(NamedTuple):
         return self.format.is_lines and alone and not self.changes.rows
 
 
-class _Made(NamedTuple):
+class _SealedFile(NamedTuple):
     """A file that is in its place, and not noted yet."""
 
     job: _Job
@@ -113,7 +98,8 @@ class ExportStore:
 
     - `kinds`: by the first part of a stem, as `messages`; one of `history` is needed for changed messages.
     - `labels`: the name of a source, for formats that tell it.
-    - `elsewhere`: names of sealed files that are in an object store, and need not be in the folder.
+    - `elsewhere`: names of sealed files that are in an object store, and need not be in the folder; `fetch`
+      downloads one of them, and checks its SHA-256.
     """
 
     def __init__(
@@ -124,15 +110,17 @@ class ExportStore:
         *,
         labels: Callable[[int], str | None] = lambda _: None,
         elsewhere: Collection[str] = (),
+        fetch: Callable[[str, Path, str], object] | None = None,
         disk: Disk | None = None,
     ) -> None:
         self.folder = folder
         self.journal = journal
         self.kinds = kinds
         self.disk: Disk = disk or Disk()
-        self._elsewhere = elsewhere
+        self._elsewhere, self._fetch = elsewhere, fetch
         self._labels = labels
         self._segments = Segments(folder, self.disk)
+        self.snapshots: Snapshots = Snapshots(folder, self.disk, journal)
         self._token = secrets.token_hex(4)
         self._count = journal.newest_file()
         self.written: IdSet
@@ -250,6 +238,59 @@ class ExportStore:
         self._count += 1
         return f"{stem}-{self._count:05d}-{self._token}"
 
+    # ── adopt ──
+
+    def adopt(
+        self,
+        fragments: Sequence[Fragment],
+        pages: Iterable[NewRows] = (),
+        note: Callable[[], object] = lambda: None,
+    ) -> int:
+        """Take over files that another process has sealed, and commit pages; return how many rows are new.
+
+        All or nothing, as `commit`; fragments may come twice, or overlap with others (`fragments.py`). Costs
+        a rename each, and the reading of those that are partly known; one in an object store is fetched for
+        that. Raises `FragmentLostError` where one is not there whose rows are new.
+        """
+        taken = list[Fragment]()
+        count = self.commit(chain(self._not_taken(fragments, taken), pages), note)
+        place_fragments(self.disk, self.folder, (each.name for each in taken))
+        for each in fragments:
+            self.disk.remove(fragment_path(self.folder, each.name))
+        return count + sum(block.rows for each in taken for block in each.blocks)
+
+    def _not_taken(self, fragments: Sequence[Fragment], taken: list[Fragment]) -> Iterator[NewRows]:
+        """Note the fragments that become files, and yield the new rows of others; called in a commit."""
+        for each in fragments:
+            ids, keys = IdSet.union(block.ids for block in each.blocks), {key for _, key in each.others}
+            new, new_keys = ids - self.written - self._pending, keys - self.journal.others_written(keys)
+            if not new and not new_keys:
+                continue
+            own_format, path = self.kind(each.stem).format, fragment_path(self.folder, each.name)
+            is_own = each.name.endswith(own_format.suffix) and not own_format.grows
+            is_taken = is_own and len(new) == len(ids) and new_keys == keys
+            is_here = each.name not in self._elsewhere
+            if not is_here and not is_taken and self._fetch is not None:
+                self._fetch(each.name, path, each.sha256.hex())
+                is_here = True
+            if is_here and (not path.is_file() or path.stat().st_size != each.size):
+                raise FragmentLostError(f"{path} is not there, or not as it was written")
+            if is_taken:
+                taken.append(each)
+                self._take(each, ids)
+            else:
+                for source, rows in chosen_rows(each, path, new, new_keys):
+                    yield NewRows(each.stem, source, rows)
+
+    def _take(self, fragment: Fragment, ids: IdSet) -> None:
+        """Note a fragment as a sealed file."""
+        file = self.journal.add_file(fragment.name, fragment.stem, "sealed", fragment.size)
+        self.journal.keep_file(file._replace(sha256=fragment.sha256))
+        self.journal.replace_blocks(file.number, fragment.blocks)
+        for source, key in fragment.others:
+            self.journal.write_others(file.number, source, [key])
+        self._pending.update(ids)
+
     # ── seal ──
 
     def seal(self, stem: str, replaces: Sequence[StoreFile] = (), changes: Changes | None = None) -> None:
@@ -350,7 +391,7 @@ class ExportStore:
         paths = [path_of(self.folder, file) for file in dropped]
         for path in paths:
             self.disk.remove(path)
-        for folder in dict.fromkeys(path.parent for path in paths):
+        for folder in dict.fromkeys(path.parent for path in paths if path.parent.exists()):
             sync_folder(self.disk, folder)
         if numbers := [file.number for file in dropped if file.state == "dropped"]:
             with self.journal.transaction():
@@ -373,7 +414,7 @@ class ExportStore:
                 self.journal.keep_file(file._replace(successor=target.number))
         return target
 
-    def _make(self, job: _Job) -> _Made:
+    def _make(self, job: _Job) -> _SealedFile:
         """Write a file, and give it its name; neither is noted yet."""
         target, own_format = job.target, job.format
         assert target is not None
@@ -383,22 +424,23 @@ class ExportStore:
         segment = segment_path(self.folder, target.name)
         if job.is_rename and segment.stat().st_size == target.size:
             self.disk.replace(segment, path)
-            return _Made(job, path, job.digest or file_sha256(path), older)
+            return _SealedFile(job, path, job.digest or file_sha256(path), older)
         self._check_inputs(job)
         if own_format.grows and path.exists():
-            return _Made(job, path, own_format.write(self.disk, path, self._pieces(job, older)), older)
-        if own_format.is_lines and not job.changes.rows and self._are_alike(job.inputs, own_format):
+            return _SealedFile(job, path, own_format.write(self.disk, path, self._pieces(job, older)), older)
+        if own_format.is_lines and not job.changes.rows and _are_alike(job.inputs, own_format):
             with NewFile(self.disk, new) as out:
                 for file in job.inputs:
-                    out.copy(path_of(self.folder, file), file.size)
+                    with self._present(file) as source:
+                        out.copy(source, file.size)
             digest = out.sha256
         else:
             self.disk.remove(new)
             digest = own_format.write(self.disk, new, self._pieces(job, older))
         self.disk.replace(new, path)
-        return _Made(job, path, digest, older)
+        return _SealedFile(job, path, digest, older)
 
-    def _note_sealed(self, made: _Made, stems: dict[str, None]) -> list[StoreFile]:
+    def _note_sealed(self, made: _SealedFile, stems: dict[str, None]) -> list[StoreFile]:
         """Note a file that is on the disk, and drop what it replaces; return what is to be unlinked."""
         job, target = made.job, made.job.target
         assert target is not None
@@ -424,53 +466,15 @@ class ExportStore:
             )
         return dropped
 
-    def replace(self, stem: str, pieces: Iterable[SourceLines], read_at: int) -> None:
-        """Put a snapshot in the place of the older one; killed at any point, one of them is there, and whole.
-
-        The journal's commit is the moment of change: what lies in the spool with the hash that it knows then
-        is the snapshot, until it has its name. `read_at` is the time of its rows.
-        """
-        own_format, rows = self.kind(stem).format, 0
-        name = f"{stem}{own_format.suffix}"
-        new = new_path(self.folder, name)
-
-        def counted() -> Iterator[SourceLines]:
-            nonlocal rows
-            for piece in pieces:
-                rows += piece.rows
-                yield piece
-
-        try:
-            digest = own_format.write(self.disk, new, counted())
-            sync_folder(self.disk, new.parent)
-            with self.journal.transaction():
-                file = self.journal.file(name) or self.journal.add_file(name, stem, "sealed")
-                self.note_snapshot(file._replace(size=new.stat().st_size, sha256=digest), rows, read_at)
-                self.journal.check_in_place()
-        except Exception:
-            with suppress(OSError):
-                self.disk.remove(new)
-            raise
-        self._place(name)
-
-    def note_snapshot(self, file: StoreFile, rows: int, read_at: int) -> None:
-        """Note what a snapshot is; called in a transaction."""
-        self.journal.keep_file(file)
-        self.journal.replace_blocks(file.number, [StoreBlock(0, rows, read_at, read_at, IdSet())])
-
-    def _place(self, name: str) -> None:
-        """Give a snapshot that is noted its name."""
-        path = path_inside(self.folder, name)
-        make_folder(self.disk, path.parent)
-        self.disk.replace(new_path(self.folder, name), path)
-        sync_folder(self.disk, path.parent)
-
     def settle(self) -> None:
-        """End the seals that were begun and not noted as done, or forget them: what they replace is there."""
+        """End the seals that were begun and not noted as done, or forget them: what they replace is there.
+
+        Fragments that were adopted, and have not got their names, get them.
+        """
         journal, folder = self.journal, self.folder
         for file in journal.files("sealed"):
             if is_waiting(folder, file):
-                self._place(file.name)
+                self.snapshots.place(file.name)
         for target in journal.files("sealing"):
             path, segment = path_inside(folder, target.name), segment_path(folder, target.name)
             others = [file for file in journal.files_of(target.stem) if file.successor == target.number]
@@ -478,9 +482,7 @@ class ExportStore:
             if is_renamed and path.stat().st_size == target.size:
                 sync_folder(self.disk, path.parent)
                 target = target._replace(state="sealed", sha256=file_sha256(path))
-            elif path.exists() and all(
-                path_of(folder, file).exists() for file in (*others, *([target] if target.size else []))
-            ):
+            elif path.exists() and all(map(self._is_there, (*others, *([target] if target.size else [])))):
                 self.disk.remove(path)  # what it was made of is there
                 sync_folder(self.disk, path.parent)  # before the journal forgets its name
             with journal.transaction():
@@ -491,20 +493,43 @@ class ExportStore:
                 journal.clear_successors(target.number)
         with journal.transaction():
             journal.clear_successors()
+        waiting = {name_of(path) for path in (folder / SPOOL).glob(f"*{FRAGMENT}")}
+        named = (file.name for file in journal.files("sealed") if file.name in waiting)
+        place_fragments(self.disk, folder, named)
 
     # ── what a file is made of ──
 
-    def _are_alike(self, files: Iterable[StoreFile], format: Format) -> bool:
-        return all(file.name.endswith(format.suffix) for file in files)
-
     def _check_inputs(self, job: _Job) -> None:
-        """Raise `ChatRestError` where a file is not as it was sealed: rewritten it would look sound."""
+        """Raise `ChatRestError` where a file is not as it was sealed: rewritten it would look sound.
+
+        One that is fetched is checked then.
+        """
         for file in job.inputs:
-            if file.sha256 is not None and file_sha256(path := path_of(self.folder, file)) != file.sha256:
+            path = path_of(self.folder, file)
+            if file.sha256 is None or (file.name in self._elsewhere and not path.exists()):
+                continue
+            if file_sha256(path) != file.sha256:
                 raise ChatRestError(
                     f"{path} is not as it was written: move it out of the folder, keep it, and export again: "
                     "what was in it is read again"
                 )
+
+    def _is_there(self, file: StoreFile) -> bool:
+        return file.name in self._elsewhere or path_of(self.folder, file).exists()
+
+    @contextmanager
+    def _present(self, file: StoreFile) -> Iterator[Path]:
+        """Have a file in the folder: one that is only in the object store is removed again behind it."""
+        path = path_of(self.folder, file)
+        if file.name not in self._elsewhere or file.sha256 is None or path.exists():
+            yield path
+            return
+        assert self._fetch is not None
+        self._fetch(file.name, path, file.sha256.hex())
+        try:
+            yield path
+        finally:
+            self.disk.remove(path)
 
     def _pieces(self, job: _Job, older: list[tuple[int, Row]]) -> Iterator[SourceLines]:
         """Yield the records of the inputs as they are to be; `older` gets those that have changed."""
@@ -517,10 +542,12 @@ class ExportStore:
 
     def records(self, file: StoreFile) -> Iterator[SourceLines]:
         """Yield the records of a file with their sources, as far as it tells them."""
-        path, own_format = path_of(self.folder, file), self.format_of(file.name, file.stem)
+        own_format = self.format_of(file.name, file.stem)
         if file.state == "sealed":
-            yield from own_format.read(path, file.size)
+            with self._present(file) as path:
+                yield from own_format.read(path, file.size)
             return
+        path = path_of(self.folder, file)
         raws = chain.from_iterable(lines(path, f"segment.ndjson{own_format.packing.suffix}", file.size))
         for block in self.journal.blocks(file.number):
             label = self._labels(block.source)
@@ -532,6 +559,10 @@ class ExportStore:
         """Return the format of a file: a partition may have files of another one, of an earlier plan."""
         own = self.kind(stem).format
         return own if name.endswith(own.suffix) else format_of(name) or own
+
+
+def _are_alike(files: Iterable[StoreFile], format: Format) -> bool:
+    return all(file.name.endswith(format.suffix) for file in files)
 
 
 def _is_unfinished(file: StoreFile | None) -> bool:

@@ -74,6 +74,23 @@ class Format(Protocol):
         """Yield what is in a file of so many bytes; `ChatRestError` where it is damaged."""
 
 
+class RowKind(NamedTuple):
+    """A kind of rows: the first part of its files' stems is its name, as `messages` or `history`."""
+
+    format: Format
+    by_content: bool = False
+    """True where rows are told apart by their bytes, as versions of messages are: no list shows them, and so
+    none is ever missing. Else by their ids."""
+    is_snapshot: bool = False
+    """True for a table, whose rows are not told apart: it is one file, which `replace` makes anew. The kind's
+    name is all of its stem, as `users/users`, and the file's name is that with the suffix."""
+
+    @property
+    def has_ids(self) -> bool:
+        """True where rows are told apart by their ids."""
+        return not self.by_content and not self.is_snapshot
+
+
 @final
 class NewFile(io.RawIOBase):
     """A file that is being made and hashed; used with `with`, at whose end it survives a loss of power."""

@@ -52,18 +52,18 @@ class ExpectedFile(NamedTuple):
     """Those that the journal has for it."""
 
     @property
-    def is_segment(self) -> bool:
-        return self.file.state != "sealed"
-
-    @property
     def is_history(self) -> bool:
         """True where its records are versions of messages."""
         return self.file.stem == HISTORY
 
     @property
     def place(self) -> str:
-        """Where it is, below the export's folder."""
-        return segment_path(Path(), self.file.name).as_posix() if self.is_segment else self.file.name
+        return place_of(self.file)
+
+
+def place_of(file: StoreFile) -> str:
+    """Return where a file is, below the export's folder."""
+    return file.name if file.state == "sealed" else segment_path(Path(), file.name).as_posix()
 
 
 @final
@@ -132,23 +132,23 @@ class FileCheck:
                 is_sound = False
                 yield "content", f"{batch.place}: {batch.fault}"
             numbers = key_numbers(batch.keys)
-            for other, keys in self._repeated(here, numbers, batch.keys, file):
+            new = IdSet(numbers)
+            for other, keys in self._repeated(here, new, numbers, batch.keys, file):
                 is_sound = False
                 subject = f"message {keys[0]} is" if len(keys) == 1 else f"the messages {shortened(keys)} are"
                 yield "duplicate", f"{subject} {f'in {other}, too' if other else 'in it more than once'}"
-            here.update(IdSet(numbers))
+            here.update(new)
         if not file.is_history:
             self._by_file[file.place] = here
             self.keys.update(here)
         # A database to which rows were being added has more than is known.
-        if is_sound and (file.is_segment or file.file.sha256 is not None):
+        if is_sound and (file.file.state != "sealed" or file.file.sha256 is not None):
             yield from _faults_of_ids(file, records, here)
 
     def _repeated(
-        self, here: IdSet, numbers: list[int], keys: list[str], file: ExpectedFile
+        self, here: IdSet, new: IdSet, numbers: list[int], keys: list[str], file: ExpectedFile
     ) -> Iterator[tuple[str, list[str]]]:
         """Yield the keys that were read before, with the other file; no name for this one."""
-        new = IdSet(numbers)
         if before := IdSet() if file.is_history else new & self.keys:
             names = dict(zip(numbers, keys, strict=True))
             for other, there in self._by_file.items():
@@ -233,7 +233,7 @@ def _batches(path: Path, file: ExpectedFile) -> Iterator[_Batch]:
         for keys, raws in _read(path, file):
             batch = _checked(f"its records {total + 1:,} to {total + len(raws):,}", total, keys, raws)
             if file.is_history:
-                keys = [f"{HISTORY}#{hashlib.sha256(raw).hexdigest()}" for raw in raws]
+                keys = [hashlib.sha256(raw).hexdigest() for raw in raws]
                 batch = batch._replace(keys=keys)
             yield batch
             total += len(raws)
@@ -245,11 +245,11 @@ def _batches(path: Path, file: ExpectedFile) -> Iterator[_Batch]:
 
 def _read(path: Path, file: ExpectedFile) -> Iterator[tuple[list[str] | None, list[bytes]]]:
     """Yield the records of a file, and the keys that stand beside them."""
-    name = file.file.name
-    if not file.is_segment and name.endswith(".parquet"):
+    name, is_sealed = file.file.name, file.file.state == "sealed"
+    if is_sealed and name.endswith(".parquet"):
         for raws, [keys] in parquet_batches(path, ["id"]):
             yield keys, raws
-    elif not file.is_segment and name.endswith(".sqlite"):
+    elif is_sealed and name.endswith(".sqlite"):
         yield from _database(path)
     else:
         for raws in lines(path, name, file.file.size):

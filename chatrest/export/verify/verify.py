@@ -20,10 +20,11 @@ correct all the same. No remedy may lose a message, whatever the cause is: nothi
 Memory: the manifest, some thousand records, and bitmaps of the ids.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from os import PathLike
-from typing import Final, Literal, TypeAlias, final
+from typing import Final, Literal, TypeAlias, TypeVar, final
 
 from msgspec import Struct
 
@@ -41,7 +42,7 @@ from ..run_log import NAME as RUNS
 from ..store.inspection import DATABASE, FindingKind, findings, path_of
 from ..store.journal import StoreFile
 from .claims import contradictions, differences, unproven, unread
-from .files import ExpectedFile, FileCheck, key_number, shortened
+from .files import ExpectedFile, FileCheck, key_number, place_of, shortened
 
 Progress: TypeAlias = Callable[[int, int], object]
 """Called with the bytes that were checked, and how many there are."""
@@ -49,6 +50,8 @@ Kind: TypeAlias = Literal[
     "manifest", "incomplete", "missing", "size", "damaged", "content", "duplicate", "unknown", "coverage",
     "journal", "unsafe",
 ]  # fmt: skip
+_Known: TypeAlias = tuple[StoreFile, FileEntry | None]
+T = TypeVar("T")
 MOST_PROBLEMS: Final = 1_000
 """Problems that are listed; more are counted, as an export of millions of files may be damaged in all."""
 
@@ -153,6 +156,11 @@ _FINDINGS: Final[dict[FindingKind, tuple[Kind, str]]] = {
 """The differences of journal and disk but for those that reading the files shows, as problems."""
 
 
+def _keys(file: StoreFile, keys: Iterable[str]) -> Iterator[str]:
+    """Yield the ids of records as the records alone give them: a version's hash without its run."""
+    return (key.rpartition("#")[2] if file.stem == HISTORY else key for key in keys)
+
+
 def _digest(text: str) -> bytes:
     try:
         return bytes.fromhex(text)
@@ -206,9 +214,7 @@ class _Check:
             self._add("unsafe", self._folder.name, str(error), _FOREIGN)
         expected = self._expected()
         files = self._check_files(expected, progress)
-        known = [each.file for each in expected] if state.journal is None else state.journal.files()
-        known = [file for file in known if not is_table(file.stem)]
-        self._check_folder(known)
+        self._check_folder([file for file, _ in expected])
         if manifest is not None:
             self._check_manifest(manifest)
             if state.is_finished:
@@ -243,9 +249,9 @@ class _Check:
 
     # ── files ──
 
-    def _check_files(self, expected: list[ExpectedFile], progress: Progress) -> FileCheck:
+    def _check_files(self, expected: list[_Known], progress: Progress) -> FileCheck:
         """Read all files that there ought to be."""
-        total, done = sum(max(0, each.file.size) for each in expected), 0
+        total, done = sum(max(0, file.size) for file, _ in expected), 0
 
         def step(more: int) -> None:
             nonlocal done
@@ -253,8 +259,9 @@ class _Check:
             progress(done, total)
 
         check = FileCheck(self._folder, step)
-        self._view.expect(file.place for file in expected)
-        for file in expected:
+        self._view.expect(place_of(file) for file, _ in expected)
+        for known in expected:
+            file = self._or_without_journal(partial(self._described, *known))
             with self._view.file(file.place):
                 faults = list(check.faults(file))
             for kind, text in faults:
@@ -265,16 +272,22 @@ class _Check:
                 self._unread.update(file.keys)
         return check
 
-    def _expected(self) -> list[ExpectedFile]:
-        """Return the files of a finished run's manifest, or else what the journal has."""
+    def _or_without_journal(self, work: Callable[[], T]) -> T:
+        """Return a result that the journal is asked for, or without it where it is damaged."""
         try:
-            return [self._described(*each) for each in self._known()]
+            return work()
         except (ChatRestError, OSError) as error:
             self._drop_journal(error)
-            return [self._described(*each) for each in self._known()]
+            return work()
 
-    def _known(self) -> Iterator[tuple[StoreFile, FileEntry | None]]:
+    def _expected(self) -> list[_Known]:
+        """Return the files of a finished run's manifest, or else what the journal has."""
+        return self._or_without_journal(lambda: list(self._known()))
+
+    def _known(self) -> Iterator[_Known]:
         state, journal = self._state, self._state.journal
+        if journal is not None:
+            journal.untold()  # no part of the proof; what is damaged there would end the next run
         if journal is not None and not state.is_finished:
             for file in journal.files("open", "sealing", "sealed"):
                 if file.state == "sealing" and not path_of(self._folder, file).exists():
@@ -299,7 +312,7 @@ class _Check:
         if journal is not None and file.number:
             blocks = journal.blocks(file.number)
             self._adopted.update(IdSet.union(block.ids for block in blocks if not block.source))
-            others = IdSet(map(key_number, journal.others_in(file.number)))
+            others = IdSet(map(key_number, _keys(file, journal.others_in(file.number))))
             keys = IdSet.union([others, *(block.ids for block in blocks)])
             messages = messages or sum(block.rows for block in blocks)
             sources = [str(each) for each in journal.sources_of(block.source for block in blocks).values()]
@@ -315,6 +328,8 @@ class _Check:
         state = self._state
         if state.is_in_use or (state.journal is None and not state.is_finished):
             return  # nobody can say what belongs to it
+        if state.journal is not None:
+            known = [file for file in state.journal.files() if not is_table(file.stem)]
         names = {RUNS, *(file.name for file in known)}
         try:
             differing = list(findings(self._folder, known, (STEM, HISTORY), elsewhere=names))

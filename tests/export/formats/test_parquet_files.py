@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from chatrest import ChatRestError
-from chatrest.export.formats.parquet_rows import Piece, tables
+from chatrest.export.formats.parquet import Piece, tables
 from tests.sinks import (
     ALICE,
     BOB,
@@ -26,8 +26,8 @@ from tests.tables import table
 
 @pytest.fixture
 def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatrest.export.formats.parquet_rows._CHUNK_ROWS", 7)
-    monkeypatch.setattr("chatrest.export.formats.parquet_rows.GROUP_ROWS", 20)
+    monkeypatch.setattr("chatrest.export.formats.parquet._CHUNK_ROWS", 7)
+    monkeypatch.setattr("chatrest.export.formats.parquet.GROUP_ROWS", 20)
     monkeypatch.setattr("chatrest.export.store.export_store._ROWS", 3)
 
 

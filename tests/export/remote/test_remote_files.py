@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from chatrest import AsyncSession
+from chatrest.cloud.transfer import file_sha256
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, compact, export, read_raw, verify
-from chatrest.export.journal import DataFile
 from chatrest.export.plan import Format
 from chatrest.export.remote.store_export import store_export
 from chatrest.export.run import export_folder
 from tests.cloud.store_double import CrashError, StoreDouble
 from tests.dying import Fate, dies, instants
 from tests.export.remote.publications import Publications
-from tests.exporting import assert_whole, edit, hide, manifest_of, served
+from tests.exporting import assert_whole, edit, files_of, hide, manifest_of, served
 
 ADDRESS = "s3://bucket/chat"
 ALL = 10**9
@@ -25,8 +25,8 @@ ALL = 10**9
 
 @pytest.fixture
 def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[StoreDouble], StoreDouble]:
-    """A function that makes a store the one at `ADDRESS`; files that grow are dropped at any size."""
-    monkeypatch.setattr("chatrest.export.remote.version_files.SMALL", 0)
+    """A function that makes a store the one at `ADDRESS`; of a journal always the changed pages are sent."""
+    monkeypatch.setattr("chatrest.cloud.publication._LARGEST_SHARE", 100)
 
     def set_store(store: StoreDouble) -> StoreDouble:
         monkeypatch.setattr("chatrest.cloud.store.ObjectStore.open", lambda *_: store)
@@ -87,12 +87,11 @@ async def test_the_local_disk_holds_what_is_not_published_yet(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     at(StoreDouble())
-    monkeypatch.setattr("chatrest.export.formats.ndjson.LARGEST_OBJECT", 10_000)
     sizes = [0]
     publications = Publications(monkeypatch)
 
     async def measure(_: float) -> None:
-        sizes.append(sum(path.stat().st_size for path in local(tmp_path)))
+        sizes.append(sum(path.stat().st_size for path in files_of(tmp_path / "export")))
         publications.note()
         await asyncio.sleep(0)
 
@@ -146,13 +145,12 @@ class RemoteFolder:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.names = {entry.name: entry.bytes for entry in manifest_of(folder).files}
 
-    def has(self, file: DataFile) -> bool:
-        path = self._folder / file.name
-        return path.exists() and path.stat().st_size == file.size
-
-    def fetch(self, file: DataFile, path: Path) -> None:
-        shutil.copy(self._folder / file.name, path)
+    def fetch(self, name: str, path: Path, sha256: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(self._folder / name, path)
+        assert file_sha256(path) == sha256
 
     def complete(self, out: Path) -> None:
         """Copy the files that an export lacks to its folder."""
@@ -166,10 +164,10 @@ class RemoteFolder:
 async def test_a_run_that_is_killed_at_any_write_loses_no_remote_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: Format
 ) -> None:
-    remote = RemoteFolder(tmp_path / "first")
     async with served(30) as service:
         plan = Plan(format=format, partition="month", all_users=True, groups=("den", "oak"))
         await export(service.session, tmp_path / "first", plan)
+        remote = RemoteFolder(tmp_path / "first")
         for number in (8, 9, 29):
             edit(service.store, number, "edited")
         expected = service.expected()

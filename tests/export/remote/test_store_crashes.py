@@ -5,30 +5,37 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
 from chatrest import AsyncSession
 from chatrest.cli.export_progress import Monitor, progress_line
 from chatrest.cloud.lease import LEASE, LeaseRecord
+from chatrest.cloud.publication import fetch_file, read_version
 from chatrest.cloud.store import ObjectInfo
 from chatrest.cloud.store_errors import ConditionUnsupportedError, LeaseLostError, ObjectStoreError
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, Report, export, read, verify
-from chatrest.export.plan import Format
-from chatrest.export.remote.store_export import Sleep, store_export
+from chatrest.export.archive import Archive
+from chatrest.export.plan import Format, Partition
+from chatrest.export.remote.store_export import Sleep, StoreExport, store_export
 from chatrest.export.report import Progress
 from chatrest.export.run import export_folder
+from tests.cloud.publishing import stored_names
 from tests.cloud.store_double import CrashError, StoreDouble
 from tests.dying import instants
 from tests.export.remote.publications import Publications
+from tests.exporting import manifest_of
 
 ADDRESS = "s3://bucket/chat"
 
 
 @pytest.fixture
 def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[StoreDouble], None]:
-    """A function that makes a store the one at `ADDRESS`."""
+    """A function that makes a store the one at `ADDRESS`; of a journal always the changed pages are sent."""
+    monkeypatch.setattr("chatrest.cloud.publication._LARGEST_SHARE", 100)
 
     def set_store(store: StoreDouble) -> None:
         monkeypatch.setattr("chatrest.cloud.store.ObjectStore.open", lambda *_: store)
@@ -92,8 +99,28 @@ async def test_a_publication_that_ends_at_any_operation(
 
 
 async def run(session: AsyncSession, root: Path, plan: Plan, sleep: Sleep) -> Report:
+    """Run an export that publishes after each sleep."""
     async with store_export(ADDRESS, root, sleep=sleep) as target:
-        return await export_folder(session, target.folder, plan, alongside=target.publishing)
+        report = await export_folder(
+            session, target.folder, plan, alongside=target.publishing, remote=target.remote
+        )
+        await target.publish()
+        return report
+
+
+async def is_published(store: StoreDouble) -> bool:
+    return (await read_version(store)).number > 0
+
+
+async def named_by_export(store: StoreDouble) -> set[str]:
+    """The objects that the current version has: parts, and the files that its manifest names."""
+    version = await read_version(store)
+    with TemporaryDirectory() as folder:
+        file = version.file("manifest.json")
+        assert file is not None
+        await fetch_file(store, file, Path(folder, "manifest.json"))
+        names = {entry.name for entry in manifest_of(Path(folder)).files}
+    return names | {part.name for file in version.files for part in file.parts}
 
 
 @pytest.mark.parametrize("format", ["ndjson", "parquet"])
@@ -129,6 +156,60 @@ async def test_another_machine_goes_on_with_what_a_killed_run_has_published(
     assert verify(ADDRESS).ok
 
 
+@pytest.mark.parametrize(("format", "partition"), [("ndjson", "none"), ("parquet", "source")])
+async def test_a_run_that_ends_at_any_operation_of_its_publications_loses_nothing(
+    tmp_path: Path,
+    at: Callable[[StoreDouble], None],
+    monkeypatch: pytest.MonkeyPatch,
+    format: Format,
+    partition: Partition,
+) -> None:
+    plan = Plan(format=format, partition=partition, all_users=True)
+    async with Emulator(users=3, messages=120) as emulator, AsyncSession(emulator.app) as session:
+        for number in instants(14, 23):
+            store = StoreDouble()
+            dying = StoreDouble(store, crash_at=number, crash_is_late=number % 2 == 0)
+            at(dying)
+            with pytest.MonkeyPatch.context() as patched:
+                publications = Publications(patched)
+                publish = StoreExport._publish_repeatedly
+
+                async def publish_and_end(
+                    target: StoreExport,
+                    archive: Archive,
+                    publications: Publications = publications,
+                    publish: Any = publish,
+                ) -> None:
+                    try:
+                        await publish(target, archive)
+                    finally:
+                        publications.end()
+
+                patched.setattr(StoreExport, "_publish_repeatedly", publish_and_end)
+
+                async def note(_: float, publications: Publications = publications) -> None:
+                    publications.note()
+                    await asyncio.sleep(0)
+
+                try:
+                    await run(session, tmp_path / f"{number}", plan, note)
+                except CrashError:
+                    store.clock.seconds += 100.0
+            at(store)
+            seen = {int(message.id) for message in read(ADDRESS)} if await is_published(store) else set()
+            assert seen <= {*emulator.store.ids()}
+            root = tmp_path / (f"{number}" if number % 3 else f"other-{number}")
+            report = await export(session, ADDRESS, plan, journal=root)
+            assert report.complete
+            assert sorted(int(message.id) for message in read(ADDRESS)) == sorted(emulator.store.ids())
+            stored = {name for name in await stored_names(store) if not name.startswith("writer-probe")}
+            assert stored == await named_by_export(store)
+            assert verify(ADDRESS).ok
+            if len(dying.names) < number:
+                break
+    assert number > 40
+
+
 async def test_publications_of_a_running_export_that_fail_are_seen_repeated_and_warned_of(
     tmp_path: Path, at: Callable[[StoreDouble], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,9 +240,8 @@ async def test_publications_of_a_running_export_that_fail_are_seen_repeated_and_
         AsyncSession(emulator.app) as session,
         store_export(ADDRESS, tmp_path, progress=progress, sleep=wait) as target,
     ):
-        await export_folder(
-            session, target.folder, Plan(all_users=True), alongside=target.publishing, progress=progress
-        )
+        place = {"alongside": target.publishing, "remote": target.remote}
+        await export_folder(session, target.folder, Plan(all_users=True), progress=progress, **place)
         await target.publish()
         [warning] = target.warnings
     assert waits == [60, 120, 240, 480, 600, 600]

@@ -1,17 +1,22 @@
 """Exports at addresses: continued on any machine, and read, verified and merged where they are."""
 
+import hashlib
+import json
 from pathlib import Path
 
 import pytest
 
 from chatrest import AsyncSession, RequestInvalidError
-from chatrest.cloud.publication import read_version
+from chatrest.cloud.publication import PublishedFile, read_version
 from chatrest.cloud.store import ObjectStore
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, Report, compact, estimate, export, read, read_raw, runs, verify
 from chatrest.export.plan import Format
-from chatrest.export.remote.stored_files import StoredFiles
+from chatrest.export.remote.store_export import store_export
 from chatrest.export.run import export_folder
+from tests.export.test_conversion import folders, service_of
+
+former_folders = folders
 
 
 def ids(address: str) -> list[int]:
@@ -43,7 +48,28 @@ async def test_any_machine_goes_on_with_an_export(tmp_path: Path, format: Format
         assert (await estimate(session, None, f"file://{tmp_path}/none")).written == 42
     assert [entry.written for entry in runs(address)] == [40, 1, 1]
     assert len(list((tmp_path / "store" / "users").iterdir())) == 1
-    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["export", "store.json"]
+    names = ["export", "pages-journal.sqlite", "store.json"]
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == names
+
+
+async def test_any_machine_goes_on_with_a_journal_of_which_pages_were_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatrest.cloud.publication._LARGEST_SHARE", 100)
+    address = f"file://{tmp_path}/store"
+    async with Emulator(users=4, messages=40) as emulator:
+        for number, root in enumerate(("a", "a", "b", "a"), 1):
+            emulator.store.add_message("user-01", "user-02", root)
+            await exported(address, tmp_path / root, emulator, Plan(all_users=True))
+            assert len((await journal_of(address)).parts) == number
+            assert ids(address) == sorted(emulator.store.ids())
+    assert verify(address).ok
+
+
+async def journal_of(address: str) -> PublishedFile:
+    file = (await read_version(ObjectStore.open(address))).file("journal.sqlite")
+    assert file is not None
+    return file
 
 
 async def test_files_are_merged_where_they_are(tmp_path: Path) -> None:
@@ -104,7 +130,7 @@ def check_damage(address: str, store: Path) -> None:
     missing.unlink()
     stray = missing.with_name("mine.ndjson")
     stray.touch()
-    leftover = missing.with_name("messages-9-0123456789abcdef.ndjson")
+    leftover = missing.with_name("messages-00009-01234567.ndjson")
     leftover.touch()
     result = verify(address)
     kinds = {problem.kind for problem in result.problems}
@@ -153,7 +179,8 @@ async def test_a_copy_with_messages_that_the_store_lacks_is_kept(tmp_path: Path)
         for root in ("a", "b"):
             await exported(address, tmp_path / root, emulator, Plan(format="ndjson"))
         emulator.store.add_message("user-01", "user-02", "first")
-        await export(session, copy)  # it is not published
+        async with store_export(address, tmp_path / "a") as target:
+            await export_folder(session, copy, remote=target.remote)  # it is not published
         await exported(address, tmp_path / "b", emulator)
         assert (await exported(address, tmp_path / "a", emulator)).warnings == []
         emulator.store.add_message("user-01", "user-02", "second")
@@ -163,11 +190,45 @@ async def test_a_copy_with_messages_that_the_store_lacks_is_kept(tmp_path: Path)
             RequestInvalidError, match=r"is the working copy of file:.*, where its data files"
         ):
             await export(session, copy)
-        remote = StoredFiles(ObjectStore.open(address))
-        remote.note(await read_version(ObjectStore.open(address)))
-        await export_folder(session, copy, remote=remote)  # it is not published
+        async with store_export(address, tmp_path / "a") as target:
+            await export_folder(session, copy, remote=target.remote)  # it is not published
+        emulator.store.hide([max(emulator.store.ids())])  # no other machine sees it any more
+        emulator.store.add_message("user-01", "user-02", "fourth")
+        await exported(address, tmp_path / "b", emulator)
         [warning] = (await exported(address, tmp_path / "a", emulator)).warnings
         assert ids(address) == sorted(emulator.store.ids())
     kept = tmp_path / "a" / "export.kept-1"
     assert f"the former copy in '{kept}' may hold messages" in warning
     assert "third" in "".join(path.read_text() for path in kept.rglob("*.ndjson"))
+
+
+@pytest.mark.parametrize("name", ["plain-source-done-0", "parquet-again-29", "sqlite-done-0"])
+async def test_an_export_that_version_0_2_has_published_goes_on(
+    tmp_path: Path, former_folders: Path, name: str
+) -> None:
+    address, store = f"file://{tmp_path}/store", tmp_path / "store"
+    publish_as_0_2(former_folders / name, store)
+    async with service_of(name) as (service, expected, _):
+        if "-done-" in name:
+            assert len(list(read_raw(address))) == 90
+        report = await export(service.session, address, journal=tmp_path / "a", recheck=10**9)
+        assert report.complete, report.reasons
+        assert sorted(read_raw(address)) == sorted(expected)
+        assert (await export(service.session, address, journal=tmp_path / "b")).written == 0
+    assert [path for path in (store / "messages").rglob("*-7-0123456789abcdef*") if path.is_file()] == []
+
+
+def publish_as_0_2(folder: Path, store: Path) -> None:
+    """Put the files of a folder into a store as version 0.2 did."""
+    files = []
+    for path in [path for path in folder.rglob("*") if path.is_file()]:
+        name, data = path.relative_to(folder).as_posix(), path.read_bytes()
+        stem, dot, suffixes = path.name.partition(".")
+        new = store / Path(name).with_name(f"{stem}-7-0123456789abcdef{dot}{suffixes}")
+        new.parent.mkdir(parents=True, exist_ok=True)
+        new.write_bytes(data)
+        stored_as = new.relative_to(store).as_posix()
+        sha256 = hashlib.sha256(data).hexdigest()
+        files.append({"name": name, "stored_as": stored_as, "size": len(data), "sha256": sha256})
+    version = {"number": 7, "files": files, "complete": True, "about": {}, "format": 1}
+    (store / "manifest.json").write_text(json.dumps(version))

@@ -1,15 +1,12 @@
 """The moves of the store: what is committed is safe, sealed once, and read by any program."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from chatrest import RequestInvalidError
 from chatrest.core.replies.rows import UNKNOWN, row_of
-from chatrest.errors import ChatRestError
-from chatrest.export.store import NewRows, publish_plan
-from chatrest.export.store.journal import StoreFile
+from chatrest.export.store import NewRows
 from tests.sealing import (
     FORMATS,
     PARTITIONS,
@@ -117,29 +114,3 @@ def test_many_partitions_are_written_and_sealed_at_once(folder: Path) -> None:
         store.seal_all()
         assert len(store.journal.files("sealed")) == 300
     assert len(texts_on_disk(folder)) == 600
-
-
-# ── object stores ──
-
-
-def stored(number: int, name: str, state: str = "sealed") -> StoreFile:
-    return StoreFile(number, name, "messages", state, 10, b"\1" * 32)  # type: ignore[arg-type]
-
-
-def test_a_plan_puts_what_is_missing_and_deletes_only_what_was_listed_and_is_ours() -> None:
-    files = [stored(1, "messages/a.ndjson"), stored(2, "messages/b.ndjson"), stored(3, "messages/c", "open")]
-    listed = {"messages/a.ndjson": 10, "messages/old.ndjson": 3, "holiday.jpg": 5, "manifest.json": 9}
-    plan = publish_plan(files, listed, ["messages"], {"app": "a"})
-    assert [file.name for file in plan.put] == ["messages/b.ndjson"]
-    assert plan.delete == ["messages/old.ndjson"]
-    manifest = json.loads(plan.manifest)
-    assert manifest["app"] == "a"
-    assert [each["name"] for each in manifest["files"]] == ["messages/a.ndjson", "messages/b.ndjson"]
-    listed = dict.fromkeys(["messages/a.ndjson", "messages/b.ndjson"], 10)
-    again = publish_plan(files, listed, ["messages"], {})
-    assert (again.put, again.delete) == ([], [])
-
-
-def test_another_content_under_a_name_is_an_error() -> None:
-    with pytest.raises(ChatRestError, match=r"messages/a\.ndjson has another size"):
-        publish_plan([stored(1, "messages/a.ndjson")], {"messages/a.ndjson": 11}, ["messages"], {})

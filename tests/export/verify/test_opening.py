@@ -205,6 +205,7 @@ async def test_a_run_that_was_killed_before_its_manifest_can_be_continued(tmp_pa
 @pytest.mark.parametrize("has_manifest", [True, False])
 def test_a_folder_of_version_1_is_refused_with_what_to_do(out: Path, has_manifest: bool) -> None:
     change_journal(out, "PRAGMA user_version = 1")
+    change_journal(out, "PRAGMA application_id = 0")
     change_manifest(out, version=1)
     if not has_manifest:
         (out / MANIFEST).unlink()

@@ -79,6 +79,9 @@ def other_value(value: Any) -> Any:
     raise AssertionError(value)
 
 
+OF_RUNS = ("news", "other_news", "edits")
+
+
 def test_a_change_of_any_column_of_any_table_is_found(out: Path) -> None:
     for sql in ROWS:
         change_journal(out, sql)
@@ -86,7 +89,8 @@ def test_a_change_of_any_column_of_any_table_is_found(out: Path) -> None:
     vouch_for_journal(out)
     assert verify(out).ok
     content = (out / JOURNAL).read_bytes()
-    every = columns(out)
+    # What is told of a run is noted at the next opening: `news` is not of the proof.
+    every = [(table, column) for table, column in columns(out) if table not in OF_RUNS]
     assert len(every) > 45
     for table, column in every:
         with closing(sqlite3.connect(out / JOURNAL)) as db, db:

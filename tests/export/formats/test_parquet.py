@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest.export.formats.parquet_rows import Piece, raws_of, tables
-from chatrest.export.formats.parquet_schema import SCHEMA, VERSION
+from chatrest.export.formats.parquet import SCHEMA, VERSION, Piece, raws_of, tables
 from chatrest.export.message_ids import key_of
 from tests.pages import GUIDE
 from tests.sinks import SEPTEMBER, Export, page, served

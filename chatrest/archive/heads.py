@@ -1,0 +1,111 @@
+"""The head of a record: the members that place a message, read from bytes of any shape at little cost."""
+
+from base64 import b32encode
+from contextlib import suppress
+from hashlib import blake2b
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from ..models.raw_json import read_value
+from ..times import MILLISECONDS_FROM
+from .text import shown
+
+_AFTER_9999: Final = 253_402_300_800_000
+_DIGITS: Final = 18
+
+
+class HeadEntity(Struct, gc=False):
+    uid: str | None = None
+    guid: str | None = None
+    name: str | None = None
+
+
+class _Wrapper(Struct, gc=False):
+    entity: HeadEntity | None = None
+
+
+class _Entities(Struct, gc=False):
+    sender: _Wrapper | None = None
+    receiver: _Wrapper | None = None
+    by: _Wrapper | None = None
+
+
+class _Data(Struct, gc=False):
+    entities: _Entities | None = None
+
+
+class RecordHead(Struct, gc=False, rename="camel"):
+    """The members of a record that place it."""
+
+    id: int | str = ""
+    conversation_id: str = ""
+    sender: str = ""
+    receiver_type: str = ""
+    receiver: str = ""
+    sent_at: int = 0
+    parent_id: int | str | None = None
+    deleted_at: int | None = None
+    data: _Data | None = None
+
+    @property
+    def conversation(self) -> str:
+        """The conversation's id; of a record without one, that which the service would give."""
+        if self.conversation_id or not self.receiver:
+            return self.conversation_id
+        if self.receiver_type == "group":
+            return f"group_{self.receiver}"
+        return "_user_".join(sorted((self.sender, self.receiver)))
+
+
+_HEAD: Final = msgspec.json.Decoder(RecordHead)
+
+
+def rank_of(id: int | str) -> int:
+    """Return the number of an id; for one that is no number a hash, which is larger than any number."""
+    text = str(id)
+    if len(text) <= _DIGITS and text.isascii() and text.isdigit():
+        return int(text)
+    return int.from_bytes(_hash(text, 8)) >> 2 | 1 << 62
+
+
+def token(text: str) -> str:
+    """Return the name of a file for a text that somebody else has chosen."""
+    return b32encode(_hash(text, 10)).decode().lower()
+
+
+def _hash(text: str, size: int) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
+
+
+def milliseconds(time: int) -> int:
+    """Return a timestamp in milliseconds; 0 for one that is no time of a message."""
+    time = time if time >= MILLISECONDS_FROM else time * 1000
+    return time if 0 < time < _AFTER_9999 else 0
+
+
+def record_of(raw: bytes) -> dict[str, Any]:
+    """Return the members of a record; none where it is no JSON object."""
+    with suppress(ValueError, RecursionError):
+        value = read_value(raw)
+        if isinstance(value, dict):
+            return value
+    return {}
+
+
+def head_of(raw: bytes) -> RecordHead:
+    """Return the head of a record; members of other types are as if they were not there."""
+    try:
+        return _HEAD.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        head, record = RecordHead(), record_of(raw)
+        for field in msgspec.structs.fields(RecordHead):
+            value, is_time = record.get(field.encode_name), field.name.endswith("_at")
+            if is_time and type(value) is int and abs(value) < 1 << 62:
+                setattr(head, field.name, value)
+            elif not is_time and isinstance(value, str | int):
+                setattr(head, field.name, shown(str(value)))
+        with suppress(msgspec.ValidationError, UnicodeEncodeError):
+            head.data = msgspec.convert(record.get("data"), _Data)
+        return head

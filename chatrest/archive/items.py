@@ -1,0 +1,388 @@
+"""A message as the templates show it: a record of any shape becomes an `Item`, whose texts are harmless.
+
+| record                    | shown as                                                                   |
+|---------------------------|----------------------------------------------------------------------------|
+| text, media               | its text, its files, what it quotes, its reactions                         |
+| action, call              | one line                                                                   |
+| custom, interactive       | its text, and its content as JSON, folded                                  |
+| anything else             | its text where it has one, and the record as JSON, folded                  |
+| with `deletedAt`          | that it was deleted, when and by whom; its text is in its source alone     |
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import date, timedelta
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from .heads import milliseconds, rank_of, record_of
+from .index import DELETED, Index, MessagePlace, PersonEntry, Stored
+from .text import TextPart, is_address, segments, shown, shown_json
+
+LONGEST_TEXT: Final = 4_000
+"""Letters of a text that its page shows; all of it has a page of its own."""
+LONGEST_SOURCE: Final = 60_000
+"""Bytes of a record that is shown with those of its page."""
+_EXCERPT: Final = 160
+_COLOURS: Final = tuple(f"c{number}" for number in range(8))
+_EPOCH: Final = date(1970, 1, 1)
+_NAME: Final = 120
+_MOST_FILES: Final = 50
+_MOST_REACTIONS: Final = 100
+_STORED: Final = re.compile(r"files/([0-9a-f]{2})/([0-9a-f]{64})(?:\.([a-z0-9]{1,10}))?", re.ASCII)
+_KINDS: Final = {
+    "image": "png jpg jpeg gif webp avif bmp",
+    "video": "mp4 webm m4v mov ogv",
+    "audio": "mp3 ogg oga m4a wav flac aac opus",
+    "file": "pdf txt csv zip gz 7z rar doc docx xls xlsx ppt pptx odt ods odp rtf md log epub",
+}
+KIND_OF: Final = {extension: kind for kind, names in _KINDS.items() for extension in names.split()}
+"""By a file's extension. A file of any other one could act when it is opened: it is named `.bin`."""
+_SENTENCES: Final = {
+    "joined": "{by} joined {for_}", "left": "{by} left {for_}", "added": "{by} added {on} to {for_}",
+    "kicked": "{by} removed {on} from {for_}", "banned": "{by} banned {on} from {for_}",
+    "unbanned": "{by} unbanned {on} in {for_}", "scopeChanged": "{by} changed the role of {on} in {for_}",
+    "edited": "{by} edited a message", "deleted": "{by} deleted a message",
+}  # fmt: skip
+
+
+class FileLink(NamedTuple):
+    """A file of a message."""
+
+    kind: str
+    """image, video, audio or file."""
+    name: str
+    href: str
+    """Below the site's folder where the archive has it, else its address; empty where that is no link."""
+    stored: str
+    """Its name in the export; empty where the archive does not have it."""
+    size: str
+
+
+class Note(NamedTuple):
+    """What somebody did to a message, and when."""
+
+    by: str
+    at: str
+
+    @property
+    def iso(self) -> str:
+        return _iso(self.at)
+
+
+class Quote(NamedTuple):
+    """The message that another one replies to."""
+
+    name: str
+    text: str
+    is_deleted: bool
+    place: MessagePlace | None
+
+
+class Item(Struct, gc=False):
+    """A message for the templates."""
+
+    id: str
+    rank: int
+    anchor: str
+    """Its name on its page."""
+    sender: PersonEntry
+    colour: str
+    """One of eight colours, by the sender."""
+    time: int
+    at: str
+    """The time in UTC; empty where there is none."""
+    raw: bytes
+    is_long: bool
+    """True where text or record are too large for its page, and have one of their own."""
+    parent: int | None = None
+    """The rank of the message whose thread it is in."""
+    kind: str = "said"
+    """said, line or unknown."""
+    text: str = ""
+    """All that is shown as its text, and searched."""
+    segments: tuple[TextPart, ...] = ()
+    letters: int = 0
+    files: tuple[FileLink, ...] = ()
+    reactions: tuple[tuple[str, str], ...] = ()
+    json: str = ""
+    """Content that has no other form."""
+    label: str = ""
+    """The type of such content."""
+    quote: Quote | None = None
+    edited: Note | None = None
+    deleted: Note | None = None
+    replies: int = 0
+    thread: str = ""
+    """The address of its thread, or of the one that it is in; empty for none."""
+    is_plain: bool = False
+    """True for a text and nothing else."""
+    href: str = ""
+    """Where it is shown, as the page that shows it says."""
+    source_href: str = ""
+
+    @property
+    def iso(self) -> str:
+        """The time as machines read it."""
+        return _iso(self.at)
+
+    @property
+    def row(self) -> tuple[Any, ...]:
+        """What a template shows of most messages: variables of its loop cost less than attributes."""
+        sender = self.sender
+        return (
+            self, self.is_plain, self.anchor, self.id, self.colour, sender.file, sender.name, self.href,
+            self.at, _iso(self.at), self.source_href, self.text,
+        )  # fmt: skip
+
+    @property
+    def day(self) -> str:
+        """The day in UTC, `undated` where there is none."""
+        return self.at[:10] or "undated"
+
+    @property
+    def excerpt(self) -> str:
+        """The beginning of what is shown, on one line."""
+        if self.deleted is not None:
+            return "(deleted)"
+        names = ", ".join(file.name for file in self.files)
+        return excerpt(self.text or names or self.label)
+
+    @property
+    def searched(self) -> str:
+        """What a search looks through."""
+        if self.deleted is not None or self.kind == "line":
+            return ""
+        return "\n".join([self.text, *(file.name for file in self.files)] if self.files else [self.text])
+
+    def source(self) -> str:
+        """Return the record's JSON as it was served."""
+        return shown_json(self.raw)
+
+
+class Items:
+    """Makes items of the messages of an index."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._person_of: Callable[[str], PersonEntry | None] = lru_cache(10_000)(index.person_of)
+
+    def of(self, messages: list[Stored]) -> list[Item]:
+        """Return the items of messages, with the numbers of their replies."""
+        items = list(map(self._item, messages))
+        if self._index.has_threads:
+            self._add_threads(items)
+        for item in items:
+            more = item.files or item.json or item.reactions or item.thread or item.quote or item.edited
+            item.is_plain = len(item.segments) == 1 and item.kind == "said" and not (more or item.is_long)
+        return items
+
+    def _add_threads(self, items: list[Item]) -> None:
+        parents = {item.parent for item in items if item.parent is not None}
+        threads = self._index.threads_of({item.rank for item in items} | parents)
+        for item in items:
+            if (own := threads.get(item.rank)) is not None:
+                item.replies, item.thread = own[0], f"threads-{own[1]}.html#t{item.rank}"
+            elif item.parent is not None:
+                item.thread = f"threads-{threads[item.parent][1]}.html#t{item.parent}"
+
+    def _item(self, stored: Stored) -> Item:
+        record = record_of(stored.raw)
+        data = _object(record.get("data"))
+        category = record.get("category")
+        sender = self._index.person(stored.sender)
+        item = Item(
+            _id(record.get("id")), stored.rank, f"m{stored.rank}", sender, _COLOURS[sender.number % 8],
+            stored.time, utc(stored.time), stored.raw, len(stored.raw) > LONGEST_SOURCE, stored.parent,
+        )  # fmt: skip
+        if stored.flags & DELETED:
+            item.deleted = self._note(record, "deleted")
+            return item
+        text = _text(data.get("text")) or _text(data.get("caption"))
+        if category == "message":
+            if "url" in data or "attachments" in data:
+                item.files = self._files(item, record, data)
+        elif category in ("action", "call"):
+            item.kind, text = "line", self._sentence(record, data, item.sender.name)
+        else:
+            self._add_json(item, record, data)
+            text = "\n".join(dict.fromkeys(filter(None, [text, *_strings(data.get("customData"))])))
+        self._add_text(item, text)
+        if record.get("editedAt"):
+            item.edited = self._note(record, "edited")
+        if "quotedMessage" in record:
+            item.quote = self._quote(_object(record["quotedMessage"]))
+        if "reactions" in data:
+            item.reactions = _reactions(data["reactions"])
+        return item
+
+    def _add_text(self, item: Item, text: str) -> None:
+        if not text:
+            return
+        item.text, item.letters = shown(text), len(text)
+        if len(text) > LONGEST_TEXT:
+            item.is_long = True
+            item.segments = segments(item.text[:LONGEST_TEXT] + "…", self._mention)
+            return
+        item.segments = segments(item.text, self._mention)
+        if len(item.segments) > 1:
+            item.text = "".join(segment.text for segment in item.segments)
+
+    def _mention(self, uid: str) -> TextPart:
+        person = self._person_of(uid)
+        if person is None:
+            return TextPart(f"@{uid}")
+        return TextPart(f"@{person.name}", person.file, is_mention=True)
+
+    def _name(self, uid: object) -> str:
+        if not isinstance(uid, str) or not uid:
+            return ""
+        person = self._person_of(uid)
+        return shown(uid) if person is None else person.name
+
+    def _note(self, record: dict[str, Any], verb: str) -> Note:
+        at = record.get(f"{verb}At")
+        return Note(self._name(record.get(f"{verb}By")), utc(milliseconds(at) if type(at) is int else 0))
+
+    def _quote(self, quoted: dict[str, Any]) -> Quote | None:
+        if not quoted:
+            return None
+        place = self._index.place(rank_of(_id(quoted.get("id"))))
+        data = _object(quoted.get("data"))
+        is_deleted = bool(quoted.get("deletedAt")) or (place is not None and bool(place.flags & DELETED))
+        text = _text(data.get("text")) or _text(data.get("caption")) or _text(quoted.get("type"))
+        return Quote(self._name(quoted.get("sender")), excerpt(shown(text)), is_deleted, place)
+
+    def _sentence(self, record: dict[str, Any], data: dict[str, Any], sender: str) -> str:
+        """Return the line of an action or a call."""
+        entities = _object(data.get("entities"))
+        names = {key: self._entity_name(_object(entities.get(key))) for key in ("by", "on", "for")}
+        by, action = names["by"] or sender, _text(data.get("action"))
+        if record.get("category") == "call":
+            call = _object(_object(entities.get("on")).get("entity"))
+            state = action or _text(call.get("status"))
+            return f"{by}: {_text(record.get('type'))} call, {state}".removesuffix(", ")
+        if (sentence := _SENTENCES.get(action)) is not None:
+            group = names["for"] or "the group"
+            return sentence.format(by=by, on=names["on"] or "somebody", for_=group)
+        about = " ".join(filter(None, (names["on"], names["for"] and f"({names['for']})")))
+        return f"{by}: {action or 'action'} {about}".rstrip()
+
+    def _entity_name(self, wrapper: dict[str, Any]) -> str:
+        entity = _object(wrapper.get("entity"))
+        return self._name(entity.get("uid")) or _text(entity.get("name")) or _text(entity.get("guid"))
+
+    def _add_json(self, item: Item, record: dict[str, Any], data: dict[str, Any]) -> None:
+        known = {"custom": "customData", "interactive": "interactiveData"}.get(str(record.get("category")))
+        item.label = shown(_text(record.get("type")) or _text(record.get("category")) or "unknown")[:_NAME]
+        if known is None or known not in data:
+            item.kind = "unknown"
+            item.json = item.source()[:LONGEST_TEXT]
+            return
+        try:
+            raw = msgspec.json.encode(data[known])
+            item.json = shown_json(msgspec.json.format(raw, indent=1))[:LONGEST_TEXT]
+        except (UnicodeEncodeError, RecursionError):
+            item.json = item.source()[:LONGEST_TEXT]
+
+    def _files(self, item: Item, record: dict[str, Any], data: dict[str, Any]) -> tuple[FileLink, ...]:
+        files = data.get("attachments")
+        if not files and isinstance(data.get("url"), str):
+            files = [data]
+        if not isinstance(files, list):
+            return ()
+        stored = self._index.files(item.rank) if self._index.has_files else {}
+        return tuple(
+            _file(each, stored.get(position, ""), _text(record.get("type")))
+            for position, each in enumerate(files[:_MOST_FILES])
+            if isinstance(each, dict)
+        )
+
+
+def _file(file: dict[str, Any], stored: str, type: str) -> FileLink:
+    url = file.get("url")
+    name = shown(_text(file.get("name"))) or shown(str(url).rpartition("/")[2]) or "file"
+    size = file.get("size")
+    size = int(size) if isinstance(size, str) and size.isascii() and size[:15].isdigit() else size
+    text = size_text(size) if type_is_size(size) else ""
+    if match := _STORED.fullmatch(stored):
+        kind = KIND_OF.get(match[3] or "")
+        extension = match[3] if kind else "bin"
+        return FileLink(
+            kind or "file", name[:_NAME], f"files/{match[1]}/{match[2]}.{extension}", stored, text
+        )
+    kind = type if type in _KINDS else "file"
+    return FileLink(kind, name[:_NAME], shown(str(url)) if is_address(url) else "", "", text)
+
+
+def type_is_size(size: object) -> bool:
+    return type(size) is int and 0 <= size < 1 << 60
+
+
+def size_text(size: Any) -> str:
+    """Return a number of bytes in words."""
+    for unit in ("bytes", "KB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}"
+        size /= 1000
+    return f"{size:,.1f} GB"
+
+
+def _reactions(counts: Any) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (shown(each["reaction"])[:30], f"{each['count']}"[:12])
+        for each in (counts if isinstance(counts, list) else [])[:_MOST_REACTIONS]
+        if isinstance(each, dict) and isinstance(each.get("reaction"), str) and "count" in each
+    )
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Yield the texts in JSON."""
+    pending = [value]
+    while pending:
+        match pending.pop(0):
+            case str() as text:
+                yield text
+            case list() as values:
+                pending.extend(values)
+            case dict() as members:
+                pending.extend(members.values())
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _id(value: Any) -> str:
+    return shown(str(value)) if isinstance(value, str | int) else ""
+
+
+def excerpt(text: str) -> str:
+    """Return the beginning of a text, on one line."""
+    line = " ".join(text[: 2 * _EXCERPT].split())
+    return line if len(line) <= _EXCERPT else f"{line[:_EXCERPT]}…"
+
+
+def utc(time: int) -> str:
+    """Return a time in milliseconds as `2026-11-22 12:11:03 UTC`; empty for 0."""
+    if not time:
+        return ""
+    days, second = divmod(time // 1000, 86_400)
+    return f"{date_of(days)} {second // 3600:02}:{second // 60 % 60:02}:{second % 60:02} UTC"
+
+
+def _iso(at: str) -> str:
+    return f"{at[:10]}T{at[11:19]}Z"
+
+
+@lru_cache(4096)
+def date_of(day: int) -> str:
+    """Return a day since 1970 in UTC, such as `2026-11-22`."""
+    return str(_EPOCH + timedelta(day))

@@ -1,0 +1,244 @@
+"""The pages of an archive, each rendered by a function of this file from the index.
+
+| address                     | page                                                      |
+|-----------------------------|-----------------------------------------------------------|
+| index.html, index-2.html    | conversations, the one with the newest message first      |
+| people.html, people-2.html  | who has written                                           |
+| u/PERSON.html               | a person                                                  |
+| c/CONVERSATION/3.html       | a page of a conversation, oldest first                    |
+| …/3-source.html             | the records of its messages                               |
+| …/days.html, …/last.html    | where there is more than one page                         |
+| …/threads-2.html            | threads, each by the message that it began with           |
+| …/mRANK.html                | a message that is too large for its page                  |
+
+A page of a conversation does not say how many there are, so that only the last one changes with new messages.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, Final, NamedTuple, final
+from urllib.parse import urlencode
+
+from ..errors import RequestInvalidError
+from ..extras import missing_extra
+from .heads import record_of
+from .index import ConversationEntry, Index, PersonEntry, Stored
+from .items import Item, Items, date_of, excerpt, utc
+from .text import is_address, shown_json
+
+TEMPLATES: Final = Path(__file__).parent / "templates"
+LIST: Final = 400
+"""Rows of a page of a list."""
+_PLACES: Final = 500
+_NEWEST: Final = 20
+_SHORT: Final = 500
+
+
+class SiteWords(NamedTuple):
+    """What every page is told of the site."""
+
+    title: str
+    is_served: bool
+
+
+class PageCut(NamedTuple):
+    """A page of a conversation: its number from 1, the place of its first message, and how many it has."""
+
+    page: int
+    time: int
+    rank: int
+    messages: int
+    last: int
+
+
+class SearchWords(NamedTuple):
+    """What the form of the search holds."""
+
+    q: str = ""
+    person: str = ""
+    conversation: str = ""
+    since: str = ""
+    until: str = ""
+
+    @property
+    def is_filtered(self) -> bool:
+        return any(self[1:])
+
+
+@final
+class Pages:
+    """Renders the pages of an index. `RequestInvalidError` where Jinja2 is not installed."""
+
+    def __init__(self, index: Index, title: str, *, is_served: bool = False) -> None:
+        try:
+            from jinja2 import Environment, FileSystemLoader, StrictUndefined
+        except ImportError:
+            raise RequestInvalidError(missing_extra("writing pages", "html")) from None
+        environment = Environment(
+            loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined,
+            trim_blocks=True, lstrip_blocks=True, auto_reload=False,
+        )  # fmt: skip
+        environment.globals |= {"site": SiteWords(title, is_served), "query": SearchWords(), "results": None}
+        self._template = environment.get_template
+        self.index = index
+        self._items = Items(index)
+        self._conversation: Callable[[int], ConversationEntry] = lru_cache(10_000)(index.conversation)
+
+    def _render(self, template: str, root: str, **values: Any) -> str:
+        return self._template(f"{template}.html").render(root=root, **values)
+
+    # ── a conversation ──
+
+    def cuts(self, conversation: ConversationEntry) -> list[PageCut]:
+        return [PageCut(*row) for row in self.index.pages(conversation.number)]
+
+    def items(self, conversation: ConversationEntry, cut: PageCut) -> list[Item]:
+        """Return the messages of a page, with their links."""
+        items = self._items.of(self.stored(conversation, cut))
+        source = f"{cut.page}-source.html#"
+        for item in items:
+            item.href = f"#{item.anchor}"
+            item.source_href = f"{item.anchor}.html" if item.is_long else source + item.anchor
+        return items
+
+    def stored(self, conversation: ConversationEntry, cut: PageCut) -> list[Stored]:
+        return self.index.messages(conversation.number, cut.time, cut.rank, cut.messages)
+
+    def page(self, conversation: ConversationEntry, cut: PageCut, items: list[Item], pages: int) -> str:
+        groups = [(day, list(each)) for day, each in groupby(items, key=lambda item: item.day)]
+        return self._render(
+            "conversation", "../../", conversation=conversation, page=cut.page, groups=groups,
+            days=[day for day, _ in groups], is_last=cut.page == pages, has_days=pages > 1,
+        )  # fmt: skip
+
+    def source(self, conversation: ConversationEntry, cut: PageCut, items: list[Item]) -> str:
+        address = f"{cut.page}.html#"
+        records = [(each.anchor, address + each.anchor, each.source()) for each in items if not each.is_long]
+        return self._render("source", "../../", conversation=conversation, page=cut.page, records=records)
+
+    def whole(self, conversation: ConversationEntry, page: int, item: Item) -> str:
+        return self._render("whole", "../../", conversation=conversation, page=page, item=item)
+
+    def days(self, conversation: ConversationEntry, pages: int) -> str:
+        days = [
+            (date_of(day) if day else "undated", page, count)
+            for day, page, count in self.index.days(conversation.number)
+        ]
+        months = [(month, list(each)) for month, each in groupby(days, key=lambda day: day[0][:7])]
+        return self._render("days", "../../", conversation=conversation, pages=pages, months=months)
+
+    def last(self, conversation: ConversationEntry, pages: int) -> str:
+        return self._render("last", "../../", conversation=conversation, pages=pages)
+
+    def threads(self, conversation: ConversationEntry) -> Iterator[tuple[int, str]]:
+        """Yield the pages of a conversation's threads with their numbers."""
+        rows = self.index.threads(conversation.number)
+        for page, group in groupby(rows, key=itemgetter(0)):
+            threads = [self._thread(*row[1:]) for row in group]
+            yield (
+                page,
+                self._render(
+                    "threads",
+                    "../../",
+                    conversation=conversation,
+                    page=page,
+                    threads=threads,
+                    is_last=page == rows[-1][0],
+                ),
+            )
+
+    def threads_page(self, conversation: ConversationEntry, page: int) -> str | None:
+        """Return one page of threads; None where there is none."""
+        return next((html for number, html in self.threads(conversation) if number == page), None)
+
+    def _thread(self, rank: int, skipped: int, replies: int) -> dict[str, Any]:
+        parent = self.index.of_rank(rank)
+        messages = self.index.replies(rank, skipped, replies)
+        items = self._items.of(messages if parent is None else [parent, *messages])
+        for item in items:
+            place = self.index.place(item.rank)
+            assert place is not None, "it is in the index"
+            page, source = f"../{place.name}/{place.page}", f"../{place.name}/{item.anchor}.html"
+            item.href = f"{page}.html#{item.anchor}"
+            item.source_href = source if item.is_long else f"{page}-source.html#{item.anchor}"
+        first = None if parent is None else items.pop(0)
+        return {"rank": rank, "parent": first, "replies": items, "skipped": skipped}
+
+    # ── lists ──
+
+    def index_page(self, part: int, parts: int) -> str:
+        index = self.index
+        rows = [self._row(each) for each in index.conversations(offset=(part - 1) * LIST, limit=LIST)]
+        return self._render(
+            "index", "", rows=rows, part=part, parts=parts, messages=index.count("messages"),
+            conversations=index.count("conversations"),
+        )  # fmt: skip
+
+    def _row(self, conversation: ConversationEntry) -> dict[str, Any]:
+        [newest] = self._items.of([self.index.message(conversation.newest)])
+        return conversation._asdict() | {
+            "colour": conversation.number % 8, "initials": initials(conversation.title),
+            "pages": self.index.page_count(conversation.number),
+            "first": _day(conversation.first), "last": _day(conversation.last),
+            "who": "" if newest.kind == "line" else newest.sender.name, "excerpt": newest.excerpt,
+        }  # fmt: skip
+
+    def people_page(self, part: int, parts: int) -> str:
+        rows = [
+            person._asdict() | {
+                "colour": person.number % 8, "initials": initials(person.name), "messages": messages,
+                "first": _day(first), "last": _day(last),
+            }
+            for person, messages, first, last in self.index.people(offset=(part - 1) * LIST, limit=LIST)
+        ]  # fmt: skip
+        return self._render("people", "", rows=rows, part=part, parts=parts)
+
+    def person(self, person: PersonEntry) -> str:
+        raw = self.index.record_of_person(person.number)
+        avatar = record_of(raw).get("avatar") if raw else None
+        places = [
+            self._conversation(number)._asdict() | {
+                "messages": messages, "first": _day(first), "last": _day(last)
+            }
+            for number, messages, first, last in self.index.conversations_of(person.number, _PLACES)
+        ]  # fmt: skip
+        return self._render(
+            "person", "../", person=person, record=shown_json(raw)[:_SHORT * 20] if raw else "",
+            avatar=avatar if is_address(avatar) else "", places=places, newest=list(self._newest(person)),
+        )  # fmt: skip
+
+    def _newest(self, person: PersonEntry) -> Iterator[dict[str, Any]]:
+        for item in self._items.of(self.index.newest_of(person.number, _NEWEST)):
+            place = self.index.place(item.rank)
+            assert place is not None, "it is in the index"
+            conversation = self.index.conversation_named(place.name)
+            yield {
+                "href": f"c/{place.name}/{place.page}.html#{item.anchor}", "at": item.at, "iso": item.iso,
+                "title": conversation.title if conversation else "", "excerpt": excerpt(item.excerpt),
+            }  # fmt: skip
+
+    def found(self, query: SearchWords, results: Any) -> str:
+        """Return the page of a search that a server has done."""
+        older = urlencode({**query._asdict(), "skip": results.older}) if results.older else ""
+        return self._render("found", "", query=query, results=results, older=older)
+
+    def unfinished(self) -> str:
+        return self._render("unfinished", "")
+
+
+def parts_of(rows: int) -> int:
+    """Return the number of pages of a list, at least one."""
+    return max(1, -(-rows // LIST))
+
+
+def initials(name: str) -> str:
+    """Return up to two letters for a name."""
+    words = [word for word in name.replace("&", " ").split() if word[0].isalnum()]
+    return "".join(word[0] for word in words[:2]).upper() or "?"
+
+
+def _day(time: int) -> str:
+    return utc(time)[:10] or "undated"

@@ -1,0 +1,146 @@
+"""The search of a static site: shards of terms, each a script that calls `chatrest`.
+
+A shard is lines of a term and the pages that have it, in the order of JavaScript's texts (UTF-16). Pages are
+gaps in base 36, runs of pages `gap-length`. Where a shard ends is decided by the terms themselves, so that a
+new term changes the shard that it is in, and no other. Terms of a page's people begin with `@`, those of its
+conversation's title with `#`.
+
+Memory is bounded: what was gathered is written as a sorted file when it is large, and the files are merged.
+"""
+
+import heapq
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from hashlib import blake2b
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, Final
+from zlib import crc32
+
+import msgspec
+
+from .text import DENSE, folded, terms
+
+_AT_ONCE: Final = 1_500_000
+"""Pairs of a term and a page that are gathered in memory."""
+_LEAST: Final = 24_000
+_MOST: Final = 64_000
+"""Bytes of a shard."""
+_EDGE: Final = 63
+_DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def script(data: Any) -> bytes:
+    """Return a script that hands over `data`."""
+    return b"chatrest(%b);\n" % msgspec.json.encode(data)
+
+
+def base36(number: int) -> str:
+    digits = ""
+    while number >= 36:
+        number, digit = divmod(number, 36)
+        digits = _DIGITS[digit] + digits
+    return _DIGITS[number] + digits
+
+
+def page_terms(title: str, people: Iterable[tuple[str, str]], texts: list[str]) -> set[str]:
+    """Return all terms of a page."""
+    found = terms(folded("\n".join(texts)))
+    found.update(f"#{term}" for term in terms(folded(title)))
+    found.update(f"@{term}" for term in terms(folded(" ".join(f"{uid} {name}" for uid, name in people))))
+    return found
+
+
+class TermIndex:
+    """The pages of all terms: gathered by `add`, given by `shards`. Pages are added in any order."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._pages: dict[str, list[int]] = {}
+        self._pairs = 0
+        self._files: list[Path] = []
+
+    def add(self, page: int, found: Iterable[str]) -> None:
+        pages, count = self._pages, 0
+        for term in found:
+            count += 1
+            if (listed := pages.get(term)) is None:
+                pages[term] = [page]
+            else:
+                listed.append(page)
+        self._pairs += count
+        if self._pairs >= _AT_ONCE:
+            self._write()
+
+    def _write(self) -> None:
+        path = self._folder / f"terms-{len(self._files)}"
+        with path.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(f"{term} {' '.join(map(str, pages))}\n" for term, pages in self._sorted())
+        self._files.append(path)
+        self._pages, self._pairs = {}, 0
+
+    def _sorted(self) -> list[tuple[str, list[int]]]:
+        return sorted(self._pages.items(), key=lambda pair: _order(pair[0]))
+
+    def shards(self) -> Iterator[tuple[str, str, bytes]]:
+        """Yield (first term, name, script) of each shard, in the order of the terms."""
+        lines, size, first = list[str](), 0, ""
+        for term, pages in self._merged():
+            is_edge = size >= _LEAST and not crc32(term.encode()) & _EDGE
+            line = f"{term} {_gaps(pages)}"
+            if lines and (is_edge or size + len(line) > _MOST):
+                yield _shard(first, lines)
+                lines, size = [], 0
+            if not lines:
+                first = term
+            lines.append(line)
+            size += len(line) + 1
+        if lines:
+            yield _shard(first, lines)
+
+    def _merged(self) -> Iterator[tuple[str, list[int]]]:
+        with ExitStack() as stack:
+            opened = [stack.enter_context(path.open(encoding="utf-8", newline="\n")) for path in self._files]
+            runs: list[Iterable[tuple[str, list[int]]]] = [map(_read, file) for file in opened]
+            every = heapq.merge(*runs, self._sorted(), key=lambda pair: _order(pair[0]))
+            for term, group in groupby(every, key=itemgetter(0)):
+                pages = [page for _, listed in group for page in listed]
+                pages.sort()
+                yield term, pages
+
+
+def _order(term: str) -> bytes:
+    return term.encode("utf-16-be")
+
+
+def _read(line: str) -> tuple[str, list[int]]:
+    term, *pages = line.split()
+    return term, list(map(int, pages))
+
+
+def _shard(first: str, lines: list[str]) -> tuple[str, str, bytes]:
+    name = blake2b(first.encode(), digest_size=6).hexdigest()
+    return first, name, script("\n".join(lines))
+
+
+def _gaps(pages: list[int]) -> str:
+    """Return ascending page numbers as gaps and runs."""
+    parts, last, place = list[str](), 0, 0
+    while place < len(pages):
+        end = place
+        while end + 1 < len(pages) and pages[end + 1] == pages[end] + 1:
+            end += 1
+        run = f"-{base36(end - place)}" if end > place else ""
+        parts.append(base36(pages[place] - last) + run)
+        last, place = pages[end], end + 1
+    return ",".join(parts)
+
+
+def meta(firsts: list[tuple[str, str]], times: Iterable[tuple[int, int, int]]) -> bytes:
+    """Return the table that a search begins with; `times` are (page, first, last) in milliseconds."""
+    listed = " ".join(
+        f"{base36(page)},{base36(last // 1000)},{base36(last // 1000 - first // 1000)}"
+        for page, first, last in times
+    )
+    return script({"dense": DENSE, "firsts": firsts, "times": listed})

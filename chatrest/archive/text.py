@@ -1,0 +1,212 @@
+"""The texts of messages: what a page shows of them, and the terms by which they are found.
+
+A term is a word, or in scripts without spaces (and of emoji) each pair of neighbours and the last letter of a
+run. So a search for the beginning of a word, or for any part of such a run, asks for terms that begin with
+something. `site.js` folds and divides a query in the same way, with the ranges of `DENSE`.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+LONGEST_TERM: Final = 40
+"""Letters of a word that are in the index: what is longer is no word."""
+DENSE: Final = (
+    (0xA9, 0xA9), (0xAE, 0xAE), (0xE00, 0xFFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x19E0, 0x19FF),
+    (0x1A20, 0x1AAF), (0x200D, 0x200D), (0x20E3, 0x20E3), (0x2122, 0x2122), (0x2190, 0x2BFF),
+    (0x2E80, 0x2FDF), (0x3005, 0x3007), (0x3021, 0x302F), (0x3031, 0x312F), (0x31A0, 0x31FF),
+    (0x3400, 0x4DBF), (0x4E00, 0xA4CF), (0xA9E0, 0xA9FF), (0xAA60, 0xAADF), (0xF900, 0xFAFF),
+    (0xFE00, 0xFE0F), (0xFF66, 0xFF9F), (0x1AFF0, 0x1B16F), (0x1F000, 0x1FAFF), (0x20000, 0x3FFFF),
+    (0xE0020, 0xE007F),
+)  # fmt: skip
+"""Code points that are not divided by spaces: Han, kana, Thai, Lao, Tibetan, Burmese, Khmer, and emoji."""
+
+
+def _class(ranges: Iterable[tuple[int, int]]) -> str:
+    return "".join(f"{chr(low)}-{chr(high)}" for low, high in ranges)
+
+
+def _marks(codes: Iterable[int]) -> str:
+    return _class((code, code) for code in codes if unicodedata.category(chr(code))[0] == "M")
+
+
+_RUN: Final = re.compile(f"[{_class(DENSE)}]+")
+# Combining marks belong to a word, which Python's \w does not know. Those behind U+FFFF are looked for where
+# there is such a letter: a class with them would be searched one by one, at twenty times the cost.
+_MARK: Final = (
+    rf"(?:[{_marks(range(0x300, 0x10000))}]+|(?=[\U00010000-\U0010ffff])"
+    rf"[{_marks((*range(0x10000, 0x20000), *range(0xE0100, 0xE01F0)))}]+)"
+)
+_WORD: Final = re.compile(rf"\w+(?:{_MARK}\w*)*|{_MARK}\w*(?:{_MARK}\w*)*")
+_LETTER: Final = re.compile(rf"\w|{_MARK}")
+
+
+def folded(text: str) -> str:
+    """Return a text with one form of each letter; equal to what the script's `fold` gives."""
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFC", text).upper().lower().replace("ς", "σ")
+
+
+def terms(text: str) -> set[str]:
+    """Return the terms of a folded text."""
+    found = set[str]()
+    if not text.isascii() and _RUN.search(text):
+        for run in _RUN.findall(text):
+            found.update(map("".join, pairwise(run)), (run[-1],))
+        text = _RUN.sub(" ", text)
+    found.update(_WORD.findall(text))
+    if long := [term for term in found if len(term) > LONGEST_TERM]:
+        found.difference_update(long)
+        found.update(term[:LONGEST_TERM] for term in long)
+    return found
+
+
+# ── a query ──
+
+_CHUNK: Final = re.compile(r'"([^"]*)"?|([^\s"]+)')
+
+
+class Query(NamedTuple):
+    """What is searched for: all of `chunks` are in a text, each where a word begins."""
+
+    chunks: list[str]
+
+    @classmethod
+    def parse(cls, text: str) -> "Query":
+        """Divide at spaces; what stands in quotes is one chunk."""
+        parts = (quoted or plain for quoted, plain in _CHUNK.findall(folded(text)))
+        return cls([" ".join(part.split()) for part in parts if part.strip()])
+
+    def terms(self) -> set[str]:
+        """Return the beginnings of terms that every text with these chunks has."""
+        found = set[str]()
+        for chunk in self.chunks:
+            for run in _RUN.findall(chunk):
+                found.update(map("".join, pairwise(run)) if len(run) > 1 else run)
+            found.update(word[:LONGEST_TERM] for word in _WORD.findall(_RUN.sub(" ", chunk)))
+        return found
+
+    def matches(self, text: str) -> bool:
+        """Return True if a text has all chunks."""
+        text = " ".join(folded(text).split())
+        return all(_begins_in(text, chunk) for chunk in self.chunks)
+
+
+def _begins_in(text: str, chunk: str) -> bool:
+    """Return True if the chunk is in the text, where a word begins."""
+    is_word = _is_word(chunk[0])
+    at = text.find(chunk)
+    while at > 0 and is_word and _is_word(text[at - 1]):
+        at = text.find(chunk, at + 1)
+    return at >= 0
+
+
+def _is_word(letter: str) -> bool:
+    return bool(_LETTER.match(letter)) and not _RUN.match(letter)
+
+
+# ── what is shown ──
+
+_HIDDEN: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
+)
+"""Controls, the signs that turn the direction of writing, and halves of a pair."""
+
+
+def shown(text: str) -> str:
+    """Return a text in which nothing acts on what surrounds it: such letters are written as their numbers."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _HIDDEN.sub(_number, text.replace("\r\n", "\n"))
+
+
+_MAY_HIDE: Final = (b"\xe2\x80", b"\xe2\x81", b"\xc2", b"\xef\xbb", b"\x7f", b"\x00")
+"""Where `_HIDDEN` may find something in bytes of JSON, which has no other controls: a look costs a tenth."""
+
+
+def shown_json(raw: bytes) -> str:
+    """Return a record's JSON in the same way, with the escapes of JSON."""
+    text = raw.decode(errors="replace")
+    for sign in _MAY_HIDE:
+        if sign in raw:
+            return _HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return text
+
+
+def _number(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return "\N{REPLACEMENT CHARACTER}" if 0xD800 <= code <= 0xDFFF else f"⟨U+{code:04X}⟩"
+
+
+class TextPart(NamedTuple):
+    """A part of a text; with an address, a link."""
+
+    text: str
+    href: str = ""
+    is_mention: bool = False
+
+
+_LINK: Final = re.compile(r"<@uid:([^<>\s]{1,200})>|(https?://[^\s<>\"'⟨⟩]{1,2000})", re.IGNORECASE)
+_AFTER_LINK: Final = ".,;:!?)]}»”’…"
+
+
+def segments(text: str, mention: Callable[[str], TextPart]) -> tuple[TextPart, ...]:
+    """Divide a text at its mentions and at addresses of http and https; all else stays text.
+
+    `mention` returns the segment of a uid.
+    """
+    if "://" not in text and "<@" not in text:
+        return (TextPart(text),)
+    parts, end = list[TextPart](), 0
+    for match in _LINK.finditer(text):
+        parts.append(TextPart(text[end : match.start()]))
+        end = match.end()
+        if match[1]:
+            parts.append(mention(match[1]))
+            continue
+        address = match[2].rstrip(_AFTER_LINK)
+        end = match.start() + len(address)
+        parts.append(TextPart(address, address) if len(address) > len("https://") else TextPart(address))
+    parts.append(TextPart(text[end:]))
+    return tuple(part for part in parts if part.text)
+
+
+def is_address(url: object) -> bool:
+    """Return True for an address that a link may lead to."""
+    return isinstance(url, str) and url[:8].lower().startswith(("http://", "https://"))
+
+
+# ── redaction ──
+
+_MAIL: Final = re.compile(r"[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
+_PHONE: Final = re.compile(
+    r"(?<![\w+])(?:\+|00)?\(?\d(?:[ ().\-/\u00a0\u2009\u202f\u2010-\u2013]{0,3}\d){6,14}(?!\w)"
+)
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[ T].*)?")
+_IDS: Final = frozenset({"id", "parentId", "messageId", "muid", "sessionid", "quotedMessageId"})
+"""Members whose digits are no phone number."""
+
+
+def redacted(text: str) -> str:
+    """Return a text without e-mail addresses and phone numbers."""
+    if "@" in text:
+        text = _MAIL.sub("[e-mail]", text)
+    return _PHONE.sub(lambda match: match[0] if _DATE.fullmatch(match[0]) else "[phone]", text)
+
+
+def redacted_record(value: Any, name: str = "") -> Any:
+    """Return a decoded record in which no text has an e-mail address or phone number, nor a secret."""
+    match value:
+        case str():
+            return value if name in _IDS and value.isdigit() else redacted(value)
+        case dict():
+            return {
+                redacted(key): "[secret]" if key == "secret" else redacted_record(each, key)
+                for key, each in value.items()
+            }
+        case list():
+            return [redacted_record(each, name) for each in value]
+    return value

@@ -1,0 +1,204 @@
+"""The index of the viewer: kept beside the export, and with a full-text search of SQLite (FTS5).
+
+The search has the terms of each message, as a static site has them of each page, so both find the same: the
+terms give candidates, and their texts are compared. It is brought up to date when the export has changed.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ..cloud.address import is_address
+from ..errors import RequestInvalidError
+from ..export import read_raw, read_table, runs
+from .index import EVERYTHING, ConversationEntry, Index, Stored
+from .items import Item, Items
+from .pages import SearchWords
+from .text import Query, folded, terms
+
+SUFFIX: Final = ".view.sqlite"
+_VERSION: Final = "1"
+_FILLED_AT_ONCE: Final = 500
+FOUND: Final = 200
+"""Results on one page."""
+_AROUND: Final = 80
+# What is stored are terms with spaces between: whatever is not a space is part of one.
+_SCHEMA: Final = """
+CREATE VIRTUAL TABLE IF NOT EXISTS texts USING fts5(terms, content='', detail=none,
+    tokenize="unicode61 remove_diacritics 0 categories 'L* N* M* S* P* C*'")
+"""
+
+
+def index_path(out: str | PathLike[str]) -> Path:
+    """Return the path of the index: beside the export's folder; of an object store, in the current folder."""
+    if isinstance(out, str) and is_address(out):
+        return Path(f"{out.rstrip('/').rpartition('/')[2]}{SUFFIX}")
+    folder = Path(out).resolve()
+    return folder.with_name(f"{folder.name}{SUFFIX}")
+
+
+class ViewIndex(Index):
+    """The index of the export in `out`; made or brought up to date by `update`."""
+
+    def __init__(self, out: str | PathLike[str]) -> None:
+        self._out = out
+        self.path = index_path(out)
+        if not self.path.exists():
+            next(read_raw(out), None)  # nothing is made for what is no export
+        with self._errors():
+            super().__init__(self.path, EVERYTHING, is_kept=True)
+            if self.is_filled and not self._all("SELECT 1 FROM state WHERE text GLOB ?", f"{_VERSION} *"):
+                raise sqlite3.DatabaseError("it is of another version")
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            self.close()
+            reason = "another viewer shows this export" if "locked" in str(error) else error
+            raise RequestInvalidError(f"{self.path}: {reason}") from None
+        except sqlite3.DatabaseError as error:
+            self.close()
+            raise RequestInvalidError(
+                f"{self.path} is not an index of this viewer ({error}): move it away, and it is made again"
+            ) from None
+
+    def update(self, progress: Callable[[int], None] = lambda _: None) -> None:
+        """Take in what has changed since the last time: costs a comparison a message where anything has."""
+        state = f"{_VERSION} {_fingerprint(self._out)}"
+        if self.is_filled and self._all("SELECT text FROM state") == [(state,)]:
+            return
+        with self._errors():
+            self.add(read_raw(self._out), progress)
+            self.add_tables(*(read_table(self._out, name) for name in ("users", "groups", "attachments")))
+            self._db.execute("DELETE FROM state")
+            self._db.execute("INSERT INTO state VALUES(?)", (state,))
+            self.finish()
+
+    def finish(self) -> None:
+        """Order the messages, and add the terms of those that are new."""
+        self._db.execute(_SCHEMA)
+        self._order()
+        [(last,)] = self._all("SELECT ifnull(max(rowid), 0) FROM texts")
+        items = Items(self)
+        while new := self._stored("WHERE number > ? ORDER BY number LIMIT ?", last, _FILLED_AT_ONCE):
+            self._db.executemany(
+                "INSERT INTO texts(rowid, terms) VALUES(?, ?)",
+                [
+                    (stored.number, " ".join(terms(folded(item.searched))))
+                    for stored, item in zip(new, items.of(new), strict=True)
+                ],
+            )
+            last = new[-1].number
+        self._db.execute("COMMIT")
+
+    def candidates(self, query: Query, since: int | None, until: int | None) -> Iterator[tuple[int, Stored]]:
+        """Yield messages that have the terms of a query, with their conversation, newest first.
+
+        Times are milliseconds, `until` is not included.
+        """
+        found = " ".join(f'"{term}"*' for term in sorted(query.terms()))
+        source = "texts JOIN messages m ON m.number = texts.rowid" if found else "messages m"
+        rows = self._db.execute(
+            "SELECT m.conversation, m.number, m.time, m.rank, m.sender, m.parent, m.flags, m.raw"  # noqa: S608
+            f" FROM {source} WHERE {'texts MATCH ?' if found else '? = 0'} AND m.time >= ? AND m.time < ?"
+            " ORDER BY m.time DESC, m.rank DESC",
+            (found or 0, since or 0, 1 << 62 if until is None else until),
+        )
+        return ((conversation, Stored._make(rest)) for conversation, *rest in rows)
+
+    def stored_file(self, digest: str) -> str | None:
+        """Return the name in the export of the attachment with this SHA-256."""
+        prefix = f"files/{digest[:2]}/{digest}"
+        rows = self._all("SELECT file FROM files WHERE file GLOB ? LIMIT 1", f"{prefix}*")
+        return rows[0][0] if rows else None
+
+
+class Found(NamedTuple):
+    """A result: its message, its place, and its text around what was searched for."""
+
+    href: str
+    name: str
+    title: str
+    at: str
+    iso: str
+    before: str
+    match: str
+    after: str
+
+
+class FoundList(NamedTuple):
+    """Results, the newest first; `older` are those that come before the next ones, 0 where there are none."""
+
+    found: list[Found]
+    words: str
+    older: int
+
+
+def search(index: ViewIndex, words: SearchWords, skip: int = 0) -> FoundList:
+    """Return what a search finds, without the first `skip` results."""
+    query, person, title = map(Query.parse, (words.q, words.person, words.conversation))
+    since, until = _day(words.since, 0), _day(words.until, 1)
+    if since is None and until is None and not any((query.chunks, person.chunks, title.chunks)):
+        return FoundList([], "Write what to search for.", 0)
+    is_person = lru_cache(10_000)(lambda number: person.matches(" ".join(index.person(number)[1:3])))
+    conversation = lru_cache(10_000)(index.conversation)
+    is_titled = lru_cache(10_000)(lambda number: title.matches(conversation(number).title))
+    items = Items(index)
+    candidates = index.candidates(query, since, until)
+    matches = (
+        (conversation(number), item)
+        for number, stored in candidates
+        if is_person(stored.sender) and is_titled(number)
+        for item in items.of([stored])
+        if item.searched and query.matches(item.searched)
+    )
+    found = [_found(index, each, item, query) for each, item in islice(matches, skip, skip + FOUND)]
+    is_more = next(matches, None) is not None
+    count = f"{skip + 1:,} to {skip + len(found):,} found" if skip or is_more else f"{len(found):,} found"
+    return FoundList(found, count, skip + FOUND if is_more else 0)
+
+
+def _found(index: ViewIndex, conversation: ConversationEntry, item: Item, query: Query) -> Found:
+    place = index.place(item.rank)
+    assert place is not None, "it is in the index"
+    text = " ".join(item.searched.split())
+    letters = folded(text)
+    at = letters.find(query.chunks[0]) if query.chunks and len(letters) == len(text) else -1
+    begin, end = (0, 0) if at < 0 else (at, at + len(query.chunks[0]))
+    start = max(0, begin - _AROUND)
+    return Found(
+        f"c/{place.name}/{place.page}.html#{item.anchor}", item.sender.name, conversation.title, item.at,
+        item.iso, f"{'…' if start else ''}{text[start:begin]}", text[begin:end],
+        text[end : end + _AROUND] + ("…" if len(text) > end + _AROUND else ""),
+    )  # fmt: skip
+
+
+def _day(text: str, later: int) -> int | None:
+    """Return the beginning of a day in this machine's zone in milliseconds; None for any other text."""
+    try:
+        return round((datetime.strptime(text, "%Y-%m-%d") + timedelta(later)).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _fingerprint(out: str | PathLike[str]) -> str:
+    """Return a hash of what tells that an export has changed: its files' sizes and times, or its runs."""
+    digest = blake2b(digest_size=16)
+    if isinstance(out, str) and is_address(out):
+        for entry in runs(out):
+            digest.update(f"{entry.started} {entry.finished} {entry.messages}\n".encode())
+        return digest.hexdigest()
+    for path in sorted(Path(out).rglob("*")):
+        if path.is_file():
+            status = path.stat()
+            digest.update(f"{path} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()

@@ -1,0 +1,402 @@
+"""The checks of `doctor`: from the installation to an answer of the service, each with what to do.
+
+| check      | fails where                                           | needs             |
+|------------|-------------------------------------------------------|-------------------|
+| versions   | a library is older than this package needs            |                   |
+| extras     | never: it lists what is installed                     |                   |
+| settings   | id, key, region or address is missing or wrong        |                   |
+| proxy      | it does not answer                                    | settings          |
+| dns        | the host has no address                               | settings          |
+| connection | no connection can be made                             | dns               |
+| tls        | the certificate is refused, or it is no TLS           | connection        |
+| service    | no usable reply comes                                 | all before        |
+| clock      | the reply is of another time than this machine's      | a reply           |
+| key        | the service refuses it                                | a reply           |
+| region     | another one takes the key                             | a reply           |
+| limits     | never: it shows what the reply states                 | a reply           |
+
+A check whose needs have failed is skipped. Keys are not sent before the certificate is checked, and never
+over http but to an address that the user allowed.
+"""
+
+import asyncio
+import os
+import platform
+import socket
+import ssl
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from ..core.environment import headers_from_env
+from ..core.replies.faults import http_date, signal
+from ..core.requests.hosts import REGIONS, App, is_loopback
+from ..errors import (
+    AuthenticationError,
+    ChatRestError,
+    NotFoundError,
+    PermissionDeniedError,
+    RateLimitError,
+    RequestInvalidError,
+    ServerError,
+)
+from ..extras import DISTRIBUTION, install_command
+from . import streams
+from .environment import app_name, apps_file, proxy, the_app
+
+if TYPE_CHECKING:
+    from ..network.options import RawReply
+
+State: TypeAlias = Literal["ok", "warning", "failed", "skipped"]
+NEEDED: Final = {"aiohttp": "3.14.4", "msgspec": "0.20", "tenacity": "9"}
+"""The least versions of the libraries, as the distribution's metadata has them."""
+EXTRAS: Final = {
+    "cli": "rich", "export": "pyroaring", "parquet": "pyarrow", "zstd": "backports.zstd", "cloud": "obstore",
+    "dask": "distributed", "otel": "opentelemetry", "html": "jinja2",
+}  # fmt: skip
+"""A module of each extra."""
+_SKEW: Final = 30.0
+"""Seconds that the clocks of this machine and of the service may differ: the header counts whole ones."""
+_CERTIFICATE: Final[Mapping[int, str]] = {
+    9: "the certificate is not valid yet: check this machine's clock",
+    10: "the certificate has expired: check this machine's clock; else the service has to renew it",
+    62: "the certificate is another host's: check the address",
+}
+"""What a refusal means, by OpenSSL's codes; any other one is an issuer that is not known."""
+_ADVICE: Final = {
+    "settings": "see 'chatrest --help' for the variables, and the README for the file of apps",
+    "proxy": "check CHATREST_PROXY or --proxy",
+    "dns": "check the network, then {names}; behind a proxy set CHATREST_PROXY",
+    "connection": "check the address, its port and the firewall; behind a proxy set CHATREST_PROXY",
+    "no TLS": "is that an https address, and its port right?",
+    "cut": "a firewall or proxy may cut TLS off",
+    "no reply": "the address is not the service's, or it is down: try it again later",
+    "by proxy": "check the proxy: it may refuse the host, or open TLS with a certificate not trusted here",
+    "server": "the service fails: try it again later",
+    "service": "check that the address is the service's, with its version (/v3)",
+    "clock": "set this machine's clock: times such as --since 1h, and TLS, go by it",
+    "key": "copy the REST API key (fullAccess) from the app's dashboard; a key is of one app and one region",
+    "scope": "it may be an Auth Key (authOnly), which creates users and tokens only: take the REST API key",
+    "region": "set CHATREST_REGION={region}, or region in the file of apps",
+    "limits": "other clients use the limit up: see 'chatrest limits'",
+}
+"""What to do, by what has failed."""
+_AFTER_REPLY: Final = ("clock", "key", "region", "limits")
+_UNKNOWN_ISSUER: Final = (
+    "its issuer is not trusted here: where a proxy of your company opens TLS, set SSL_CERT_FILE to a file "
+    "with its certificate"
+)
+
+
+@final
+class Check(Struct, frozen=True):
+    """The result of one check."""
+
+    name: str
+    state: State
+    text: str
+    advice: str = ""
+
+
+Clock: TypeAlias = Callable[[], float]
+
+
+async def examine(patience: float, now: Clock = time.time) -> AsyncIterator[Check]:
+    """Yield the checks as they end; each may take `patience` seconds."""
+    yield _versions()
+    yield _extras()
+    app, check = _settings()
+    yield check
+    if app is None:
+        for name in ("proxy", "dns", "connection", "tls", "service", *_AFTER_REPLY):
+            yield _skipped(name, "settings")
+        return
+    route = _Route(app, patience)
+    async for check in route.checks():
+        yield check
+    if route.is_broken:
+        for name in ("service", *_AFTER_REPLY):
+            yield _skipped(name, route.is_broken)
+        return
+    async for check in _Answer(app, patience, now).checks():
+        yield check
+
+
+def _skipped(name: str, needed: str) -> Check:
+    return Check(name, "skipped", f"needs {needed}")
+
+
+# ── this machine ──
+
+
+def _versions() -> Check:
+    own = _version(DISTRIBUTION) or "(not installed)"
+    found = {name: _version(name) for name in NEEDED}
+    text = ", ".join(f"{name} {number or 'not installed'}" for name, number in found.items())
+    text = f"{DISTRIBUTION} {own}, Python {platform.python_version()}, {sys.platform}; {text}"
+    old = [name for name, number in found.items() if _parts(number) < _parts(NEEDED[name])]
+    if old:
+        return Check("versions", "failed", text, f"pip install --upgrade {DISTRIBUTION} {' '.join(old)}")
+    return Check("versions", "ok", text)
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def _parts(number: str | None) -> tuple[int, ...]:
+    return tuple(int(part) for part in (number or "0").split(".") if part.isdecimal())
+
+
+def _extras() -> Check:
+    has = {name: _is_installed(module) for name, module in EXTRAS.items()}
+    missing = [name for name, is_there in has.items() if not is_there]
+    text = ", ".join(name for name, is_there in has.items() if is_there) or "none"
+    if not missing:
+        return Check("extras", "ok", text)
+    text = f"{text}; not installed: {', '.join(missing)}"
+    return Check("extras", "ok", text, f"where you need them: {install_command(*missing)}")
+
+
+def _is_installed(module: str) -> bool:
+    if module == "backports.zstd" and sys.version_info >= (3, 14):
+        return True  # the standard library has it
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # the package that it is part of is not there
+        return False
+
+
+def _settings() -> tuple[App | None, Check]:
+    try:
+        app = the_app()
+        address = app.chat_url
+        headers = len(headers_from_env())
+        proxy_address = proxy()
+        if proxy_address is not None:
+            from ..session import AsyncSession
+
+            AsyncSession(app, proxy=proxy_address)  # checks both
+    except (RequestInvalidError, OSError) as error:
+        return None, Check("settings", "failed", str(error), _ADVICE["settings"])
+    place = "the environment" if (name := app_name()) is None else f"app {name!r} of {apps_file()}"
+    more = f", {headers} further headers" if headers else ""
+    key = f"a key of {len(app.api_key)} characters"
+    text = f"{place}: app {app.app_id}, region {app.region}, {address}, {key}{more}"
+    return app, Check("settings", "ok", text)
+
+
+# ── the way to the service ──
+
+
+@final
+class _Route:
+    """The connections that a request needs, each tried by itself."""
+
+    def __init__(self, app: App, patience: float) -> None:
+        parts = urlsplit(app.chat_url)
+        self._host, self._is_tls = parts.hostname or "", parts.scheme == "https"
+        self._port = parts.port or (443 if self._is_tls else 80)
+        names = "the app's id and region, and CHATREST_SERVICE_DOMAIN"
+        self._names = names if app.base_url is None else "CHATREST_BASE_URL"
+        self._patience = patience
+        self.is_broken = ""
+        """The name of the check that has failed; empty if a request can be tried."""
+
+    async def checks(self) -> AsyncIterator[Check]:
+        steps = {"dns": self._dns, "connection": self._connect, "tls": self._tls}
+        if (address := proxy()) is not None:
+            yield self._noted(await self._proxy(address))
+            for name in steps:
+                yield Check(name, "skipped", "left to the proxy")
+            return
+        yield Check("proxy", "ok", "none; HTTPS_PROXY is not read")
+        for name, step in steps.items():
+            yield _skipped(name, self.is_broken) if self.is_broken else self._noted(await step())
+
+    def _noted(self, check: Check) -> Check:
+        if check.state == "failed":
+            self.is_broken = check.name
+        return check
+
+    async def _proxy(self, address: str) -> Check:
+        parts = urlsplit(address)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        shown = f"{parts.scheme}://{parts.hostname}:{port}"
+        try:
+            await self._opened(parts.hostname or "", port)
+        except (OSError, TimeoutError) as error:
+            return Check("proxy", "failed", f"{shown}: {_reason(error)}", _ADVICE["proxy"])
+        return Check("proxy", "ok", f"{shown} takes connections")
+
+    async def _dns(self) -> Check:
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(self._patience):
+                found = await loop.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
+        except (OSError, TimeoutError, UnicodeError) as error:
+            advice = _ADVICE["dns"].format(names=self._names)
+            return Check("dns", "failed", f"{self._host}: {_reason(error)}", advice)
+        addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
+        return Check("dns", "ok", f"{self._host} is {', '.join(addresses[:3])}")
+
+    async def _connect(self) -> Check:
+        place, began = f"{self._host}:{self._port}", time.monotonic()
+        try:
+            await self._opened(self._host, self._port)
+        except (OSError, TimeoutError) as error:
+            return Check("connection", "failed", f"{place}: {_reason(error)}", _ADVICE["connection"])
+        return Check("connection", "ok", f"{place} in {(time.monotonic() - began) * 1000:.0f} ms")
+
+    async def _tls(self) -> Check:
+        if not self._is_tls:
+            state: State = "ok" if is_loopback(self._host) else "warning"
+            return Check("tls", state, "none: everybody on the way to an http address can read the key")
+        try:
+            session = await self._opened(self._host, self._port, ssl.create_default_context())
+        except ssl.SSLCertVerificationError as error:
+            advice = _CERTIFICATE.get(error.verify_code, _UNKNOWN_ISSUER)
+            return Check("tls", "failed", f"{self._host}: {error.verify_message}", advice)
+        except ssl.SSLError as error:
+            reason = (error.reason or "failed").replace("_", " ").lower()
+            return Check("tls", "failed", f"{self._host}: {reason}", _ADVICE["no TLS"])
+        except (OSError, TimeoutError) as error:
+            return Check("tls", "failed", f"{self._host}: {_reason(error)}", _ADVICE["cut"])
+        certificate = session.getpeercert() or {}
+        issuer = {name: value for pairs in certificate.get("issuer", ()) for name, value in pairs}
+        name, end = issuer.get("organizationName", "an unnamed issuer"), certificate.get("notAfter")
+        return Check("tls", "ok", f"{session.version()}, a certificate of {name} until {end}")
+
+    async def _opened(self, host: str, port: int, context: ssl.SSLContext | None = None) -> Any:
+        """Make a connection and close it; return its TLS object, which knows the certificate."""
+        async with asyncio.timeout(self._patience):
+            _, writer = await asyncio.open_connection(host, port, ssl=context)
+        try:
+            return writer.get_extra_info("ssl_object")
+        finally:
+            writer.transport.abort()
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if isinstance(error, OSError) and (error.errno or 0) > 0 and not isinstance(error, socket.gaierror):
+        return os.strerror(error.errno or 0)  # asyncio's own text is of its sockets
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+# ── what the service answers ──
+
+
+@final
+class _Answer:
+    """One request, a page of one user, and what its reply says."""
+
+    def __init__(self, app: App, patience: float, now: Clock) -> None:
+        self._app, self._patience, self._now = app, patience, now
+        self._seconds = 0.0
+        self._replies: list[RawReply] = []
+
+    async def checks(self) -> AsyncIterator[Check]:
+        error = await self._ask(self._app)
+        if not self._replies:
+            advice = _ADVICE["no reply" if proxy() is None else "by proxy"]
+            yield Check("service", "failed", str(error), advice)
+            for name in _AFTER_REPLY:
+                yield _skipped(name, "service")
+            return
+        reply = self._replies[-1]
+        yield self._service(reply, error)
+        yield self._clock(reply)
+        yield self._key(error)
+        yield await self._region(error)
+        yield self._limits(reply)
+
+    async def _ask(self, app: App) -> ChatRestError | None:
+        """List one user; return the error of the call."""
+        from ..core.pace.retry import RetryPolicy
+        from ..parameters.users import UserQuery
+        from ..session import AsyncSession
+
+        options: Any = {"retry": RetryPolicy(attempts=1), "deadline": self._patience}
+        async with AsyncSession(app, headers=headers_from_env(), proxy=proxy(), **options) as session:
+            view = session.with_options(on_reply=self._replies.append)
+            began = time.monotonic()
+            try:
+                await view.users.list(UserQuery(per_page=1)).page(1)
+            except ChatRestError as error:
+                return error
+            finally:
+                self._seconds = time.monotonic() - began
+        return None
+
+    def _service(self, reply: "RawReply", error: ChatRestError | None) -> Check:
+        text = f"{reply.status} in {self._seconds * 1000:.0f} ms"
+        text += f", request id {reply.request_id}" if reply.request_id else ""
+        if error is None or isinstance(error, AuthenticationError | PermissionDeniedError | RateLimitError):
+            return Check("service", "ok", text)
+        advice = _ADVICE["server" if isinstance(error, ServerError) else "service"]
+        return Check("service", "failed", f"{text}: {error}", advice)
+
+    def _clock(self, reply: "RawReply") -> Check:
+        date = http_date(reply.headers.get("Date", ""))
+        if date is None:
+            return Check("clock", "skipped", "the reply has no date")
+        skew = self._now() - date
+        if abs(skew) <= _SKEW:
+            return Check("clock", "ok", f"{abs(skew):.0f} s from the service's")
+        side = "ahead of" if skew > 0 else "behind"
+        return Check("clock", "warning", f"{abs(skew):,.0f} s {side} the service's", _ADVICE["clock"])
+
+    def _key(self, error: ChatRestError | None) -> Check:
+        match error:
+            case None:
+                return Check("key", "ok", "accepted; it may list users, so its scope is fullAccess")
+            case AuthenticationError():
+                return Check("key", "failed", f"refused: {error}", _ADVICE["key"])
+            case PermissionDeniedError():
+                return Check("key", "failed", f"it may not list users: {error}", _ADVICE["scope"])
+        return Check("key", "skipped", "the reply does not tell")
+
+    async def _region(self, error: ChatRestError | None) -> Check:
+        region = self._app.region
+        if error is None:
+            return Check("region", "ok", region)
+        is_refused = isinstance(error, AuthenticationError | NotFoundError)
+        if self._app.base_url is not None or not is_refused:
+            return Check("region", "skipped", f"{region}; the reply does not tell")
+        for other in REGIONS:  # the same service: its domain is the one that the key is for
+            if other != region and await self._ask(_in_region(self._app, other)) is None:
+                text = f"{region}, and {other} takes the key"
+                return Check("region", "failed", text, _ADVICE["region"].format(region=other))
+        return Check("region", "skipped", f"{region}; no other region takes the key")
+
+    def _limits(self, reply: "RawReply") -> Check:
+        stated = signal(reply.headers)
+        if stated.limit is None:
+            return Check("limits", "ok", "the reply states none; a session learns them from 429 replies")
+        left = "" if stated.remaining is None else f", {stated.remaining:,.0f} of them left"
+        text = f"{stated.limit:,.0f} requests a window are stated{left}"
+        if reply.status == 429 or stated.remaining == 0:
+            return Check("limits", "warning", text, _ADVICE["limits"])
+        return Check("limits", "ok", text)
+
+
+def _in_region(app: App, region: str) -> App:
+    return App(app.app_id, app.api_key, region, service_domain=app.service_domain, version=app.version)
+
+
+def line_of(check: Check) -> str:
+    """Return a check as a line: its state, its name, what was found, and what to do."""
+    mark = {"ok": "ok", "warning": "warning", "failed": "FAILED", "skipped": "-"}[check.state]
+    advice = f" → {check.advice}" if check.advice else ""
+    return streams.without_keys(streams.visible(f"{mark:<8} {check.name:<11} {check.text}{advice}"))

@@ -1,0 +1,127 @@
+"""`status`: what is in an export, how far it is, and what to do next; without the service."""
+
+import shlex
+from collections.abc import Iterator
+from typing import Any, Final
+
+import click
+import msgspec
+
+from . import streams
+from .export_facts import ExportFacts, RunFacts, facts_of
+from .export_texts import duration, name_list, plural, size
+from .message_text import LINE_TIME, local_time
+from .options import option_table
+from .process import invocation
+
+_STATES: Final = {
+    "complete": "complete",
+    "not complete": "NOT COMPLETE",
+    "running": "a run is writing: the numbers are those of the last one that ended",
+    "interrupted": "INTERRUPTED: the last run did not come to its end",
+    "damaged": "DAMAGED",
+}
+_SHOWN: Final = 5
+_INDENT: Final = 10
+
+
+@click.command(short_help="Show what is in an export, how far it is, and what is missing.")
+@click.argument("out")
+@option_table(("--json as_json", bool, None, "Print one JSON object."))
+def status(out: str, as_json: bool) -> None:
+    """Show the state of the export in OUT, a folder or the address of an object store.
+
+    Shows what is in it, its plan, its sources, its size, its last runs, what is missing, and what to do next.
+    It reads the export's own description and no message, so it takes no longer for a large one; `chatrest
+    verify` checks every byte. It needs no credentials of the service, and changes nothing; a run may be
+    writing meanwhile. The exit status is 0 whatever the state is: it is `state` in --json.
+
+    \b
+    Examples:
+      chatrest status out
+      chatrest status s3://bucket/chat --json | jq -r .state
+    """
+    facts = facts_of(out)
+    if as_json:
+        streams.write_json(msgspec.structs.asdict(facts) | {"next": next_steps(facts)})
+    else:
+        streams.write_lines(f"{name:<{_INDENT}}{streams.visible(text)}" for name, text in lines_of(facts))
+
+
+def lines_of(facts: ExportFacts) -> Iterator[tuple[str, str]]:
+    """Yield the facts for a person, a line each: its name, "" for a further one of the same, and its text."""
+    plan = msgspec.json.decode(facts.plan) or {}
+    yield "export", ", ".join(filter(None, (facts.export, plan.get("format"), _STATES[facts.state])))
+    if facts.state in ("not complete", "damaged"):
+        yield from (("", reason) for reason in facts.reasons[:_SHOWN])
+    if plan:
+        yield "app", facts.app
+        yield "plan", _plan_text(plan)
+        yield from _contents(facts)
+    for index, run in enumerate(reversed(facts.runs)):
+        yield "" if index else "runs", _run_text(run)
+    if not facts.has_journal:
+        yield "journal", "none that can be used: the export can be read, and not continued as it is"
+    for index, step in enumerate(next_steps(facts)):
+        yield "" if index else "next", step
+
+
+def _contents(facts: ExportFacts) -> Iterator[tuple[str, str]]:
+    ids = f", ids {facts.first_id} to {facts.last_id}" if facts.first_id else ""
+    until = f", all there are up to id {facts.until}" if facts.until and facts.state == "complete" else ""
+    yield "messages", f"{facts.messages:,}{ids}{until}"
+    if facts.deleted:
+        yield "deleted", f"{facts.deleted:,} that the service no longer returns; they stay in the export"
+    if facts.missing:
+        yield "missing", f"{facts.missing:,} that were in a lost file, and that the service no longer returns"
+    counts = facts.sources
+    parts = (
+        (counts.complete, "complete"), (counts.left, "left to the next run"), (counts.failed, "failed"),
+        (counts.deleted_users, "users that were deleted"), (counts.kept, "no longer asked for, kept"),
+    )  # fmt: skip
+    yield "sources", ", ".join(f"{count:,} {words}" for count, words in parts if count) or "none yet"
+    for each in facts.failed[:_SHOWN]:
+        yield "", f"{each.source}: {each.error}"
+    if (more := len(facts.failed) - _SHOWN) > 0:
+        yield "", f"and {more:,} more: see manifest.json"
+    if facts.tables:
+        yield "tables", ", ".join(f"{rows:,} {table}" for table, rows in facts.tables.items())
+    yield "files", f"{facts.files:,}, {size(facts.bytes)}"
+    if facts.missing_files:
+        names = name_list(facts.missing_files, _SHOWN)
+        yield "", f"{len(facts.missing_files):,} of them not there, or not of their size: {names}"
+
+
+def _plan_text(plan: dict[str, Any]) -> str:
+    """Return `all users, group team, since 2026-01-01, files by month (zstd)`."""
+    chosen = ["all users"] if plan.get("all_users") else []
+    chosen += ["the app's own list of all messages"] if plan.get("everything") else []
+    for name, noun in (("groups", "group"), ("pairs", "pair"), ("users", "user")):
+        values = [" and ".join(each) if isinstance(each, list) else each for each in plan.get(name) or ()]
+        if values:
+            chosen.append(f"{plural(len(values), noun)}: {name_list(values, _SHOWN)}")
+    for name in ("since", "until"):
+        if plan.get(name) is not None:
+            chosen.append(f"{name} {local_time(plan[name], LINE_TIME)}")
+    if plan.get("query"):
+        chosen.append(f"filters {msgspec.json.encode(plan['query']).decode()}")
+    chosen.append(f"files by {plan.get('partition')}" if plan.get("partition") != "none" else "one file")
+    return ", ".join(chosen) + (f" ({plan['compress']})" if plan.get("compress") != "none" else "")
+
+
+def _run_text(run: RunFacts) -> str:
+    changes = ((run.written, "new"), (run.changed, "changed"), (run.deleted, "deleted"))
+    counts = ", ".join(f"{count:,} {words}" for count, words in changes if count) or "nothing new"
+    end = "complete" if run.complete else "not complete"
+    took = duration(max(0, run.finished - run.started))
+    return f"{local_time(run.started, LINE_TIME)}, {took}: {counts}, {plural(run.requests, 'request')}, {end}"
+
+
+def next_steps(facts: ExportFacts) -> list[str]:
+    """Return the commands that make sense now, with their reason; none for a complete export."""
+    out, command = shlex.quote(facts.export), invocation()
+    if facts.state == "damaged":
+        return [f"{command} verify {out}   # says what is damaged, and what can safely be done"]
+    if facts.state in ("interrupted", "not complete"):
+        return [f"{command} export {out}   # continues it"]
+    return []

@@ -1,0 +1,71 @@
+"""Snapshots: files that are replaced as a whole, such as a table of users. They have names that stay.
+
+| between … and … | on the disk | the next opening |
+|---|---|---|
+| it is written to `spool/` and synced · the journal commits | the older one | removes the new one |
+| the journal commits · it gets its name | the older one, and the new one in `spool/` | gives it its name |
+
+The journal's commit is the moment of change: what lies in `spool/` with the hash that the journal has then is
+the snapshot, until it has its name.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import final
+
+from ..disk import Disk, make_folder, sync_folder
+from ..file_names import path_inside
+from ..id_set import IdSet
+from .formats import Format, SourceLines
+from .journal import StoreBlock, StoreFile, StoreJournal
+from .segments import new_path
+
+
+@final
+class Snapshots:
+    """The snapshots of a store."""
+
+    def __init__(self, folder: Path, disk: Disk, journal: StoreJournal) -> None:
+        self._folder = folder
+        self._disk = disk
+        self._journal = journal
+
+    def replace(self, stem: str, own_format: Format, pieces: Iterable[SourceLines], read_at: int) -> None:
+        """Put a snapshot in the place of the older one; killed at any point, one of them is there, complete.
+
+        `read_at` is the time of its rows.
+        """
+        name, rows = f"{stem}{own_format.suffix}", 0
+        new = new_path(self._folder, name)
+
+        def counted() -> Iterator[SourceLines]:
+            nonlocal rows
+            for piece in pieces:
+                rows += piece.rows
+                yield piece
+
+        try:
+            digest = own_format.write(self._disk, new, counted())
+            sync_folder(self._disk, new.parent)
+            with self._journal.transaction():
+                file = self._journal.file(name) or self._journal.add_file(name, stem, "sealed")
+                self.note(file._replace(size=new.stat().st_size, sha256=digest), rows, read_at)
+                self._journal.check_in_place()
+        except Exception:
+            with suppress(OSError):
+                self._disk.remove(new)
+            raise
+        self.place(name)
+
+    def note(self, file: StoreFile, rows: int, read_at: int) -> None:
+        """Note what a snapshot is; called in a transaction."""
+        self._journal.keep_file(file)
+        self._journal.replace_blocks(file.number, [StoreBlock(0, rows, read_at, read_at, IdSet())])
+
+    def place(self, name: str) -> None:
+        """Give a snapshot that is noted its name."""
+        path = path_inside(self._folder, name)
+        make_folder(self._disk, path.parent)
+        self._disk.replace(new_path(self._folder, name), path)
+        sync_folder(self._disk, path.parent)

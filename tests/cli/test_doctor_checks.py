@@ -1,0 +1,315 @@
+"""The checks of `doctor`: each fault has its line, with what to do; what follows is skipped."""
+
+import json
+import ssl
+import time
+import tomllib
+from datetime import UTC, datetime, timedelta
+from email.utils import formatdate
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+
+import chatrest
+from chatrest.cli import doctor_checks
+from chatrest.cli.doctor_checks import EXTRAS, NEEDED, Check, examine, line_of
+from chatrest.errors import AuthenticationError
+from tests.commands import MakeProxy, Run
+from tests.faulty import Faulty, reply
+
+from .conftest import SECRETS, EmulatorThread, error_line
+
+NAMES = [
+    "versions", "extras", "settings", "proxy", "dns", "connection", "tls", "service", "clock", "key",
+    "region", "limits",
+]  # fmt: skip
+USERS: dict[str, Any] = {"data": [{"uid": "ann"}], "meta": {}}
+YEAR = timedelta(days=365)
+NOW = datetime.now(UTC)
+
+
+async def examined(monkeypatch: pytest.MonkeyPatch, address: str, **options: Any) -> dict[str, Check]:
+    for name, value in (("APP_ID", "app-1"), ("API_KEY", "k3y-0f-th3-app"), ("BASE_URL", address)):
+        monkeypatch.setenv(f"CHATREST_{name}", value)
+    return {check.name: check async for check in examine(5.0, **options)}
+
+
+def server_context(certificate: trustme.LeafCert) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    certificate.configure_cert(context)
+    return context
+
+
+@pytest.mark.parametrize(
+    ("name", "valid", "is_trusted", "state", "words"),
+    [
+        ("localhost", (NOW - YEAR, NOW + YEAR), True, "ok", ""),
+        ("localhost", (NOW - YEAR, NOW + YEAR), False, "failed", "its issuer is not trusted here"),
+        (
+            "localhost",
+            (NOW - 2 * YEAR, NOW - YEAR),
+            True,
+            "failed",
+            "has expired: check this machine's clock",
+        ),
+        (
+            "localhost",
+            (NOW + YEAR, NOW + 2 * YEAR),
+            True,
+            "failed",
+            "not valid yet: check this machine's clock",
+        ),
+        ("other.example", (NOW - YEAR, NOW + YEAR), True, "failed", "another host's: check the address"),
+    ],
+)
+async def test_a_certificate_is_judged_before_a_key_is_sent(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    name: str,
+    valid: tuple[datetime, datetime],
+    is_trusted: bool,
+    state: str,
+    words: str,
+) -> None:
+    ca = trustme.CA()
+    leaf = ca.issue_cert(name, not_before=valid[0], not_after=valid[1])
+    (tmp_path / "ca.pem").write_bytes(ca.cert_pem.bytes() if is_trusted else trustme.CA().cert_pem.bytes())
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    async with Faulty(reply(USERS), tls=server_context(leaf)) as server:
+        found = await examined(monkeypatch, server.url.replace("127.0.0.1", "localhost"))
+    assert found["tls"].state == state
+    assert words in found["tls"].advice
+    if state == "ok":
+        assert found["tls"].text.startswith("TLSv1.")
+    else:
+        assert found["service"].text == "needs tls"
+        assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("skew", "state", "words"),
+    [(0, "ok", "0 s from"), (3600, "warning", "3,600 s ahead of"), (-86_400, "warning", "86,400 s behind")],
+)
+async def test_the_clock_is_compared_with_the_replys_date(
+    monkeypatch: pytest.MonkeyPatch, skew: float, state: str, words: str
+) -> None:
+    now = int(time.time())
+    async with Faulty(reply(USERS, date=formatdate(now, usegmt=True))) as server:
+        found = await examined(monkeypatch, server.url, now=lambda: now + skew)
+    assert found["clock"].state == state
+    assert words in found["clock"].text
+    assert found["clock"].advice == ("" if state == "ok" else doctor_checks._ADVICE["clock"])
+
+
+async def test_a_reply_without_a_date_tells_nothing_of_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with Faulty(reply(USERS)) as server:
+        assert (await examined(monkeypatch, server.url))["clock"].state == "skipped"
+
+
+@pytest.mark.parametrize(
+    ("status", "left", "state"), [(200, "499", "ok"), (200, "0", "warning"), (429, "0", "warning")]
+)
+async def test_stated_limits_are_shown(
+    monkeypatch: pytest.MonkeyPatch, status: int, left: str, state: str
+) -> None:
+    headers = {"x_rate_limit": "500", "x_rate_limit_remaining": left, "x_request_id": "abc-7"}
+    async with Faulty(reply(USERS, status, **headers)) as server:
+        found = await examined(monkeypatch, server.url)
+        assert len(server.requests) == 1
+    assert found["limits"].state == state
+    assert found["limits"].text == f"500 requests a window are stated, {left} of them left"
+    assert "request id abc-7" in found["service"].text
+    assert found["service"].state == "ok"
+
+
+async def test_a_service_that_hangs_is_given_up() -> None:
+    async def hang(peer: Any) -> None:
+        await peer.reader.read()
+
+    async with Faulty(hang) as server:
+        answer = doctor_checks._Answer(server.app(), 0.05, time.time)
+        found = {check.name: check async for check in answer.checks()}
+    assert found["service"].state == "failed"
+    assert "deadline" in found["service"].text
+    assert found["key"].text == "needs service"
+
+
+def test_an_old_library_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor_checks, "version", {"chatrest-client": "1", "aiohttp": "3.9"}.__getitem__)
+    monkeypatch.setattr(doctor_checks, "PackageNotFoundError", KeyError)
+    check = doctor_checks._versions()
+    assert check.state == "failed"
+    assert check.advice == "pip install --upgrade chatrest-client aiohttp msgspec tenacity"
+    assert "aiohttp 3.9, msgspec not installed" in check.text
+
+
+def test_an_extra_that_is_not_there_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor_checks, "find_spec", lambda name: None if name == "distributed" else object())
+    check = doctor_checks._extras()
+    assert check.state == "ok"
+    assert check.text.endswith("; not installed: dask")
+    assert check.advice == "where you need them: pip install 'chatrest-client[dask]'"
+
+
+def test_the_least_versions_and_the_extras_are_those_of_the_distribution() -> None:
+    path = Path(chatrest.__file__).parent.parent / "pyproject.toml"
+    project = tomllib.loads(path.read_text())["project"]
+    assert [f"{name}>={least}" for name, least in NEEDED.items()] == project["dependencies"]
+    assert project["optional-dependencies"].keys() - {"bench", "compare", "dev", "test"} <= EXTRAS.keys()
+
+
+def test_a_line_cannot_steer_a_terminal_and_hides_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHATREST_API_KEY", "k3y-0f-th3-app")
+    line = line_of(Check("key", "failed", "k3y-0f-th3-app\x1b[2J\nx", "do"))
+    assert line == "FAILED   key         [hidden]\\x1b[2J⏎x → do"
+    assert line_of(Check("tls", "skipped", "needs dns")) == "-        tls         needs dns"
+
+
+# ── through the command ──
+
+
+def checks(command: Run, *, failed: str = "", **variables: str | None) -> dict[str, dict[str, str]]:
+    """Return the checks by name; one of them has failed, or none."""
+    result = command("doctor", "--json", **variables)
+    members = json.loads(result.stdout)
+    assert [each["name"] for each in members["checks"]] == NAMES
+    assert members["ok"] == (not failed)
+    if failed:
+        assert f"1 of 12 checks failed: {failed}" in error_line(result)
+    else:
+        assert (result.exit_code, result.stderr) == (0, "")
+    for secret in SECRETS:
+        assert secret not in result.output
+    found = {each["name"]: each for each in members["checks"]}
+    assert [name for name, each in found.items() if each["state"] == "failed"] == [failed] * bool(failed)
+    if failed:
+        assert found[failed]["advice"]
+    return found
+
+
+def skipped(found: dict[str, dict[str, str]]) -> list[str]:
+    return [name for name, each in found.items() if each["state"] == "skipped"]
+
+
+def test_all_is_well(command: Run, service: EmulatorThread) -> None:
+    found = checks(command)
+    assert {each["state"] for each in found.values()} == {"ok"}
+    assert "aiohttp " in found["versions"]["text"]
+    assert service.emulator.base_url in found["settings"]["text"]
+    assert f"a key of {len(SECRETS[0])} characters" in found["settings"]["text"]
+    assert "fullAccess" in found["key"]["text"]
+
+
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({"CHATREST_API_KEY": None}, "the environment lacks CHATREST_API_KEY"),
+        ({"CHATREST_APP_ID": None, "CHATREST_BASE_URL": None}, "CHATREST_APP_ID, CHATREST_SERVICE_DOMAIN"),
+        ({"CHATREST_REGION": "mars"}, "region = 'mars'"),
+        ({"CHATREST_BASE_URL": "http://chat.example.com"}, "base_url: allowed is https"),
+        ({"CHATREST_HEADERS": "no colon"}, "CHATREST_HEADERS"),
+        ({"CHATREST_PROXY": "nonsense"}, "proxy: allowed is"),
+        ({"CHATREST_APP": "shop", "CHATREST_APPS_FILE": "/nowhere/apps.toml"}, "CHATREST_APPS_FILE = "),
+    ],
+)
+def test_wrong_settings_stop_it_before_anything_is_sent(
+    command: Run, variables: dict[str, str | None], words: str
+) -> None:
+    found = checks(command, failed="settings", **variables)
+    assert words in found["settings"]["text"]
+    assert skipped(found) == NAMES[3:]
+
+
+def test_no_network_is_a_name_that_is_not_found(command: Run) -> None:
+    variables = {"CHATREST_BASE_URL": None, "CHATREST_SERVICE_DOMAIN": "service.invalid"}
+    found = checks(command, failed="dns", **variables)
+    assert found["dns"]["text"].startswith("emulated.api-us.service.invalid: ")
+    assert "the app's id and region" in found["dns"]["advice"]
+    assert skipped(found) == NAMES[5:]
+
+
+def test_a_port_that_nobody_listens_at(command: Run) -> None:
+    found = checks(command, failed="connection", CHATREST_BASE_URL="http://127.0.0.1:1/v3")
+    assert found["connection"]["text"] == "127.0.0.1:1: Connection refused"
+    assert skipped(found) == NAMES[6:]
+
+
+def test_a_proxy_that_does_not_answer(command: Run) -> None:
+    found = checks(command, failed="proxy", CHATREST_PROXY="http://127.0.0.1:1")
+    assert found["proxy"]["text"] == "http://127.0.0.1:1: Connection refused"
+    assert found["dns"]["text"] == "left to the proxy"
+    assert skipped(found) == NAMES[4:]
+
+
+def test_a_proxy_that_refuses_the_host(command: Run, proxy: MakeProxy) -> None:
+    variables = {"CHATREST_BASE_URL": None, "CHATREST_SERVICE_DOMAIN": "service.invalid"}
+    with proxy(lambda *_: (403, b"no")) as url:  # it knows no CONNECT either
+        found = checks(command, failed="service", CHATREST_PROXY=url.removesuffix("/v3"), **variables)
+    assert found["proxy"]["state"] == "ok"
+    assert found["service"]["advice"].startswith("check the proxy")
+
+
+def test_https_where_no_tls_is(command: Run, service: EmulatorThread) -> None:
+    address = service.emulator.base_url.replace("http:", "https:")
+    found = checks(command, failed="tls", CHATREST_BASE_URL=address)
+    assert "is that an https address" in found["tls"]["advice"]
+    assert skipped(found) == NAMES[7:]
+
+
+def test_an_address_without_its_version(command: Run, service: EmulatorThread) -> None:
+    found = checks(command, failed="service", CHATREST_BASE_URL=service.emulator.base_url.removesuffix("/v3"))
+    assert "404" in found["service"]["text"]
+    assert "/v3" in found["service"]["advice"]
+    assert found["clock"]["state"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "advice"),
+    [
+        (503, b"<h1>down</h1>", "the service fails: try it again later"),
+        (200, b"<h1>hello</h1>", "check that the address is the service's"),
+    ],
+)
+def test_a_service_that_is_down_or_another_one(
+    command: Run, proxy: MakeProxy, status: int, body: bytes, advice: str
+) -> None:
+    with proxy(lambda *_: (status, body)) as url:
+        found = checks(command, failed="service", CHATREST_BASE_URL=url)
+    assert found["service"]["advice"].startswith(advice)
+    assert found["key"]["state"] == "skipped"
+
+
+def test_a_key_that_may_only_create_users(command: Run, service: EmulatorThread) -> None:
+    found = checks(command, failed="key", CHATREST_API_KEY=service.emulator.auth_only_app.api_key)
+    assert "authOnly" in found["key"]["advice"]
+    assert found["service"]["state"] == "ok"
+
+
+def test_a_key_that_the_reply_repeats_is_hidden(command: Run, proxy: MakeProxy) -> None:
+    body = b'{"error":{"code":"AUTH_ERR_APIKEY_NOT_FOUND","message":"k3y-th4t-is-wr0ng \\u001b[2J"}}'
+    with proxy(lambda *_: (401, body)) as url:
+        result = command("doctor", CHATREST_BASE_URL=url, CHATREST_API_KEY="k3y-th4t-is-wr0ng")
+    assert "k3y-th4t" not in result.output
+    assert "\x1b" not in result.output
+
+
+def test_a_key_of_another_region_is_told(command: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    async def ask(self: Any, app: Any) -> AuthenticationError | None:
+        asked.append(app.region)
+        return None if app.region == "in" else AuthenticationError("refused", status=401)
+
+    monkeypatch.setattr(doctor_checks._Answer, "_ask", ask)
+
+    async def region() -> doctor_checks.Check:
+        app = doctor_checks.App("app-1", "k3y", "us", service_domain="chat.example.com")
+        answer = doctor_checks._Answer(app, 5.0, lambda: 0.0)
+        return await answer._region(await answer._ask(app))
+
+    check = doctor_checks.asyncio.run(region())
+    assert (check.state, check.text) == ("failed", "us, and in takes the key")
+    assert check.advice.startswith("set CHATREST_REGION=in")
+    assert asked == ["us", "eu", "in"]

@@ -1,0 +1,108 @@
+"""`html` and `view`: an export as pages, written to a folder or served until the command is stopped."""
+
+import asyncio
+import json
+import re
+import signal
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from chatrest.cli.root import root
+from chatrest.export import Plan, export
+from tests.commands import Run, Start, finish
+from tests.exporting import served
+
+pytest.importorskip("jinja2")
+
+
+@pytest.fixture(scope="module")
+def backup(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a small export."""
+    folder = tmp_path_factory.mktemp("html") / "out"
+
+    async def make() -> None:
+        async with served(60) as service:
+            await export(service.session, folder, Plan(everything=True))
+
+    asyncio.run(make())
+    return folder
+
+
+def test_a_site_is_written_and_the_summary_says_where(backup: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    result = CliRunner().invoke(root, ["html", str(backup), str(site), "--title", "My <chats>"])
+    assert result.exit_code == 0, result.stderr
+    summary = r"60 messages in \d conversations on \d+ pages\n\d+ files written, 0 removed\nopen "
+    assert re.fullmatch(rf"{summary}{site}/index.html\n", result.stdout)
+    assert "<title>My &lt;chats&gt;</title>" in (site / "index.html").read_text()
+    again = CliRunner().invoke(root, ["html", str(backup), str(site), "--title", "My <chats>", "--json"])
+    assert json.loads(again.stdout) == {
+        "site": str(site), "messages": 60, "written": 0, "removed": 0, "missing": 0,
+    } | {name: json.loads(again.stdout)[name] for name in ("conversations", "pages")}  # fmt: skip
+    assert (
+        CliRunner().invoke(root, ["html", str(backup), str(site), "--title", "My <chats>", "-q"]).output == ""
+    )
+
+
+def test_a_part_is_chosen(backup: Path, tmp_path: Path) -> None:
+    args = ["--user", "ann", "--user", "bob", "--since", "2020-10-01", "--until", "2020-10-31", "--redact"]
+    result = CliRunner().invoke(root, ["html", str(backup), str(tmp_path / "site"), *args, "--json"])
+    assert result.exit_code == 0, result.stderr
+    assert 0 < json.loads(result.stdout)["messages"] < 60
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (["html", "{out}", "{out}"], "has files that are not of a site"),
+        (["html", "{out}", "{new}", "--conversation", "no"], "no message is of conversation 'no'"),
+        (["html", "{new}/nothing", "{new}/site"], "nothing"),
+        (["view", "{new}/nothing"], "nothing"),
+    ],
+)
+def test_what_cannot_be_shown_is_a_line_and_status_2(
+    args: list[str], expected: str, backup: Path, tmp_path: Path
+) -> None:
+    given = [each.format(out=backup, new=tmp_path / "new") for each in args]
+    result = CliRunner().invoke(root, given)
+    assert result.exit_code == 2
+    assert re.fullmatch(f"chatrest: .*{expected}.*\n", result.stderr)
+    assert not list(tmp_path.rglob("*.view.sqlite"))
+
+
+def test_without_jinja2_the_extra_is_named(
+    backup: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    result = CliRunner().invoke(root, ["html", str(backup), str(tmp_path / "site")])
+    assert result.exit_code == 2
+    assert "writing pages needs the extra 'html'" in result.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_viewer_prints_its_address_and_runs_until_it_is_stopped(
+    number: signal.Signals, backup: Path, process: Start
+) -> None:
+    started = process("view", str(backup), "--title", "Seen")
+    assert started.stdout is not None
+    address = started.stdout.readline().decode().strip()
+    with urllib.request.urlopen(address) as response:
+        assert b"<title>Seen</title>" in response.read()
+    started.send_signal(number)
+    status, _, error = finish(started)
+    assert (status, "Traceback" in error) == (0, False)
+
+
+def test_pages_are_part_of_the_package() -> None:
+    from chatrest.archive.pages import TEMPLATES
+
+    assert {"base.html", "site.css", "site.js"} <= {path.name for path in TEMPLATES.iterdir()}
+
+
+def test_the_command_needs_no_network(command: Run, backup: Path, tmp_path: Path) -> None:
+    result = command("html", str(backup), str(tmp_path / "site"), CHATREST_BASE_URL="http://127.0.0.1:9/none")
+    assert result.exit_code == 0, result.stderr

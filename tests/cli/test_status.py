@@ -1,0 +1,186 @@
+"""`status`: the state of an export in every condition, for a person and as JSON."""
+
+import json
+import shutil
+import signal
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+from chatrest.export.manifest import encode, read
+from tests.commands import PATIENCE, Run, Start, all_ids
+
+from .conftest import EmulatorThread, error_line
+
+pytestmark = pytest.mark.usefixtures("called")
+STUCK_AT = 9
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory, service: EmulatorThread) -> Path:
+    """The folder of a complete export of two runs with a table, which no test changes."""
+    from click.testing import CliRunner
+
+    from chatrest.cli.root import root
+
+    folder = tmp_path_factory.mktemp("template") / "out"
+    for _ in range(2):
+        args = ["export", str(folder), "--since", "2020-01-01", "--with", "users", "--quiet"]
+        assert CliRunner().invoke(root, args, env=service.env).exit_code == 0
+    return folder
+
+
+@pytest.fixture
+def out(template: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(template, tmp_path / "out"))
+
+
+def facts(command: Run, out: Path | str) -> dict[str, Any]:
+    result = command("status", str(out), "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    [line] = result.stdout.splitlines()
+    loaded: dict[str, Any] = json.loads(line)
+    return loaded
+
+
+def text(command: Run, out: Path) -> dict[str, str]:
+    """Return the lines by their first word; further lines of a fact are added to its first one."""
+    result = command("status", str(out))
+    assert (result.exit_code, result.stderr) == (0, "")
+    found: dict[str, str] = {}
+    for line in result.stdout.splitlines():
+        name = line[:10].strip() or list(found)[-1]
+        found[name] = "; ".join(filter(None, (found.get(name), line[10:].strip())))
+    return found
+
+
+def test_a_complete_export(command: Run, out: Path, service: EmulatorThread) -> None:
+    found, lines = facts(command, out), text(command, out)
+    ids = all_ids(service)
+    assert (found["export"], found["state"], found["app"]) == (str(out), "complete", "emulated")
+    assert (found["messages"], found["last_id"]) == (len(ids), str(ids[-1]))
+    assert found["sources"] == {
+        "total": 6, "complete": 6, "failed": 0, "deleted_users": 0, "left": 0, "kept": 0,
+    }  # fmt: skip
+    assert (found["plan"]["all_users"], found["tables"], found["next"]) == (True, {"users": 6}, [])
+    assert [run["written"] for run in found["runs"]] == [len(ids), 0]
+    assert found["bytes"] == sum(path.stat().st_size for path in (out / "messages").rglob("*.ndjson"))
+    assert lines["export"] == f"{out}, ndjson, complete"
+    assert lines["plan"].startswith("all users, since 20")
+    assert lines["sources"] == "6 complete"
+    assert lines["runs"].count("complete") == 2
+    assert "next" not in lines
+
+
+def test_nothing_is_changed_and_nothing_asked(command: Run, out: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
+    command("status", str(out), CHATREST_BASE_URL=None, CHATREST_API_KEY=None)
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
+
+
+def test_a_failed_source_is_named_and_what_goes_on_with_it(command: Run, out: Path) -> None:
+    command("export", str(out), "--user", "user-01", "--group", "nowhere", "--quiet")
+    found, lines = facts(command, out), text(command, out)
+    assert found["state"] == "not complete"
+    assert found["sources"]["failed"] == 1
+    assert found["sources"]["kept"] == 5
+    assert found["failed"][0]["source"] == "group nowhere"
+    assert "1 failed" in lines["sources"]
+    assert "group nowhere: " in lines["sources"]
+    assert lines["next"].endswith(f" export {out}   # continues it")
+
+
+def test_a_file_that_is_gone_or_cut_is_damage(command: Run, out: Path) -> None:
+    first, second, *_ = sorted((out / "messages").rglob("*.ndjson"))
+    first.unlink()
+    second.write_bytes(second.read_bytes()[:-1])
+    found, lines = facts(command, out), text(command, out)
+    assert found["state"] == "damaged"
+    assert found["missing_files"] == [path.relative_to(out).as_posix() for path in (first, second)]
+    assert "2 of them not there, or not of their size" in lines["files"]
+    assert f" verify {out} " in lines["next"]
+
+
+def test_a_damaged_manifest_is_told(command: Run, out: Path) -> None:
+    (out / "manifest.json").write_text("{}")
+    found = facts(command, out)
+    assert (found["state"], found["plan"]) == ("damaged", None)
+    assert found["reasons"][0].startswith("manifest.json: ")
+    assert text(command, out)["export"].startswith(f"{out}, DAMAGED")
+
+
+def test_before_the_first_manifest_it_is_interrupted(command: Run, out: Path) -> None:
+    (out / "manifest.json").unlink()
+    assert facts(command, out)["state"] == "interrupted"
+    assert text(command, out)["next"].endswith(f" export {out}   # continues it")
+
+
+def test_an_interrupted_export_shows_what_is_left(command: Run, out: Path) -> None:
+    manifest = read(out / "manifest.json")
+    manifest.finished, manifest.complete, manifest.until = None, False, "100000"
+    (out / "manifest.json").write_bytes(encode(manifest))
+    assert facts(command, out)["sources"]["left"] == 6
+    assert text(command, out)["sources"] == "6 left to the next run"
+
+
+def test_without_a_journal_it_cannot_be_continued(command: Run, out: Path) -> None:
+    for path in out.glob("journal*"):
+        path.unlink()
+    assert facts(command, out)["has_journal"] is False
+    assert "not continued as it is" in text(command, out)["journal"]
+
+
+def test_what_a_manifest_says_cannot_steer_a_terminal(command: Run, out: Path) -> None:
+    manifest = read(out / "manifest.json")
+    manifest.complete, manifest.reasons = False, ["\x1b[2Jgone\u202e"]
+    (out / "manifest.json").write_bytes(encode(manifest))
+    output = command("status", str(out)).stdout
+    assert "\x1b" not in output
+    assert "\u202e" not in output
+    assert "\\x1b[2Jgone" in output
+
+
+def test_a_run_that_writes_and_one_that_was_killed(
+    process: Start, command: Run, stuck: tuple[str, Event], tmp_path: Path
+) -> None:
+    url, requested = stuck
+    out = tmp_path / "new"
+    started = process("export", str(out), "--quiet", CHATREST_BASE_URL=url)
+    assert requested.wait(PATIENCE)
+    assert facts(command, out)["state"] == "running"
+    assert ", a run is writing: the numbers are those of the last" in text(command, out)["export"]
+    started.send_signal(signal.SIGKILL)
+    started.wait(PATIENCE)
+    found, lines = facts(command, out), text(command, out)
+    assert (found["state"], found["finished"], found["runs"]) == ("interrupted", None, [])
+    assert "INTERRUPTED" in lines["export"]
+    assert found["sources"]["left"] >= 1 or found["plan"] is None  # it was killed before its manifest
+    assert lines["next"].endswith(f" export {out}   # continues it")
+
+
+@pytest.mark.parametrize(
+    ("out", "status", "words"),
+    [
+        (".", 2, "is not an export"),
+        ("s4://x/y", 2, "the scheme 's4' is unknown"),
+        ("file:///nowhere/at/all", 2, "no such folder"),
+    ],
+)
+def test_what_is_no_export_is_wrong_usage(
+    command: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str, status: int, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert words in error_line(command("status", out), status)
+
+
+def test_an_export_in_an_object_store_has_the_same_facts(command: Run, tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir()
+    address = f"file://{tmp_path / 'store'}"
+    args = ("--journal", str(tmp_path / "copy"), "--user", "user-01", "--quiet")
+    assert command("export", address, *args).exit_code == 0
+    found = facts(command, address)
+    assert (found["export"], found["state"], found["sources"]["complete"]) == (address, "complete", 1)
+    assert found["messages"] > 0
+    assert len(found["runs"]) == 1
