@@ -1,7 +1,7 @@
 """Benchmarks: the cost of chatrest as ratios, measured side by side in one run.
 
     pip install "chatrest-client[compare]"     # or [bench], without the comparison with dlt
-    python -m benchmarks                # those of the table, in short: a table, a plot and the README's block
+    python -m benchmarks                # those of the table, in short: a table, a plot and the guide's block
     python -m benchmarks.decode         # decoding a page into typed messages, against other decoders
     python -m benchmarks.walk           # a typed walk over loopback HTTP, against hand-written clients
     python -m benchmarks.ahead          # a walk that is read ahead, against one without, in wall and CPU time

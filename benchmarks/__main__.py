@@ -1,4 +1,4 @@
-"""Run all benchmarks in their short mode, and write the table, the plot and the README's block.
+"""Run all benchmarks in their short mode, and write the table, the plot and the guide's block.
 
     pip install "chatrest-client[compare]"
     python -m benchmarks                # all of them, in less than ten minutes
@@ -8,6 +8,7 @@
 `--full` measures in the full sizes, which takes longer than ten minutes.
 """
 
+import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
@@ -21,18 +22,19 @@ from .measure import table
 
 FOLDER: Final = Path(__file__).parent
 RESULTS: Final = FOLDER / "results.json"
-README: Final = FOLDER.parent / "README.md"
+PAGE: Final = FOLDER.parent / "chatrest" / "guide" / "costs.md"
+"""The page of the guide that has the headlines."""
 
 
-def render(results: Path, readme: Path) -> None:
-    """Write RESULTS.md and the plot beside the stored results, and the block in the README."""
+def render(results: Path, page: Path) -> None:
+    """Write RESULTS.md and the plot beside the stored results, and the block in the page."""
     from . import plot  # matplotlib takes long to load
 
     stored = report.load(results)
     (results.parent / "RESULTS.md").write_text(report.results_page(stored), encoding="utf-8")
     (results.parent / report.PLOT).write_text(plot.draw(stored), encoding="utf-8")
-    block = report.readme_block(stored, results.parent.name)
-    readme.write_text(report.with_block(readme.read_text(encoding="utf-8"), block), encoding="utf-8")
+    block = report.guide_block(stored, os.path.relpath(results.parent, page.parent))
+    page.write_text(report.with_block(page.read_text(encoding="utf-8"), block), encoding="utf-8")
 
 
 def measure(names: Sequence[str], *, short: bool) -> list[registry.BenchmarkRun]:
@@ -46,7 +48,7 @@ def measure(names: Sequence[str], *, short: bool) -> list[registry.BenchmarkRun]
     return runs
 
 
-def main(argv: Sequence[str] | None = None, results: Path = RESULTS, readme: Path = README) -> None:
+def main(argv: Sequence[str] | None = None, results: Path = RESULTS, page: Path = PAGE) -> None:
     """Measure, and write the results if all benchmarks were run."""
     parser = ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(registry.NAMES)} (all)")
@@ -62,7 +64,7 @@ def main(argv: Sequence[str] | None = None, results: Path = RESULTS, readme: Pat
             return
         today = datetime.now(UTC).date()
         report.store(report.create(runs, short=not args.full, today=today), results)
-    render(results, readme)
+    render(results, page)
 
 
 if __name__ == "__main__":

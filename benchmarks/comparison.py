@@ -43,7 +43,7 @@ class Comparison(Struct, frozen=True, omit_defaults=True, kw_only=True):
     difference: float | None = None
     goal: Goal | None = None
     is_headline: bool = False
-    """True for the few rows that the README shows."""
+    """True for the few rows that the guide shows."""
     failure: str = ""
     """The reason why nothing was measured; empty where something was."""
 

@@ -155,7 +155,7 @@ FORMATS: Final = ("ndjson", "parquet")
 
 
 HEADLINES: Final = ("memory of an idle", "memory of fan_out", "memory of an export", "peak of an export")
-"""The beginnings of the cases that the README shows."""
+"""The beginnings of the cases that the guide shows."""
 
 
 def compare_uses(peaks: Times, sizes: Namespace) -> list[Comparison]:

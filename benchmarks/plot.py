@@ -26,7 +26,7 @@ _MOST_LETTERS: Final = 88
 
 
 def draw(report: Report) -> str:
-    """Return an SVG of the ratios of all rows that have a goal, or that the README shows."""
+    """Return an SVG of the ratios of all rows that have a goal, or that the guide shows."""
     rows = shown_rows(report)
     with mpl.rc_context({"svg.hashsalt": "chatrest", "svg.fonttype": "none", "font.size": 8}):
         figure = Figure(figsize=(10, 1.1 + _ROW * max(1, len(rows))), layout="constrained")
@@ -37,7 +37,7 @@ def draw(report: Report) -> str:
 
 
 def shown_rows(report: Report) -> list[Comparison]:
-    """Return the rows with a ratio that have a goal, or that the README shows."""
+    """Return the rows with a ratio that have a goal, or that the guide shows."""
     rows = (each for each in report.comparisons() if each.goal is not None or each.is_headline)
     return [each for each in rows if each.ratio is not None]
 

@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from .comparison import HEADS, Comparison, cells
+from .meanings import meaning_of
 from .registry import BenchmarkRun
 
 PACKAGES: Final = (
@@ -28,7 +29,7 @@ PACKAGES: Final = (
     "dlt",
 )
 """The packages whose versions matter; those that are not installed are left out."""
-BEGIN: Final = "<!-- benchmarks: `python -m benchmarks` writes what stands up to the next comment -->"
+BEGIN: Final = "<!-- benchmarks: `python -m benchmarks` writes all up to the next comment -->"
 END: Final = "<!-- end of the benchmarks -->"
 PLOT: Final = "results.svg"
 _NOT_MET: Final = "NO"
@@ -111,16 +112,25 @@ def results_page(report: Report) -> str:
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 
 
-def readme_block(report: Report, folder: str) -> str:
-    """Return what stands in the README between `BEGIN` and `END`; `folder` has the plot and all rows.
+def guide_block(report: Report, folder: str) -> str:
+    """Return the text between `BEGIN` and `END`; `folder` has the plot and all rows.
 
-    The rows are the headlines, with goals that are met or not, and all that failed.
+    The rows are the headlines, with goals that are met or not, and all that failed. The reasons of missed
+    goals are after the table.
     """
     rows = [each for each in report.comparisons() if each.is_headline or each.failure]
     return (
         f"{conditions(report)} All rows, with units: [RESULTS.md]({folder}/RESULTS.md).\n\n"
         f"![{_ALT}]({folder}/{PLOT})\n\n{_table(_SHORT_HEADS, map(_short_cells, rows))}"
+        f"{_missed_goals(rows)}"
     )
+
+
+def _missed_goals(rows: Iterable[Comparison]) -> str:
+    """Return the reasons of the goals that are missed, each once; empty where all are met."""
+    missed = dict.fromkeys(meaning_of(each) for each in rows if each.is_met is False)
+    lines = "".join(f"- **{each.text}**: {each.reason}\n" for each in missed if each.reason)
+    return lines and f"\nThe goals that are missed, and why:\n\n{lines}"
 
 
 def conditions(report: Report) -> str:
@@ -136,12 +146,12 @@ def conditions(report: Report) -> str:
     )
 
 
-def with_block(readme: str, block: str) -> str:
-    """Return a README with another block. Without the two comments it is a `ValueError`."""
-    before, begin, rest = readme.partition(BEGIN)
+def with_block(page: str, block: str) -> str:
+    """Return a page with another block. Without the two comments it is a `ValueError`."""
+    before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise ValueError(f"the README lacks one of the comments {BEGIN} and {END}")
+        raise ValueError(f"the page lacks one of the comments {BEGIN} and {END}")
     return f"{before}{BEGIN}\n\n{block}\n{END}{after}"
 
 
@@ -150,12 +160,13 @@ A ratio is that of chatrest to the other, the median over interleaved rounds in 
 is not met. CPU time and memory are those of the client's process; the server is another one.
 """
 _ALT: Final = "Ratios of chatrest to others"
-_SHORT_HEADS: Final = ("measured", "against", "ratio", "goal", "met")
+_SHORT_HEADS: Final = ("measured", "what it means", "against", "ratio", "goal", "met")
 
 
 def _short_cells(comparison: Comparison) -> tuple[str, ...]:
     case, against, unit, _, _, ratio, goal, met = cells(comparison)
-    return (case, unit if comparison.failure else against, ratio, goal, met)
+    meaning = unit if comparison.failure else meaning_of(comparison).text
+    return (case, meaning, against, ratio, goal, met.lower())
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -19,11 +19,12 @@ pytest.importorskip("matplotlib")
 
 from benchmarks import __main__ as command, measure, plot, registry, report
 from benchmarks.comparison import Comparison, Goal, cells
+from benchmarks.meanings import meaning_of
 from benchmarks.report import BEGIN, END, Report
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "benchmarks"
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGE = command.PAGE.read_text(encoding="utf-8")
 
 WALK = Comparison(
     case="a walk",
@@ -135,7 +136,7 @@ def test_a_benchmark_that_is_missing_is_a_row() -> None:
         "benchmarks.nothing_of_this_name", "", "not measured: no module benchmarks.nothing_of_this_name",
     )  # fmt: skip
     assert "no module" in report.results_page(report_of(row))
-    assert "no module" in report.readme_block(report_of(row), "benchmarks")
+    assert "no module" in report.guide_block(report_of(row), "benchmarks")
 
 
 def test_a_benchmark_that_fails_or_hangs_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,32 +187,32 @@ def test_a_run_of_all_writes_the_results_and_one_of_a_few_does_not(
     monkeypatch.setattr(registry, "run", run)
     folder = tmp_path / "measured"
     folder.mkdir()
-    results, readme = folder / "results.json", tmp_path / "README.md"
-    readme.write_text(f"{BEGIN}\n{END}\n", encoding="utf-8")
-    command.main(["walk", "--full"], results, readme)
+    results, page = folder / "results.json", tmp_path / "costs.md"
+    page.write_text(f"{BEGIN}\n{END}\n", encoding="utf-8")
+    command.main(["walk", "--full"], results, page)
     assert "walk in full" in capsys.readouterr().out
     assert not results.exists()
-    command.main([], results, readme)
+    command.main([], results, page)
     assert [each.name for each in report.load(results).runs] == list(registry.NAMES)
-    written = readme.read_text(encoding="utf-8")
-    assert all(f"| {name} in short | by hand |" in written for name in registry.NAMES)
+    written = page.read_text(encoding="utf-8")
+    assert all(f"| {name} in short |  | by hand |" in written for name in registry.NAMES)
     assert "(measured/RESULTS.md)" in written
-    readme.write_text(f"{BEGIN}\n{END}\n", encoding="utf-8")
-    command.main(["--render"], results, readme)
-    assert readme.read_text(encoding="utf-8") == written
+    page.write_text(f"{BEGIN}\n{END}\n", encoding="utf-8")
+    command.main(["--render"], results, page)
+    assert page.read_text(encoding="utf-8") == written
     assert {path.name for path in folder.iterdir()} == {"results.json", "results.svg", "RESULTS.md"}
 
 
 # ── texts ──
 
 
-def test_the_readme_shows_headlines_and_failures() -> None:
+def test_the_guide_shows_headlines_and_failures() -> None:
     missed = msgspec.structs.replace(CALL, difference=26.0, case="a late call", is_headline=True)
     broken = Comparison(case="an export", against="dlt", failure="no module dlt")
-    block = report.readme_block(report_of(WALK, DECODE, CALL, missed, broken), "benchmarks")
+    block = report.guide_block(report_of(WALK, DECODE, CALL, missed, broken), "benchmarks")
     rows = [line.split(" | ")[0] for line in block.splitlines() if line.startswith("| ")]
     assert rows == ["| measured", "| ---", "| a walk", "| a late call", "| an export"]
-    assert block.count("**NO**") == 2
+    assert block.count("| no |") == 2
     assert "1 of 3 goals are met" in block
     assert "Measured on 2026-01-02 in the short mode, in 0.2 minutes" in block
 
@@ -223,17 +224,17 @@ def test_the_page_of_results_has_every_row() -> None:
 
 
 def test_a_block_replaces_the_one_before_and_nothing_else() -> None:
-    readme = f"before\n{BEGIN}\nold\n{END}\nafter\n"
-    assert report.with_block(readme, "new\n") == f"before\n{BEGIN}\n\nnew\n\n{END}\nafter\n"
-    with pytest.raises(ValueError, match="the README lacks one of the comments"):
+    page = f"before\n{BEGIN}\nold\n{END}\nafter\n"
+    assert report.with_block(page, "new\n") == f"before\n{BEGIN}\n\nnew\n\n{END}\nafter\n"
+    with pytest.raises(ValueError, match="the page lacks one of the comments"):
         report.with_block("no comments", "new")
 
 
 # ── the stored results ──
 
 
-def test_the_readme_has_what_is_made_of_the_stored_results(stored: Report) -> None:
-    assert report.with_block(README, report.readme_block(stored, "benchmarks")) == README
+def test_the_guide_has_what_is_made_of_the_stored_results(stored: Report) -> None:
+    assert report.with_block(PAGE, report.guide_block(stored, "../../benchmarks")) == PAGE
 
 
 def test_the_page_of_results_is_made_of_the_stored_results(stored: Report) -> None:
@@ -278,3 +279,12 @@ def test_the_stored_plot_has_a_bar_for_each_shown_row(stored: Report) -> None:
     texts = [unescape(text) for text in re.findall(r">([^<\n]+)</text>", drawing)]
     assert len(labels) > 10
     assert all(texts.count(label) >= labels.count(label) for label in labels)
+
+
+def test_every_headline_means_something_and_every_missed_goal_has_a_reason(stored: Report) -> None:
+    headlines = [each for each in stored.comparisons() if each.is_headline]
+    assert [each.case for each in headlines if not meaning_of(each).text] == []
+    missed = [each for each in headlines if each.is_met is False]
+    assert [each.case for each in missed if not meaning_of(each).reason] == []
+    page = report.guide_block(stored, "benchmarks")
+    assert all(page.count(f": {meaning_of(each).reason}\n") == 1 for each in missed)

@@ -1,4 +1,4 @@
-"""Lint, types and the README's promises, as tests: one `pytest` is the whole gate."""
+"""Lint, types, and the code of the README and the guide, as tests: one `pytest` is the whole gate."""
 
 import re
 import shutil
@@ -12,13 +12,10 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
 from chatrest.emulator import Emulator
+from tests.pages import README, ROOT, blocks
 
-ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 PACKAGES = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]["packages"]
-
-
-BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+BLOCKS = blocks("python")
 
 
 @pytest.mark.parametrize("command", [["check"], ["format", "--check"]], ids=["lint", "format"])
@@ -27,15 +24,15 @@ def test_the_tree_is_clean(command: list[str]) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_tree_the_typing_examples_and_the_readmes_python_are_typed(tmp_path: Path) -> None:
+def test_the_tree_the_typing_examples_and_the_guides_python_are_typed(tmp_path: Path) -> None:
     """One run of mypy for all: most of its time is for the tree, which the others import.
 
-    The typing examples and the README check the types that a user sees, so the marker has to be there.
+    The typing examples and the guide check the types that a user sees, so the marker has to be there.
     """
     assert (ROOT / "chatrest" / "py.typed").exists()
     checked = [*PACKAGES, "tests/typing_examples.py"]
-    for number, block in enumerate(BLOCKS):
-        file = tmp_path / f"readme_block_{number}.py"
+    for number, (_, block) in enumerate(BLOCKS):
+        file = tmp_path / f"guide_block_{number}.py"
         file.write_text(block, encoding="utf-8")
         checked.append(str(file))
     done = subprocess.run([sys.executable, "-m", "mypy", *checked], cwd=ROOT, capture_output=True, text=True)
@@ -95,9 +92,11 @@ def test_the_gate_tests_the_other_claimed_pythons_that_it_finds(tmp_path: Path) 
     assert [path for path in quick if not (ROOT / path).exists()] == []
 
 
-def test_the_readmes_test_passes(tmp_path: Path) -> None:
-    [block] = re.findall(r"^```py\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
-    (tmp_path / "test_readme.py").write_text(block, encoding="utf-8")
+def test_the_tests_in_the_guide_pass(tmp_path: Path) -> None:
+    texts = blocks("py")
+    assert texts
+    for number, (_, block) in enumerate(texts):
+        (tmp_path / f"test_block_{number}.py").write_text(block, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-o", "asyncio_mode=auto", "-W", "error"]
     done = subprocess.run(
         [*command, "-o", "asyncio_default_fixture_loop_scope=function"],
@@ -109,7 +108,7 @@ def test_the_readmes_test_passes(tmp_path: Path) -> None:
 
 
 async def test_the_readmes_web_backend_serves(monkeypatch: pytest.MonkeyPatch) -> None:
-    [block] = [block for block in BLOCKS if "web.Application()" in block]
+    [block] = [block for path, block in BLOCKS if path == "README.md" and "web.Application()" in block]
     names: dict[str, Any] = {"__name__": "backend"}
     exec(block, names)
     async with Emulator(users=5, messages=100) as emulator:
@@ -128,7 +127,12 @@ async def test_the_readmes_web_backend_serves(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.usefixtures("fast_ramp")
-def test_the_readmes_python_runs() -> None:
+def test_the_guides_python_runs() -> None:
     assert len(BLOCKS) > 10
-    for number, block in enumerate(BLOCKS):
-        exec(compile(block, f"<block {number} of README.md>", "exec"), {"__name__": "__main__"})
+    for number, (path, block) in enumerate(BLOCKS):
+        exec(compile(block, f"<block {number}, in {path}>", "exec"), {"__name__": "__main__"})
+
+
+def test_the_readme_is_a_page() -> None:
+    assert len(README.splitlines()) <= 220
+    assert len(README) <= 12_000

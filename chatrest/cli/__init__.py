@@ -7,6 +7,7 @@
 | `export` `stored_export` `importing` | commands of exports and imports                              |
 | `html` `view`                        | an export as pages, in a folder or from a server             |
 | `emulator` `demo`                    | a service to try it with                                     |
+| `guide`                              | the manual                                                   |
 | `options` `filters` `environment`    | what commands take: option types, filters, credentials       |
 | `streams` `process` `replies`        | all output, signals, and replies as JSON                     |
 """

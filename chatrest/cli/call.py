@@ -57,8 +57,12 @@ _REPEATED: Final[dict[Replay, str]] = {
 }
 _REQUEST: Final = re.compile(r"\A[A-Z]+ \S+: ")
 _CLAUSE: Final = re.compile(r"\.(?= |\Z)|;")
-FIRST: Final = ("messages", "users", "groups", "members", "conversations")
-"""The collections that are used most, which are printed before the others."""
+BY_USE: Final = (
+    "users", "messages", "groups", "members", "conversations", "auth_tokens", "friends", "blocked_users",
+    "banned_users", "calls", "moderation", "notifications", "roles", "rbac", "restricted_features", "metrics",
+    "data_import", "webhooks", "triggers", "apps", "api_keys", "agents",
+)  # fmt: skip
+"""All collections, those first that are used most."""
 
 
 class OperationGroup(click.Group):
@@ -358,8 +362,8 @@ def list_operations(operations: Mapping[str, Endpoint[Any]], words: Sequence[str
 
 def ordered(endpoints: Iterable[Endpoint[Any]]) -> list[Endpoint[Any]]:
     """Return the endpoints with those of the most used collections first, else in the table's order."""
-    ranks = {collection: rank for rank, collection in enumerate(FIRST)}
-    return sorted(endpoints, key=lambda each: ranks.get(each.name.partition(".")[0], len(FIRST)))
+    ranks = {collection: rank for rank, collection in enumerate(BY_USE)}
+    return sorted(endpoints, key=lambda each: ranks.get(each.name.partition(".")[0], len(BY_USE)))
 
 
 def _matches(endpoint: Endpoint[Any], text: str, words: Iterable[str]) -> bool:

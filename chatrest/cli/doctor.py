@@ -24,7 +24,7 @@ _MINUTE: Final = 60
      shown_default(10.0)),
 )  # fmt: skip
 def doctor(as_json: bool, timeout: float) -> None:
-    """Check everything between this machine and the service, a line each, with what to do.
+    """Check everything between this machine and the service, one line per check, with what to do.
 
     Checks versions, extras, settings, proxy, name, connection, certificate, the service's reply, the clock,
     the key and its scope, the region, and the limits that the reply states. One request is made, which lists

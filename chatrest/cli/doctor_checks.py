@@ -70,7 +70,7 @@ _CERTIFICATE: Final[Mapping[int, str]] = {
 }
 """What a refusal means, by OpenSSL's codes; any other one is an issuer that is not known."""
 _ADVICE: Final = {
-    "settings": "see 'chatrest --help' for the variables, and the README for the file of apps",
+    "settings": "see 'chatrest --help' for the variables, 'chatrest guide many-apps' for a file of apps",
     "proxy": "check CHATREST_PROXY or --proxy",
     "dns": "check the network, then {names}; behind a proxy set CHATREST_PROXY",
     "connection": "check the address, its port and the firewall; behind a proxy set CHATREST_PROXY",

@@ -30,7 +30,7 @@ HABITS: Final = ("documented", "compatible")
     ("--database", click.Path(dir_okay=False, path_type=Path), "FILE",
      "Keep all data in FILE; if FILE has data, serve it and generate none."),
     ("--limit", click.IntRange(min=1), "N",
-     "A rate limit: 429 after N requests in a minute. Without it there is none."),
+     "A rate limit: 429 after N requests in a minute. Without it there is no limit."),
     ("--weather", click.FloatRange(0, 1, max_open=True), "SHARE",
      "Mixed faults that strike this share of the requests, such as 0.2.", {"default": 0.0}),
     ("--habits", HABITS, None, "Whose: those of the documents, or of an independent server of the same wire.",

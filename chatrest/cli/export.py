@@ -77,9 +77,9 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     ("--partition", PARTITIONS, None,
      "Files for all, or per source, month or day (UTC).  [default: source; parquet month, sqlite none]"),
     ("--with tables", None, "TABLES",
-     f"Also tables: any of {','.join(TABLES)}. Later runs write them anew.",
+     f"Also tables: any of {','.join(TABLES)}. Later runs write them again.",
      {"callback": _tables}),
-    ("--attachments", bool, None, "Also the files that messages link to. Later runs go on with it."),
+    ("--attachments", bool, None, "Also the files that messages link to. Later runs do so, too."),
     ("--max-attachment", click.IntRange(min=1), "MB",
      "The largest attachment that is fetched; needs --attachments.  [default: 100]"),
     ("--recheck", AgeOption(), "AGO",
@@ -93,7 +93,7 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     ("--json as_json", bool, None, "Print the summary or the estimate as one JSON object."),
     ("--quiet -q", bool, None, "No progress on standard error."),
     ("--apps", click.Path(exists=True, dir_okay=False), "FILE",
-     "Export each app of a TOML file into OUT/<app id>; see the README."),
+     "Export each app of a TOML file into OUT/<app id>; see `chatrest guide many-apps`."),
     ("--apps-at-once", click.IntRange(min=1), "N",
      f"Number of apps that are exported at the same time; needs --apps.  [default: {APPS_AT_ONCE}]"),
 )  # fmt: skip
@@ -153,8 +153,8 @@ def export(
       runs.jsonl                             a line for each run: what was written, failed, requests, seconds
       journal.sqlite                         the ids that are safely on disk; needed to continue
 
-    With --json the summary is one JSON object on standard output; so is the estimate of --dry-run. The README
-    lists the members.
+    With --json the summary is one JSON object on standard output; so is the estimate of --dry-run.
+    `chatrest guide command` lists the members.
 
     Exit status: 0 the export is complete, 1 it is not, 2 wrong usage, 130 interrupted, 143 ended by SIGTERM.
     """

@@ -49,7 +49,7 @@ def import_(
     """Import FILEs of JSON lines (also .gz and .zst): users, groups, members or messages, one kind a file.
 
     A line is a record to import, or a record that the service has shown. Users are imported first, then
-    groups, members and messages. An export, in a folder or at the address of an object store, stands for its
+    groups, members and messages. An export, in a folder or at the address of an object store, means its
     tables and its messages, the oldest first, in any format. What shown records hold and no import takes is
     dropped, and listed at the end. If the import is interrupted, run the same command again: it continues,
     and sends no record that was imported. Lines that are added to a file later are imported by the next run.

@@ -11,8 +11,8 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from ..core.requests.endpoint import Endpoint
 from ..models.messages import Message
-from ..resources import COLLECTIONS, OPERATIONS, collection_class
-from .call import first_paragraph
+from ..resources import OPERATIONS, collection_class
+from .call import BY_USE, first_paragraph
 from .call_parameters import Parameter, Parameters, Place
 
 _INTRODUCTION: Final = """\
@@ -21,10 +21,51 @@ _INTRODUCTION: Final = """\
 All {count} operations of the service, as methods of `AsyncSession` (`session`) and `AsyncManagement`
 (`management`). A method that gives a `Walk` is called as it is, any other one is awaited. `*` marks what is
 required. The types of filters and bodies are names of `chatrest`: `from chatrest import NewGroup`.
-`chatrest call NAME --help` shows all parameters and what is allowed.
+`chatrest call NAME --help` shows all parameters and what is expected.
 
 This file is made by `python -m chatrest.cli.reference`.
 """
+_WISHES: Final = """
+add a user: users.create
+change a user: users.update
+delete a user: users.delete, users.deactivate
+find a user by name (`UserQuery(search_key=…)`): users.list
+see who is online (`UserQuery(status="available")`): users.list
+log in an end user: auth_tokens.create
+log out an end user: auth_tokens.delete, auth_tokens.flush
+send a message: messages.send
+send a message of a bot: messages.send_bot
+answer in a thread: messages.send_thread
+edit or delete a message: messages.update, messages.delete
+read the messages of two users: messages.list_user
+read the messages of a group: messages.list_group
+read the replies to a message: messages.list_thread
+search messages (`MessageQuery(search_key=…)`): messages.list
+count unread messages (`session.messages.counts`): conversations.list
+react to a message: messages.add_reaction, messages.remove_reaction
+pin or save a message: messages.pin, messages.save
+make a group: groups.create
+add or remove a member: members.add, members.kick
+make somebody an admin: members.change_scope
+hand a group to another owner (`GroupChanges(owner=…)`): groups.update
+ban a user from a group: banned_users.ban, banned_users.unban
+block a user for another one: blocked_users.block, blocked_users.unblock
+make two users friends: friends.add
+list the conversations of a user: conversations.list
+mark as read: conversations.mark_read_user, conversations.mark_read_group
+mark as delivered: conversations.mark_delivered_user, conversations.mark_delivered_group
+pin a conversation: conversations.pin_user, conversations.pin_group
+mute a conversation: notifications.mute
+find a call: calls.list, calls.list_transcriptions
+flag a message: moderation.flag_message
+review what was blocked: moderation.list_blocked_messages, moderation.review_blocked_message
+forbid words: moderation.create_keyword_list, moderation.create_rule
+set up push notifications: notifications.add_fcm_provider, notifications.add_apns_provider
+receive events: webhooks.create, triggers.add
+move users and messages here: data_import.import_users, data_import.import_messages
+see how much is used: metrics.get_usage
+"""
+"""What users of the reference look for, and the operations that do it."""
 _PLACES: Final[tuple[tuple[str, tuple[Place, ...]], ...]] = (
     ("Query", ("query",)),
     ("Body", ("body",)),
@@ -36,14 +77,23 @@ _MODULE: Final = re.compile(r"\b(?:[a-z_]+\.)+(?=[A-Z])")
 
 
 def reference() -> str:
-    lines = [_INTRODUCTION.format(count=len(OPERATIONS)), *_contents(), ""]
-    for name in COLLECTIONS:
+    lines = [_INTRODUCTION.format(count=len(OPERATIONS)), *_wishes(), *_contents(), ""]
+    for name in BY_USE:
         lines += _section(name)
     return "\n".join(lines)
 
 
+def _wishes() -> Iterator[str]:
+    yield from ("## I want to …\n", "| I want to … | operation |", "|---|---|")
+    for line in _WISHES.strip().splitlines():
+        wish, _, names = line.partition(": ")
+        links = ", ".join(f"[{name}](#{name.replace('.', '')})" for name in names.split(", "))
+        yield f"| {wish} | {links} |"
+    yield "\n## All collections\n"
+
+
 def _contents() -> Iterator[str]:
-    for name in COLLECTIONS:
+    for name in BY_USE:
         operations = [endpoint for endpoint in OPERATIONS.values() if _is_of(endpoint, name)]
         yield f"- [{name}](#{name}): {', '.join(each.name.partition('.')[2] for each in operations)}"
 

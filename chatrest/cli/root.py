@@ -30,6 +30,7 @@ from .doctor import doctor, limits
 from .emulator import emulator
 from .environment import RootOptions, apps_file, hint
 from .export import export
+from .guide import guide
 from .html import html
 from .importing import import_
 from .lists import apps, messages, users
@@ -110,7 +111,7 @@ def completion(ctx: click.Context, shell: str) -> None:
 
 
 _SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
-    "Try it": (demo, emulator),
+    "Try it": (demo, emulator, guide),
     "Read and write": (users, messages, send, token, apps, call),
     "Export and import": (export, status, verify, cat, changes, html, view, compact, import_),
     "Set up": (doctor, limits, completion),
@@ -211,6 +212,7 @@ Start here:
   eval "$(chatrest emulator &)"          a test service in the background
   chatrest users --limit 3
   chatrest call --list                   every operation; chatrest call NAME --help shows one
+  chatrest guide                         the manual, a page for each task
   chatrest messages user-02 --on-behalf-of user-01 --limit 3
   kill $CHATREST_EMULATOR_PID
 

@@ -120,7 +120,7 @@ def cat(
 
     OUT is a folder or the address of an object store. Reads every format, needs no credentials of the
     service, and changes nothing. A finished export is read as its manifest says; while a run is writing,
-    what is whole on the disk is printed. In a record that is not valid UTF-8, wrong bytes are printed as
+    complete records on the disk are printed. In a record that is not valid UTF-8, wrong bytes are printed as
     U+FFFD, so that any JSON reader takes each line; --raw prints the exact bytes. It does not look for
     damage: `chatrest verify` does.
 

@@ -24,7 +24,7 @@ from .process import run
 def send(receiver: str, text: str, on_behalf_of: str | None, receiver_type: Literal["user", "group"]) -> None:
     """Send TEXT to RECEIVER, and print the stored message as a JSON line.
 
-    The request is never repeated. If no reply comes, the error says that the message may have been sent, and
+    The request is never repeated. Without a reply, the error says that the message may have been sent, and
     names its muid, a random id that the stored message has as well. If the service ignores --on-behalf-of, a
     warning says so.
 

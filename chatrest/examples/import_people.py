@@ -3,7 +3,7 @@
     python -m chatrest.examples.import_people               # three users, into an emulator
     python -m chatrest.examples.import_people people.csv    # into the app of the environment
 
-The app is that of CHATREST_APP_ID and CHATREST_API_KEY, see the README. The lines are written to
+The app is that of CHATREST_APP_ID and CHATREST_API_KEY, see `chatrest guide`. The lines are written to
 `people.ndjson` beside the CSV file, and imported from there. Interrupted at any instant, the same command
 goes on; so it does when lines were added to the end of the CSV file.
 """

@@ -4,10 +4,10 @@
     echo '{"sender": "alice", "receiver": "bob", "text": "hello"}' |
         python -m chatrest.examples.settled_sends outbox.sqlite
 
-The app is that of CHATREST_APP_ID and CHATREST_API_KEY, see the README. A message is in the outbox, with its
-muid, before it is sent. Where the outcome of a send is unknown (the connection broke, or this process was
-killed), `find_sent` asks the service for the muid; only a message that is not there is sent again. What
-cannot be settled stays in the outbox, for the next run.
+The app is that of CHATREST_APP_ID and CHATREST_API_KEY, see `chatrest guide`. A message is in the outbox,
+with its muid, before it is sent. Where the outcome of a send is unknown (the connection broke, or this
+process was killed), `find_sent` asks the service for the muid; only a message that is not there is sent
+again. What cannot be settled stays in the outbox, for the next run.
 
 One case remains: a service that stores a message only after it was asked for it. The pauses make it rare, and
 the muid, which both copies have, lets a receiver drop the second one.

@@ -64,7 +64,7 @@ class GroupWindows(Generic[T]):
         return self.waiting < MOST_WAITING
 
     def add(self, item: T) -> None:
-        """Add an item behind the others of its group.
+        """Add an item after the others of its group.
 
         Raises `RequestInvalidError` for one group more than `MOST_GROUPS`, and what the group's function
         raises.

@@ -1,4 +1,4 @@
-"""The journal of a job: which of its items have an outcome, so that a killed job goes on with the others.
+"""The journal of a job: which of its items have an outcome, so that a killed job continues with the others.
 
 A text file. The first line names the job as JSON; each further one is the outcome of an item: `+` (succeeded)
 or `-` (failed) and 32 hexadecimal digits, a BLAKE2 digest of the item's key. Keys themselves are not written,

@@ -239,7 +239,7 @@ class WorkerTasks(Generic[T, R]):
         self._timer = self._loop.create_task(expiring)
 
     def begin(self, entry: WorkItem[T]) -> None:
-        """Run the worker for an item, in a context of its own."""
+        """Run the worker for an item, in a separate context."""
         task = self._loop.create_task(self._attempt(entry.item), context=self._context.copy())
         self._running[task] = entry
         task.add_done_callback(self._end)

@@ -151,7 +151,7 @@ class DiscoveredUrl(Record):
 
 @final
 class UrlBatch(Record):
-    """The addresses that are being processed; `webhook_url` is told of it."""
+    """The addresses that are being processed; `webhook_url` gets a report."""
 
     batch_id: Maybe[str] = UNSET
     urls_processed: Maybe[int] = UNSET

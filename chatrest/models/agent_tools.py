@@ -23,7 +23,7 @@ class ToolParameter(Record):
 
 @final
 class ToolDefinition(Record):
-    """A tool as a model is told of it; `parameters` is a JSON schema."""
+    """A tool as a model sees it; `parameters` is a JSON schema."""
 
     name: Maybe[str] = UNSET
     description: Maybe[str] = UNSET

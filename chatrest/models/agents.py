@@ -46,7 +46,7 @@ class Agent(Record):
 
 @final
 class CreatedAgent(Record):
-    """The reply of a creation: the agent in a member of its own."""
+    """The reply of a creation: the agent in a separate member."""
 
     agent: Agent
 
@@ -203,7 +203,7 @@ class ExternalAgent(StoredRecord, kw_only=True):
 
 @final
 class CreatedExternalAgent(Record):
-    """The reply of a creation: the external agent in a member of its own."""
+    """The reply of a creation: the external agent in a separate member."""
 
     agent: ExternalAgent
 

@@ -121,8 +121,8 @@ class CallRecord(Record):
     """A call or a meeting in the history.
 
     `status` is any text: initiated, ongoing, ended, unanswered, rejected and canceled are known.
-    `total_duration` is a text HH:MM:SS. Times are in the service's unit (epoch seconds on services of this
-    kind). `transcriptions` are the newest five.
+    `total_duration` is a text HH:MM:SS. Times are in the service's unit
+    (`chatrest guide service`, "Filters and times"). `transcriptions` are the newest five.
     """
 
     identified_by: ClassVar[str] = "session_id"

@@ -17,7 +17,7 @@ class Group(Record):
     """A group of the app. `scope`, `joined_at` and `has_joined` are the acting user's.
 
     `type` is any text: public, private, password and protected are known. Times are in the service's unit
-    (epoch seconds on services of this kind).
+    (`chatrest guide service`, "Filters and times").
     """
 
     identified_by: ClassVar[str] = "guid"
@@ -49,7 +49,7 @@ class Member(UserFields):
     """A user as a member of a group, or as one who is banned from it, with the fields of a `User`.
 
     `scope` is any text: admin, moderator and participant are known. `joined_at` is in the service's unit
-    (epoch seconds on services of this kind).
+    (`chatrest guide service`, "Filters and times").
     """
 
     scope: Maybe[str] = UNSET

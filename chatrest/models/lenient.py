@@ -39,7 +39,7 @@ class CoercionError(Exception):
 
 @final
 class Coercions:
-    """The values of a reply that did not have their documented type: a line a field, however many records.
+    """The values of a reply that did not have their documented type, one line per field.
 
     A record is known by its index in the list, an outcome by its key.
     """
@@ -242,7 +242,7 @@ _BOOLEANS: Final[dict[Any, bool]] = {0: False, 1: True, "true": True, "false": F
 
 
 def whole_number(value: Any) -> int | None:
-    """Return the number that `value` stands for: digits, or a float without a fraction; None for neither."""
+    """Return the number that `value` means: digits, or a float without a fraction; None for neither."""
     if type(value) is float and value.is_integer():
         return int(value)
     if type(value) is int:

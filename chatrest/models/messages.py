@@ -163,8 +163,8 @@ class Flag(Record):
 class Reaction(MessagePart):
     """One user's reaction to a message: `reaction` is the emoji, `reacted_by` the user at that time.
 
-    `reacted_at` is in the service's unit (epoch seconds on services of this kind). The number of users for
-    each emoji is in the message, in `data.reactions`.
+    `reacted_at` is in the service's unit (`chatrest guide service`, "Filters and times"). The
+    number of users for each emoji is in the message, in `data.reactions`.
     """
 
     id: str
@@ -271,8 +271,8 @@ else:
 class TextMessage(_ById, OfIdAndCount, tag="message"):
     """A text message (category `message`), with its text in `data.text`.
 
-    As in every message, `id` is a text of digits; `sent_at` and `updated_at` are in the service's unit,
-    epoch seconds on services of this kind.
+    As in every message, `id` is a text of digits; `sent_at` and `updated_at` are in the service's unit
+    (`chatrest guide service`, "Filters and times").
     """
 
     data: _Content

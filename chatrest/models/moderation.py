@@ -1,5 +1,5 @@
 """Moderation: rules and their conditions, keyword lists, reasons, and the messages that were blocked or
-reviewed. Times are in epoch seconds on services of this kind.
+reviewed. Times are in the service's unit (`chatrest guide service`, "Filters and times").
 """
 
 from typing import ClassVar, final

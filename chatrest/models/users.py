@@ -40,7 +40,7 @@ class UserFields(Record):
 class User(UserFields):
     """A user of the app, with the fields that services of this kind send.
 
-    Times are in the service's unit (epoch seconds on services of this kind).
+    Times are in the service's unit (`chatrest guide service`, "Filters and times").
     """
 
 

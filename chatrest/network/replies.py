@@ -70,7 +70,7 @@ def read_reply(reply: Reply, call: Call[R], options: CallOptions) -> R:
 
 
 async def read_large(reply: Reply, call: Call[R], options: CallOptions) -> R:
-    """Return what a large success holds, or raise its error, while the event loop goes on."""
+    """Return what a large success holds, or raise its error, while the event loop continues."""
     try:
         return await decode_large(call.endpoint.reply, reply.body)
     except ReplyUnreadableError as error:

@@ -13,7 +13,7 @@ Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
 @final
 class Timing:
-    """A clock that is never behind the time that was slept.
+    """A clock that is never earlier than the time that was slept.
 
     Tests replace the sleep by one that returns at once, often with a constant clock. After a sleep until some
     time, the clock must show that time, or the caller would sleep forever.

@@ -68,7 +68,7 @@ class DiscoveredUrlQuery(_Window):
 
 @final
 class KnowledgeSource(Body):
-    """The kind of a source, as it stands in a path."""
+    """The kind of a source, as a path has it."""
 
     source_type: SourceType
 

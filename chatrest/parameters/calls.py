@@ -18,7 +18,7 @@ class CallQuery(Filter):
     """The filter of GET /calls; `participants_count` is exact, `uid` a user who takes part; a walk starts at
     `page`.
 
-    Timestamps are in the service's unit (epoch seconds on services of this kind).
+    Timestamps are in the service's unit (`chatrest guide service`, "Filters and times").
     """
 
     type: CallType | None = None

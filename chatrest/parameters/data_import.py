@@ -52,7 +52,7 @@ else:
 
 @final
 class GroupImport(Body):
-    """A group to import, with its owner, whom the service creates where there is none."""
+    """A group to import, with its owner, whom the service creates if needed."""
 
     guid: Uid
     name: Text

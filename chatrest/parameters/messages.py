@@ -311,10 +311,10 @@ class MessageQuery(Filter):
 
     `limit` and `per_page` are page sizes (`walk.limit(n)` limits the number of messages): `limit` is for
     calls with an acting user, `per_page` for calls without one; by default a walk requests the largest page.
-    Timestamps are in the service's unit, epoch seconds on services of this kind. `sent_at` is where a walk
-    starts, with `affix`; `sent_at_from` to `edited_at_to` are windows. A service may ignore a parameter that
-    its list does not declare. Raises `RequestInvalidError` for a wrong value, or if a window ends before it
-    begins.
+    Timestamps are in the service's unit (`chatrest guide service`, "Filters and times").
+    `sent_at` is where a walk starts, with `affix`; `sent_at_from` to `edited_at_to` are windows. A service
+    may ignore a parameter that its list does not declare. Raises `RequestInvalidError` for a wrong value, or
+    if a window ends before it begins.
     """
 
     windows: ClassVar[tuple[tuple[str, str], ...]] = (

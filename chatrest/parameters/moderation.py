@@ -74,14 +74,14 @@ _Conditions: TypeAlias = Annotated[
 
 @final
 class LimitQuery(Filter):
-    """The number of records of a list that comes in one reply."""
+    """The number of records of a list in one reply."""
 
     limit: Size | None = None
 
 
 @final
 class RuleQuery(Filter):
-    """The number of rules that comes in one reply; the documents type it as a text."""
+    """The number of rules in one reply; the documents type it as a text."""
 
     limit: Size | Text | None = None
 

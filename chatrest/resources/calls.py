@@ -1,4 +1,4 @@
-"""Calls: the history of calls and meetings, on an interface of its own.
+"""Calls: the history of calls and meetings, on a separate interface.
 
 A file of its own, as the noun has one in `models` and `parameters`, too.
 """

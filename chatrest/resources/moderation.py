@@ -93,7 +93,7 @@ class Moderation(Collection):
         return self._walk(RULES.list, RuleQuery(limit=limit))
 
     async def get_rule(self, rule_id: str) -> ModerationRule:
-        """A rule; an error with the code ERR_RULE_NOT_FOUND where there is none."""
+        """A rule; an error with the code ERR_RULE_NOT_FOUND where it is missing."""
         return await self._call(RULES.get, ruleId=rule_id)
 
     async def create_rule(self, rule: NewRule) -> ModerationRule:
@@ -117,7 +117,7 @@ class Moderation(Collection):
         return self._walk(REASONS.list)
 
     async def get_reason(self, id: str) -> Reason:
-        """A reason; an error with the code ERR_REASON_NOT_FOUND where there is none."""
+        """A reason; an error with the code ERR_REASON_NOT_FOUND where it is missing."""
         return await self._call(REASONS.get, id=id)
 
     async def create_reason(self, reason: NewReason) -> Reason:
@@ -139,7 +139,7 @@ class Moderation(Collection):
         return self._walk(KEYWORD_LISTS.list)
 
     async def get_keyword_list(self, keyword_id: str) -> KeywordList:
-        """A keyword list; an error with the code ERR_KEYWORD_NOT_FOUND where there is none."""
+        """A keyword list; an error with the code ERR_KEYWORD_NOT_FOUND where it is missing."""
         return await self._call(KEYWORD_LISTS.get, keywordId=keyword_id)
 
     async def create_keyword_list(self, keyword_list: NewKeywordList) -> KeywordList:
@@ -205,7 +205,7 @@ class Moderation(Collection):
         return await self._call(MESSAGES.create, message)
 
     async def update_message(self, message_id: str, data: dict[str, Any]) -> Message:
-        """Replace the content of a message that was handed in; its status is worked out anew."""
+        """Replace the content of a message that was handed in; its status is computed again."""
         return await self._call(MESSAGES.update, MessageContent(data=data), id=message_id)
 
     async def delete_message(self, message_id: str) -> Ack:

@@ -153,7 +153,7 @@ async def find_sent(
     pauses: Sequence[float],
     sleep: Callable[[float], Awaitable[None]],
 ) -> Message | None:
-    """Search the lists, and once more after each of `pauses`, in seconds.
+    """Search the lists, and again after each of `pauses`, in seconds.
 
     Returns the message, or None if the last reading did not have it. Raises `OutcomeUnknownError` if that
     reading was in doubt, and the errors of a list.

@@ -38,7 +38,7 @@ class ReadAhead(Generic[T]):
         self._changed = asyncio.Event()
 
     def start(self, state: WalkState) -> None:
-        """Begin to read at `state`: the next one of a walk that stands in the page before it."""
+        """Begin to read at `state`: the next one of a walk that is in the page before it."""
         self._next = state
         self._task = asyncio.create_task(self._run(state), name="chatrest: pages ahead")
         self._task.add_done_callback(lambda _: self._changed.set())

@@ -31,7 +31,7 @@ _POSITION: Final = frozenset({"affix", "id", "sentAt"})
 
 @final
 class FollowReader(Generic[T]):
-    """The pages of a list that has no last page: behind the end, a wait comes before each request."""
+    """The pages of a list that has no last page: after the end, a wait precedes each request."""
 
     def __init__(
         self, reader: PageReader[T], longest: float, timing: Callable[[], tuple[Sleep, Dice]] | None

@@ -113,7 +113,7 @@ class PendingPage(Generic[T]):
 
 @final
 class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
-    """The list that a walk reads, with all that stays the same as it goes on."""
+    """The list that a walk reads, with all that stays the same as it continues."""
 
     fetch: Fetch[T]
     rules: Rules
@@ -138,7 +138,7 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
 
     @property
     def without_beginning(self) -> "WalkSource[T]":
-        """The list without the beginning of its window, and without a check of what comes."""
+        """The list without the beginning of its window, and without a check of the replies."""
         fetch = self.fetch if self.fetch_without_beginning is None else self.fetch_without_beginning
         return structs.replace(self, fetch=fetch, check=None)
 

@@ -335,7 +335,7 @@ class Walk(Generic[T]):
 
 @final
 class Follower(Generic[T]):
-    """A list that is followed: `async for item in walk.follow()` goes on until it is left.
+    """A list that is followed: `async for item in walk.follow()` continues until it is left.
 
     Moves the walk: its cursor is right after every item, and after an error or a `break` the walk, or another
     `follow` of it, goes on from there.

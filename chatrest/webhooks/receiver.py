@@ -1,8 +1,9 @@
 """The answer to a delivery, for any server.
 
 Rules:
-- The service waits 2 s for the answer. With `retryOnFailure` it repeats what was not answered with 2xx, after
-  10 s and once more after 30 s; without the flag, or after that, the event is lost.
+- The service waits 2 s for the answer (`chatrest guide service`, "Webhooks"). With `retryOnFailure` it
+  repeats what was not answered with 2xx, after 10 s and again after 30 s; without the flag, or after that,
+  the event is lost.
 - A delivery is acknowledged only after its handler has returned. A handler that takes longer goes on while
   the answer is 503: the repetition finds it finished, or waits for it.
 - One event runs one handler at a time, however often it is delivered, and none once it has been handled.

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from chatrest.cli.call import FIRST, ordered
+from chatrest.cli.call import BY_USE, ordered
 from chatrest.cli.call_parameters import Parameters
 from chatrest.cli.root import root
 from chatrest.core.replies.decode import ACK, JSON, Many, bare, each
@@ -262,7 +262,8 @@ def test_the_list_has_every_operation_with_its_help_and_the_most_used_first(comm
         (name, each.method, each.path) for name, each in OPERATIONS.items()
     )
     collections = list(dict.fromkeys(name.partition(".")[0] for name, *_ in listed))
-    assert collections == [*FIRST, *(name for name in COLLECTIONS if name not in FIRST)]
+    assert collections == list(BY_USE)
+    assert sorted(BY_USE) == sorted(COLLECTIONS)
     assert [name for name, *_ in listed] == [each.name for each in ordered(OPERATIONS.values())]
     assert all(text.endswith(".") and len(text) > 5 for *_, text in listed)
 

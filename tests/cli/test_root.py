@@ -19,8 +19,8 @@ from tests.commands import Run
 from .conftest import error_line
 
 COMMANDS = [
-    "apps", "call", "cat", "changes", "compact", "completion", "demo", "doctor", "emulator", "export", "html",
-    "import", "limits", "messages", "send", "status", "token", "users", "verify", "view",
+    "apps", "call", "cat", "changes", "compact", "completion", "demo", "doctor", "emulator", "export",
+    "guide", "html", "import", "limits", "messages", "send", "status", "token", "users", "verify", "view",
 ]  # fmt: skip
 
 
@@ -30,7 +30,7 @@ def test_the_help_has_a_section_for_each_use_with_every_command_once() -> None:
         r"^(?:Try it|Read and write|Export and import|Set up):\n((?:  .+\n)+)", text, re.MULTILINE
     )
     names = [re.findall(r"^  (\w+) ", lines, re.MULTILINE) for lines in sections]
-    assert names[0] == ["demo", "emulator"]
+    assert names[0] == ["demo", "emulator", "guide"]
     assert sorted(chain(*names)) == COMMANDS
 
 

@@ -1,4 +1,4 @@
-"""All examples: the README lists each, and each runs without arguments and without an app of its own."""
+"""All examples: the guide lists each, and each runs without arguments and without an app of its own."""
 
 import re
 import runpy
@@ -8,18 +8,17 @@ from pathlib import Path
 import pytest
 
 from chatrest import examples
+from tests.pages import GUIDE
 
 pytestmark = pytest.mark.usefixtures("fast_ramp")
 
-ROOT = Path(__file__).parents[2]
 FOLDER = Path(examples.__path__[0])
 PROGRAMS = sorted(file.stem for file in FOLDER.glob("*.py") if "__main__" in file.read_text(encoding="utf-8"))
 
 
-def test_the_readme_lists_every_example_with_one_line() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    [section] = re.findall(r"^## Examples\n(.*?)^## ", readme, re.DOTALL | re.MULTILINE)
-    rows = re.findall(r"^\| `(\w+)` \| \w.* \|$", section, re.MULTILINE)
+def test_the_guide_lists_every_example_with_one_line() -> None:
+    page = (GUIDE / "examples.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| \w.* \|$", page, re.MULTILINE)
     assert sorted(rows) == ["NAME", *PROGRAMS]
 
 

@@ -1,4 +1,4 @@
-"""The attempts of a call so far, and what comes next: whether it is repeated, and after how long.
+"""The attempts of a call so far, and the next step: whether it is repeated, and after how long.
 
 Pure: the network floor sends and sleeps. The rules of `RetryPolicy.repeats`, by the end of the last attempt:
 

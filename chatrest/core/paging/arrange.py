@@ -50,7 +50,7 @@ class OrderedPage(Struct, Generic[T], frozen=True):
 def arrange(
     cursor: Cursor, page: Listing[T], ids: Sequence[str], rules: Rules, memory: Memory
 ) -> OrderedPage[T]:
-    """Arrange a page; `CursorError` for an id behind the walk that was never seen, in a list by id."""
+    """Arrange a page; `CursorError` for a new id before the walk's position, in a list by id."""
     stated = cursor.direction or _stated_direction(page)
     is_stated = stated is not None
     direction = stated or _direction_by_position(page, ids, rules)

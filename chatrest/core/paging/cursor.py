@@ -67,7 +67,7 @@ class Cursor(Struct, frozen=True, array_like=True):
 
     @classmethod
     def parse(cls, token: object) -> "Cursor":
-        """The cursor that `token` was made of; `CursorError` where it is damaged or none of ours.
+        """The cursor that `token` was made of; `CursorError` where it is damaged or not ours.
 
         A signature is checked where the cursor is used, by the session that has the key.
         """
@@ -89,7 +89,7 @@ class Cursor(Struct, frozen=True, array_like=True):
 
     @property
     def unsigned(self) -> "Cursor":
-        """This place without a signature, as a walk goes on from it."""
+        """This place without a signature, as a walk continues from it."""
         return self
 
     def signed(self, key: CursorKey | None) -> "Cursor":

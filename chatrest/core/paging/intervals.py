@@ -38,7 +38,7 @@ class Gap(NamedTuple):
 
 
 def number_of(text: str) -> int | None:
-    """Return an id as a number from 1; None where it is none that fits into 64 bits with the id after it.
+    """Return an id as a number from 1; None where it does not fit into 64 bits with the id after it.
 
     One that begins with a 0 is a text: 07 is not 7, and nothing is covered below 1.
     """

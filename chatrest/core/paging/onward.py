@@ -1,4 +1,4 @@
-"""Where a walk goes on after a page: one ladder, whose first step that holds decides.
+"""Where a walk continues after a page: one ladder, whose first step that holds decides.
 
 1. A fault: a position that is unreadable, or items that came, and did not when they were asked for again.
 2. The end: a short page, smaller than the largest of this list, that says to be the last, or leads nowhere
@@ -67,7 +67,7 @@ _END: Final = Onward()
 
 @final
 class PageView:
-    """All that decides where a walk goes on: each rung of the ladder asks for the same."""
+    """All that decides where a walk continues: each rung of the ladder asks for the same."""
 
     __slots__ = (
         "asked", "counts_more_pages", "cursor", "has_lost_place", "has_new", "has_position", "ids",
@@ -177,7 +177,7 @@ class PageView:
 
 
 def onward(view: PageView) -> Onward:
-    """Decide where the walk goes on."""
+    """Decide where the walk continues."""
     fault = None if "page" in view.asked else view.page.position_fault
     if view.memory.is_withheld and not view.ids:
         return Onward(error="a page with items came empty when it was asked for once more")

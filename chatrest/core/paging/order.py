@@ -37,7 +37,7 @@ def is_number(text: str | None) -> bool:
 
 
 def is_ahead(text: str, behind: str, direction: Affix) -> bool:
-    """Return True where both are plain numbers, and `text` lies further on in the direction."""
+    """Return True where both are plain numbers, and `text` is further on in the direction."""
     if text == behind or not (is_number(text) and is_number(behind)):
         return False
     return int(text) > int(behind) if direction == "append" else int(text) < int(behind)
@@ -81,7 +81,7 @@ def sorted_by(items: list[T], numbers: list[int], direction: Affix) -> tuple[lis
 
 
 def passed_count(numbers: Sequence[int], direction: Affix, last: str | None) -> int:
-    """The count of the numbers, in the walk's order, that are at `last` or behind it."""
+    """The count of the numbers, in the walk's order, that are at `last` or after it."""
     if last is None or not is_number(last):
         return 0
     if direction == "append":
@@ -102,7 +102,7 @@ def runs_by_time(times: Sequence[int], previous: int | None, direction: Affix) -
 
 
 def parted(items: Sequence[object], ids: Sequence[str]) -> tuple[list[int], dict[int, int]]:
-    """The places of a page: those whose id is no number of its own, and number → place for the others.
+    """The places of a page: those whose id is not a separate number, and number → place for the others.
 
     A record that has another one's id but differs from it is among the first: none is lost.
     """

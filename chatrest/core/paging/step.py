@@ -1,4 +1,4 @@
-"""One step of a walk: which items of a page are new, in which order, and where the walk goes on.
+"""One step of a walk: which items of a page are new, in which order, and where the walk continues.
 
 Pure: `step(cursor, page, …)` returns a `Step`, with all that the next step has to remember in its `memory`.
 What a reply claims (last page, total, size, order) is a hint: `arrange` says which items are new, and
@@ -26,7 +26,7 @@ _NOTHING = Memory()
 
 
 class Step(Struct, Generic[T], frozen=True):
-    """A page as its walk takes it: the new items, and where the walk goes on."""
+    """A page as its walk takes it: the new items, and where the walk continues."""
 
     start: Cursor
     """The page itself, with the direction that the walk goes."""
@@ -254,7 +254,7 @@ def _is_other_text(text: str, ids: Sequence[str]) -> bool:
 
 
 def without_done(step: Step[T], done: Sequence[Interval], identify: Callable[[T], str]) -> Step[T]:
-    """Return a step without the items that are done, which leads behind the intervals that it comes to.
+    """Return a step without the items that are done, which leads past the intervals that it reaches.
 
     A list that was read from many positions at once (`walk.split`) has such intervals: the walk reads what
     lies between them. Where the list does not go by id, nothing can be told by its ids: that is an error.

@@ -1,6 +1,6 @@
 """From a reply that is no success to its error.
 
-The body of an error is not documented. On services of this kind it is
+The body of an error is not documented (`chatrest guide service`, "Errors"). On services of this kind it is
 `{"error": {"code", "message", "devMessage", "details", "source"}}`; the agent operations have
 `{"statusCode", "message", "error"}` at the root, without a code. Where it is neither (a proxy's HTML, plain
 text, nothing) the error says what came in its place. Whatever the service wrote is scrubbed of keys.
@@ -93,7 +93,7 @@ def fault(
 
 
 def error_of(body: bytes) -> dict[str, Any] | None:
-    """The error record in a reply's JSON, None where there is none; of a long body only its begin is read."""
+    """The error record in a reply's JSON, None where it is missing; of a long body only its begin is read."""
     cut = body[:ERROR_BYTES]
     record = _error_in(_read(cut))
     return _cut_error(cut) if record is None else record

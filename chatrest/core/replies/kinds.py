@@ -48,7 +48,7 @@ class RecordError(Exception):
         self.field = field
 
     def at(self, path: str) -> ReplyUnreadableError:
-        """Return the error for the reply, in which the record stands at `path`."""
+        """Return the error for the reply, whose record is at `path`."""
         joint = "" if self.field.startswith(":") or not path else "."
         return ReplyUnreadableError(f"{path}{joint}{self.field}")
 

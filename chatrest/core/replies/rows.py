@@ -39,7 +39,7 @@ _ONE_LINE: Final = bytes.maketrans(b"\r\n", b"  ")
 
 @final
 class PageLines:
-    """The records of a page as they were served, a line each."""
+    """The records of a page as they were served, one per line."""
 
     __slots__ = ("_starts", "data", "places")
 
@@ -189,7 +189,7 @@ def _read_at_once(body: bytes) -> tuple[ListReply[list[Raw]], list[Row]] | None:
 
 
 def lines_of(rows: Sequence[Row]) -> bytes | bytearray:
-    """Return the rows' records, a line each; without a copy where they are all of a page, in its order."""
+    """Return the rows' records, one per line; without a copy where they are all of a page, in its order."""
     lines: Any = rows[0].line if rows else None
     if type(lines) is PageLines and all(row.line is lines for row in rows):
         places = list(map(_PLACE, rows))
@@ -220,7 +220,7 @@ class AsRows:
 
 
 def row_identity(reply: object) -> Callable[[Row], str]:
-    """Return how the rows of a list are told apart: by a member of theirs, or as the list's records are."""
+    """Return how the rows of a list are distinguished: by one of their members, or as the records are."""
     if not isinstance(reply, Many) or reply.identified_by in _IDS:
         return attrgetter(getattr(reply, "identified_by", "id"))
     kind, name = reply.kind, reply.identified_by

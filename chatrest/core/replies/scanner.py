@@ -85,7 +85,7 @@ def _shallow(raw: bytes) -> TooDeep:
 
 
 def members(body: bytes | Raw) -> dict[str, bytes]:
-    """Return the members of an object, each as its exact bytes; of two of one name the last stands.
+    """Return the members of an object, each as its exact bytes; of two of one name the last counts.
 
     Raises `ReplyUnreadableError` where the body is not a JSON object.
     """

@@ -200,7 +200,7 @@ class Send(Protocol):
 
     @property
     def has_reader_token(self) -> bool:
-        """True where a login token stands beside the app's key: lists may be those of the token's user."""
+        """True where a login token is sent beside the app's key: lists may be those of the token's user."""
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]: ...
 

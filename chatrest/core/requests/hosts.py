@@ -166,7 +166,7 @@ def check_proxy(url: object) -> str:
 
 
 def check_way(proxy: str, addresses: Iterable[str]) -> None:
-    """Raise `RequestInvalidError` for an http address behind a proxy that is not on loopback."""
+    """Raise `RequestInvalidError` for an http address through a proxy that is not on loopback."""
     for address in addresses:
         if urlsplit(address).scheme == "http" and not is_loopback(urlsplit(proxy).hostname or ""):
             raise RequestInvalidError(

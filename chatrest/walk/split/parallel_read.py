@@ -98,7 +98,7 @@ def _spacing(ranks: Sequence[int]) -> float:
 
 @final
 class ParallelRead(Generic[T]):
-    """The tasks that read a list, from where it was gone on with until it ends or is closed.
+    """The tasks that read a list, from where it was continued until it ends or is closed.
 
     Started by `start`; owns tasks until `close`.
     """

@@ -96,16 +96,16 @@ class PieceBuffer(Generic[T]):
 
     @property
     def first_rank(self) -> int | None:
-        """The rank behind which the first piece that is not done goes on."""
+        """The rank after which the first piece that is not done continues."""
         return self._outputs[0].covered if self._outputs else None
 
     @property
     def last_piece(self) -> ListPiece[Any] | None:
-        """The piece that lies behind all others that are not done."""
+        """The piece after all others that are not done."""
         return self._outputs[-1].piece if self._outputs else None
 
     def add_piece(self, piece: ListPiece[Any], *, is_cut_off: bool) -> None:
-        """Add a piece that is to be read, with an output of its own; `is_cut_off` from the one before."""
+        """Add a piece that is to be read, with a separate output; `is_cut_off` from the one before."""
         piece.of = PieceOutput(piece, is_cut_known=not is_cut_off)
         insort(self._outputs, piece.of, key=lambda each: each.piece.after)
 

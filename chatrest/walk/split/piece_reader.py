@@ -61,7 +61,7 @@ class PagedList(Protocol[T]):
 
 @final
 class PiecePage(Struct, Generic[T], frozen=True):
-    """The part of one reply that lies in a piece."""
+    """The part of one reply that is in a piece."""
 
     items: list[T]
     """In the walk's direction, those without a rank first or last."""

@@ -13,6 +13,7 @@ from hypothesis import given, strategies as st
 
 from chatrest.export.formats.parquet import SCHEMA, VERSION, Piece, raws_of, tables
 from chatrest.export.message_ids import key_of
+from tests.pages import GUIDE
 from tests.sinks import SEPTEMBER, Export, page, served
 from tests.tables import table
 
@@ -274,13 +275,13 @@ def test_the_columns_of_a_record_do_not_depend_on_the_records_beside_it(messages
     assert columns_of(refused) == at_once
 
 
-def test_the_readme_documents_every_column_with_its_type() -> None:
-    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
-    table = readme.partition("**Columns of Parquet files**")[2]
+def test_the_guide_documents_every_column_with_its_type() -> None:
+    page = (GUIDE / "reading.md").read_text(encoding="utf-8")
+    table = page.partition("**Columns of Parquet files**")[2]
     documented = re.findall(
         r"^\| `(\w+)` \| ([^|]+) \|", table.partition("\n\n|")[2].partition("\n\n")[0], re.MULTILINE
     )
     assert list(documented) == [
         (field.name, str(field.type).replace("item: ", "").replace("element: ", "")) for field in SCHEMA
     ]
-    assert f"(the version of this schema, {VERSION}," in readme
+    assert f"(the version of this schema, {VERSION}," in page

@@ -1,0 +1,158 @@
+"""The pictures of the README: `python -m benchmarks.pictures` draws them again, in `chatrest/guide/pictures`.
+
+- `completion.svg`: what an editor offers for a message of a typed walk; the fields and their types are read
+  from the class.
+- `export.svg`: the display of an export that runs, against an emulator with slow replies.
+- `archive.png`, with `--browser chromium` (or another one that knows the options of Chromium): a page of an
+  export as `chatrest html` writes it.
+"""
+
+import asyncio
+import re
+import subprocess
+import sys
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from io import StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import UnionType
+from typing import Any, Final, Union, get_args, get_origin, get_type_hints
+
+from msgspec import UnsetType
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.syntax import Syntax
+from rich.table import Table
+
+from chatrest import AsyncSession, TextMessage
+from chatrest.cli.export_progress import Monitor
+from chatrest.cli.export_terminal import rendered
+from chatrest.emulator import Emulator
+from chatrest.emulator.weather import Latency
+from chatrest.export import Plan, Progress, export
+
+FOLDER: Final = Path(__file__).parents[1] / "chatrest" / "guide" / "pictures"
+WIDTH: Final = 92
+_CODE: Final = """\
+async for message in session.messages.list_user("alice", on_behalf_of="bob"):
+    match message:
+        case TextMessage():
+            print(message."""
+_SHOWN: Final = ("id", "sender", "receiver", "text", "data", "sent_at", "edited_at", "parent_id", "to_dict")
+_REMOTE_FONT: Final = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
+"""A font that a reader's program would have to fetch."""
+_SHARE: Final = 0.6
+"""The part of an export at which its display is drawn."""
+
+
+def svg(picture: RenderableType, title: str) -> str:
+    """Return a picture of a terminal that shows `picture`."""
+    console = Console(record=True, width=WIDTH, file=StringIO(), force_terminal=True)
+    console.print(picture)
+    text = console.export_svg(title=title, unique_id=title.replace(" ", "-"))
+    return _REMOTE_FONT.sub("", text)
+
+
+def completion() -> RenderableType:
+    """Return the code of a walk, and the members of a message with their types below it."""
+    offered = Table(box=None, padding=(0, 2), style="on #25303b")
+    offered.add_column(style="bold #9cdcfe")
+    offered.add_column(style="#cccccc")
+    offered.show_header = False
+    for name in _SHOWN:
+        offered.add_row(name, _type_of(name))
+    code = Syntax(_CODE, "python", theme="monokai", background_color="default")
+    return Group(code, Padding(offered, (0, 0, 1, 24)))
+
+
+def _type_of(name: str) -> str:
+    member = getattr(TextMessage, name)
+    if callable(member):
+        return f"() → {_plain(get_type_hints(member)['return'])}"
+    if isinstance(member, property):
+        return _plain(get_type_hints(member.fget)["return"])
+    return _plain(get_type_hints(TextMessage)[name])
+
+
+def _plain(kind: Any) -> str:
+    """Return a type as an editor shows it, with the words of the code."""
+    if isinstance(kind, UnionType) or get_origin(kind) is Union:
+        return " | ".join("UNSET" if each is UnsetType else _plain(each) for each in get_args(kind))
+    if kind is type(None):
+        return "None"
+    return str(getattr(get_origin(kind) or kind, "__name__", kind))
+
+
+async def running_export(*, users: int = 40, messages: int = 40_000, delay: float = 0.15) -> str:
+    """Return the picture of an export that is more than half done."""
+    progress = Progress()
+    monitor = Monitor(progress)
+    service = Emulator(users=users, messages=messages, weather=[Latency(delay)])
+    with TemporaryDirectory() as folder:
+        async with service as emulator, AsyncSession(emulator.app, telemetry=progress.heard) as session:
+            run = asyncio.create_task(
+                export(session, f"{folder}/backup", Plan(), progress=progress, workers=8)
+            )
+            while not run.done():
+                await asyncio.sleep(0.02)
+                snapshot = monitor.snapshot(session.pools.values())
+                if (snapshot.share or 0) >= _SHARE:
+                    break
+            picture = svg(rendered(snapshot, "backup"), "chatrest export backup")  # before it changes
+            await run
+    return picture
+
+
+def photograph(browser: str, picture: Path) -> None:
+    """Export the messages of an emulator, write its pages, and store the picture of one."""
+    with TemporaryDirectory() as folder:
+
+        async def fill() -> None:
+            async with Emulator(users=8, messages=300) as emulator, AsyncSession(emulator.app) as session:
+                await export(session, f"{folder}/backup", Plan(), tables=["users", "groups"])
+
+        asyncio.run(fill())
+        site = Path(folder, "site")
+        pages = [sys.executable, "-m", "chatrest", "html", f"{folder}/backup", str(site), "--quiet"]
+        subprocess.run(pages, check=True)
+        page = min(sorted(site.glob("c/*/1.html")), key=_unusual_letters)
+        options = [
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            "--window-size=1000,640",
+        ]
+        subprocess.run([browser, *options, f"--screenshot={picture}", page.as_uri()], check=True)
+
+
+def _unusual_letters(page: Path) -> int:
+    """Return how many letters of the first messages a machine with few fonts cannot draw."""
+    return sum(letter > "\u04ff" for letter in page.read_text(encoding="utf-8")[:6000])
+
+
+def draw(folder: Path, **size: Any) -> None:
+    """Write the pictures of terminals into `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pictures = {
+        "completion.svg": svg(completion(), "a typed walk"),
+        "export.svg": asyncio.run(running_export(**size)),
+    }
+    for name, text in pictures.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Draw the pictures."""
+    parser = ArgumentParser(prog="python -m benchmarks.pictures", description="Draw the README's pictures.")
+    parser.add_argument("--browser", help="also draw a page of an archive, with this program")
+    args = parser.parse_args(argv)
+    draw(FOLDER)
+    if args.browser:
+        photograph(args.browser, FOLDER / "archive.png")
+    print(f"drawn in {FOLDER}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""The command `guide`: pages, their list, and the search."""
+
+import pytest
+
+from chatrest.cli.guide import FOLDER, contents, guide, page_text, search
+from tests.cases import loop_over
+from tests.commands import Run
+
+from .conftest import error_line
+
+
+def test_the_list_has_every_page_once() -> None:
+    files = {path.stem for path in FOLDER.glob("*.md")} - {"README"}
+    assert set(contents()) == files | {"operations"}
+    assert len(contents()) == len(files) + 1
+
+
+def test_without_a_page_the_command_lists_all(command: Run) -> None:
+    result = command("guide")
+    assert result.exit_code == 0
+    assert [line.split()[0] for line in result.stdout.splitlines()] == list(contents())
+
+
+@loop_over("page", contents())
+def test_a_page_is_printed_as_it_is(page: str, command: Run) -> None:
+    result = command("guide", page)
+    assert result.exit_code == 0
+    assert result.stdout_bytes.decode() == page_text(page)
+
+
+def test_an_unknown_page_is_wrong_usage_and_names_the_nearest(command: Run) -> None:
+    line = error_line(command("guide", "webhook"), 2)
+    assert "did you mean 'webhooks'?" in line
+    assert "expected backends, walks" in line
+
+
+def test_a_terminal_gets_the_page_with_a_pager(command: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr("chatrest.cli.streams.is_terminal", lambda name: True)
+    monkeypatch.setattr("click.echo_via_pager", shown.append)
+    assert command("guide", "examples").stdout == ""
+    assert "Programs to start from" in shown[0]
+    assert "|---" not in shown[0]
+
+
+def test_the_search_finds_sections_that_have_all_words(command: Run) -> None:
+    matches = search(["RETRY", "muid"])
+    assert matches == search(["muid", "retry"])
+    assert all("muid" in "\n".join(each.lines) for each in matches)
+    result = command("guide", "--search", "outcome unknown")
+    assert "sending: Sends whose outcome is unknown\n" in result.stdout
+    first = result.stdout.splitlines()[0]
+    assert "outcome" in first.lower() or "unknown" in first.lower()
+
+
+def test_the_search_in_one_page_shows_no_other(command: Run) -> None:
+    result = command("guide", "errors", "--search", "deadline")
+    heads = [line for line in result.stdout.splitlines() if not line.startswith(" ")]
+    assert heads
+    assert all(head.startswith("errors: ") for head in heads)
+
+
+def test_a_search_without_words_or_matches_is_an_error(command: Run) -> None:
+    assert "expected one word or more" in error_line(command("guide", "--search", " "), 2)
+    assert "no section of the guide has 'xyzzy'" in error_line(command("guide", "--search", "xyzzy"))
+
+
+def test_a_shell_completes_pages_with_what_they_are_about() -> None:
+    with guide.make_context("guide", []) as context:
+        items = guide.params[0].shell_complete(context, "web")
+    assert [(item.value, item.help) for item in items] == [("webhooks", contents()["webhooks"])]

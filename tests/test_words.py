@@ -1,0 +1,100 @@
+"""Plain English: the twists that texts for users must not have, each with what to say in its place."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import chatrest
+from chatrest.cli.root import root
+from tests.pages import PAGES, ROOT
+
+TWISTS = {
+    r"gone on with|go(?:es)? on with|goes on|taken up again": "continued, continues, resumed",
+    r"is none|are none|is nobody|are nobody|brings? nothing": "is not, exports no user, returns nothing",
+    r"behind (?:it|them|that|a|the)": "after, older than, newer than",
+    r"tells|told": "shows, reports",
+    r"of (?:ours|its own|their own|your own|the caller's own)": "our, its, their, your",
+    r"what is whole|wholly|as a whole|(?:is|are|it|them) whole": "complete, completely",
+    r"anew|once more": "again",
+    r"in the midst|onward": "in the middle, next",
+    r"allowed (?:is|are)": "expected",
+    r"comes|stands|lies": "is returned, is stored, is",
+    r"mostly": "usually",
+    r"an? (?:line|record|row|file|request|minute) (?:a|each)": "one per …",
+}
+"""Patterns of words, and plain ones for them."""
+TWIST = re.compile(rf"\b(?:{'|'.join(TWISTS)})\b", re.IGNORECASE)
+NAMES = re.compile(r"```.*?^```$|`[^`\n]*`|\"[^\"\n]*\"", re.DOTALL | re.MULTILINE)
+"""Code and quotations, which are not our words."""
+
+
+def twists(text: str) -> list[str]:
+    """Return the twists of a text, each with the line that it is in."""
+    text = NAMES.sub("", text)
+    return [
+        f"{match[0]!r} in: {line.strip()}"
+        for line in text.splitlines()
+        for match in TWIST.finditer(line)
+        if not match[0].endswith("None")
+    ]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The export is gone on with.", "A user that is none.", "Nothing behind it is read.",
+        "It tells the limit.",
+        "A file of its own.", "It is whole.", "The list is read anew.", "In the midst of a list.",
+        "Allowed is a number.", "A reply comes.", "Mostly one.", "A table has a file each.",
+    ],
+)  # fmt: skip
+def test_a_twist_is_found(sentence: str) -> None:
+    assert twists(sentence)
+    assert not twists(f"`{sentence}`")
+
+
+def test_every_twist_has_plain_words() -> None:
+    assert all(re.compile(pattern) and plain for pattern, plain in TWISTS.items())
+
+
+@pytest.mark.parametrize("path", [*PAGES, "CHANGELOG.md"])
+def test_a_page_is_in_plain_words(path: str) -> None:
+    assert twists((ROOT / path).read_text(encoding="utf-8")) == []
+
+
+def commands(group: click.Group, *names: str) -> Iterator[tuple[str, ...]]:
+    yield names
+    yield from ((*names, name) for name in group.commands)
+
+
+def test_the_help_of_the_command_is_in_plain_words() -> None:
+    texts = {names: CliRunner().invoke(root, [*names, "--help"]).stdout for names in commands(root)}
+    assert all(texts.values())
+    assert {names: found for names, text in texts.items() if (found := twists(text))} == {}
+
+
+def first_lines(path: Path) -> Iterator[str]:
+    """Yield the first lines of the docstrings of a module and of its public classes and functions."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        text = ast.get_docstring(node)
+        if text and not getattr(node, "name", "").startswith("_"):
+            yield text.partition("\n\n")[0]
+
+
+PUBLIC = ("resources", "models", "parameters", "walk", "core", "network", "webhooks", "fan_out")
+
+
+@pytest.mark.parametrize("folder", PUBLIC)
+def test_first_lines_of_docstrings_are_in_plain_words(folder: str) -> None:
+    files = sorted((Path(chatrest.__file__).parent / folder).rglob("*.py"))
+    found = {str(path): twist for path in files for line in first_lines(path) for twist in twists(line)}
+    assert files
+    assert found == {}
