@@ -74,7 +74,7 @@ FILE_A_NOUN: Final = ("chatrest.models.", "chatrest.parameters.")
 """Folders with a file a noun of the service, as small as it may be."""
 KNOWN_TWICE: Final = {"Failure", "Progress"}
 """Names that two packages export, and users import from there. This table only shrinks."""
-KNOWN_SMALL: Final = {"export.compaction"}
+KNOWN_SMALL: Final = frozenset[str]()
 """Small files with one importer, still to be merged. This table only shrinks."""
 
 

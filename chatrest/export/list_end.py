@@ -103,13 +103,13 @@ class ListEnds:
         """Return whether a list has nothing to read: it is empty, or earlier runs have seen its newest
         messages. Else its frozen end is noted, where it has to be asked for.
         """
-        job, found = piece.of, 0
+        job, highest = piece.of, 0
         is_resumed = job.purpose == "walk" and not job.by_time and bool(piece.is_guess or piece.position)
         is_unbounded = job.by_time or (job.purpose == "walk" and job.until == LAST)
         if is_resumed and stand is not None:
-            found = await self._last_behind(piece, stand)
-            if found == piece.after or not is_unbounded:
-                return found == piece.after
+            highest = await self._last_behind(piece, stand)
+            if highest == piece.after or not is_unbounded:
+                return highest == piece.after
         elif not (is_resumed or is_unbounded or self._begins_with_probe(piece)):
             return False
         try:
@@ -124,7 +124,7 @@ class ListEnds:
         if not (is_resumed or is_unbounded):
             job.first_look = newest
             return not newest.rows
-        return is_unbounded and await self._freeze(piece, stand, newest, found)
+        return is_unbounded and await self._freeze(piece, stand, newest, highest)
 
     def _begins_with_probe(self, piece: JobPiece) -> bool:
         """Return whether a list is probed before it is read and not after it: an empty one costs no more.
@@ -172,10 +172,10 @@ class ListEnds:
             return ids.numbers.last if ids.numbers.last > piece.after else 0
         return max(piece.after, ids.numbers.last)
 
-    async def _freeze(self, piece: JobPiece, stand: Place | None, newest: Newest, found: int) -> bool:
+    async def _freeze(self, piece: JobPiece, stand: Place | None, newest: Newest, highest: int) -> bool:
         """Note the frozen end of a list; return whether there is nothing to read.
 
-        `found` is the highest id that was found behind the known ones. Raises `NotOrderedByIdError` where a
+        `highest` is the highest id after the known ones, 0 for none. Raises `NotOrderedByIdError` where a
         later message has a lower id, and `IdsBeginAnewError` where ids begin anew.
         """
         job = piece.of
@@ -195,8 +195,8 @@ class ListEnds:
         if last < piece.after if stand is None else place < stand:
             await self.ids.check_held(newest.rows)
             unseen = await in_thread(lambda: self._archive.unseen(job.number, newest.ids.numbers))
-            return stand is not None and not found and not unseen
-        if not newest.is_by_id or (stand is not None and place.id < max(found, stand.id)):
+            return stand is not None and not highest and not unseen
+        if not newest.is_by_id or (stand is not None and place.id < max(highest, stand.id)):
             raise NotOrderedByIdError
         first = await in_thread(lambda: self._archive.journal.seen(job.number).first)
         job.end, job.until, job.newest = newest, last, last

@@ -173,10 +173,10 @@ def _without(keys: dict[int, set[str]], number: int) -> dict[int, set[str]]:
 
 def clusters(ids: IdSet, seen: IdSet, apart: int) -> list[Gap]:
     """Group ids into gaps that have `apart` ids of `seen` or more between them."""
-    found: list[Gap] = []
+    grouped: list[Gap] = []
     for low, high in ids.ranges():
-        if found and seen.count(found[-1].until + 1, low - 1) < apart:
-            found[-1] = Gap(found[-1].after, high)
+        if grouped and seen.count(grouped[-1].until + 1, low - 1) < apart:
+            grouped[-1] = Gap(grouped[-1].after, high)
         else:
-            found.append(Gap(low - 1, high))
-    return found
+            grouped.append(Gap(low - 1, high))
+    return grouped

@@ -193,8 +193,8 @@ def onward(view: PageView) -> Onward:
     if _is_end(view):
         return _END
     for way in (_in_a_direction, _by_position, _again, _by_own_place, _by_number):
-        if (found := way(view)) is not None:
-            return found
+        if (result := way(view)) is not None:
+            return result
     return _without_a_way(view)
 
 

@@ -43,20 +43,20 @@ def repair(store: ExportStore) -> Iterator[Finding]:
     }  # fmt: skip
     findings = store.inspect()
     for kind in _ORDER:
-        found = [finding for finding in findings if finding.kind == kind]
-        if not found:
+        alike = [finding for finding in findings if finding.kind == kind]
+        if not alike:
             continue
         if kind == "unfinished":
             store.settle()
         else:
-            for finding in found:
+            for finding in alike:
                 repairs[kind](store, finding)
         if kind == "longer":  # when all ends are safe: a partition may have several segments
-            for stem in dict.fromkeys(finding.file.stem for finding in found if finding.file):
+            for stem in dict.fromkeys(finding.file.stem for finding in alike if finding.file):
                 store.seal(stem)
         store.load_ids()
         findings = store.inspect()
-        yield from found
+        yield from alike
     for file in store.journal.files("sealed"):
         if file.sha256 is None:  # segments were being added to the database
             _add_again(store, file)
@@ -172,18 +172,18 @@ def _take_unknown(store: ExportStore, finding: Finding) -> None:
 def _take_segment(store: ExportStore, path: Path, name: str, stem: str) -> None:
     known = format_of(name)
     assert known is not None
-    found = readable(path, known.packing)
-    ids = store.ids_of(stem, found.rows)
-    is_once = len(ids.numbers) + len(ids.others) == len(found.rows)
-    if found.rows and found.is_torn and is_once and _are_new(store, ids):
+    content = readable(path, known.packing)
+    ids = store.ids_of(stem, content.rows)
+    is_once = len(ids.numbers) + len(ids.others) == len(content.rows)
+    if content.rows and content.is_torn and is_once and _are_new(store, ids):
         _sync(store, path)
         with store.journal.transaction():
-            file = store.journal.add_file(name, stem, "open", found.end)
-            store.journal.add_blocks(file.number, [block_of(0, found.rows, ids)])
+            file = store.journal.add_file(name, stem, "open", content.end)
+            store.journal.add_blocks(file.number, [block_of(0, content.rows, ids)])
             store.journal.write_others(file.number, 0, ids.others)
         store.written.update(ids.numbers)
-    elif not found.is_torn or found.rows:
-        _rescue(store, path, stem, [[*found.rows, *found.later]])
+    elif not content.is_torn or content.rows:
+        _rescue(store, path, stem, [[*content.rows, *content.later]])
     else:
         store.disk.remove(path)  # not one record was ever complete in it
 
@@ -298,8 +298,8 @@ def _rows(path: Path, name: str, *, is_segment: bool = False) -> Iterator[list[R
     if known is None:
         return
     if known.is_lines or is_segment:
-        found = readable(path, known.packing)
-        yield [*found.rows, *found.later]
+        content = readable(path, known.packing)
+        yield [*content.rows, *content.later]
         return
     with suppress(ChatRestError):
         for piece in known.read(path, path.stat().st_size):

@@ -194,13 +194,13 @@ def _of_members(data: bytes, decompressor: Callable[[], Any], start: int) -> Rea
         except pack_errors(OSError, ValueError):
             is_torn = False
             break
-        found = list(map(row_of, whole))
+        unpacked = list(map(row_of, whole))
         if not member.eof:
             break
-        if rest or not all(map(is_record, found)):
+        if rest or not all(map(is_record, unpacked)):
             is_torn = False
             break
-        rows += found
+        rows += unpacked
         end = len(data) - len(member.unused_data)
     return Readable(rows, start + end, [], is_torn)
 
