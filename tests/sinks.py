@@ -12,7 +12,6 @@ from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 
 from chatrest.core.replies.rows import Row, row_of, rows
 from chatrest.export.archive import Archive, FetchedPage
@@ -21,23 +20,10 @@ from chatrest.export.id_set import IdSet
 from chatrest.export.message_ids import PageIds, ids_of
 from chatrest.export.ownership import Source
 from chatrest.export.plan import Plan
-from tests.dying import ProcessDeath
 
 ALICE, BOB = Source("user", ("alice",)), Source("user", ("bob",))
 SEPTEMBER, OCTOBER = 1_600_000_000, 1_602_000_000
 DAY = 86_400
-FORMATS = pytest.mark.parametrize(
-    "plan",
-    [
-        {"format": "ndjson"},
-        {"format": "ndjson", "compress": "gzip", "partition": "day"},
-        {"format": "ndjson", "compress": "zstd", "partition": "none"},
-        {"format": "parquet", "partition": "source"},
-        {"format": "parquet", "partition": "day", "compress": "gzip"},
-    ],
-    ids=lambda plan: "-".join(plan.values()),
-)
-"""Formats with data files in the folder of messages, in all partitions."""
 
 
 class Quick(Disk):
@@ -147,12 +133,11 @@ def files(folder: Path) -> list[str]:
 
 
 class Failing(Quick):
-    """A disk that fails after `last` calls; with `half`, the failing call does half of its work."""
+    """A disk that fails after `last` calls."""
 
-    def __init__(self, last: int, error: Callable[[], BaseException], *, half: bool = False) -> None:
+    def __init__(self, last: int, error: Callable[[], BaseException]) -> None:
         self._left = last
         self._error = error
-        self._half = half
         self.failed = False
 
     def _count(self) -> None:
@@ -162,8 +147,6 @@ class Failing(Quick):
             raise self._error()
 
     def write(self, file: int, position: int, data: bytes) -> int:
-        if self._half and self._left == 0:
-            super().write(file, position, bytes(data)[: len(data) // 2])
         self._count()
         return super().write(file, position, data)
 
@@ -171,31 +154,12 @@ class Failing(Quick):
         self._count()
 
     def replace(self, old: Path, new: Path) -> None:
-        if self._half and self._left == 0:
-            super().replace(old, new)
         self._count()
         super().replace(old, new)
 
     def remove(self, path: Path) -> None:
-        if self._half and self._left == 0:
-            super().remove(path)
         self._count()
         super().remove(path)
-
-
-def crashed(folder: Path, work: Callable[[Export], object], calls: int, **options: Any) -> bool:
-    """Run `work` on a disk that fails after `calls` calls; return True if it finished before.
-
-    In turns, the process dies before a call, in the midst of a call, or the disk is full.
-    """
-    error = full if calls % 3 == 2 else ProcessDeath
-    disk = Failing(calls, error, half=calls % 3 == 1)
-    try:
-        with Export(folder, disk, **options) as out:
-            work(out)
-    except (ProcessDeath, OSError):
-        assert disk.failed
-    return not disk.failed
 
 
 def full() -> OSError:

@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from .heads import milliseconds, rank_of, record_of
-from .index import DELETED, Index, MessagePlace, PersonEntry, Stored
+from .index import DELETED, Index, MessagePlace, PersonEntry, IndexedMessage
 from .text import TextPart, is_address, segments, shown, shown_json
 
 LONGEST_TEXT: Final = 4_000
@@ -63,7 +63,7 @@ class FileLink(NamedTuple):
 
 
 class Note(NamedTuple):
-    """What somebody did to a message, and when."""
+    """An edit or deletion of a message: by whom, and when."""
 
     by: str
     at: str
@@ -121,7 +121,7 @@ class Item(Struct, gc=False):
     is_plain: bool = False
     """True for a text and nothing else."""
     href: str = ""
-    """Where it is shown, as the page that shows it says."""
+    """The place where it is shown, as the page that shows it says."""
     source_href: str = ""
 
     @property
@@ -131,7 +131,7 @@ class Item(Struct, gc=False):
 
     @property
     def row(self) -> tuple[Any, ...]:
-        """What a template shows of most messages: variables of its loop cost less than attributes."""
+        """The parts of most messages for a template: variables of its loop cost less than attributes."""
         sender = self.sender
         return (
             self, self.is_plain, self.anchor, self.id, self.colour, sender.file, sender.name, self.href,
@@ -153,7 +153,7 @@ class Item(Struct, gc=False):
 
     @property
     def searched(self) -> str:
-        """What a search looks through."""
+        """The text that a search looks through."""
         if self.deleted is not None or self.kind == "line":
             return ""
         return "\n".join([self.text, *(file.name for file in self.files)] if self.files else [self.text])
@@ -170,7 +170,7 @@ class Items:
         self._index = index
         self._person_of: Callable[[str], PersonEntry | None] = lru_cache(10_000)(index.person_of)
 
-    def of(self, messages: list[Stored]) -> list[Item]:
+    def of(self, messages: list[IndexedMessage]) -> list[Item]:
         """Return the items of messages, with the numbers of their replies."""
         items = list(map(self._item, messages))
         if self._index.has_threads:
@@ -189,7 +189,7 @@ class Items:
             elif item.parent is not None:
                 item.thread = f"threads-{threads[item.parent][1]}.html#t{item.parent}"
 
-    def _item(self, stored: Stored) -> Item:
+    def _item(self, stored: IndexedMessage) -> Item:
         record = record_of(stored.raw)
         data = _object(record.get("data"))
         category = record.get("category")

@@ -25,7 +25,7 @@ from urllib.parse import urlencode
 from ..errors import RequestInvalidError
 from ..extras import missing_extra
 from .heads import record_of
-from .index import ConversationEntry, Index, PersonEntry, Stored
+from .index import ConversationEntry, Index, PersonEntry, IndexedMessage
 from .items import Item, Items, date_of, excerpt, utc
 from .text import is_address, shown_json
 
@@ -38,7 +38,7 @@ _SHORT: Final = 500
 
 
 class SiteWords(NamedTuple):
-    """What every page is told of the site."""
+    """The facts of the site that every page shows."""
 
     title: str
     is_served: bool
@@ -55,7 +55,7 @@ class PageCut(NamedTuple):
 
 
 class SearchWords(NamedTuple):
-    """What the form of the search holds."""
+    """The fields of the search form."""
 
     q: str = ""
     person: str = ""
@@ -104,7 +104,7 @@ class Pages:
             item.source_href = f"{item.anchor}.html" if item.is_long else source + item.anchor
         return items
 
-    def stored(self, conversation: ConversationEntry, cut: PageCut) -> list[Stored]:
+    def stored(self, conversation: ConversationEntry, cut: PageCut) -> list[IndexedMessage]:
         return self.index.messages(conversation.number, cut.time, cut.rank, cut.messages)
 
     def page(self, conversation: ConversationEntry, cut: PageCut, items: list[Item], pages: int) -> str:

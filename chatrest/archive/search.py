@@ -46,10 +46,10 @@ def base36(number: int) -> str:
 
 def page_terms(title: str, people: Iterable[tuple[str, str]], texts: list[str]) -> set[str]:
     """Return all terms of a page."""
-    found = terms(folded("\n".join(texts)))
-    found.update(f"#{term}" for term in terms(folded(title)))
-    found.update(f"@{term}" for term in terms(folded(" ".join(f"{uid} {name}" for uid, name in people))))
-    return found
+    result = terms(folded("\n".join(texts)))
+    result.update(f"#{term}" for term in terms(folded(title)))
+    result.update(f"@{term}" for term in terms(folded(" ".join(f"{uid} {name}" for uid, name in people))))
+    return result
 
 
 class TermIndex:
@@ -61,9 +61,9 @@ class TermIndex:
         self._pairs = 0
         self._files: list[Path] = []
 
-    def add(self, page: int, found: Iterable[str]) -> None:
+    def add(self, page: int, own_terms: Iterable[str]) -> None:
         pages, count = self._pages, 0
-        for term in found:
+        for term in own_terms:
             count += 1
             if (listed := pages.get(term)) is None:
                 pages[term] = [page]

@@ -58,7 +58,7 @@ OnProgress: TypeAlias = Callable[[str, int, int | None], None]
 
 @final
 class SiteResult(Struct, frozen=True):
-    """What a site has, and what this run did."""
+    """The counts of a site, and of this run."""
 
     messages: int
     conversations: int
@@ -210,7 +210,7 @@ class _State(JournalFile):
             self._db.execute("BEGIN")
 
     placeholder: bytes = b""
-    """What index.html is while the site is not complete."""
+    """The content of index.html while the site is not complete."""
 
     def _say_incomplete(self) -> None:
         """Have index.html say that the site is not complete, before anything of it is changed."""

@@ -52,16 +52,16 @@ def folded(text: str) -> str:
 
 def terms(text: str) -> set[str]:
     """Return the terms of a folded text."""
-    found = set[str]()
+    result = set[str]()
     if not text.isascii() and _RUN.search(text):
         for run in _RUN.findall(text):
-            found.update(map("".join, pairwise(run)), (run[-1],))
+            result.update(map("".join, pairwise(run)), (run[-1],))
         text = _RUN.sub(" ", text)
-    found.update(_WORD.findall(text))
-    if long := [term for term in found if len(term) > LONGEST_TERM]:
-        found.difference_update(long)
-        found.update(term[:LONGEST_TERM] for term in long)
-    return found
+    result.update(_WORD.findall(text))
+    if long := [term for term in result if len(term) > LONGEST_TERM]:
+        result.difference_update(long)
+        result.update(term[:LONGEST_TERM] for term in long)
+    return result
 
 
 # ── a query ──
@@ -70,7 +70,7 @@ _CHUNK: Final = re.compile(r'"([^"]*)"?|([^\s"]+)')
 
 
 class Query(NamedTuple):
-    """What is searched for: all of `chunks` are in a text, each where a word begins."""
+    """A search: all of `chunks` are in a text, each where a word begins."""
 
     chunks: list[str]
 
@@ -82,12 +82,12 @@ class Query(NamedTuple):
 
     def terms(self) -> set[str]:
         """Return the beginnings of terms that every text with these chunks has."""
-        found = set[str]()
+        result = set[str]()
         for chunk in self.chunks:
             for run in _RUN.findall(chunk):
-                found.update(map("".join, pairwise(run)) if len(run) > 1 else run)
-            found.update(word[:LONGEST_TERM] for word in _WORD.findall(_RUN.sub(" ", chunk)))
-        return found
+                result.update(map("".join, pairwise(run)) if len(run) > 1 else run)
+            result.update(word[:LONGEST_TERM] for word in _WORD.findall(_RUN.sub(" ", chunk)))
+        return result
 
     def matches(self, text: str) -> bool:
         """Return True if a text has all chunks."""

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from ..cloud.address import is_address
 from ..errors import RequestInvalidError
 from ..export import read_raw, read_table, runs
-from .index import EVERYTHING, ConversationEntry, Index, Stored
+from .index import EVERYTHING, ConversationEntry, Index, IndexedMessage
 from .items import Item, Items
 from .pages import SearchWords
 from .text import Query, folded, terms
@@ -104,20 +104,22 @@ class ViewIndex(Index):
             last = new[-1].number
         self._db.execute("COMMIT")
 
-    def candidates(self, query: Query, since: int | None, until: int | None) -> Iterator[tuple[int, Stored]]:
+    def candidates(
+        self, query: Query, since: int | None, until: int | None
+    ) -> Iterator[tuple[int, IndexedMessage]]:
         """Yield messages that have the terms of a query, with their conversation, newest first.
 
         Times are milliseconds, `until` is not included.
         """
-        found = " ".join(f'"{term}"*' for term in sorted(query.terms()))
-        source = "texts JOIN messages m ON m.number = texts.rowid" if found else "messages m"
+        matched = " ".join(f'"{term}"*' for term in sorted(query.terms()))
+        source = "texts JOIN messages m ON m.number = texts.rowid" if matched else "messages m"
         rows = self._db.execute(
             "SELECT m.conversation, m.number, m.time, m.rank, m.sender, m.parent, m.flags, m.raw"  # noqa: S608
-            f" FROM {source} WHERE {'texts MATCH ?' if found else '? = 0'} AND m.time >= ? AND m.time < ?"
+            f" FROM {source} WHERE {'texts MATCH ?' if matched else '? = 0'} AND m.time >= ? AND m.time < ?"
             " ORDER BY m.time DESC, m.rank DESC",
-            (found or 0, since or 0, 1 << 62 if until is None else until),
+            (matched or 0, since or 0, 1 << 62 if until is None else until),
         )
-        return ((conversation, Stored._make(rest)) for conversation, *rest in rows)
+        return ((conversation, IndexedMessage._make(rest)) for conversation, *rest in rows)
 
     def stored_file(self, digest: str) -> str | None:
         """Return the name in the export of the attachment with this SHA-256."""
@@ -126,7 +128,7 @@ class ViewIndex(Index):
         return rows[0][0] if rows else None
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """A result: its message, its place, and its text around what was searched for."""
 
     href: str
@@ -139,20 +141,20 @@ class Found(NamedTuple):
     after: str
 
 
-class FoundList(NamedTuple):
+class SearchResults(NamedTuple):
     """Results, the newest first; `older` are those that come before the next ones, 0 where there are none."""
 
-    found: list[Found]
+    entries: list[SearchResult]
     words: str
     older: int
 
 
-def search(index: ViewIndex, words: SearchWords, skip: int = 0) -> FoundList:
+def search(index: ViewIndex, words: SearchWords, skip: int = 0) -> SearchResults:
     """Return what a search finds, without the first `skip` results."""
     query, person, title = map(Query.parse, (words.q, words.person, words.conversation))
     since, until = _day(words.since, 0), _day(words.until, 1)
     if since is None and until is None and not any((query.chunks, person.chunks, title.chunks)):
-        return FoundList([], "Write what to search for.", 0)
+        return SearchResults([], "Write what to search for.", 0)
     is_person = lru_cache(10_000)(lambda number: person.matches(" ".join(index.person(number)[1:3])))
     conversation = lru_cache(10_000)(index.conversation)
     is_titled = lru_cache(10_000)(lambda number: title.matches(conversation(number).title))
@@ -165,13 +167,13 @@ def search(index: ViewIndex, words: SearchWords, skip: int = 0) -> FoundList:
         for item in items.of([stored])
         if item.searched and query.matches(item.searched)
     )
-    found = [_found(index, each, item, query) for each, item in islice(matches, skip, skip + FOUND)]
+    entries = [_result(index, each, item, query) for each, item in islice(matches, skip, skip + FOUND)]
     is_more = next(matches, None) is not None
-    count = f"{skip + 1:,} to {skip + len(found):,} found" if skip or is_more else f"{len(found):,} found"
-    return FoundList(found, count, skip + FOUND if is_more else 0)
+    count = f"{skip + 1:,} to {skip + len(entries):,} found" if skip or is_more else f"{len(entries):,} found"
+    return SearchResults(entries, count, skip + FOUND if is_more else 0)
 
 
-def _found(index: ViewIndex, conversation: ConversationEntry, item: Item, query: Query) -> Found:
+def _result(index: ViewIndex, conversation: ConversationEntry, item: Item, query: Query) -> SearchResult:
     place = index.place(item.rank)
     assert place is not None, "it is in the index"
     text = " ".join(item.searched.split())
@@ -179,7 +181,7 @@ def _found(index: ViewIndex, conversation: ConversationEntry, item: Item, query:
     at = letters.find(query.chunks[0]) if query.chunks and len(letters) == len(text) else -1
     begin, end = (0, 0) if at < 0 else (at, at + len(query.chunks[0]))
     start = max(0, begin - _AROUND)
-    return Found(
+    return SearchResult(
         f"c/{place.name}/{place.page}.html#{item.anchor}", item.sender.name, conversation.title, item.at,
         item.iso, f"{'…' if start else ''}{text[start:begin]}", text[begin:end],
         text[end : end + _AROUND] + ("…" if len(text) > end + _AROUND else ""),

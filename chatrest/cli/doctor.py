@@ -73,11 +73,11 @@ def limits(requests: int, as_json: bool) -> None:
       chatrest limits
       chatrest limits --requests 20 --json
     """
-    found = run(_ask(requests))
+    facts = run(_ask(requests))
     if as_json:
-        streams.write_json(found)
+        streams.write_json(facts)
     else:
-        streams.write_lines(_lines(found))
+        streams.write_lines(_lines(facts))
 
 
 async def _ask(requests: int) -> dict[str, Any]:
@@ -111,20 +111,20 @@ async def _ask(requests: int) -> dict[str, Any]:
     }
 
 
-def _lines(found: dict[str, Any]) -> list[str]:
+def _lines(facts: dict[str, Any]) -> list[str]:
     lines = [
-        f"app        {found['app']}, region {found['region']}",
-        f"requests   {found['requests']:,}, {found['limited']:,} answered 429",
+        f"app        {facts['app']}, region {facts['region']}",
+        f"requests   {facts['requests']:,}, {facts['limited']:,} answered 429",
     ]
-    stated = "none" if found["stated"] is None else f"{found['stated']:,.0f} a window"
-    left = "" if found["remaining"] is None else f", {found['remaining']:,.0f} of them left"
+    stated = "none" if facts["stated"] is None else f"{facts['stated']:,.0f} a window"
+    left = "" if facts["remaining"] is None else f", {facts['remaining']:,.0f} of them left"
     lines.append(f"stated     {stated}{left}")
-    for each in found["limits"]:
+    for each in facts["limits"]:
         known = "no limit known" if each["limit"] is None else f"{_rate(each['limit'])}, {each['source']}"
         now = "" if each["rate"] is None else f"; a session now sends {_rate(each['rate'])}"
         wait = f"; the next request may go in {each['next_slot']:.1f} s" if each["next_slot"] else ""
         lines.append(f"{each['rate_class']:<10} {known}{now}{wait}")
-    documented = ", ".join(f"{name} {_rate(rate)}" for name, rate in found["documented"].items())
+    documented = ", ".join(f"{name} {_rate(rate)}" for name, rate in facts["documented"].items())
     return [*lines, f"documented {documented}"]
 
 

@@ -56,7 +56,7 @@ class Refusal(Struct, frozen=True, array_like=True):
 
 
 class Usage(Struct, frozen=True, array_like=True):
-    """What became of a worker's slots of one rate class since its report before."""
+    """The use of a worker's slots of one rate class since its last report."""
 
     waiting: int = 0
     """The requests that wait for a slot."""

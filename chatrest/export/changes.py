@@ -152,8 +152,8 @@ class _File(NamedTuple):
     keys: set[str]
 
 
-class _Stored(NamedTuple):
-    """What the journal says."""
+class _JournalNews(NamedTuple):
+    """The news of the journal."""
 
     news: list[_News]
     files: list[_File]
@@ -162,7 +162,7 @@ class _Stored(NamedTuple):
     """The ids of messages that have changed, for each run that is told."""
 
 
-def _read_journal(view: FolderView, journal: Journal, after: int) -> _Stored:
+def _read_journal(view: FolderView, journal: Journal, after: int) -> _JournalNews:
     numbers, keys = journal.untold()
     of_numbers = [*journal.news(), (journal.run, "new", numbers)]
     of_keys = [*journal.other_news(), *((journal.run, "new", key) for key in keys)]
@@ -181,7 +181,7 @@ def _read_journal(view: FolderView, journal: Journal, after: int) -> _Stored:
     changed = [(by_run[0].get(run, IdSet()), by_run[1].get(run, set())) for run in by_run[0] | by_run[1]]
     wanted = {key for each in news for key in each.keys}
     files, history = (_files(view, journal, kind, wanted) for kind in (STEM, HISTORY))
-    return _Stored(news, files, history, changed)
+    return _JournalNews(news, files, history, changed)
 
 
 def _changed_by_run(events: list[_Event], after: int) -> dict[int, _Ids]:
@@ -234,7 +234,7 @@ def _files(view: FolderView, journal: Journal, kind: str, wanted: set[str]) -> l
 # ── its records ──
 
 
-def _told(view: FolderView, stored: _Stored) -> Iterator[ExportChange]:
+def _told(view: FolderView, stored: _JournalNews) -> Iterator[ExportChange]:
     with view, closing(sqlite3.connect("", isolation_level=None, check_same_thread=False)) as versions:
         _load_versions(view, stored, versions)
         for news in stored.news:
@@ -243,7 +243,7 @@ def _told(view: FolderView, stored: _Stored) -> Iterator[ExportChange]:
 
 
 def _changes(
-    stored: _Stored, news: _News, rows: list[Row], versions: sqlite3.Connection
+    stored: _JournalNews, news: _News, rows: list[Row], versions: sqlite3.Connection
 ) -> Iterator[ExportChange]:
     older = _older(versions, rows) if news.kind == "changed" else {}
     for row in rows:
@@ -256,7 +256,7 @@ def _changes(
             yield ExportChange(news.run, news.kind, key, before, row.raw)
 
 
-def _before(stored: _Stored, row: Row, older: list[bytes]) -> bytes | None:
+def _before(stored: _JournalNews, row: Row, older: list[bytes]) -> bytes | None:
     """Return the version of a message at the end of the run after which changes are told.
 
     None where the history has lost it.
@@ -307,7 +307,7 @@ def _opened(path: Path) -> sqlite3.Connection:
 # ── older versions ──
 
 
-def _load_versions(view: FolderView, stored: _Stored, versions: sqlite3.Connection) -> None:
+def _load_versions(view: FolderView, stored: _JournalNews, versions: sqlite3.Connection) -> None:
     """Put the older versions of the messages that are told as changed into a database that is private."""
     versions.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;")
     versions.execute(

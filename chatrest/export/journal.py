@@ -287,10 +287,6 @@ class Journal(StoreJournal):
         """Note that changed messages have taken their places."""
         self._db.executemany("DELETE FROM changed WHERE id = ?", [(each,) for each in ids])
 
-    def forget_changed(self) -> None:
-        """Note that no changed message waits for its place any more."""
-        self._db.execute("DELETE FROM changed")
-
     def waiting(self, most: int = -1) -> list[Row]:
         """Return the changed messages that have not taken their places yet, by id; `most` of them, or all."""
         sql = "SELECT raw FROM changed ORDER BY number, id LIMIT ?"

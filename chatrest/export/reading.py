@@ -120,7 +120,7 @@ def _messages(path: Path, raws: list[bytes]) -> Iterator[Message]:
 
 
 class _Choice(NamedTuple):
-    """What is to be read."""
+    """The choice of a reader: times and sources."""
 
     window: TimeWindow
     sources: frozenset[Source] | None = None

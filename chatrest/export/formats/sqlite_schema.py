@@ -1,4 +1,4 @@
-"""The database of an export: its tables, its views, its full-text index, and what is asked of them here.
+"""The database of an export: its tables, its views and its full-text index.
 
 | table        | holds                                                                                  |
 |--------------|----------------------------------------------------------------------------------------|
@@ -180,33 +180,6 @@ FROM versions AS old JOIN messages ON messages.id = old.id
     );
 """  # noqa: S608
 """The statements that make them."""
-_STORED: Final = """
-SELECT {by}, place, source, CAST(raw AS BLOB) FROM messages INDEXED BY {index}
-WHERE {where} AND {by} >= :edge AND ({by} > :edge OR place > :place) ORDER BY {by}, place LIMIT :size
-"""
-BY_NUMBER: Final = _STORED.format(
-    by="number", index="messages_of_number", where="number <= :last AND sent_at IS NOT NULL"
-)
-"""Rows by id; those that tell no time are not among them. It goes on behind `edge` and `place`."""
-BY_TIME: Final = _STORED.format(
-    by="sent_at", index="messages_of_time", where="number BETWEEN :first AND :last"
-)
-"""Rows with ids from `first` to `last`, by time."""
-UNNUMBERED: Final = _STORED.format(by="place", index="messages_of_number", where="number IS NULL")
-"""Rows without a number for an id."""
-UNDATED: Final = _STORED.format(
-    by="place", index="messages_of_time", where="sent_at IS NULL AND number IS NOT NULL"
-)
-"""Rows with a number that tell no time."""
-EDGES: Final = """
-SELECT (SELECT min(number) FROM messages), (SELECT max(number) FROM messages),
-    (SELECT min(sent_at) FROM messages), (SELECT max(sent_at) FROM messages),
-    EXISTS (SELECT 1 FROM messages WHERE number IS NULL)
-        OR EXISTS (SELECT 1 FROM messages WHERE sent_at IS NULL)
-"""
-"""The first and the last id and time, and whether any row has no number, or tells no time."""
-
-
 UPSERT: Final = f"""
 INSERT INTO messages({", ".join(COLUMNS)}) VALUES({", ".join("?" * len(COLUMNS))})
 ON CONFLICT(id) DO UPDATE SET

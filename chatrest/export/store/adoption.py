@@ -229,7 +229,7 @@ def _add_again(store: ExportStore, database: StoreFile) -> None:
 
 
 class _FileContent(NamedTuple):
-    """What a file holds."""
+    """The content of a file."""
 
     ids: PageIds
     blocks: list[StoreBlock]
