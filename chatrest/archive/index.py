@@ -84,7 +84,7 @@ CREATE INDEX IF NOT EXISTS threads_by_parent ON threads(parent, page, replies)
 _ATTACHMENT_ROW: Final = msgspec.json.Decoder(dict[str, Any])
 
 
-class IndexedMessage(NamedTuple):
+class MessageEntry(NamedTuple):
     """A message of the index."""
 
     number: int
@@ -459,33 +459,33 @@ class Index:
             "SELECT day, page, messages FROM days WHERE conversation = ? ORDER BY day", (conversation,)
         ).fetchall()
 
-    def messages(self, conversation: int, time: int, rank: int, limit: int) -> list[IndexedMessage]:
+    def messages(self, conversation: int, time: int, rank: int, limit: int) -> list[MessageEntry]:
         """Return the messages of a page."""
         return self._stored(
             "WHERE conversation = ? AND (time, rank) >= (?, ?) ORDER BY time, rank LIMIT ?",
             conversation, time, rank, limit,
         )  # fmt: skip
 
-    def message(self, number: int) -> IndexedMessage:
+    def message(self, number: int) -> MessageEntry:
         return self._stored("WHERE number = ?", number)[0]
 
-    def of_rank(self, rank: int) -> IndexedMessage | None:
+    def of_rank(self, rank: int) -> MessageEntry | None:
         return next(iter(self._stored("WHERE rank = ?", rank)), None)
 
-    def replies(self, parent: int, offset: int, limit: int) -> list[IndexedMessage]:
+    def replies(self, parent: int, offset: int, limit: int) -> list[MessageEntry]:
         """Return the replies in the thread of a message."""
         return self._stored("WHERE parent = ? ORDER BY time, rank LIMIT ? OFFSET ?", parent, limit, offset)
 
-    def newest_of(self, sender: int, limit: int) -> list[IndexedMessage]:
+    def newest_of(self, sender: int, limit: int) -> list[MessageEntry]:
         """Return the newest messages of a person."""
         return self._stored("WHERE sender = ? ORDER BY time DESC, rank DESC LIMIT ?", sender, limit)
 
-    def _stored(self, rest: str, *values: Any) -> list[IndexedMessage]:
+    def _stored(self, rest: str, *values: Any) -> list[MessageEntry]:
         rows = self._db.execute(
             f"SELECT number, time, rank, sender, parent, flags, raw FROM messages {rest}",  # noqa: S608
             values,
         )
-        return list(map(IndexedMessage._make, rows))
+        return list(map(MessageEntry._make, rows))
 
     def threads(self, conversation: int) -> list[tuple[int, int, int, int]]:
         """Return (page, rank of the first message, replies on earlier pages, replies on this one)."""

@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from .heads import milliseconds, rank_of, record_of
-from .index import DELETED, Index, MessagePlace, PersonEntry, IndexedMessage
+from .index import DELETED, Index, MessageEntry, MessagePlace, PersonEntry
 from .text import TextPart, is_address, segments, shown, shown_json
 
 LONGEST_TEXT: Final = 4_000
@@ -170,7 +170,7 @@ class Items:
         self._index = index
         self._person_of: Callable[[str], PersonEntry | None] = lru_cache(10_000)(index.person_of)
 
-    def of(self, messages: list[IndexedMessage]) -> list[Item]:
+    def of(self, messages: list[MessageEntry]) -> list[Item]:
         """Return the items of messages, with the numbers of their replies."""
         items = list(map(self._item, messages))
         if self._index.has_threads:
@@ -189,7 +189,7 @@ class Items:
             elif item.parent is not None:
                 item.thread = f"threads-{threads[item.parent][1]}.html#t{item.parent}"
 
-    def _item(self, stored: IndexedMessage) -> Item:
+    def _item(self, stored: MessageEntry) -> Item:
         record = record_of(stored.raw)
         data = _object(record.get("data"))
         category = record.get("category")

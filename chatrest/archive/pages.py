@@ -25,7 +25,7 @@ from urllib.parse import urlencode
 from ..errors import RequestInvalidError
 from ..extras import missing_extra
 from .heads import record_of
-from .index import ConversationEntry, Index, PersonEntry, IndexedMessage
+from .index import ConversationEntry, Index, MessageEntry, PersonEntry
 from .items import Item, Items, date_of, excerpt, utc
 from .text import is_address, shown_json
 
@@ -104,7 +104,7 @@ class Pages:
             item.source_href = f"{item.anchor}.html" if item.is_long else source + item.anchor
         return items
 
-    def stored(self, conversation: ConversationEntry, cut: PageCut) -> list[IndexedMessage]:
+    def stored(self, conversation: ConversationEntry, cut: PageCut) -> list[MessageEntry]:
         return self.index.messages(conversation.number, cut.time, cut.rank, cut.messages)
 
     def page(self, conversation: ConversationEntry, cut: PageCut, items: list[Item], pages: int) -> str:

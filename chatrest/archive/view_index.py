@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from ..cloud.address import is_address
 from ..errors import RequestInvalidError
 from ..export import read_raw, read_table, runs
-from .index import EVERYTHING, ConversationEntry, Index, IndexedMessage
+from .index import EVERYTHING, ConversationEntry, Index, MessageEntry
 from .items import Item, Items
 from .pages import SearchWords
 from .text import Query, folded, terms
@@ -106,7 +106,7 @@ class ViewIndex(Index):
 
     def candidates(
         self, query: Query, since: int | None, until: int | None
-    ) -> Iterator[tuple[int, IndexedMessage]]:
+    ) -> Iterator[tuple[int, MessageEntry]]:
         """Yield messages that have the terms of a query, with their conversation, newest first.
 
         Times are milliseconds, `until` is not included.
@@ -119,7 +119,7 @@ class ViewIndex(Index):
             " ORDER BY m.time DESC, m.rank DESC",
             (matched or 0, since or 0, 1 << 62 if until is None else until),
         )
-        return ((conversation, IndexedMessage._make(rest)) for conversation, *rest in rows)
+        return ((conversation, MessageEntry._make(rest)) for conversation, *rest in rows)
 
     def stored_file(self, digest: str) -> str | None:
         """Return the name in the export of the attachment with this SHA-256."""
