@@ -13,6 +13,7 @@ from chatrest.export.manifest import write_finished, write_unfinished
 from chatrest.export.message_ids import PageIds, ids_of
 from chatrest.export.plan import Plan
 from chatrest.export.report import Report
+from chatrest.export.run_log import append_run
 
 START: Final = 1_600_000_000
 DAY: Final = 86_400
@@ -74,3 +75,33 @@ class StoredExport:
         report = Report(complete=True, started=START, finished=START + 60)
         report.messages = sum(self.archive.counts().values())
         write_finished(self.folder, self.archive.disk, self.journal, report)
+
+
+class StoredRuns:
+    """Runs of an export by hand; those that end are in its log."""
+
+    def __init__(self, folder: Path, **shape: Any) -> None:
+        self.folder, self.plan = folder, Plan(users=["ann"], **shape)
+
+    def run(
+        self,
+        new: Iterable[bytes] = (),
+        *,
+        changed: Iterable[bytes] = (),
+        deleted: Iterable[int | str] = (),
+        restored: Iterable[int | str] = (),
+        is_killed: bool = False,
+    ) -> int:
+        with StoredExport(self.folder, self.plan) as stored:
+            stored.begin_manifest()
+            if new := list(new):
+                stored.commit({"user ann": new})
+            with stored.journal.transaction():
+                stored.journal.change(map(row_of, changed))
+                stored.journal.undelete(restored)
+            stored.archive.note_deleted(1, deleted, 7)
+            if not is_killed:
+                stored.finish()
+                report = Report(run=stored.journal.run, started=START, finished=START + stored.journal.run)
+                append_run(stored.archive.disk, self.folder, report)
+            return stored.journal.run

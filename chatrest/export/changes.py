@@ -12,8 +12,8 @@ history. So what is told is the difference of two states: the export at the end 
 | came, and was deleted                     | `deleted`  | as it was last stored |            |
 | changed and back, or deleted and restored | not at all |                    |               |
 
-It is told in the first of these runs. So whoever stops, and goes on after the last run that he has read as a
-whole, misses nothing.
+It is told in the first of these runs. So the position of a reader is not the run of the last change, but
+`Changes.run`: the newest run that is in what he has read, and only once he has read all of it.
 """
 
 import sqlite3
@@ -87,7 +87,20 @@ class ExportChange(Struct, frozen=True):
         return b'{"run":%b,"kind":%b,"id":%b,"before":%b,"after":%b}' % (*members, *records)
 
 
-def changes(out: str | PathLike[str], *, after: int = 0) -> Iterator[ExportChange]:
+@final
+class Changes(Iterator[ExportChange]):
+    """An iterator over what is new, changed or deleted; see `changes`."""
+
+    def __init__(self, told: Iterator[ExportChange], run: int) -> None:
+        self._told = told
+        self.run: Final = run
+        """The newest run when the export was opened: who has read all changes continues with `after=run`."""
+
+    def __next__(self) -> ExportChange:
+        return next(self._told)
+
+
+def changes(out: str | PathLike[str], *, after: int = 0) -> Changes:
     """Return an iterator over what is new, changed or deleted since the run `after`, by run and kind.
 
     `out` is a folder, or the address of an object store. The number of a run is in its `Report`, and in
@@ -95,7 +108,8 @@ def changes(out: str | PathLike[str], *, after: int = 0) -> Iterator[ExportChang
     0.2 held when it was first opened by this version counts as new in its last run by then. If the journal
     was lost, all messages are new in the next run.
 
-    Each message is told once: with the oldest `before` since then, and the newest `after`. A change that was
+    The next call continues with `after=result.run`, if all of the result was read. Each message is told once:
+    with the oldest `before` since then, and the newest `after`. A change that was
     found waits for its place until the run ends; one that a killed run has found is of the next run.
 
     It is no coroutine: it reads a disk, and blocks. Costs the reading of each file once for each run and kind
@@ -110,9 +124,10 @@ def changes(out: str | PathLike[str], *, after: int = 0) -> Iterator[ExportChang
     with ExitStack() as stack:
         view = stack.enter_context(open_view(out))
         with ExitStack() as reading:
-            stored = _read_journal(view, _journal(view.folder, reading), after)
+            journal = _journal(view.folder, reading)
+            stored, run = _read_journal(view, journal, after), journal.run
         stack.pop_all()
-    return _told(view, stored)
+    return Changes(_told(view, stored), run)
 
 
 def _journal(folder: Path, stack: ExitStack) -> Journal:

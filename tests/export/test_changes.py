@@ -2,21 +2,19 @@
 
 import json
 import shutil
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chatrest import ChatRestError, RequestInvalidError, TextMessage
-from chatrest.core.replies.rows import row_of
 from chatrest.export import ExportChange, Plan, changes, compact, export, runs
 from chatrest.export.archive import Archive
 from chatrest.export.journal import NAME
 from chatrest.storage import InUseError
 from tests.dying import Fate, dies
 from tests.exporting import edit, hide, served, show
-from tests.stored import StoredExport, UnsyncedDisk, record
+from tests.stored import StoredRuns, UnsyncedDisk, record
 
 FORMATS = [
     {"format": "ndjson", "compress": "none", "partition": "source"},
@@ -27,32 +25,8 @@ FORMATS = [
 formats = pytest.mark.parametrize("shape", FORMATS, ids=str)
 
 
-class Runs:
-    """Runs of an export by hand."""
-
-    def __init__(self, folder: Path, shape: dict[str, Any]) -> None:
-        self.folder, self.plan = folder, Plan(users=["ann"], **shape)
-
-    def run(
-        self,
-        new: Iterable[bytes] = (),
-        *,
-        changed: Iterable[bytes] = (),
-        deleted: Iterable[int | str] = (),
-        restored: Iterable[int | str] = (),
-        is_killed: bool = False,
-    ) -> int:
-        with StoredExport(self.folder, self.plan) as stored:
-            stored.begin_manifest()
-            if new := list(new):
-                stored.commit({"user ann": new})
-            with stored.journal.transaction():
-                stored.journal.change(map(row_of, changed))
-                stored.journal.undelete(restored)
-            stored.archive.note_deleted(1, deleted, 7)
-            if not is_killed:
-                stored.finish()
-            return stored.journal.run
+class Runs(StoredRuns):
+    """Runs of an export by hand, and what is told of them."""
 
     def told(self, after: int = 0) -> list[tuple[int, str, str, str | None, str | None]]:
         return [
@@ -67,7 +41,7 @@ def _text(raw: bytes | None) -> str | None:
 
 @formats
 def test_each_message_is_told_once_by_run_and_kind(shape: dict[str, Any], tmp_path: Path) -> None:
-    export_runs = Runs(tmp_path / "out", shape)
+    export_runs = Runs(tmp_path / "out", **shape)
     numbers = [export_runs.run([record(each, text="a") for each in (1, 2, 3, 4)])]
     numbers.append(export_runs.run([record(5, text="a")], changed=[record(2, text="b")], deleted=[3]))
     numbers.append(export_runs.run(changed=[record(2, text="c"), record(5, text="b")]))
@@ -88,7 +62,7 @@ def test_each_message_is_told_once_by_run_and_kind(shape: dict[str, Any], tmp_pa
 def test_what_comes_back_is_new_and_what_changes_back_is_not_told(
     shape: dict[str, Any], tmp_path: Path
 ) -> None:
-    export_runs = Runs(tmp_path / "out", shape)
+    export_runs = Runs(tmp_path / "out", **shape)
     export_runs.run([record(each, text="a") for each in (1, 2, 3)])
     export_runs.run(changed=[record(1, text="b")], deleted=[2, 3])
     export_runs.run(changed=[record(1, text="a")], restored=[2])
@@ -101,7 +75,7 @@ def test_what_comes_back_is_new_and_what_changes_back_is_not_told(
 
 @formats
 def test_ids_that_are_no_numbers(shape: dict[str, Any], tmp_path: Path) -> None:
-    export_runs = Runs(tmp_path / "out", shape)
+    export_runs = Runs(tmp_path / "out", **shape)
     texts = [record(each, text="a", id=f"m-{each}") for each in (1, 2, 3)]
     export_runs.run([*texts, record(4, text="a")])
     changed = record(1, text="b", id="m-1")
@@ -118,7 +92,7 @@ def test_ids_that_are_no_numbers(shape: dict[str, Any], tmp_path: Path) -> None:
 def test_a_run_that_was_killed_has_a_number_and_tells_what_it_committed(
     shape: dict[str, Any], tmp_path: Path
 ) -> None:
-    export_runs = Runs(tmp_path / "out", shape)
+    export_runs = Runs(tmp_path / "out", **shape)
     export_runs.run([record(1, text="a")])
     assert export_runs.run([record(2, text="a")], changed=[record(1, text="b")], is_killed=True) == 2
     assert export_runs.told(1) == [(2, "new", "2", None, "a")], "before it is opened again"
@@ -128,8 +102,19 @@ def test_a_run_that_was_killed_has_a_number_and_tells_what_it_committed(
     ]  # fmt: skip
 
 
+def test_the_position_is_the_newest_run_that_is_in_what_was_read(tmp_path: Path) -> None:
+    export_runs = Runs(tmp_path / "out")
+    export_runs.run([record(each, text="a") for each in (1, 2)])
+    export_runs.run(changed=[record(1, text="b")], deleted=[2])
+    read = changes(tmp_path / "out")
+    assert {each.run for each in read} == {1}, "the first run has told it all"
+    export_runs.run(changed=[record(1, text="a")], restored=[2])
+    assert export_runs.told(1) == [], "from the run that was told last, what was read would stay"
+    assert export_runs.told(read.run) == [(3, "new", "2", None, "a"), (3, "changed", "1", "b", "a")]
+
+
 def test_bytes_that_no_commit_knew_are_new_in_the_run_that_found_them(tmp_path: Path) -> None:
-    export_runs = Runs(tmp_path / "out", FORMATS[0])
+    export_runs = Runs(tmp_path / "out", **FORMATS[0])
     export_runs.run([record(1, text="a")])
     export_runs.run([record(2, text="a")], is_killed=True)
     told = export_runs.told(1)
@@ -141,7 +126,7 @@ def test_bytes_that_no_commit_knew_are_new_in_the_run_that_found_them(tmp_path: 
 
 
 def test_merged_files_tell_the_same(tmp_path: Path) -> None:
-    export_runs = Runs(tmp_path / "out", FORMATS[0] | {"partition": "none"})
+    export_runs = Runs(tmp_path / "out", **FORMATS[0] | {"partition": "none"})
     for number in range(1, 5):
         export_runs.run([record(number, text="a")], changed=[record(1, text=f"v{number}")])
     told = [export_runs.told(after) for after in range(5)]
@@ -151,7 +136,7 @@ def test_merged_files_tell_the_same(tmp_path: Path) -> None:
 
 def test_without_its_journal_all_is_new_in_a_run_with_a_higher_number(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    export_runs = Runs(out, FORMATS[0])
+    export_runs = Runs(out, **FORMATS[0])
     export_runs.run([record(1, text="a")])
     line = {"run": 7, "started": 1, "finished": 2}
     (out / "runs.jsonl").write_text(json.dumps(line) + "\n")
@@ -163,7 +148,7 @@ def test_without_its_journal_all_is_new_in_a_run_with_a_higher_number(tmp_path: 
 
 
 def test_a_change_is_typed_and_a_line_of_json(tmp_path: Path) -> None:
-    export_runs = Runs(tmp_path / "out", FORMATS[0])
+    export_runs = Runs(tmp_path / "out", **FORMATS[0])
     export_runs.run([record(1, text="a")])
     export_runs.run(changed=[record(1, text="b")])
     [change] = changes(tmp_path / "out", after=1)
@@ -182,7 +167,7 @@ def test_a_change_is_typed_and_a_line_of_json(tmp_path: Path) -> None:
 
 
 def test_while_a_run_writes_and_with_wrong_arguments_it_is_refused_at_once(tmp_path: Path) -> None:
-    export_runs = Runs(tmp_path / "out", FORMATS[0])
+    export_runs = Runs(tmp_path / "out", **FORMATS[0])
     export_runs.run([record(1)])
     with (
         Archive(tmp_path / "out", app_id="app-1", disk=UnsyncedDisk()),
@@ -197,7 +182,7 @@ def test_while_a_run_writes_and_with_wrong_arguments_it_is_refused_at_once(tmp_p
 
 
 def test_a_run_that_begins_meanwhile_and_merges_the_files_is_an_error(tmp_path: Path) -> None:
-    export_runs = Runs(tmp_path / "out", FORMATS[0])
+    export_runs = Runs(tmp_path / "out", **FORMATS[0])
     for number in (1, 2):
         export_runs.run([record(number)])
     told = changes(tmp_path / "out")
