@@ -80,8 +80,8 @@ class StoredExport:
 class StoredRuns:
     """Runs of an export by hand; those that end are in its log."""
 
-    def __init__(self, folder: Path, **shape: Any) -> None:
-        self.folder, self.plan = folder, Plan(users=["ann"], **shape)
+    def __init__(self, folder: Path, user: str = "ann", **shape: Any) -> None:
+        self.folder, self.source, self.plan = folder, f"user {user}", Plan(users=[user], **shape)
 
     def run(
         self,
@@ -95,7 +95,7 @@ class StoredRuns:
         with StoredExport(self.folder, self.plan) as stored:
             stored.begin_manifest()
             if new := list(new):
-                stored.commit({"user ann": new})
+                stored.commit({self.source: new})
             with stored.journal.transaction():
                 stored.journal.change(map(row_of, changed))
                 stored.journal.undelete(restored)
