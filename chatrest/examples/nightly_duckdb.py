@@ -19,8 +19,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from chatrest import App, AsyncSession, ExportIncompleteError, NewMessage
-from chatrest.emulator import Emulator
+from chatrest import App, AsyncSession, ExportIncompleteError
+from chatrest.examples.sample_nights import play_nights
 from chatrest.export import Plan, Report, export
 from chatrest.extras import install_command
 
@@ -63,17 +63,6 @@ def report_days(out: Path, days: int = DAYS) -> list[dict[str, object]]:
     return [dict(zip(("day", "messages", "senders", "most"), row, strict=True)) for row in rows]
 
 
-async def two_nights(out: Path) -> None:
-    """Export an emulated app, send three messages, and export it again."""
-    async with Emulator(users=12, messages=400, seed=1) as emulator, AsyncSession(emulator.app) as session:
-        await night(session, out)
-        for number in range(3):
-            await session.messages.send(
-                NewMessage.text("user-02", f"good night {number}"), on_behalf_of="user-01"
-            )
-        await night(session, out)
-
-
 async def one_night(out: Path) -> None:
     """Export the app of the environment."""
     async with AsyncSession(App.from_env()) as session:
@@ -89,7 +78,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     with TemporaryDirectory() as folder:
         out = args.out or Path(folder)
         try:
-            asyncio.run(two_nights(out) if args.out is None else one_night(out))
+            if args.out is None:
+                play_nights(lambda session: night(session, out))
+            else:
+                asyncio.run(one_night(out))
         except ExportIncompleteError as error:
             sys.exit(f"{error}; the next night goes on")
         for line in report_days(out):

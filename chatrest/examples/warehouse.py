@@ -174,7 +174,7 @@ def load(out: str, url: str, *, replace: bool = False) -> str:
 
 def make_tables(database: Sqlite, *, empty: bool) -> None:
     """Make the tables that are not there."""
-    database.db.execute("CREATE TABLE IF NOT EXISTS chatrest_load(run bigint, mark text, address text)")
+    database.db.execute("CREATE TABLE IF NOT EXISTS chatrest_load(run bigint, mark text)")
     for table, names in TABLES.items():
         columns = [f"{name} {database.TIME if name.endswith('_at') else 'text'}" for name in names]
         columns += [f"record {database.JSON} NOT NULL", *(["PRIMARY KEY(id)"] if "id" in names else [])]
@@ -185,17 +185,9 @@ def make_tables(database: Sqlite, *, empty: bool) -> None:
 
 def load_changes(database: Sqlite, out: str) -> str:
     """Bring the tables from their position to the export as it is now."""
-    last = database.db.execute("SELECT run, mark, address FROM chatrest_load").fetchone()
+    last = database.db.execute("SELECT run, mark FROM chatrest_load").fetchone()
     news = changes(out, after=last[0] if last else 0)
-    try:
-        marks = [f"run {each.run}, begun {each.started}, ended {each.finished}" for each in runs(out)]
-    except FileNotFoundError:
-        raise LoadError(f"{out}: no run of this export has ended yet") from None
-    if last and last[1] not in marks:
-        raise LoadError(
-            f"the database was loaded from {last[2]} ({last[1]}), and {out} has no such run: it is another "
-            "export, or was made again. Name another database, or --replace what is in this one"
-        )
+    mark = newest_mark(out, last and last[1])
     counts = Counter[str]()
     update = ", ".join(f"{name} = excluded.{name}" for name in (*TABLES["messages"], "record"))
     for is_deleted, group in groupby(counted(news, counts), lambda change: change.raw_after is None):
@@ -209,10 +201,27 @@ def load_changes(database: Sqlite, out: str) -> str:
         database.db.execute(f"DELETE FROM {table}")  # noqa: S608
         database.insert(table, (row_of(table, raw) for raw in read_table(out, table)))
     database.db.execute("DELETE FROM chatrest_load")
-    values = ", ".join([database.VALUE] * 3)
-    database.db.execute(f"INSERT INTO chatrest_load VALUES({values})", (news.run, marks[-1], out))
+    values = ", ".join([database.VALUE] * 2)
+    database.db.execute(f"INSERT INTO chatrest_load VALUES({values})", (news.run, mark))
     line = ", ".join(f"{count} {kind}" for kind, count in counts.items())
     return f"run {news.run}: {line or 'nothing new'}"
+
+
+def newest_mark(out: str, last: str | None) -> str:
+    """Return what tells the newest run of an export from those of others.
+
+    Raises `LoadError` where the run of the `last` mark is not of this export.
+    """
+    try:
+        marks = [f"run {each.run} of {each.started} to {each.finished}" for each in runs(out)]
+    except FileNotFoundError:
+        raise LoadError(f"{out}: no run of this export has ended yet") from None
+    if last is not None and last not in marks:
+        raise LoadError(
+            f"{out} is not the export that was loaded last, or was made again: it has no {last}. Load into "
+            "another database, or replace all that is in this one"
+        )
+    return marks[-1]
 
 
 def counted(news: Iterable[ExportChange], counts: Counter[str]) -> Iterator[ExportChange]:

@@ -18,10 +18,10 @@ def test_two_nights_of_an_emulated_app_are_reported(capsys: pytest.CaptureFixtur
     main([])
     printed = capsys.readouterr()
     days = [json.loads(line) for line in printed.out.splitlines()]
-    assert (days[0]["messages"], days[0]["most"]) == (3, "user-01")
+    assert (days[0]["messages"], days[0]["most"]) == (7, "user-01")
     first, second = printed.err.splitlines()
-    assert first.startswith("400 new messages of 400, ")
-    assert second.startswith("3 new messages of 403, ")
+    assert first.startswith("402 new messages of 402, ")
+    assert second.startswith("5 new messages of 407, ")
 
 
 def test_the_report_counts_by_day_and_sender(tmp_path: Path) -> None:
