@@ -35,7 +35,7 @@ from chatrest.extras import install_command
 try:
     import pyarrow as pa  # type: ignore[import-untyped]
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
-    from deltalake import DeltaTable, Schema
+    from deltalake import DeltaTable, Schema  # type: ignore[import-not-found,unused-ignore]
 except ModuleNotFoundError:
     if __name__ == "__main__":
         sys.exit(f"This example needs deltalake: {install_command('export', 'parquet')} deltalake")

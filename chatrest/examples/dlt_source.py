@@ -30,7 +30,7 @@ from chatrest.export import Plan, changes, export, read_table
 from chatrest.extras import install_command
 
 try:
-    import dlt
+    import dlt  # type: ignore[import-not-found,unused-ignore]
 except ModuleNotFoundError:
     if __name__ == "__main__":
         sys.exit(f"This example needs dlt: {install_command('export')} 'dlt[duckdb]'")

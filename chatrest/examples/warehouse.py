@@ -34,11 +34,11 @@ from chatrest.times import MILLISECONDS_FROM
 
 ERRORS: tuple[type[Exception], ...] = (sqlite3.Error,)
 try:
-    import psycopg
+    import psycopg  # type: ignore[import-not-found,unused-ignore]
 
     ERRORS += (psycopg.Error,)
 except ModuleNotFoundError:
-    psycopg = None  # type: ignore[assignment]
+    psycopg = None  # type: ignore[assignment,unused-ignore]
 
 MEMBERS: Final = """
 messages id text conversationId parentId sender receiverType receiver category type sentAt editedAt deletedAt
@@ -219,7 +219,7 @@ def newest_mark(out: str, last: str | None) -> str:
     if last is not None and last not in marks:
         raise LoadError(
             f"{out} is not the export that was loaded last, or was made again: it has no {last}. Load into "
-            "another database, or replace all that is in this one"
+            "another database, or replace all that is in this one (--replace)"
         )
     return marks[-1]
 

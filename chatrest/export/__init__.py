@@ -12,7 +12,7 @@ for message in read("out", since="2026-11-01"):
 
 from .app_file import AppExport, read_apps
 from .apps import AppRun, AppsReport, AppState, export_apps
-from .changes import Changes, ExportChange, changes
+from .changes import ExportChange, ExportChanges, changes
 from .dataset.attachments import AttachmentOptions
 from .dry_run.estimate import Estimate, estimate
 from .entry_points import compact, export
@@ -24,8 +24,8 @@ from .run_log import RunEntry, runs
 from .verify.verify import Problem, VerifyResult, verify
 
 __all__ = [
-    "AppExport", "AppRun", "AppState", "AppsReport", "AttachmentCounts", "AttachmentOptions", "Changes",
-    "Estimate", "ExportChange", "Failure", "Phase", "Plan", "Problem", "Progress", "Report", "RunEntry",
+    "AppExport", "AppRun", "AppState", "AppsReport", "AttachmentCounts", "AttachmentOptions",
+    "Estimate", "ExportChange", "ExportChanges", "Failure", "Phase", "Plan", "Problem", "Progress", "Report", "RunEntry",
     "VerifyResult", "attachment_files", "changes", "compact", "estimate", "export", "export_apps", "read",
     "read_apps", "read_raw", "read_table", "runs", "verify",
 ]  # fmt: skip

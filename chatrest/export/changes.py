@@ -13,7 +13,7 @@ history. So what is told is the difference of two states: the export at the end 
 | changed and back, or deleted and restored | not at all |                    |               |
 
 It is told in the first of these runs. So the position of a reader is not the run of the last change, but
-`Changes.run`: the newest run that is in what he has read, and only once he has read all of it.
+`ExportChanges.run`: the newest run that is in what he has read, and only once he has read all of it.
 """
 
 import sqlite3
@@ -88,7 +88,7 @@ class ExportChange(Struct, frozen=True):
 
 
 @final
-class Changes(Iterator[ExportChange]):
+class ExportChanges(Iterator[ExportChange]):
     """An iterator over what is new, changed or deleted; see `changes`."""
 
     def __init__(self, told: Iterator[ExportChange], run: int) -> None:
@@ -100,7 +100,7 @@ class Changes(Iterator[ExportChange]):
         return next(self._told)
 
 
-def changes(out: str | PathLike[str], *, after: int = 0) -> Changes:
+def changes(out: str | PathLike[str], *, after: int = 0) -> ExportChanges:
     """Return an iterator over what is new, changed or deleted since the run `after`, by run and kind.
 
     `out` is a folder, or the address of an object store. The number of a run is in its `Report`, and in
@@ -127,7 +127,7 @@ def changes(out: str | PathLike[str], *, after: int = 0) -> Changes:
             journal = _journal(view.folder, reading)
             stored, run = _read_journal(view, journal, after), journal.run
         stack.pop_all()
-    return Changes(_told(view, stored), run)
+    return ExportChanges(_told(view, stored), run)
 
 
 def _journal(folder: Path, stack: ExitStack) -> Journal:

@@ -1,5 +1,6 @@
 """The example that registers an export as a Delta table, which deltalake reads back."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,14 @@ def test_each_run_is_a_version_with_the_files_of_the_export(partition: str, tmp_
     deltalake.DeltaTable(table).vacuum(0, dry_run=False, enforce_retention_duration=False, full=True)
     assert raws(table) == exported(runs.folder)
     assert files(runs.folder) == before, "the export is as it was, after a vacuum of all that it could find"
+
+
+@pytest.mark.usefixtures("fast_ramp")
+def test_two_nights_of_an_emulated_app_are_two_versions(capsys: pytest.CaptureFixture[str]) -> None:
+    main([])
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == "version 1: 2 files added, 0 removed"
+    assert re.fullmatch(r"version 2: \d files added, [1-9] removed", second)
 
 
 def test_the_columns_have_the_types_of_the_files_and_the_partition_is_one(tmp_path: Path) -> None:
