@@ -87,7 +87,8 @@ def row_of(table: str, raw: bytes, message_id: str = "") -> Row:
     if message_id:
         content = members.get("data")
         members["id"] = clean(message_id)
-        members["text"] = content.get("text") if isinstance(content, dict) else None
+        texts = content if isinstance(content, dict) else {}
+        members["text"] = texts.get("text") or texts.get("caption")
     return [*(value(name, members.get(name)) for name in TABLES[table].values()), text]
 
 
@@ -164,30 +165,32 @@ def load(out: str, url: str, *, replace: bool = False) -> str:
     try:
         database = Sqlite(url) if scheme == "sqlite" else Postgres(url)
         with closing(database.db):
-            make_tables(database, empty=replace)
-            line = load_changes(database, out)
+            position = prepare_tables(database, replace=replace)
+            line = load_changes(database, out, *position)
             database.db.commit()
     except ERRORS as error:
-        raise LoadError(f"{scheme}: {error}; nothing was changed") from error
+        raise LoadError(f"{scheme}: {error}") from error
     return line
 
 
-def make_tables(database: Sqlite, *, empty: bool) -> None:
-    """Make the tables that are not there."""
+def prepare_tables(database: Sqlite, *, replace: bool) -> tuple[int, str | None]:
+    """Return the position and its mark; make the tables before the first load, which must not be there."""
     database.db.execute("CREATE TABLE IF NOT EXISTS chatrest_load(run bigint, mark text)")
+    last: tuple[int, str] | None = database.db.execute("SELECT run, mark FROM chatrest_load").fetchone()
+    if last is not None and not replace:
+        return last
     for table, names in TABLES.items():
         columns = [f"{name} {database.TIME if name.endswith('_at') else 'text'}" for name in names]
         columns += [f"record {database.JSON} NOT NULL", *(["PRIMARY KEY(id)"] if "id" in names else [])]
-        database.db.execute(f"CREATE TABLE IF NOT EXISTS {table}({', '.join(columns)})")
-    for table in (*TABLES, "chatrest_load") if empty else ():
-        database.db.execute(f"DELETE FROM {table}")  # noqa: S608
+        sql = f"CREATE TABLE {table}({', '.join(columns)})"
+        database.db.execute(sql if last is None else f"DELETE FROM {table}")  # noqa: S608
+    return 0, None
 
 
-def load_changes(database: Sqlite, out: str) -> str:
+def load_changes(database: Sqlite, out: str, position: int, last: str | None) -> str:
     """Bring the tables from their position to the export as it is now."""
-    last = database.db.execute("SELECT run, mark FROM chatrest_load").fetchone()
-    news = changes(out, after=last[0] if last else 0)
-    mark = newest_mark(out, last and last[1])
+    news = changes(out, after=position)
+    mark = newest_mark(out, last)
     counts = Counter[str]()
     update = ", ".join(f"{name} = excluded.{name}" for name in (*TABLES["messages"], "record"))
     for is_deleted, group in groupby(counted(news, counts), lambda change: change.raw_after is None):

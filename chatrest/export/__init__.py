@@ -24,8 +24,8 @@ from .run_log import RunEntry, runs
 from .verify.verify import Problem, VerifyResult, verify
 
 __all__ = [
-    "AppExport", "AppRun", "AppState", "AppsReport", "AttachmentCounts", "AttachmentOptions",
-    "Estimate", "ExportChange", "ExportChanges", "Failure", "Phase", "Plan", "Problem", "Progress", "Report", "RunEntry",
+    "AppExport", "AppRun", "AppState", "AppsReport", "AttachmentCounts", "AttachmentOptions", "Estimate",
+    "ExportChange", "ExportChanges", "Failure", "Phase", "Plan", "Problem", "Progress", "Report", "RunEntry",
     "VerifyResult", "attachment_files", "changes", "compact", "estimate", "export", "export_apps", "read",
     "read_apps", "read_raw", "read_table", "runs", "verify",
 ]  # fmt: skip

@@ -200,6 +200,18 @@ def test_another_export_is_refused_until_it_shall_replace_what_is_there(tmp_path
     assert database.texts() == {"2": "b"}
 
 
+def test_tables_of_another_program_are_left_alone(database: Database, tmp_path: Path) -> None:
+    runs = StoredRuns(tmp_path / "out")
+    runs.run([record(1)])
+    database.ask(
+        "CREATE TABLE users(uid text, name text, role text, status text, record text)"
+    )
+    with pytest.raises(LoadError, match=r"users.* already exists"):
+        load(str(runs.folder), database.url)
+    with pytest.raises(Exception, match="messages"):
+        database.texts()
+
+
 def test_an_export_without_a_finished_run_is_refused(tmp_path: Path) -> None:
     runs = StoredRuns(tmp_path / "out")
     runs.run([record(1)], is_killed=True)
@@ -213,7 +225,7 @@ def test_an_export_without_a_finished_run_is_refused(tmp_path: Path) -> None:
         ("out", "mysql://x", "URL: expected sqlite:///FILE or postgresql://"),
         ("out", "postgresql://u:pass%zz@h/d", "URL is not an address of Postgres: postgresql://user@host"),
         ("out", "postgresql://u:secret@127.0.0.1:1/d", "postgresql: connection failed: .* refused"),
-        ("out", "sqlite:///no/such/folder.sqlite", "sqlite: unable to open database file; nothing"),
+        ("out", "sqlite:///no/such/folder.sqlite", "sqlite: unable to open database file"),
         ("nothing", "sqlite://///{}/x.sqlite", "is not an export"),
     ],
 )  # fmt: skip
