@@ -19,17 +19,14 @@ import json
 import os
 import sys
 import time
-from argparse import ArgumentParser
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
-from chatrest import AsyncSession
-from chatrest.examples.sample_nights import play_nights
-from chatrest.export import Plan, export
+from chatrest.examples.loads import LoadError, command, run
+from chatrest.export import Plan
 from chatrest.extras import install_command
 
 try:
@@ -42,10 +39,6 @@ except ModuleNotFoundError:
     raise
 
 LOG: Final = "_delta_log"
-
-
-class TableError(Exception):
-    """The export cannot be registered; the text says why."""
 
 
 def register(out: Path, folder: Path) -> str:
@@ -78,12 +71,12 @@ def exported_files(out: Path) -> dict[str, int]:
     try:
         manifest = json.loads((out / "manifest.json").read_bytes())
     except FileNotFoundError:
-        raise TableError(f"folder '{out}' is not an export: it has no manifest.json") from None
+        raise LoadError(f"folder '{out}' is not an export: it has no manifest.json") from None
     if manifest["finished"] is None:
-        raise TableError(f"{out}: a run is under way, or was killed; run the export to its end")
+        raise LoadError(f"{out}: a run is under way, or was killed; run the export to its end")
     rows = {file["name"]: file["messages"] for file in manifest["files"] if file["role"] == "part"}
     if not rows or not all(name.endswith(".parquet") for name in rows):
-        raise TableError(f"{out}: it has no Parquet files: export with --format parquet")
+        raise LoadError(f"{out}: it has no Parquet files: export with --format parquet")
     return rows
 
 
@@ -142,33 +135,16 @@ def commit(path: Path, actions: Sequence[dict[str, Any]]) -> None:
     try:
         os.link(unfinished, path)
     except FileExistsError:
-        raise TableError(f"{path} was written by another program meanwhile; run this again") from None
+        raise LoadError(f"{path} was written by another program meanwhile; run this again") from None
     finally:
         unfinished.unlink()
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the example."""
-    parser = ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("out", nargs="?", type=Path, help="an export's folder; without it an emulated app")
-    parser.add_argument("table", nargs="?", type=Path, help="the folder of the Delta table")
-    args = parser.parse_args(argv)
-    if args.out and not args.table:
-        parser.error("TABLE is missing: the folder of the Delta table")
-    with TemporaryDirectory() as temporary:
-
-        async def night(session: AsyncSession) -> None:
-            out, plan = Path(temporary, "out"), Plan(all_users=True, format="parquet")
-            await export(session, out, plan, recheck=86_400)
-            sys.stdout.write(f"{register(out, Path(temporary, 'table'))}\n")
-
-        try:
-            if args.out:
-                sys.stdout.write(f"{register(args.out, args.table)}\n")
-            else:
-                play_nights(night)
-        except (TableError, OSError) as error:
-            sys.exit(str(error))
+    args = command(__doc__, "the folder of the Delta table").parse_args(argv)
+    plan = Plan(all_users=True, format="parquet")
+    run(args, lambda out, table: register(Path(out), Path(table)), "{}/table", plan)
 
 
 if __name__ == "__main__":

@@ -14,19 +14,15 @@ Needs `pip install 'chatrest-client[export]' 'dlt[duckdb]'`.
 """
 
 import sys
-from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from msgspec import json
 
-from chatrest import AsyncSession, ChatRestError
-from chatrest.examples.sample_nights import play_nights
-from chatrest.examples.warehouse import TABLES, LoadError, Row, newest_mark, row_of
-from chatrest.export import Plan, changes, export, read_table
+from chatrest.examples.loads import command, newest_mark, run
+from chatrest.examples.warehouse import TABLES, Row, row_of
+from chatrest.export import Plan, changes, read_table
 from chatrest.extras import install_command
 
 try:
@@ -89,33 +85,21 @@ def batches(items: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
         yield batch
 
 
-def load(out: str, database: str, **options: Any) -> str:
-    """Load into a DuckDB file, and return what dlt says about it; `options` are those of `dlt.pipeline`."""
-    destination = dlt.destinations.duckdb(database)
-    pipeline = dlt.pipeline("chat_export", destination=destination, dataset_name="chat_export", **options)
+def load(out: str, database: str) -> str:
+    """Load into a DuckDB file, and return what dlt says about it."""
+    pipeline = dlt.pipeline(
+        "chat_export",
+        destination=dlt.destinations.duckdb(database),
+        dataset_name="chat_export",
+        pipelines_dir=f"{database}.dlt",  # its state: each database has its own
+    )
     return str(pipeline.run(chat_export(out)))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the example."""
-    parser = ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("out", nargs="?", help="an export's folder or address; without it an emulated app")
-    parser.add_argument("database", nargs="?", default="chat.duckdb", help="a DuckDB file (chat.duckdb)")
-    args = parser.parse_args(argv)
-    with TemporaryDirectory() as folder:
-
-        async def night(session: AsyncSession) -> None:
-            out = Path(folder, "out")
-            await export(session, out, Plan(all_users=True), tables=("users", "groups"), recheck=86_400)
-            sys.stdout.write(f"{load(str(out), f'{folder}/chat.duckdb', pipelines_dir=folder)}\n")
-
-        try:
-            if args.out:
-                sys.stdout.write(f"{load(args.out, args.database)}\n")
-            else:
-                play_nights(night)
-        except (LoadError, ChatRestError) as error:
-            sys.exit(str(error))
+    args = command(__doc__, "a DuckDB file").parse_args(argv)
+    run(args, load, "{}/chat.duckdb", Plan(all_users=True))
 
 
 if __name__ == "__main__":

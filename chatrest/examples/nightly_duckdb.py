@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from chatrest import App, AsyncSession, ExportIncompleteError
-from chatrest.examples.sample_nights import play_nights
+from chatrest.examples.loads import play_nights
 from chatrest.export import Plan, Report, export
 from chatrest.extras import install_command
 

@@ -14,22 +14,17 @@ of no run, from which no later load could continue. Rows are streamed; memory do
 
 import re
 import sqlite3
-import sys
-from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from itertools import groupby
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final, TypeAlias
 
 from msgspec import json
 
-from chatrest import AsyncSession, ChatRestError
-from chatrest.examples.sample_nights import play_nights
-from chatrest.export import ExportChange, Plan, changes, export, read_table, runs
+from chatrest.examples.loads import LoadError, command, newest_mark, run
+from chatrest.export import ExportChange, Plan, changes, read_table
 from chatrest.times import MILLISECONDS_FROM
 
 ERRORS: tuple[type[Exception], ...] = (sqlite3.Error,)
@@ -63,10 +58,6 @@ REFUSED: Final = re.compile(
 )
 """Zero bytes and halves of characters, which databases refuse; the group is what only looks like them."""
 Row: TypeAlias = Sequence[str | None]
-
-
-class LoadError(Exception):
-    """The database or the export is not as expected; the text says what to do."""
 
 
 # ── rows ──
@@ -210,23 +201,6 @@ def load_changes(database: Sqlite, out: str, position: int, last: str | None) ->
     return f"run {news.run}: {line or 'nothing new'}"
 
 
-def newest_mark(out: str, last: str | None) -> str:
-    """Return what tells the newest run of an export from those of others.
-
-    Raises `LoadError` where the run of the `last` mark is not of this export.
-    """
-    try:
-        marks = [f"run {each.run} of {each.started} to {each.finished}" for each in runs(out)]
-    except FileNotFoundError:
-        raise LoadError(f"{out}: no run of this export has ended yet") from None
-    if last is not None and last not in marks:
-        raise LoadError(
-            f"{out} is not the export that was loaded last, or was made again: it has no {last}. Load into "
-            "another database, or replace all that is in this one (--replace)"
-        )
-    return marks[-1]
-
-
 def counted(news: Iterable[ExportChange], counts: Counter[str]) -> Iterator[ExportChange]:
     """Yield the changes, and count them by kind."""
     for change in news:
@@ -236,27 +210,11 @@ def counted(news: Iterable[ExportChange], counts: Counter[str]) -> Iterator[Expo
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the example."""
-    parser = ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("out", nargs="?", help="an export's folder or address; without it an emulated app")
-    parser.add_argument("url", nargs="?", help="sqlite:///FILE or postgresql://user@host/database")
+    parser = command(__doc__, "sqlite:///FILE or postgresql://user@host/database")
     parser.add_argument("--replace", action="store_true", help="empty the tables, and load all again")
     args = parser.parse_args(argv)
-    if args.out and not args.url:
-        parser.error("URL is missing: the database to load into")
-    with TemporaryDirectory() as folder:
-
-        async def night(session: AsyncSession) -> None:
-            out = Path(folder, "out")
-            await export(session, out, Plan(all_users=True), tables=("users", "groups"), recheck=86_400)
-            sys.stdout.write(f"{load(str(out), f'sqlite:///{folder}/chat.sqlite')}\n")
-
-        try:
-            if args.out:
-                sys.stdout.write(f"{load(args.out, args.url, replace=args.replace)}\n")
-            else:
-                play_nights(night)
-        except (LoadError, ChatRestError) as error:
-            sys.exit(str(error))
+    plan = Plan(all_users=True)
+    run(args, lambda out, url: load(out, url, replace=args.replace), "sqlite:///{}/chat.sqlite", plan)
 
 
 if __name__ == "__main__":

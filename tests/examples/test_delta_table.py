@@ -11,7 +11,7 @@ from tests.stored import DAY, START, StoredRuns, record
 deltalake = pytest.importorskip("deltalake", reason="deltalake is not installed")
 
 from chatrest.examples import delta_table  # noqa: E402
-from chatrest.examples.delta_table import TableError, main, register  # noqa: E402
+from chatrest.examples.delta_table import LoadError, main, register  # noqa: E402
 
 
 def raws(table: Path, version: int | None = None) -> list[str]:
@@ -107,7 +107,7 @@ def test_after_a_kill_it_goes_on_and_of_two_at_once_one_is_refused(
             register(runs.folder, table)
     assert register(runs.folder, table) == "version 1: 1 files added, 0 removed"
     written = table / "_delta_log" / f"{1:020}.json"
-    with pytest.raises(TableError, match="written by another program meanwhile"):
+    with pytest.raises(LoadError, match="written by another program meanwhile"):
         delta_table.commit(written, [])
     assert raws(table) == exported(runs.folder)
     assert sorted(path.name for path in written.parent.iterdir()) == [f"{each:020}.json" for each in (0, 1)]

@@ -1,6 +1,7 @@
 """The example that loads an export with dlt, here into DuckDB."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -20,9 +21,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:dlt")
 
 
 @pytest.fixture(autouse=True)
-def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RUNTIME__DLTHUB_TELEMETRY", "false")
-    monkeypatch.setenv("DLT_DATA_DIR", str(tmp_path / "dlt"))
 
 
 def asked(path: str, sql: str) -> list[Any]:
@@ -46,14 +46,15 @@ def cut(out: str, *, after: int) -> Any:
 def test_night_after_night_duckdb_holds_what_the_export_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     nights = []
 
-    def load(out: str, path: str, *, pipelines_dir: str, load: Any = dlt_source.load) -> str:
+    def load(out: str, path: str, load: Any = dlt_source.load) -> str:
         if nights:
             monkeypatch.setattr(dlt_source, "changes", cut)
             with pytest.raises(Exception, match="the disk has failed"):
-                load(out, path, pipelines_dir=pipelines_dir)
+                load(out, path)
             monkeypatch.setattr(dlt_source, "changes", changes)
             assert len(asked(path, "SELECT id FROM messages")) == 402
-        load(out, path, pipelines_dir=f"{pipelines_dir}/{len(nights)}")  # its state is in the database, too
+            shutil.rmtree(f"{path}.dlt")  # the state is in the database, too
+        load(out, path)
         nights.append(out)
         deleted = {each.id for each in changes(out, after=len(nights) - 1) if each.kind == "deleted"}
         stored = {each["id"]: each for each in map(json.loads, read_raw(out)) if each["id"] not in deleted}

@@ -18,7 +18,7 @@ import pytest
 
 from chatrest import AsyncSession
 from chatrest.examples import warehouse
-from chatrest.examples.sample_nights import play_nights
+from chatrest.examples.loads import play_nights
 from chatrest.examples.warehouse import LoadError, load, main
 from chatrest.export import Plan, changes, export, read_raw, read_table
 from tests.stored import START, StoredRuns, record
@@ -193,7 +193,7 @@ def test_another_export_is_refused_until_it_shall_replace_what_is_there(tmp_path
     assert load(str(tmp_path / "moved"), database.url) == "run 1: nothing new"
     second.run([record(2, text="b")], is_killed=True)
     second.run()  # its run 2 is the first one that has ended
-    with pytest.raises(LoadError, match=r"not the export that was loaded last.* no run 1 of .*--replace"):
+    with pytest.raises(LoadError, match=r"not the export that was loaded last.* no run 1 of "):
         load(str(second.folder), database.url)
     assert database.texts() == {"1": "a", "2": "a"}
     main([str(second.folder), database.url, "--replace"])
@@ -203,9 +203,7 @@ def test_another_export_is_refused_until_it_shall_replace_what_is_there(tmp_path
 def test_tables_of_another_program_are_left_alone(database: Database, tmp_path: Path) -> None:
     runs = StoredRuns(tmp_path / "out")
     runs.run([record(1)])
-    database.ask(
-        "CREATE TABLE users(uid text, name text, role text, status text, record text)"
-    )
+    database.ask("CREATE TABLE users(uid text, name text, role text, status text, record text)")
     with pytest.raises(LoadError, match=r"users.* already exists"):
         load(str(runs.folder), database.url)
     with pytest.raises(Exception, match="messages"):
@@ -243,5 +241,5 @@ def test_without_the_driver_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(warehouse, "psycopg", None)
     with pytest.raises(SystemExit, match=r"pip install 'psycopg\[binary\]'$"):
         main(["out", "postgresql:///chat"])
-    with pytest.raises(SystemExit, match="2"):
+    with pytest.raises(SystemExit, match="second argument is missing"):
         main(["out"])
