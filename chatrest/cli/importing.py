@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 OnProgress: TypeAlias = "Callable[[Progress], None]"
 
 # A copy of the constant: importing it would slow the help text down. A test compares them.
-KINDS: Final = ("users", "groups", "members", "messages")
+KINDS: Final = ("users", "groups", "members", "messages", "reactions", "friends", "bans", "blocks")
 
 
 @click.command(
@@ -46,10 +46,11 @@ def import_(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Import FILEs of JSON lines (also .gz and .zst): users, groups, members or messages, one kind a file.
+    """Import FILEs of JSON lines (also .gz and .zst), one kind a file: users, groups, members, messages,
+    reactions, friends, bans or blocks.
 
-    A line is a record to import, or a record that the service has shown. Users are imported first, then
-    groups, members and messages. An export, in a folder or at the address of an object store, means its
+    A line is a record to import, or a record that the service has shown. They are imported in this order. An
+    export, in a folder or at the address of an object store, means its
     tables and its messages, the oldest first, in any format. What shown records hold and no import takes is
     dropped, and listed at the end. If the import is interrupted, run the same command again: it continues,
     and sends no record that was imported. Lines that are added to a file later are imported by the next run.
@@ -58,7 +59,7 @@ def import_(
     Examples:
       chatrest import users.ndjson groups.ndjson members.ndjson messages.ndjson.gz
       chatrest import users.ndjson --dry-run      check every line
-      chatrest export backup --with users,groups,members
+      chatrest export backup --with users,groups,members,reactions,friends,bans,blocks
       chatrest import backup                      a copy of that app, in the app of the environment
       chatrest import s3://bucket/backup          the same, of an export in an object store
 
@@ -134,7 +135,7 @@ def _summary(result: "ImportResult") -> Iterator[str]:
         count = file.imported + file.existing
         parts = [f"{plural(count, file.kind.removesuffix('s'))} {_done(result, count)}"]
         parts += [f"{file.refused:,} refused"] if file.refused else []
-        parts += [f"{file.skipped:,} skipped (actions, calls, deleted messages)"] if file.skipped else []
+        parts += [f"{file.skipped:,} skipped (they cannot be made again)"] if file.skipped else []
         yield f"{file.file}: {', '.join(parts)}"
     if result.not_carried:
         yield "not carried over:"

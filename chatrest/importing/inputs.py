@@ -6,7 +6,10 @@
 | groups              | all groups; one with a password gets a random one                              |
 | members             | all members, with their scope and `joinedAt`                                   |
 | messages            | those that an import takes, by their ids, in whichever files they are          |
-| users (deactivated) | the same users once more, with `deactivatedAt`: before, they could send nothing |
+| reactions           | those to such messages, which have got other ids                               |
+| friends             | each friendship once from either side                                          |
+| bans, blocks        | all; they come late, as they forbid what was allowed when it was written       |
+| users (deactivated) | the same users again, with `deactivatedAt`: before, they could send nothing    |
 """
 
 from collections import Counter
@@ -14,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Final, NamedTuple, final
+from typing import Any, Final, NamedTuple, final
 
 from ..cloud.address import is_address
 from ..errors import ChatRestError, RequestInvalidError
@@ -23,15 +26,14 @@ from ..export.file_names import path_inside
 from ..export.folder_view import FolderView, open_view
 from ..export.manifest import NAME as MANIFEST, Manifest, read
 from ..export.reading import read_raw
-from .entities import KINDS, Kind, Reader, kind_of, read_object
+from .entities import KINDS, Kind, Reader, Reading, kind_of, read_object
 from .input_files import ImportLine, input_paths, number_records, read_lines
 from .message_order import MessageOrder
-from .shown_records import read_active, read_again, read_line, read_shown
+from .shown_records import read_active, read_again, read_line, read_reacted, read_reaction, read_shown
 
 SUFFIX: Final = ".import-journal"
 DEFAULT_ROLE: Final = "default"
 """The role that every app has."""
-_TABLES: Final[tuple[Kind, ...]] = ("users", "groups", "members")
 _LINES_FOR_KIND: Final = 1000
 _REASONS_SHOWN: Final = 3
 
@@ -85,10 +87,10 @@ def read_inputs(
     roles: set[str] = set()
     for file in files:
         if (isinstance(file, str) and is_address(file)) or (Path(file) / MANIFEST).is_file():
-            export = _Export(file, stack, allow_incomplete=allow_incomplete)
-            inputs += [part for part in export.parts() if kind in (None, part.kind)]
+            export = _Export(file, kind, stack, allow_incomplete=allow_incomplete)
+            inputs += export.parts()
             omissions.update(export.omissions() if kind is None else {})
-            roles |= export.roles if kind in (None, "users") else set()
+            roles |= export.roles
         else:
             inputs += [
                 ImportInput(
@@ -123,25 +125,32 @@ class _Export:
     `allow_incomplete` is not given, and for one whose files are not those of its manifest.
     """
 
-    def __init__(self, out: str | Path, stack: ExitStack, *, allow_incomplete: bool) -> None:
+    def __init__(
+        self, out: str | Path, kind: Kind | None, stack: ExitStack, *, allow_incomplete: bool
+    ) -> None:
         self._messages = stack.enter_context(closing(MessageOrder(partial(read_raw, out))))
         self._view = stack.enter_context(open_view(out))
         self._path = Path(self._view.name.rpartition("/")[2] if self._view.is_remote else out)
         manifest = _manifest_of(self._view, allow_incomplete=allow_incomplete)
         self._tables = {entry.table: entry for entry in manifest.tables}
+        self._kinds = [
+            each for each in KINDS if kind in (None, each) and (each in self._tables or each == "messages")
+        ]
         if not self._view.is_remote:
             _check_sizes(self._view, manifest)
-            for kind in self._tables.keys() & {*_TABLES}:
-                self._table_path(kind)
+            for each in self._kinds:
+                if each != "messages":
+                    self._table_path(each)
 
     def parts(self) -> Iterator[ImportInput]:
         """Yield the parts in the order in which they are imported."""
-        for kind in _TABLES:
-            if kind in self._tables:
-                read = read_active if kind == "users" else read_shown
-                yield self._part(kind, kind, partial(self._table, kind), read)
-        yield self._part("messages", "messages", self._messages.records, read_shown)
-        if "users" in self._tables:
+        readers: dict[Kind, Reader] = {"users": read_active, "reactions": self._read_reaction}
+        if "reactions" in self._kinds:
+            readers["messages"] = read_reacted
+        for kind in self._kinds:
+            records = self._messages.records if kind == "messages" else partial(self._table, kind)
+            yield self._part(kind, kind, records, readers.get(kind, read_shown))
+        if "users" in self._kinds:
             part = self._part("users (deactivated)", "users", self._deactivated, read_again)
             yield part._replace(is_last=True)
 
@@ -153,20 +162,17 @@ class _Export:
 
     def omissions(self) -> dict[str, int]:
         """Return what the export holds beside the records, and no import takes."""
-        kept = {
-            "conversations": "conversations (their tags, pins and unread counts)", "bans": "bans from groups",
-            "friends": "friends of users", "blocks": "users that users have blocked",
-        }  # fmt: skip
+        conversations = self._tables.get("conversations")
         counts = {
-            **{words: self._tables[name].rows for name, words in kept.items() if name in self._tables},
+            "conversations (their tags, pins and unread counts)": conversations.rows if conversations else 0,
             "rights of roles (a missing role is made without them)": len(self.roles),
         }
         return {what: count for what, count in counts.items() if count}
 
     @cached_property
     def roles(self) -> set[str]:
-        """Return the roles of all users, but for the one that every app has."""
-        roles = {_object(raw).get("role") for raw in self._table("users")} if "users" in self._tables else ()
+        """Return the roles of all users to import, but for the one that every app has."""
+        roles = {_object(raw).get("role") for raw in self._table("users")} if "users" in self._kinds else ()
         return {role for role in roles if isinstance(role, str) and role} - {DEFAULT_ROLE}
 
     def _table(self, kind: Kind) -> Iterator[bytes]:
@@ -178,6 +184,9 @@ class _Export:
         if (path := find_table(self._view.folder, entry)) is None:
             raise _changed(entry.file, self._view)
         return path
+
+    def _read_reaction(self, _: Kind, members: dict[str, Any]) -> Reading:
+        return read_reaction(members, self._messages.find(members.get("messageId")))
 
     def _deactivated(self) -> Iterator[bytes]:
         return (raw for raw in self._table("users") if _object(raw).get("deactivatedAt"))  # 0 is never

@@ -36,13 +36,19 @@ class MessageOrder:
 
     def records(self) -> Iterator[bytes]:
         """Yield the messages by their ids; those whose id is no number come last, by their time."""
-        if not self._is_filled:
-            self._fill()
-            self._is_filled = True
+        self._fill()
         sql = "SELECT raw FROM messages ORDER BY number IS NULL, number, sent_at, rowid"
         yield from (raw for (raw,) in self._db.execute(sql))
 
+    def find(self, id: Any) -> bytes | None:
+        """Return the message with an id, which may be a number or its digits; None if there is none."""
+        self._fill()
+        row = self._db.execute("SELECT raw FROM messages WHERE number = ?", (_whole(id),)).fetchone()
+        return row and bytes(row[0])
+
     def _fill(self) -> None:
+        if self._is_filled:
+            return
         self._db.execute("PRAGMA journal_mode=OFF")
         self._db.execute("CREATE TABLE messages(number INTEGER, sent_at INTEGER, raw BLOB NOT NULL)")
         self._db.execute("CREATE TABLE muids(muid BLOB PRIMARY KEY) WITHOUT ROWID")
@@ -50,7 +56,9 @@ class MessageOrder:
         self._db.execute("BEGIN")
         while batch := list(islice(rows, _BATCH)):
             self._db.executemany("INSERT INTO messages VALUES(?, ?, ?)", batch)
+        self._db.execute("CREATE INDEX by_number ON messages(number)")
         self._db.execute("COMMIT")
+        self._is_filled = True
 
     def _row(self, raw: bytes) -> tuple[int | None, int | None, bytes]:
         try:
