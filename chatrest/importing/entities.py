@@ -100,16 +100,14 @@ class SkippedLine(Exception):  # noqa: N818, not an error: the line is left out
 def kind_of(members: Mapping[str, Any]) -> Kind | None:
     """Return the kind of a record by the ids in it; None if it shows none.
 
-    The records of a list of members have no guid, and are taken for users. A user of a group without a scope
-    may be banned from it.
+    The records of a list of members have no guid, and are taken for users.
     """
     if "sender" in members and "receiver" in members:
         return "messages"
     if sign := next((name for name in _SIGNS if name in members), None):
         return _SIGNS[sign]
     if "guid" in members:
-        is_unclear = "name" in members and "scope" not in members
-        return "groups" if "uid" not in members else None if is_unclear else "members"
+        return "members" if "uid" in members else "groups"
     return "users" if "uid" in members else None
 
 

@@ -110,7 +110,8 @@ def _detected_kind(path: Path) -> Kind:
         if line.end.line > _LINES_FOR_KIND:
             break
         if line.raw is not None and (kind := kind_of(_object(line.raw))) is not None:
-            return kind
+            # Nothing in a banned user's record may tell it from that of a member.
+            return "bans" if kind == "members" and path.name.startswith("bans.") else kind
     raise RequestInvalidError(
         f"{path}: no record shows its kind; give the kind, which is one of {', '.join(KINDS)}"
     )
