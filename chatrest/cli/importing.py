@@ -25,7 +25,7 @@ KINDS: Final = ("users", "groups", "members", "messages", "reactions", "friends"
 
 
 @click.command(
-    "import", short_help="Import users, groups, members and messages; continues after an interruption."
+    "import", short_help="Import users, groups, messages and more; continues after an interruption."
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
 @option_table(
@@ -50,10 +50,10 @@ def import_(
     reactions, friends, bans or blocks.
 
     A line is a record to import, or a record that the service has shown. They are imported in this order. An
-    export, in a folder or at the address of an object store, means its
-    tables and its messages, the oldest first, in any format. What shown records hold and no import takes is
-    dropped, and listed at the end. If the import is interrupted, run the same command again: it continues,
-    and sends no record that was imported. Lines that are added to a file later are imported by the next run.
+    export, in a folder or at the address of an object store, means its tables and its messages, the oldest
+    first, in any format. What shown records hold and no import takes is dropped, and listed at the end. If
+    the import is interrupted, run the same command again: it continues, and sends no record that was
+    imported. Lines that are added to a file later are imported by the next run.
 
     \b
     Examples:

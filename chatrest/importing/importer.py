@@ -1,11 +1,12 @@
 """The run of an import: batches are sent one after another, and each is in the journal before and after.
 
 A batch may be sent a second time in two cases: its request was under way when the process ended, or its reply
-was lost or cannot be read. This adds nothing: a message whose `muid` was used is refused, and a user, group
-or member that exists is changed to the same, or refused as existing. Such refusals of a repeated batch count
-as imported before.
+was lost or cannot be read. This adds nothing: a message whose `muid` was used is refused, a user, group,
+member or relation that exists is changed to the same, or refused as existing, and a reaction is looked for
+first. Such refusals of a repeated batch count as imported before.
 
-One request at a time keeps the order: messages get their ids in the order of the file.
+One request at a time keeps the order: messages get their ids in the order of the file. See `import_requests`
+for those that are sent at once.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -73,14 +74,15 @@ async def run(
     """Import files of JSON lines, or continue an import that was interrupted; return the state of all runs.
 
     An export, in a folder or at the address of an object store such as `s3://bucket/prefix`, stands for its
-    tables of users, groups and members and for its messages, the oldest first, in any format; one that is not
+    tables, but for conversations, and for its messages, the oldest first, in any format; one that is not
     complete is refused, if `allow_incomplete` is not given. Of one at an address a file at a time is on the
     local disk, beside the sorted messages. Roles of its users that the app does not have are made. Any other
     folder stands for the `.ndjson` files in it and in its `messages`. `kind` is detected from the first
-    record of each file if it is not given, and of an export only the records of that kind are imported; users
-    are imported first, then groups, members and messages. `journal` is a path, by default that of the first
+    record of each file if it is not given, and of an export only the records of that kind are imported. They
+    are imported in the order of `KINDS`. `journal` is a path, by default that of the first
     file or export with `.import-journal`; of an export at an address the last part of that, in the current
-    folder. One request for 50 records; waits for rate limits as long as it takes.
+    folder. One request for 50 records, for 50 friends or blocked users of one user, or for a reaction; waits
+    for rate limits as long as it takes.
 
     A record of an export, or one with a member that only the service writes (see `shown_records`), may have
     members that no import takes: they are dropped. In any other line an unknown member is a mistake.
