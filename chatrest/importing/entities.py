@@ -134,6 +134,4 @@ def read_written(kind: Kind, members: dict[str, Any]) -> Reading:
         msgspec.json.encode(record)
     except (TypeError, ValueError, RecursionError) as error:
         raise RequestInvalidError(f"{name}: it cannot be sent: {error}") from None
-    ids = [str(getattr(record, field)) for field in key.split()]
-    # A friendship has no direction: the two sides of one are never in one batch, so never sent at once.
-    return Reading("/".join(sorted(ids) if kind == "friends" else ids), record)
+    return Reading("/".join(str(getattr(record, field)) for field in key.split()), record)

@@ -10,7 +10,7 @@ Records of one user, or of one message, are sent in their order; those of severa
 as a member, as then the group gets no message about it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias, final
 
 from ..errors import ApiError, BadRequestError, ConflictError, NotFoundError, PermissionDeniedError
@@ -44,15 +44,23 @@ GROUPINGS: Final[Mapping[Kind, _Grouping]] = {
 """The kinds that an import of data does not take."""
 
 
-def grouped(kind: Kind, records: Sequence[Reading]) -> list[list[Sequence[Reading]]]:
-    """Return the records of each request, in lists of requests that are sent one after another."""
+def rounds(kind: Kind, records: Sequence[Reading]) -> Iterator[list[list[Sequence[Reading]]]]:
+    """Yield the records of each request, in lists of requests that are sent one after another.
+
+    The lists of a round are sent at once. A friendship from its other side is in a round of its own.
+    """
     if kind not in GROUPINGS:
-        return [[records]] if records else []
+        yield [[records]]
+        return
     member, most = GROUPINGS[kind]
-    groups: dict[str, list[Reading]] = {}
+    first, second, pairs = dict[str, list[Reading]](), dict[str, list[Reading]](), set[frozenset[str]]()
     for each in records:
-        groups.setdefault(getattr(each.record, member), []).append(each)
-    return [[group[at : at + most] for at in range(0, len(group), most)] for group in groups.values()]
+        owner, uid = getattr(each.record, member), getattr(each.record, "uid", "")
+        groups = second if kind == "friends" and frozenset((owner, uid)) in pairs else first
+        groups.setdefault(owner, []).append(each)
+        pairs.add(frozenset((owner, uid)))
+    for groups in (first, second):
+        yield [[group[at : at + most] for at in range(0, len(group), most)] for group in groups.values()]
 
 
 def is_about_records(error: ApiError, kind: Kind) -> bool:

@@ -32,7 +32,7 @@ from ..session import AsyncSession
 from .batches import LineBatch, batches
 from .entities import Kind, Reading
 from .import_journal import ImportJournal
-from .import_requests import CONCURRENCY, Replies, Requests, grouped, is_about_records
+from .import_requests import CONCURRENCY, GROUPINGS, Replies, Requests, is_about_records, rounds
 from .inputs import ImportInput, Inputs, read_inputs
 from .result import INVALID, NO_MESSAGE, NO_OUTCOME, ImportResult, LineNote, list_omissions
 
@@ -41,8 +41,6 @@ ATTEMPTS: Final = 5
 _FIRST_PAUSE: Final = 1.0
 _FAILED: Final = 500
 """And above: a code that refuses with such a status may come after a part was applied."""
-_RELATIONS: Final[frozenset[Kind]] = frozenset({"reactions", "friends", "bans", "blocks"})
-"""Records that say all of themselves with their key: one that is there is as it shall be."""
 
 
 @final
@@ -175,11 +173,10 @@ class _Importer:
             for each in requests:
                 await self._send(kind, each, outcomes)
 
-        groups = grouped(kind, records)
-        async with self._session.fan_out(groups, send, concurrency=CONCURRENCY) as ends:
-            async for end in ends:
-                if end.error is not None:
-                    raise end.error
+        for groups in rounds(kind, records):
+            async with self._session.fan_out(groups, send, concurrency=CONCURRENCY) as ends:
+                async for end in ends:
+                    end.result()
 
     async def _send(self, kind: Kind, records: Sequence[Reading], outcomes: "_Outcomes") -> None:
         """Send a request; one that is refused as a whole is sent in halves: one record may be the cause."""
@@ -242,7 +239,9 @@ class _Outcomes:
                     self.message_ids[record.key] = new_id
                 continue
             code, message = _reason(reply)
-            if (line <= sent_to or self._file.kind in _RELATIONS) and _says_it_exists(code):
+            # A relation is all in its key: one that is there is as it shall be.
+            is_relation = self._file.kind in GROUPINGS or code == "ERR_ALREADY_BANNED"
+            if (line <= sent_to or is_relation) and _says_it_exists(code):
                 self.existing += 1
             else:
                 code, message = scrub(code, self._secrets), scrub(message, self._secrets)

@@ -134,14 +134,16 @@ class _Export:
         self._path = Path(self._view.name.rpartition("/")[2] if self._view.is_remote else out)
         manifest = _manifest_of(self._view, allow_incomplete=allow_incomplete)
         self._tables = {entry.table: entry for entry in manifest.tables}
-        self._kinds = [
-            each for each in KINDS if kind in (None, each) and (each in self._tables or each == "messages")
-        ]
+        kinds = [each for each in KINDS if each in self._tables or each == "messages"]
+        if kind is not None and kind not in kinds:
+            raise RequestInvalidError(
+                f"kind = {kind!r}: the export in {self._view.name} has no such table: export it --with {kind}"
+            )
+        self._kinds = kinds if kind is None else [kind]
         if not self._view.is_remote:
             _check_sizes(self._view, manifest)
-            for each in self._kinds:
-                if each != "messages":
-                    self._table_path(each)
+            for each in {*self._kinds} - {"messages"}:
+                self._table_path(each)
 
     def parts(self) -> Iterator[ImportInput]:
         """Yield the parts in the order in which they are imported."""

@@ -215,7 +215,9 @@ _LISTS: Final[dict[Table, _ServiceList]] = {
     "bans": _ServiceList("uid", lambda rows, guid: BannedUsers(rows).list(guid), "groups", "guid"),
     "friends": _ServiceList("uid", lambda rows, uid: Friends(rows).list(uid), "users", "friendOf"),
     "blocks": _ServiceList("uid", lambda rows, uid: BlockedUsers(rows).list(uid), "users", "blockedBy"),
-    "reactions": _ServiceList("id", lambda rows, key: Messages(rows).list_reactions(key), "messages"),
+    "reactions": _ServiceList(
+        "id", lambda rows, key: Messages(rows).list_reactions(key), "messages", "messageId"
+    ),
 }
 
 
