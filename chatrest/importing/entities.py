@@ -75,6 +75,11 @@ class CopiedMessage(NamedTuple):
     sender: str
     sent_at: int
 
+    @property
+    def key(self) -> str:
+        """All of it: a message of another app may have the same muid."""
+        return "/".join(map(str, self))
+
 
 class Reading(NamedTuple):
     """A record to import."""

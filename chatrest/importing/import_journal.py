@@ -44,7 +44,7 @@ _REMEDY: Final = (
 _LAYOUT: Final = Layout("import", _SCHEMA, 1, 0x63_72_69_6D, remedy=_REMEDY, damage=RequestInvalidError)
 _ADDED: Final = (
     "CREATE TABLE IF NOT EXISTS omitted(what TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS message_ids(muid TEXT PRIMARY KEY, id TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS message_ids(message TEXT PRIMARY KEY, id TEXT NOT NULL) WITHOUT ROWID",
 )
 """A journal of an earlier version has none of these."""
 
@@ -138,7 +138,7 @@ class ImportJournal(JournalFile):
     ) -> None:
         """Note the outcomes of the lines up to `end`; it is on the disk afterwards.
 
-        `message_ids` are the new ids of messages by their muids.
+        `message_ids` are the new ids of messages, by `CopiedMessage.key`.
         """
         refused = [note for note in notes if not note.is_skipped]
         skipped = sum(note.is_skipped for note in notes)
@@ -157,9 +157,9 @@ class ImportJournal(JournalFile):
                 [(_text(what), count) for what, count in omissions.items()],
             )
 
-    def message_id(self, muid: str) -> str | None:
-        """Return the id that a message has got in the app; None where no reply with it is known."""
-        rows = self._all("SELECT id FROM message_ids WHERE muid = ?", muid)
+    def message_id(self, message: str) -> str | None:
+        """Return the id that a message has got in the app, by its key; None where no reply with it came."""
+        rows = self._all("SELECT id FROM message_ids WHERE message = ?", message)
         return rows[0][0] if rows else None
 
     def results(self) -> tuple[FileResult, ...]:

@@ -87,7 +87,7 @@ class Requests:
             "friends": session.friends.add, "blocks": session.blocked_users.block
         }  # fmt: skip
         self._ids: dict[str, str | None] = {}
-        """The messages that were looked for, by their muids."""
+        """The messages that were looked for, by their keys."""
 
     async def send(self, kind: Kind, records: Sequence[Reading], *, again: bool) -> Replies:
         """Send one request; `again` if it may have been sent before."""
@@ -118,13 +118,13 @@ class Requests:
 
     async def _id_of(self, message: CopiedMessage) -> str | None:
         """Return the id of a message in the app: from the reply to its import, or from a list by its time."""
-        if (known := self._journal.message_id(message.muid)) is not None:
+        if (known := self._journal.message_id(message.key)) is not None:
             return known
-        if message.muid not in self._ids:
+        if message.key not in self._ids:
             if len(self._ids) == _MOST_IDS:
                 self._ids.clear()
             around = (max(message.sent_at - 1, 0), message.sent_at + 1)  # services differ at the edges
             query = MessageQuery(sender=message.sender, from_timestamp=around[0], to_timestamp=around[1])
             ids = [each.id async for each in self._session.messages.list(query) if each.muid == message.muid]
-            self._ids[message.muid] = ids[0] if ids else None
-        return self._ids[message.muid]
+            self._ids[message.key] = ids[0] if ids else None
+        return self._ids[message.key]

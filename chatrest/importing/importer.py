@@ -236,7 +236,7 @@ class _Outcomes:
                 self.imported += 1
                 new_id = getattr(getattr(reply, "data", None), "id", None)
                 if record.message is not None and isinstance(new_id, str):
-                    self.message_ids[record.key] = new_id
+                    self.message_ids[record.message.key] = new_id
                 continue
             code, message = _reason(reply)
             # A relation is all in its key: one that is there is as it shall be.

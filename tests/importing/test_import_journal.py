@@ -85,12 +85,14 @@ def test_omissions_are_added_up_and_a_journal_without_them_gets_them(path: Path)
     journal = ImportJournal(path, APP, FILES)
     journal.close()
     with sqlite3.connect(path) as earlier:
-        earlier.execute("DROP TABLE omitted")
+        earlier.executescript("DROP TABLE omitted; DROP TABLE message_ids")
     earlier.close()
     journal = ImportJournal(path, APP, FILES)
     journal.finish(0, at(1), [], {"pins": 2, "\ud800": 1})
     journal.finish(1, at(1), [], {"pins": 3})
     assert journal.omissions() == {"pins": 5, "\\ud800": 1}
+    journal.finish(1, at(2), [], message_ids={"m1": "7"})
+    assert (journal.message_id("m1"), journal.message_id("m2")) == ("7", None)
     journal.close()
 
 

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
-from chatrest import AsyncSession, NotFoundError
+from chatrest import AsyncSession, NotFoundError, RequestInvalidError
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import Latency, Outgoing, Status, StatusFault
 from chatrest.export import Plan, export
 from chatrest.export.dataset.tables import Table
 from chatrest.importing import ImportResult, check, run
+from chatrest.importing.entities import read_written
+from chatrest.importing.import_requests import rounds
 from chatrest.importing.shown_records import REACTIONS
 from tests.faulty import no_wait
 from tests.importing.conftest import Write
@@ -88,6 +90,13 @@ async def test_a_request_is_for_many_users_of_one(
         "/u1/friends",
         "/u2/friends",
     ]
+
+
+def test_the_sides_of_a_friendship_are_not_sent_at_once() -> None:
+    lines = [friend("a", "b"), friend("a", "c"), friend("b", "a"), friend("b", "c"), friend("c", "b")]
+    records = [read_written("friends", line) for line in lines]
+    sent = [[[each.key for each in request] for [request] in lists] for lists in rounds("friends", records)]
+    assert sent == [[["a/b", "a/c"], ["b/c"]], [["b/a"], ["c/b"]]]
 
 
 class RefusesAll(StatusFault, frozen=True, kw_only=True):
@@ -233,3 +242,27 @@ async def test_reactions_to_what_is_not_imported_are_skipped_and_counted(
     table = out / "reactions" / "reactions.ndjson"
     [first, *_] = check([table]).refused
     assert "import the folder of the export" in first.message
+
+
+async def test_a_kind_that_the_export_does_not_have_is_named(
+    people: Emulator, session: AsyncSession, tmp_path: Path
+) -> None:
+    out = await exported(session, tmp_path / "out")
+    with pytest.raises(RequestInvalidError, match="has no such table: export it --with blocks"):
+        check([out], kind="blocks")
+
+
+async def test_exports_whose_messages_have_the_same_muid_do_not_mix_their_reactions(
+    target: Emulator, into: AsyncSession, tmp_path: Path
+) -> None:
+    outs = []
+    for name, emoji in (("a", "🅰️"), ("b", "🅱️")):
+        async with Emulator(users=0, messages=0, groups=0) as app, AsyncSession(app.app) as session:
+            for uid in (f"{name}1", f"{name}2"):
+                app.store.add_user(uid)
+            app.store.add_message(f"{name}1", f"{name}2", name, muid="same")
+            await session.messages.add_reaction("1", emoji, on_behalf_of=f"{name}2")
+            outs.append(await exported(session, tmp_path / name, "reactions"))
+    result = await run(into, outs)
+    assert [note.code for note in result.refused] == ["ERR_IMPORT_MUID_ALREADY_EXISTS", "no message"]
+    assert [each.uid async for each in into.messages.list_reactions("6")] == ["a2"]

@@ -281,8 +281,8 @@ class TableLists:
         rows = self._archive.scan()
         while batch := await in_thread(lambda: list(islice(rows, _MESSAGES))):
             for row in batch:
-                if b'"reactions"' in row.raw:
-                    data = read(row.raw).get("data")
+                if b'"reactions"' in (raw := row.raw):
+                    data = read(raw).get("data")
                     if isinstance(data, dict) and data.get("reactions"):
                         yield row.id
 
@@ -303,9 +303,10 @@ class TableLists:
         async for page in own.walk(self._rows, parent).pages():
             records = []
             for row in page.items:
-                key = read(row.raw).get(own.key)
+                raw = row.raw
+                key = read(raw).get(own.key)
                 if not key or str(key) not in keys:
-                    records.append(with_member(row.raw, own.member, parent) if own.member else row.raw)
+                    records.append(with_member(raw, own.member, parent) if own.member else raw)
                 if key:
                     keys[str(key)] = None
             if new is not None:

@@ -91,6 +91,9 @@ async def test_a_copy_has_the_users_groups_members_and_texts(
     ]  # fmt: skip
     again = await run(into, [out])
     assert (again.imported, again.refused) == (result.imported, ())
+    anew = await run(into, [out], journal=out.with_name("another"))
+    assert {note.code for note in anew.refused} == {"ERR_IMPORT_MUID_ALREADY_EXISTS"}
+    assert anew.files[3].refused == anew.files[3].lines - anew.skipped
 
 
 async def test_messages_come_in_the_order_of_their_ids_from_any_number_of_files(
