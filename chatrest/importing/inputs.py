@@ -21,10 +21,11 @@ from typing import Any, Final, NamedTuple, final
 
 from ..cloud.address import is_address
 from ..errors import ChatRestError, RequestInvalidError
-from ..export.dataset.tables import find_table, read_table
+from ..export.dataset.tables import find_table
 from ..export.file_names import path_inside
 from ..export.folder_view import FolderView, open_view
 from ..export.manifest import NAME as MANIFEST, Manifest, read
+from ..export.read_tables import changed_file, table_records
 from ..export.reading import read_raw
 from .entities import KINDS, Kind, Reader, Reading, kind_of, read_object
 from .input_files import ImportLine, input_paths, number_records, read_lines
@@ -142,8 +143,9 @@ class _Export:
         self._kinds = kinds if kind is None else [kind]
         if not self._view.is_remote:
             _check_sizes(self._view, manifest)
-            for each in {*self._kinds} - {"messages"}:
-                self._table_path(each)
+            for name in {*self._kinds} - {"messages"}:
+                if find_table(self._view.folder, entry := self._tables[name]) is None:
+                    raise changed_file(self._view, entry.file)
 
     def parts(self) -> Iterator[ImportInput]:
         """Yield the parts in the order in which they are imported."""
@@ -179,14 +181,7 @@ class _Export:
         return {role for role in roles if isinstance(role, str) and role} - {DEFAULT_ROLE}
 
     def _table(self, kind: Kind) -> Iterator[bytes]:
-        with self._view.file(self._tables[kind].file):
-            yield from read_table(self._table_path(kind), kind)
-
-    def _table_path(self, kind: str) -> Path:
-        entry = self._tables[kind]
-        if (path := find_table(self._view.folder, entry)) is None:
-            raise _changed(entry.file, self._view)
-        return path
+        return table_records(self._view, self._tables[kind])
 
     def _read_reaction(self, _: Kind, members: dict[str, Any]) -> Reading:
         return read_reaction(members, self._messages.find(members.get("messageId")))
@@ -200,7 +195,7 @@ def _check_sizes(view: FolderView, manifest: Manifest) -> None:
     for entry in manifest.files:
         path = path_inside(view.folder, entry.name)
         if not path.is_file() or path.stat().st_size != entry.bytes:
-            raise _changed(entry.name, view)
+            raise changed_file(view, entry.name)
 
 
 def _manifest_of(view: FolderView, *, allow_incomplete: bool) -> Manifest:
@@ -217,12 +212,6 @@ def _manifest_of(view: FolderView, *, allow_incomplete: bool) -> Manifest:
             "allow_incomplete (--incomplete)"
         )
     return manifest
-
-
-def _changed(name: str, view: FolderView) -> RequestInvalidError:
-    return RequestInvalidError(
-        f"{view.name}/{name} is not as the manifest says: `chatrest verify {view.name}` tells what is wrong"
-    )
 
 
 def _object(raw: bytes) -> dict[str, object]:
