@@ -1,6 +1,5 @@
 """The lines of a file as batches: the records of a request, and notes of the lines between them."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
@@ -23,12 +22,6 @@ class LineBatch(NamedTuple):
     records: tuple[Reading, ...]
     notes: tuple[LineNote, ...]
     end: LinePosition
-
-    def omissions(self) -> Counter[str]:
-        """Return how often the lines hold something that no import takes."""
-        counts = Counter(words for each in self.records for words in each.left_out)
-        counts.update(note.message for note in self.notes if note.is_skipped)
-        return counts
 
 
 def batches(

@@ -66,9 +66,21 @@ def rounds(kind: Kind, records: Sequence[Reading]) -> Iterator[list[list[Sequenc
 def is_about_records(error: ApiError, kind: Kind) -> bool:
     """Return True for an error that other records might not get; after any other one the import stops."""
     if kind in GROUPINGS and isinstance(error, PermissionDeniedError | NotFoundError):
-        return not getattr(error, "is_unserved", False)
+        return True
     is_refusal = isinstance(error, BadRequestError | ConflictError) or error.code in _NOT_FOUND
     return is_refusal or error.status == _TOO_LARGE
+
+
+def not_taken(error: Exception, kind: Kind) -> str | None:
+    """Return in words that a service takes no record of a kind at all; None for any other error.
+
+    An independent service may not serve the operation, or want a login token of each user.
+    """
+    if kind not in GROUPINGS or not isinstance(error, ApiError):
+        return None
+    if not getattr(error, "is_unserved", False) and error.code != "ERR_NO_AUTH":
+        return None
+    return f"{kind} (the service refuses {error.operation}: {error.status} {error.code or ''})"
 
 
 @final

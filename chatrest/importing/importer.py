@@ -9,6 +9,7 @@ One request at a time keeps the order: messages get their ids in the order of th
 for those that are sent at once.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
@@ -32,9 +33,9 @@ from ..session import AsyncSession
 from .batches import LineBatch, batches
 from .entities import Kind, Reading
 from .import_journal import ImportJournal
-from .import_requests import CONCURRENCY, GROUPINGS, Replies, Requests, is_about_records, rounds
+from .import_requests import CONCURRENCY, GROUPINGS, Replies, Requests, is_about_records, not_taken, rounds
 from .inputs import ImportInput, Inputs, read_inputs
-from .result import INVALID, NO_MESSAGE, NO_OUTCOME, ImportResult, LineNote, list_omissions
+from .result import INVALID, NO_MESSAGE, NO_OUTCOME, SKIPPED, ImportResult, LineNote, list_omissions
 
 ATTEMPTS: Final = 5
 """Requests for a batch whose replies are lost, before the error is raised."""
@@ -152,6 +153,8 @@ class _Importer:
         self._requests = Requests(session, journal)
         self._journal = journal
         self._ledger = ledger
+        self._not_taken: dict[Kind, str] = {}
+        """The kinds that the service does not take, in words."""
         self._sent_to = 0
         """Records up to this line of the file may have been applied by a request whose reply was lost."""
 
@@ -181,9 +184,16 @@ class _Importer:
     async def _send(self, kind: Kind, records: Sequence[Reading], outcomes: "_Outcomes") -> None:
         """Send a request; one that is refused as a whole is sent in halves: one record may be the cause."""
         replies: Replies
+        if kind in self._not_taken:
+            outcomes.skip(records, self._not_taken[kind])
+            return
         try:
             replies = await self._replies(kind, records)
         except (ApiError, RequestInvalidError) as error:
+            if words := not_taken(error, kind):
+                self._not_taken[kind] = words
+                outcomes.skip(records, words)
+                return
             if isinstance(error, ApiError):
                 if not is_about_records(error, kind):
                     raise
@@ -228,6 +238,14 @@ class _Outcomes:
         self.notes: list[LineNote] = []
         self.message_ids: dict[str, str] = {}
 
+    def skip(self, records: Iterable[Reading], words: str) -> None:
+        """Add records that the service does not take."""
+        name = self._file.name
+        self.notes += [
+            LineNote(file=name, line=each.end.line, key=each.key, code=SKIPPED, message=words)
+            for each in records
+        ]
+
     def add(self, records: Iterable[Reading], replies: Replies, sent_to: int) -> None:
         """Add what the replies say of each record; up to the line `sent_to` it may have been sent before."""
         for record in records:
@@ -261,9 +279,13 @@ class _Ledger:
     def finish(self, number: int, each: ImportInput, batch: LineBatch, outcomes: _Outcomes) -> None:
         """Note the outcomes of a batch of the file with this number."""
         notes = [*batch.notes, *outcomes.notes]
+        skipped = {note.line: note.message for note in notes if note.is_skipped}
+        omissions = Counter(skipped.values())
+        for record in batch.records:
+            omissions.update(() if record.end.line in skipped else record.left_out)
         imported, existing = outcomes.imported, outcomes.existing
         self._journal.finish(
-            number, batch.end, notes, batch.omissions(), imported=imported, existing=existing,
+            number, batch.end, notes, omissions, imported=imported, existing=existing,
             message_ids=outcomes.message_ids,
         )  # fmt: skip
         self._imported += imported + existing

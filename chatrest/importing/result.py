@@ -18,7 +18,7 @@ class LineNote(Struct, frozen=True, kw_only=True):
     | `no outcome`| the reply does not mention the record                                              |
     | `no message`| the message of a reaction was not imported, or is not in the app any more          |
     | `skipped`   | a stored record that no import can make again: an action, a call, a deleted one,   |
-    |             | a reaction to one of them                                                          |
+    |             | a reaction to one of them, or one of a kind that this service does not take        |
     """
 
     file: str

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatrest import AsyncSession, NotFoundError, RequestInvalidError
+from chatrest import AsyncSession, AuthenticationError, RequestInvalidError
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import Latency, Outgoing, Status, StatusFault
 from chatrest.export import Plan, export
@@ -119,12 +119,31 @@ async def test_a_service_that_refuses_all_friends_for_one_that_is_there(
     assert (result.ok, result.files[0].imported, result.files[0].existing) == (True, 8, 1)
 
 
-async def test_a_service_without_the_operation_ends_the_import(
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        Status(404, code="ERR_ROUTE_NOT_FOUND", route="blocked_users.block"),
+        Status(401, code="ERR_NO_AUTH", route="blocked_users.block"),
+    ],
+)
+async def test_what_a_service_does_not_take_at_all_is_named_and_counted(
+    session: AsyncSession, people: Emulator, write: Write, refusal: Status
+) -> None:
+    people.weather.add(refusal)
+    blocks = [{"blockedBy": f"u{n % 9}", "uid": "u9", "blockedAt": 5, "status": ""} for n in range(900)]
+    result = await run(session, [write("b", blocks), write("f", [friend("u0", "u1")])])
+    assert (result.ok, result.skipped, result.imported) == (True, 900, 1)
+    words = f"blocks (the service refuses blocked_users.block: {refusal.status} {refusal.code})"
+    assert {each.what: each.count for each in result.not_carried} == {words: 900}
+    assert len(posts(people, "/blockedusers")) <= 16
+
+
+async def test_a_key_that_is_refused_ends_the_import(
     session: AsyncSession, people: Emulator, write: Write
 ) -> None:
-    people.weather.add(Status(404, code="ERR_ROUTE_NOT_FOUND", route="friends.add"))
+    people.weather.add(Status(401, route="friends.add"))
     files = [write("f", [friend("u0", "u1")])]
-    with pytest.raises(NotFoundError):
+    with pytest.raises(AuthenticationError):
         await run(session, files)
     people.weather.clear()
     assert (await run(session, files)).imported == 1
