@@ -13,7 +13,15 @@ as a member, as then the group gets no message about it.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias, final
 
-from ..errors import ApiError, BadRequestError, ConflictError, NotFoundError, PermissionDeniedError
+from ..core.replies.acting_user import is_reaction_of_other
+from ..errors import (
+    ActingUserIgnoredError,
+    ApiError,
+    BadRequestError,
+    ConflictError,
+    NotFoundError,
+    PermissionDeniedError,
+)
 from ..models.outcomes import Ack
 from ..parameters.messages import MessageQuery
 from ..session import AsyncSession
@@ -47,7 +55,8 @@ GROUPINGS: Final[Mapping[Kind, _Grouping]] = {
 def rounds(kind: Kind, records: Sequence[Reading]) -> Iterator[list[list[Sequence[Reading]]]]:
     """Yield the records of each request, in lists of requests that are sent one after another.
 
-    The lists of a round are sent at once. A friendship from its other side is in a round of its own.
+    The lists of a round are sent at once. A friendship from its other side is in a round of its own. The
+    reactions to one message come before all others: a service may show that it makes them for another user.
     """
     if kind not in GROUPINGS:
         yield [[records]]
@@ -56,9 +65,11 @@ def rounds(kind: Kind, records: Sequence[Reading]) -> Iterator[list[list[Sequenc
     first, second, pairs = dict[str, list[Reading]](), dict[str, list[Reading]](), set[frozenset[str]]()
     for each in records:
         owner, uid = getattr(each.record, member), getattr(each.record, "uid", "")
-        groups = second if kind == "friends" and frozenset((owner, uid)) in pairs else first
-        groups.setdefault(owner, []).append(each)
-        pairs.add(frozenset((owner, uid)))
+        pair = frozenset((owner, uid))
+        is_another = bool(first) and owner not in first
+        is_second = pair in pairs if kind == "friends" else is_another and kind == "reactions"
+        (second if is_second else first).setdefault(owner, []).append(each)
+        pairs.add(pair)
     for groups in (first, second):
         yield [[group[at : at + most] for at in range(0, len(group), most)] for group in groups.values()]
 
@@ -76,6 +87,8 @@ def not_taken(error: Exception, kind: Kind) -> str | None:
 
     An independent service may not serve the operation, or want a login token of each user.
     """
+    if isinstance(error, ActingUserIgnoredError):
+        return f"{kind} (the service makes them for another user)"
     if kind not in GROUPINGS or not isinstance(error, ApiError):
         return None
     if not getattr(error, "is_unserved", False) and error.code != "ERR_NO_AUTH":
@@ -125,7 +138,9 @@ class Requests:
             counts = getattr(message.data, "reactions", None) or ()
             if any(each.reaction == record.reaction and each.reacted_by_me is True for each in counts):
                 return Ack()
-        await messages.add_reaction(message_id, record.reaction, on_behalf_of=record.uid)
+        message = await messages.add_reaction(message_id, record.reaction, on_behalf_of=record.uid)
+        if is_reaction_of_other(message, record.uid):
+            raise ActingUserIgnoredError("messages.add_reaction: the reply shows another user")
         return Ack()
 
     async def _id_of(self, message: CopiedMessage) -> str | None:

@@ -19,6 +19,7 @@ from typing import Any, Final, TypeAlias, final
 from msgspec import Struct
 
 from ..errors import (
+    ActingUserIgnoredError,
     ApiError,
     AuthenticationError,
     OutcomeUnknownError,
@@ -189,7 +190,7 @@ class _Importer:
             return
         try:
             replies = await self._replies(kind, records)
-        except (ApiError, RequestInvalidError) as error:
+        except (ActingUserIgnoredError, ApiError, RequestInvalidError) as error:
             if words := not_taken(error, kind):
                 self._not_taken[kind] = words
                 outcomes.skip(records, words)

@@ -9,7 +9,7 @@ import pytest
 
 from chatrest import AsyncSession, AuthenticationError, RequestInvalidError
 from chatrest.emulator import Emulator
-from chatrest.emulator.weather import Latency, Outgoing, Status, StatusFault
+from chatrest.emulator.weather import Change, Latency, Outgoing, Status, StatusFault
 from chatrest.export import Plan, export
 from chatrest.export.dataset.tables import Table
 from chatrest.importing import ImportResult, check, run
@@ -136,6 +136,28 @@ async def test_what_a_service_does_not_take_at_all_is_named_and_counted(
     words = f"blocks (the service refuses blocked_users.block: {refusal.status} {refusal.code})"
     assert {each.what: each.count for each in result.not_carried} == {words: 900}
     assert len(posts(people, "/blockedusers")) <= 16
+
+
+class IgnoresActingUser(Change, frozen=True):
+    """A service that makes each reaction for the app."""
+
+    def changed(self, reply: Outgoing, request: Any, number: int) -> Outgoing:
+        body = reply.body.replace(b'"reactedByMe":true', b'"reactedByMe":false')
+        headers = {**reply.headers, "Content-Length": str(len(body))}
+        return Outgoing(reply.status, body, headers)
+
+
+async def test_a_service_that_makes_reactions_for_another_user_is_asked_once(
+    session: AsyncSession, people: Emulator, write: Write
+) -> None:
+    people.weather.add(IgnoresActingUser(route="messages.add_reaction"))
+    lines = [reaction(str(1 + n % 2), "👍", f"u{n // 2 % 2}") for n in range(2, 100)]
+    result = await run(session, [write("r", lines)])
+    assert (result.ok, result.imported) == (True, 0)
+    assert [each.what for each in result.not_carried] == [
+        "reactions (the service makes them for another user)"
+    ]
+    assert len(posts(people, "")) == 1
 
 
 async def test_a_key_that_is_refused_ends_the_import(
