@@ -8,7 +8,7 @@
 | messages            | those that an import takes, by their ids, in whichever files they are          |
 | reactions           | those to such messages, which have got other ids                               |
 | friends             | each friendship once from either side                                          |
-| bans, blocks        | all; they come late, as they forbid what was allowed when it was written       |
+| bans, blocks        | all; after the messages, which they would forbid                               |
 | users (deactivated) | the same users again, with `deactivatedAt`: before, they could send nothing    |
 """
 
