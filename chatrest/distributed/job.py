@@ -290,7 +290,7 @@ class ClusterJob:
     async def _unregister(self) -> None:
         if self._client.status != "running":  # a cluster that is gone needs no word
             return
-        with suppress(ClusterError, ShardLostError, TimeoutError, ValueError):  # it may know of no job
+        with suppress(ClusterError, ShardLostError, TimeoutError, ValueError, KeyError):  # of no such job
             async with asyncio.timeout(_END_SECONDS):
                 await self.call(self._client.unregister_worker_plugin(self.name))
 
