@@ -32,6 +32,7 @@ import dask.config
 import msgspec
 from distributed import Client, KilledWorker, LocalCluster
 from distributed.client import AllExit
+from distributed.comm import CommClosedError
 from distributed.protocol.pickle import dumps
 
 from ..core.pace.pacer import Pace
@@ -92,7 +93,8 @@ async def connect(address: str, *, quiet: bool = False) -> AsyncIterator["Client
     """
     workers = check_address(address)
     if quiet:
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        for name in ("distributed", "distributed.client"):  # Dask gives the second a level of its own
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     if workers is None:
         async with _client(address) as client:
             yield client
@@ -120,7 +122,9 @@ async def _client(cluster: Any) -> AsyncIterator["Client"]:
         if client is not None:
             with suppress(Exception):
                 await client.close(CLOSE_SECONDS)
-        raise ClusterError(f"no scheduler answers at {cluster}: {error}") from None
+        is_refused = isinstance(error, CommClosedError) and str(cluster).startswith("tcp:")
+        hint = f"; if it uses TLS, give {str(cluster).replace('tcp', 'tls', 1)}" if is_refused else ""
+        raise ClusterError(f"no scheduler answers at {cluster}: {error}{hint}") from None
     try:
         yield client
     finally:
@@ -162,6 +166,12 @@ def check_client(client: object) -> "Client":
             f"client = {client!r}: allowed is a distributed.Client with asynchronous=True"
         )
     return client
+
+
+def check_connection(client: Any, address: str) -> None:
+    """Raise `ClusterError` if the scheduler of a client is gone, which was at `address`."""
+    if client.status != "running":
+        raise ClusterError(f"the scheduler at {address} is gone")
 
 
 # ── its rate ──
@@ -232,8 +242,8 @@ class RateCoordinator:
             await self._client.run(
                 receive_grants, self._job, messages, workers=list(messages), on_error="ignore"
             )
-        except OSError as error:  # the scheduler is gone, and so are the slots soon
-            LOGGER.warning("the workers cannot be told the rate of app %s: %s", self._app_id, error)
+        except OSError as error:  # the scheduler is gone, which ends the job, and so are the slots soon
+            LOGGER.debug("the workers cannot be told the rate of app %s: %s", self._app_id, error)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -268,6 +278,7 @@ class ClusterJob:
         self._slots = (0, float("-inf"))
 
     async def __aenter__(self) -> Self:
+        self.check_connection()
         for left in reversed(range(_TRIES)):
             try:
                 await self.call(self._client.register_plugin(self._plugin, name=self.name))
@@ -303,7 +314,8 @@ class ClusterJob:
         while not (count := sum((await self.threads()).values())):
             waited = self._clock() - begun
             if waited > _WORKERLESS_SECONDS:
-                raise ClusterError(f"the scheduler at {self.address} has no workers")
+                hint = f"start some with `dask worker {self.address}`"
+                raise ClusterError(f"the scheduler at {self.address} has no workers: {hint}")
             if waited > _SILENT_SECONDS:
                 self._progress.enter(Phase.WAITING_FOR_WORKER, self.address)
             await asyncio.sleep(_REFRESH_SECONDS / 4)
@@ -382,8 +394,7 @@ class ClusterJob:
 
     def check_connection(self) -> None:
         """Raise `ClusterError` if the scheduler is gone."""
-        if self._client.status != "running":
-            raise ClusterError(f"the scheduler at {self.address} is gone")
+        check_connection(self._client, self.address)
 
     @property
     def address(self) -> str:

@@ -32,7 +32,7 @@ from ..session import AsyncSession
 from .attempt_folder import JOB_PREFIX, AttemptFolder
 from .attempt_store import AttemptStore
 from .coordinator import ClusterError, Coordinator, ShardRunner
-from .job import ClusterJob, check_client
+from .job import ClusterJob, check_client, check_connection
 from .plugin import missing_variables
 from .shard import Budget, Shard, ShardJob, ShardResult, decode_result, encode, plan_of_files
 from .worker import ExportWork
@@ -121,17 +121,18 @@ async def export_apps(
     """
     client, runs = check_client(client), make_runs(apps, out, at_once)
     references = {each.app.app_id: AppReference.of(each) for each in apps}
+    address = str(client.scheduler.address) if client.scheduler is not None else "its address"
+    check_connection(client, address)
     lacks = await _missing_variables(client, references.values())
     if all(each.key_env in lacks for each in references.values()):
         raise ClusterError(_missing_words(lacks))
 
-    async def export_one(
-        session: AsyncSession, place: Path | str, plan: Plan | None, **options: Any
-    ) -> Report:
+    async def export_one(session: AsyncSession, *args: Any, **options: Any) -> Report:
+        check_connection(client, address)
         reference = references[session.app.app_id]
-        if reference.key_env in lacks:
-            raise ClusterError(_missing_words({reference.key_env: lacks[reference.key_env]}))
-        return await export_with(client, session, place, plan, reference=reference, **options)
+        if (name := reference.key_env) in lacks:
+            raise ClusterError(_missing_words({name: lacks[name]}))
+        return await export_with(client, session, *args, reference=reference, **options)
 
     await export_each(
         runs, export_one, plan, out=out, at_once=at_once, journal=journal, sessions={"headers": headers},

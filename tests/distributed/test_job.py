@@ -180,6 +180,26 @@ def test_the_command_reads_with_a_cluster(
     assert len(raws_of(out)) == MESSAGES
 
 
+def test_the_command_reads_all_apps_of_a_file_with_a_cluster(
+    service: EmulatorThread, cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, out, app = tmp_path / "apps.toml", tmp_path / "out", service.emulator.app
+    address, names = f'base_url = "{app.base_url}"\n', {app.app_id: "CHATREST_API_KEY", "game": "GAME_KEY"}
+    file.write_text(
+        "".join(f'[[app]]\nid = "{name}"\nkey_env = "{key}"\n{address}' for name, key in names.items())
+    )
+    monkeypatch.setenv("GAME_KEY", app.api_key)  # the workers lack it
+    args = ["export", str(out), "--apps", str(file), "--dask", cluster.scheduler_address, "--json"]
+    result = CliRunner().invoke(root, [*args, "--partition", "month"])
+    assert result.exit_code == 1, result.output
+    summary = json.loads(result.stdout)
+    assert [(each["app"], each["status"]) for each in summary["apps"]] == [(app.app_id, 0), ("game", 1)]
+    workers = {line for line in result.stderr.splitlines() if line.startswith("chatrest: game: ")}
+    assert len(workers) == 1
+    assert workers.pop().count(" lacks GAME_KEY") == 2
+    assert_all_of(service, out / app.app_id)
+
+
 @pytest.mark.parametrize(
     ("args", "status", "message"),
     [
@@ -291,12 +311,14 @@ async def test_a_worker_without_the_package_is_an_error_with_what_to_install(tmp
         """A client of workers that cannot import the plugin: Dask raises what they say as a text."""
 
         status = "running"
+        scheduler = None
 
         async def register_plugin(self, plugin: object, name: str) -> None:
             raise Exception("ModuleNotFoundError(\"No module named 'chatrest'\")")  # noqa: TRY002
 
         async def unregister_worker_plugin(self, name: str) -> None:
             ended.append(name)
+            raise KeyError(name)  # of a worker that has no such plugin
 
     ended = list[str]()
     client: Any = Unequipped()
