@@ -178,6 +178,8 @@ async def test_a_service_that_hangs_keeps_no_thread_from_another_app(
         slow.weather.clear()
         slow.weather.release()
         assert (await hanging).complete
+    asked = [(each.path, each.query) for each in slow.requests if "/users/" in each.path]
+    assert len(asked) == len(set(asked)), "no shard of it has come to the end of its time meanwhile"
 
 
 async def test_an_app_whose_key_no_worker_can_have_is_refused(tmp_path: Path) -> None:
