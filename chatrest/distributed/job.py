@@ -32,7 +32,6 @@ import dask.config
 import msgspec
 from distributed import Client, KilledWorker, LocalCluster
 from distributed.client import AllExit
-from distributed.comm import CommClosedError
 from distributed.protocol.pickle import dumps
 
 from ..core.pace.pacer import Pace
@@ -64,6 +63,9 @@ _LOCAL: Final = re.compile(r"local:([1-9][0-9]{0,2})")
 _ADDRESS: Final = re.compile(r"(?:tcp|tls|ucx|ucxs|ws|wss)://[^\s/]+:[0-9]{1,5}")
 _TLS: Final = ("tls", "ucxs", "wss")
 _TLS_SETTINGS: Final = ("ca-file", "client.key", "client.cert")
+_OTHER_SCHEME: Final = {"tcp": "tls", "tls": "tcp"}
+_IGNORE_CTRL_C: Final = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+"""For processes of this command: a terminal sends Ctrl-C to them, too, and the command ends them."""
 _CONNECT_SECONDS: Final = 20
 CLOSE_SECONDS: Final = 10
 """After these a cluster that does not answer is left alone."""
@@ -101,7 +103,7 @@ async def connect(address: str, *, quiet: bool = False) -> AsyncIterator["Client
         return
     options: dict[str, Any] = {
         "n_workers": workers, "threads_per_worker": 2, "processes": True, "dashboard_address": "127.0.0.1:0",
-        "memory_limit": 0, "asynchronous": True,
+        "memory_limit": 0, "asynchronous": True, "preload": [_IGNORE_CTRL_C],
     }  # fmt: skip
     if quiet:
         options["silence_logs"] = logging.CRITICAL
@@ -122,13 +124,21 @@ async def _client(cluster: Any) -> AsyncIterator["Client"]:
         if client is not None:
             with suppress(Exception):
                 await client.close(CLOSE_SECONDS)
-        is_refused = isinstance(error, CommClosedError) and str(cluster).startswith("tcp:")
-        hint = f"; if it uses TLS, give {str(cluster).replace('tcp', 'tls', 1)}" if is_refused else ""
-        raise ClusterError(f"no scheduler answers at {cluster}: {error}{hint}") from None
+        raise ClusterError(
+            f"no scheduler answers at {cluster}: {error}{_hint(str(cluster), error)}"
+        ) from None
     try:
         yield client
     finally:
         await client.close(CLOSE_SECONDS)
+
+
+def _hint(address: str, error: Exception) -> str:
+    """Return what to try where something answers that is no scheduler of this protocol."""
+    scheme, _, rest = address.partition(":")
+    if scheme not in _OTHER_SCHEME or "Timed out" in str(error):
+        return ""
+    return f"; with{'out' if scheme == 'tls' else ''} TLS its address is {_OTHER_SCHEME[scheme]}:{rest}"
 
 
 def _check_tls(address: str) -> None:

@@ -230,6 +230,23 @@ def test_what_the_command_says_without_a_cluster(
     assert not (tmp_path / "out").exists()
 
 
+async def test_what_answers_without_being_a_scheduler_of_this_protocol_is_named_with_the_other_one() -> None:
+    async def close(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async with await asyncio.start_server(close, "127.0.0.1") as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(ClusterError, match=rf"; with TLS its address is tls://127\.0\.0\.1:{port}$"):
+            async with connect(f"tcp://127.0.0.1:{port}"):
+                pass
+
+
+async def test_processes_of_this_machine_leave_ctrl_c_to_the_command() -> None:
+    async with connect("local:1", quiet=True) as client:
+        handlers = await client.run(signal.getsignal, signal.SIGINT)
+    assert list(handlers.values()) == [signal.SIG_IGN]
+
+
 async def test_a_worker_that_cannot_read_is_an_error_with_its_address(
     service: EmulatorThread, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
