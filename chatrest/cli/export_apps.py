@@ -5,7 +5,6 @@ seconds. The exit status is the largest of those that single exports would have.
 """
 
 import asyncio
-import shlex
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
@@ -16,9 +15,9 @@ from msgspec import structs
 from ..core.environment import headers_from_env
 from ..errors import AuthenticationError, ExportIncompleteError, RequestInvalidError
 from . import streams
-from .environment import proxy
+from .environment import all_apps, proxy
 from .export_texts import duration, plural
-from .process import invocation, run
+from .process import continuation, run
 
 if TYPE_CHECKING:
     from ..export import Plan
@@ -38,18 +37,13 @@ def export_apps(
     quiet: bool,
 ) -> None:  # fmt: skip
     """Export the apps of the file `apps`, print a summary, and end the command with the worst status."""
-    from ..export.app_file import read_apps
-
-    exports = read_apps(apps)
-    for each in exports:
-        streams.hide(each.app.api_key)
+    exports = all_apps(apps)
     began = time.monotonic()
     try:
         report = run(_run(exports, out, plan, options, dask, quiet=quiet))
     except (KeyboardInterrupt, asyncio.CancelledError) as end:
         given = {"--apps": apps, "--journal": options.get("journal"), "--dask": dask}
-        words = [out, *(str(word) for each in given.items() if each[1] is not None for word in each)]
-        end.add_note(f"continue with: {invocation()} export {shlex.join(words)}")
+        end.add_note(continuation("export", [out], given))
         raise
     _print(report, out, time.monotonic() - began, as_json=as_json)
 
