@@ -10,11 +10,11 @@ for those that are sent at once.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, TypeAlias, TypeVar, final
 
 from msgspec import Struct
 
@@ -37,6 +37,8 @@ from .import_journal import ImportJournal
 from .import_requests import CONCURRENCY, GROUPINGS, Replies, Requests, is_about_records, not_taken, rounds
 from .inputs import ImportInput, Inputs, read_inputs
 from .result import INVALID, NO_MESSAGE, NO_OUTCOME, SKIPPED, ImportResult, LineNote, list_omissions
+
+T = TypeVar("T")
 
 ATTEMPTS: Final = 5
 """Requests for a batch whose replies are lost, before the error is raised."""
@@ -163,7 +165,10 @@ class _Importer:
         """Import what is left of a file."""
         state = self._journal.state(number)
         self._sent_to = state.open.line
-        for batch in batches(each.name, each.kind, each.lines(state.settled, state.open), each.read):
+        async for _ in _in_threads(each.prepare()):
+            pass
+        lines = each.lines(state.settled, state.open)
+        async for batch in _in_threads(batches(each.name, each.kind, lines, each.read)):
             outcomes = _Outcomes(each, (self._session.app.api_key,))
             if batch.records:
                 self._journal.begin(number, batch.end)
@@ -222,6 +227,12 @@ class _Importer:
 
     def _may_be_applied(self, records: Sequence[Reading]) -> None:
         self._sent_to = max(self._sent_to, records[-1].end.line)
+
+
+async def _in_threads(items: Iterator[T]) -> AsyncIterator[T]:
+    """Yield items, each of which is made in a thread: a file may have to be read, or downloaded, for it."""
+    while (item := await in_thread(partial(next, items, None))) is not None:
+        yield item
 
 
 @final

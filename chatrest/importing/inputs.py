@@ -52,6 +52,8 @@ class ImportInput(NamedTuple):
     read: Reader
     is_last: bool = False
     """True for what comes after all kinds."""
+    prepare: Callable[[], Iterator[object]] = tuple[object]().__iter__
+    """Steps that are needed before the first line; each may read a file."""
 
 
 class Inputs(NamedTuple):
@@ -154,7 +156,9 @@ class _Export:
             readers["messages"] = read_reacted
         for kind in self._kinds:
             records = self._messages.records if kind == "messages" else partial(self._table, kind)
-            yield self._part(kind, kind, records, readers.get(kind, read_shown))
+            part = self._part(kind, kind, records, readers.get(kind, read_shown))
+            needs_messages = kind in ("messages", "reactions")
+            yield part._replace(prepare=self._messages.fill) if needs_messages else part
         if "users" in self._kinds:
             part = self._part("users (deactivated)", "users", self._deactivated, read_again)
             yield part._replace(is_last=True)

@@ -36,17 +36,20 @@ class MessageOrder:
 
     def records(self) -> Iterator[bytes]:
         """Yield the messages by their ids; those whose id is no number come last, by their time."""
-        self._fill()
+        for _ in self.fill():
+            pass
         sql = "SELECT raw FROM messages ORDER BY number IS NULL, number, sent_at, rowid"
         yield from (raw for (raw,) in self._db.execute(sql))
 
     def find(self, id: Any) -> bytes | None:
         """Return the message with an id, which may be a number or its digits; None if there is none."""
-        self._fill()
+        for _ in self.fill():
+            pass
         row = self._db.execute("SELECT raw FROM messages WHERE number = ?", (_whole(id),)).fetchone()
         return row and bytes(row[0])
 
-    def _fill(self) -> None:
+    def fill(self) -> Iterator[int]:
+        """Read all messages, unless they were read before; yields their number, a thousand at a time."""
         if self._is_filled:
             return
         self._db.execute("PRAGMA journal_mode=OFF")
@@ -54,8 +57,10 @@ class MessageOrder:
         self._db.execute("CREATE TABLE muids(muid BLOB PRIMARY KEY) WITHOUT ROWID")
         rows = map(self._row, self._read())
         self._db.execute("BEGIN")
+        count = 0
         while batch := list(islice(rows, _BATCH)):
             self._db.executemany("INSERT INTO messages VALUES(?, ?, ?)", batch)
+            yield (count := count + len(batch))
         self._db.execute("CREATE INDEX by_number ON messages(number)")
         self._db.execute("COMMIT")
         self._is_filled = True
