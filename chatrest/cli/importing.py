@@ -1,6 +1,5 @@
 """`import`: send files of records to the service, or check them, and print a summary."""
 
-import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -13,7 +12,7 @@ from . import streams
 from .environment import session
 from .export_texts import plural
 from .options import option_table
-from .process import invocation, run
+from .process import continuation, run
 
 if TYPE_CHECKING:
     from ..importing import ImportResult, Kind, Progress
@@ -21,11 +20,11 @@ if TYPE_CHECKING:
 OnProgress: TypeAlias = "Callable[[Progress], None]"
 
 # A copy of the constant: importing it would slow the help text down. A test compares them.
-KINDS: Final = ("users", "groups", "members", "messages")
+KINDS: Final = ("users", "groups", "members", "messages", "reactions", "friends", "bans", "blocks")
 
 
 @click.command(
-    "import", short_help="Import users, groups, members and messages; continues after an interruption."
+    "import", short_help="Import users, groups, messages and more; continues after an interruption."
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
 @option_table(
@@ -46,19 +45,20 @@ def import_(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Import FILEs of JSON lines (also .gz and .zst): users, groups, members or messages, one kind a file.
+    """Import FILEs of JSON lines (also .gz and .zst), one kind a file: users, groups, members, messages,
+    reactions, friends, bans or blocks.
 
-    A line is a record to import, or a record that the service has shown. Users are imported first, then
-    groups, members and messages. An export, in a folder or at the address of an object store, means its
-    tables and its messages, the oldest first, in any format. What shown records hold and no import takes is
-    dropped, and listed at the end. If the import is interrupted, run the same command again: it continues,
-    and sends no record that was imported. Lines that are added to a file later are imported by the next run.
+    A line is a record to import, or a record that the service has shown. They are imported in this order. An
+    export, in a folder or at the address of an object store, means its tables and its messages, the oldest
+    first, in any format. What shown records hold and no import takes is dropped, and listed at the end. If
+    the import is interrupted, run the same command again: it continues, and sends no record that was
+    imported. Lines that are added to a file later are imported by the next run.
 
     \b
     Examples:
       chatrest import users.ndjson groups.ndjson members.ndjson messages.ndjson.gz
       chatrest import users.ndjson --dry-run      check every line
-      chatrest export backup --with users,groups,members
+      chatrest export backup --with users,groups,members,reactions,friends,bans,blocks
       chatrest import backup                      a copy of that app, in the app of the environment
       chatrest import s3://bucket/backup          the same, of an export in an object store
 
@@ -104,18 +104,13 @@ def _imported(
         return run(work())
     except BaseException as error:
         if not isinstance(error, RequestInvalidError):
-            error.add_note(f"continue with: {_command(files, journal, options)}")
+            given = {
+                "--kind": options["kind"],
+                "--journal": journal,
+                "--incomplete": options["allow_incomplete"],
+            }
+            error.add_note(continuation("import", files, given))
         raise
-
-
-def _command(files: tuple[str, ...], journal: Path | None, options: dict[str, Any]) -> str:
-    words = [
-        *files,
-        *(["--kind", options["kind"]] if options["kind"] else []),
-        *(["--journal", str(journal)] if journal else []),
-        *(["--incomplete"] if options["allow_incomplete"] else []),
-    ]
-    return f"{invocation()} import {shlex.join(words)}"
 
 
 def _print(result: "ImportResult", *, as_json: bool) -> None:
@@ -134,7 +129,7 @@ def _summary(result: "ImportResult") -> Iterator[str]:
         count = file.imported + file.existing
         parts = [f"{plural(count, file.kind.removesuffix('s'))} {_done(result, count)}"]
         parts += [f"{file.refused:,} refused"] if file.refused else []
-        parts += [f"{file.skipped:,} skipped (actions, calls, deleted messages)"] if file.skipped else []
+        parts += [f"{file.skipped:,} skipped (they cannot be made again)"] if file.skipped else []
         yield f"{file.file}: {', '.join(parts)}"
     if result.not_carried:
         yield "not carried over:"

@@ -9,11 +9,12 @@ from contextlib import AbstractContextManager, contextmanager
 from os import PathLike
 from pathlib import Path
 
-from ..errors import ChatRestError
+from ..errors import RequestInvalidError
 from . import manifest
 from .dataset.tables import ATTACHMENTS, find_table, read_table as records_of
 from .file_names import path_inside
-from .folder_view import open_view
+from .folder_view import FolderView, open_view
+from .manifest import TableEntry
 
 
 def read_table(out: str | PathLike[str], table: str) -> Iterator[bytes]:
@@ -22,7 +23,7 @@ def read_table(out: str | PathLike[str], table: str) -> Iterator[bytes]:
     `table` is one that the export was asked for, such as `users`, or `attachments`, whose rows say in `file`
     where a file is. There are no records where the export has no such table. It reads a disk, and blocks.
 
-    Raises `ChatRestError` for a table that is not as the manifest says, and OSError.
+    Raises `RequestInvalidError` for a table that is not as the manifest says, and OSError.
     """
     with open_view(out) as view:
         try:
@@ -31,13 +32,22 @@ def read_table(out: str | PathLike[str], table: str) -> Iterator[bytes]:
             return
         for entry in entries:
             if entry.table == table:
-                with view.file(entry.file):
-                    if (path := find_table(view.folder, entry)) is None:
-                        raise ChatRestError(
-                            f"{view.name}: {entry.file} is not as the manifest says; "
-                            "`chatrest verify` shows what can be done"
-                        )
-                    yield from records_of(path, table)
+                yield from table_records(view, entry)
+
+
+def table_records(view: FolderView, entry: TableEntry) -> Iterator[bytes]:
+    """Yield the records of a table of an open export; raises as `read_table`."""
+    with view.file(entry.file):
+        if (path := find_table(view.folder, entry)) is None:
+            raise changed_file(view, entry.file)
+        yield from records_of(path, entry.table)
+
+
+def changed_file(view: FolderView, name: str) -> RequestInvalidError:
+    """Return the error for a file that is not as the manifest says."""
+    return RequestInvalidError(
+        f"{view.name}/{name} is not as the manifest says: `chatrest verify {view.name}` shows what is wrong"
+    )
 
 
 @contextmanager

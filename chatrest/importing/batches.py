@@ -1,40 +1,27 @@
 """The lines of a file as batches: the records of a request, and notes of the lines between them."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from ..errors import RequestInvalidError
 from ..parameters.data_import import MOST_ENTRIES
 from .entities import Kind, Reader, Reading, SkippedLine, read_object
+from .import_requests import GROUPINGS
 from .input_files import LONGEST_LINE, ImportLine, LinePosition
 from .result import INVALID, SKIPPED, LineNote
 from .shown_records import read_line
 
 MOST_LINES: Final = 1000
-"""Lines of a batch, so that a file without any record is noted in steps, too."""
+"""Lines of a batch, so that a file without any record is noted in steps, too; and records that are sent in
+several requests."""
 
 
 class LineBatch(NamedTuple):
-    """Consecutive lines: at most 50 records, no key twice, and notes of the other lines."""
+    """Consecutive lines: the records of a request or of several, no key twice, and notes of the others."""
 
     records: tuple[Reading, ...]
     notes: tuple[LineNote, ...]
     end: LinePosition
-
-    def omissions(self) -> Counter[str]:
-        """Return how often the lines hold something that no import takes."""
-        counts = Counter(words for each in self.records for words in each.left_out)
-        counts.update(note.message for note in self.notes if note.is_skipped)
-        return counts
-
-    def halves(self) -> tuple["LineBatch", "LineBatch"]:
-        """Return two batches with about half of the records each; there are two records at least."""
-        middle = len(self.records) // 2
-        first, second = self.records[:middle], self.records[middle:]
-        end = first[-1].end
-        before = tuple(note for note in self.notes if note.line <= end.line)
-        return LineBatch(first, before, end), LineBatch(second, self.notes[len(before) :], self.end)
 
 
 def batches(
@@ -46,10 +33,10 @@ def batches(
     """
     records: dict[str, Reading] = {}
     notes: list[LineNote] = []
-    count, end = 0, None
+    count, end, most = 0, None, MOST_LINES if kind in GROUPINGS else MOST_ENTRIES
     for line in lines:
         entry = _entry(file, kind, line, read)
-        is_full = len(records) == MOST_ENTRIES or count == MOST_LINES
+        is_full = len(records) == most or count == MOST_LINES
         if end is not None and (is_full or (isinstance(entry, Reading) and entry.key in records)):
             yield LineBatch(tuple(records.values()), tuple(notes), end)
             records, notes, count = {}, [], 0

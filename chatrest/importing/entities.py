@@ -1,36 +1,84 @@
-"""The four kinds of records that are imported, and a record as a person writes it: every member is known.
+"""The kinds of records that are imported, and a record as a person writes it: every member is known.
 
 The records that the service has shown are read by `shown_records`.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, final, get_args
 
 import msgspec
 from msgspec.structs import fields
 
 from ..errors import ReplyUnreadableError, RequestInvalidError
 from ..models.raw_json import read_value
-from ..parameters.checked import Body
+from ..parameters.checked import Body, Text, Uid
 from ..parameters.data_import import GroupImport, MemberImport, MessageImport, UserImport, import_record
 from .input_files import LinePosition
 
-Kind: TypeAlias = Literal["users", "groups", "members", "messages"]
-KINDS: Final[tuple[Kind, ...]] = ("users", "groups", "members", "messages")
-"""In the order in which they are imported: a later kind may need an earlier one."""
+Kind: TypeAlias = Literal["users", "groups", "members", "messages", "reactions", "friends", "bans", "blocks"]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+"""In the order in which they are imported: a later kind may need an earlier one, or forbid what it needs."""
 
-_RECORDS: Final[Mapping[Kind, type[Body]]] = {
-    "users": UserImport, "groups": GroupImport, "members": MemberImport, "messages": MessageImport,
-}  # fmt: skip
-_KEYS: Final[Mapping[Kind, str]] = {
-    "users": "uid", "groups": "guid", "members": "member_id", "messages": "muid",
-}  # fmt: skip
-TAKEN: Final = {kind: frozenset(f.encode_name for f in fields(_RECORDS[kind])) for kind in KINDS}
+
+@final
+class ReactionImport(Body):
+    """A reaction of a user to a message, by the id of the message."""
+
+    message_id: Uid
+    reaction: Text
+    uid: Uid
+
+
+@final
+class FriendImport(Body):
+    """A friend of a user."""
+
+    friend_of: Uid
+    uid: Uid
+
+
+@final
+class BlockImport(Body):
+    """A user that another one has blocked."""
+
+    blocked_by: Uid
+    uid: Uid
+
+
+_RECORDS: Final[Mapping[Kind, tuple[type[Body], str]]] = {
+    "users": (UserImport, "uid"),
+    "groups": (GroupImport, "guid"),
+    "members": (MemberImport, "member_id"),
+    "messages": (MessageImport, "muid"),
+    "reactions": (ReactionImport, "message_id reaction uid"),
+    "friends": (FriendImport, "friend_of uid"),
+    "bans": (MemberImport, "member_id"),
+    "blocks": (BlockImport, "blocked_by uid"),
+}
+"""The class of a record, and the fields that tell it from others."""
+TAKEN: Final = {kind: frozenset(f.encode_name for f in fields(cls)) for kind, (cls, _) in _RECORDS.items()}
 """The members that an import takes."""
 REQUIRED: Final = {
-    kind: frozenset(f.encode_name for f in fields(_RECORDS[kind]) if f.required) for kind in KINDS
+    kind: frozenset(f.encode_name for f in fields(cls) if f.required) for kind, (cls, _) in _RECORDS.items()
 }
+_SIGNS: Final[Mapping[str, Kind]] = {
+    "reaction": "reactions", "friendOf": "friends", "blockedBy": "blocks", "bannedAt": "bans",
+}  # fmt: skip
+"""The kinds that one member shows."""
 _EMPTY: Final[tuple[Any, ...]] = (None, "", [])
+
+
+class CopiedMessage(NamedTuple):
+    """A message that an import makes, as it can be found again: its id is another one than before."""
+
+    muid: str
+    sender: str
+    sent_at: int
+
+    @property
+    def key(self) -> str:
+        """All of it: a message of another app may have the same muid."""
+        return "/".join(map(str, self))
 
 
 class Reading(NamedTuple):
@@ -42,6 +90,8 @@ class Reading(NamedTuple):
     """What its line holds and no import takes, in words."""
     end: LinePosition = LinePosition()
     """The end of its line."""
+    message: CopiedMessage | None = None
+    """Of a reaction of an export its message; of a message with such reactions itself."""
 
 
 Reader: TypeAlias = Callable[[Kind, dict[str, Any]], Reading]
@@ -59,6 +109,8 @@ def kind_of(members: Mapping[str, Any]) -> Kind | None:
     """
     if "sender" in members and "receiver" in members:
         return "messages"
+    if sign := next((name for name in _SIGNS if name in members), None):
+        return _SIGNS[sign]
     if "guid" in members:
         return "members" if "uid" in members else "groups"
     return "users" if "uid" in members else None
@@ -80,10 +132,11 @@ def read_written(kind: Kind, members: dict[str, Any]) -> Reading:
 
     Raises `RequestInvalidError` if a member is wrong, missing or unknown.
     """
+    name, (cls, key) = kind.removesuffix("s"), _RECORDS[kind]
     given = {name: value for name, value in members.items() if name in REQUIRED[kind] or value not in _EMPTY}
-    record = import_record(kind.removesuffix("s"), given, _RECORDS[kind])
+    record = import_record(name, given | {"isBanned": True} if kind == "bans" else given, cls)
     try:
         msgspec.json.encode(record)
     except (TypeError, ValueError, RecursionError) as error:
-        raise RequestInvalidError(f"{kind.removesuffix('s')}: it cannot be sent: {error}") from None
-    return Reading(str(getattr(record, _KEYS[kind])), record)
+        raise RequestInvalidError(f"{name}: it cannot be sent: {error}") from None
+    return Reading("/".join(str(getattr(record, field)) for field in key.split()), record)

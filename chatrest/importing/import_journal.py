@@ -2,18 +2,18 @@
 
 SQLite, held by one process at a time.
 
-| table   | holds                                                                                   |
-|---------|-----------------------------------------------------------------------------------------|
-| meta    | the app                                                                                 |
-| files   | per file: its kind, the settled lines with a digest, the end of the open batch, counts  |
-| refused | the lines that were refused, with code and message                                      |
-| omitted | what the settled lines hold and no import takes, with its count                         |
+| table       | holds                                                                                  |
+|-------------|----------------------------------------------------------------------------------------|
+| meta        | the app                                                                                |
+| files       | per file: its kind, the settled lines with a digest, the end of the open batch, counts |
+| refused     | the lines that were refused, with code and message                                     |
+| omitted     | what the settled lines hold and no import takes, with its count                        |
+| message_ids | the ids that messages have got, of those whose reactions are imported after them       |
 
 `begin` is on the disk before a batch is sent, and `finish` after its outcomes are known; both in one
 transaction each. A batch that was begun and not finished may have been sent: it is sent again.
 """
 
-import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -42,9 +42,11 @@ _REMEDY: Final = (
     "else is imported once more"
 )
 _LAYOUT: Final = Layout("import", _SCHEMA, 1, 0x63_72_69_6D, remedy=_REMEDY, damage=RequestInvalidError)
-_OMITTED: Final = (
-    "CREATE TABLE IF NOT EXISTS omitted(what TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID"
+_ADDED: Final = (
+    "CREATE TABLE IF NOT EXISTS omitted(what TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS message_ids(message TEXT PRIMARY KEY, id TEXT NOT NULL) WITHOUT ROWID",
 )
+"""A journal of an earlier version has none of these."""
 
 
 class FileState(NamedTuple):
@@ -58,41 +60,55 @@ class FileState(NamedTuple):
 
 @final
 class ImportJournal(JournalFile):
-    """The journal of one import: the same app, and the same files in the same order.
+    """The journal of one import: the same app, and the same files, or more of them than before.
 
     Raises as `JournalFile`, and `RequestInvalidError` where it is of another import.
     """
 
     def __init__(self, path: Path, app: str, files: Sequence[tuple[str, Kind]]) -> None:
-        super().__init__(path, _LAYOUT, lambda db: _begin(db, app, files))
+        super().__init__(path, _LAYOUT, lambda db: db.execute("INSERT INTO meta VALUES('app', ?)", (app,)))
         try:
             with self.transaction():
-                self._db.execute(_OMITTED)  # a journal of an earlier version has none
-            self._check_same(app, files)
+                for table in _ADDED:
+                    self._db.execute(table)
+                self._check_app(app)
+                self._numbers = self._add_files(files)
         except BaseException:
             self.close()
             raise
 
-    def _check_same(self, app: str, files: Sequence[tuple[str, Kind]]) -> None:
+    def _check_app(self, app: str) -> None:
         [(known,)] = self._all("SELECT value FROM meta WHERE name = 'app'")
         if known != app:
             raise RequestInvalidError(
                 f"{self.path} is the journal of an import into {known}, and this one goes into {app}: "
                 "use a journal of its own"
             )
-        rows = self._all("SELECT name, kind FROM files ORDER BY number")
-        if rows != [*map(tuple, files)]:
-            names = ", ".join(f"{name} ({kind})" for name, kind in rows[:5]) + (", …" if rows[5:] else "")
+
+    def _add_files(self, files: Sequence[tuple[str, Kind]]) -> list[int]:
+        """Return the numbers of the files, and add those that are new: an export may get tables later."""
+        known, numbers = self._all("SELECT number, name, kind FROM files ORDER BY number"), list[int]()
+        left: dict[tuple[str, str], list[int]] = {}
+        for number, name, kind in reversed(known):
+            left.setdefault((name, kind), []).append(number)
+        for file in files:
+            sql = "INSERT INTO files(name, kind) VALUES(?, ?)"
+            same = left.get(file)
+            numbers.append(same.pop() if same else self._db.execute(sql, file).lastrowid or 0)
+        if any(left.values()):
+            names = ", ".join(f"{name} ({kind})" for _, name, kind in known[:5])
+            names += ", …" if known[5:] else ""
             raise RequestInvalidError(
                 f"{self.path} is the journal of an import of {names}: "
                 "import the same files again, or use a journal of its own"
             )
+        return numbers
 
     def state(self, file: int) -> FileState:
         """Return how far a file is settled; `file` is its number from 0."""
         [row] = self._all(
             "SELECT line, offset, digest, open_line, open_offset, open_digest FROM files WHERE number = ?",
-            file + 1,
+            self._numbers[file],
         )
         settled, begun = LinePosition(*row[:3]), LinePosition(*row[3:])
         return FileState(settled, begun if begun.line > settled.line else LinePosition())
@@ -106,7 +122,7 @@ class ImportJournal(JournalFile):
             self._db.execute(
                 "UPDATE files SET open_line = ?, open_offset = ?, open_digest = ? "
                 "WHERE number = ? AND open_line < ?",
-                (*end, file + 1, end.line),
+                (*end, self._numbers[file], end.line),
             )
 
     def finish(
@@ -116,51 +132,58 @@ class ImportJournal(JournalFile):
         notes: Iterable[LineNote],
         omissions: Mapping[str, int] = MappingProxyType({}),
         *,
+        message_ids: Mapping[str, str] = MappingProxyType({}),
         imported: int = 0,
         existing: int = 0,
     ) -> None:
-        """Note the outcomes of the lines up to `end`; it is on the disk afterwards."""
+        """Note the outcomes of the lines up to `end`; it is on the disk afterwards.
+
+        `message_ids` are the new ids of messages, by `CopiedMessage.key`.
+        """
         refused = [note for note in notes if not note.is_skipped]
         skipped = sum(note.is_skipped for note in notes)
-        values = [(file + 1, n.line, _text(n.key), _text(n.code), _text(n.message)) for n in refused]
+        file = self._numbers[file]
+        values = [(file, n.line, _text(n.key), _text(n.code), _text(n.message)) for n in refused]
         with self.transaction():
             self._db.executemany("INSERT INTO refused VALUES(?, ?, ?, ?, ?)", values)
             self._db.execute(
                 """UPDATE files SET line = ?, offset = ?, digest = ?, imported = imported + ?,
                 existing = existing + ?, skipped = skipped + ?, refused = refused + ? WHERE number = ?""",
-                (*end, imported, existing, skipped, len(refused), file + 1),
+                (*end, imported, existing, skipped, len(refused), file),
             )
+            self._db.executemany("INSERT OR REPLACE INTO message_ids VALUES(?, ?)", message_ids.items())
             self._db.executemany(
                 "INSERT INTO omitted VALUES(?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
                 [(_text(what), count) for what, count in omissions.items()],
             )
 
+    def message_id(self, message: str) -> str | None:
+        """Return the id that a message has got in the app, by its key; None where no reply with it came."""
+        rows = self._all("SELECT id FROM message_ids WHERE message = ?", message)
+        return rows[0][0] if rows else None
+
     def results(self) -> tuple[FileResult, ...]:
         """Return the counts of all files."""
-        rows = self._all(
-            "SELECT name, kind, line, imported, existing, skipped, refused FROM files ORDER BY number"
-        )
-        return tuple(FileResult(**dict(zip(FileResult.__struct_fields__, row, strict=True))) for row in rows)
+        rows = self._all("SELECT number, name, kind, line, imported, existing, skipped, refused FROM files")
+        counts = {number: values for number, *values in rows}
+        fields = FileResult.__struct_fields__
+        return tuple(FileResult(**dict(zip(fields, counts[n], strict=True))) for n in self._numbers)
 
     def refused(self) -> tuple[LineNote, ...]:
         """Return the lines that were refused, in the order of files and lines."""
         rows = self._all(
-            """SELECT name, refused.line, code, message, key FROM refused
-            JOIN files ON number = file ORDER BY file, refused.line"""
+            """SELECT number, name, refused.line, code, message, key FROM refused
+            JOIN files ON number = file ORDER BY refused.line"""
         )
+        places = {number: place for place, number in enumerate(self._numbers)}
         return tuple(
             LineNote(file=name, line=line, code=code, message=message, key=key)
-            for name, line, code, message, key in rows
+            for _, name, line, code, message, key in sorted(rows, key=lambda row: places[row[0]])
         )
 
     def omissions(self) -> Counter[str]:
         """Return what the settled lines hold and no import takes."""
         return Counter(dict(self._all("SELECT what, count FROM omitted")))
-
-
-def _begin(db: sqlite3.Connection, app: str, files: Sequence[tuple[str, Kind]]) -> None:
-    db.execute("INSERT INTO meta VALUES('app', ?)", (app,))
-    db.executemany("INSERT INTO files(name, kind) VALUES(?, ?)", files)
 
 
 def _text(text: str) -> str:

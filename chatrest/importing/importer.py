@@ -1,26 +1,27 @@
 """The run of an import: batches are sent one after another, and each is in the journal before and after.
 
 A batch may be sent a second time in two cases: its request was under way when the process ended, or its reply
-was lost or cannot be read. This adds nothing: a message whose `muid` was used is refused, and a user, group
-or member that exists is changed to the same, or refused as existing. Such refusals of a repeated batch count
-as imported before.
+was lost or cannot be read. This adds nothing: a message whose `muid` was used is refused, a user, group,
+member or relation that exists is changed to the same, or refused as existing, and a reaction is looked for
+first. Such refusals of a repeated batch count as imported before.
 
-One request at a time keeps the order: messages get their ids in the order of the file.
+One request at a time keeps the order: messages get their ids in the order of the file. See `import_requests`
+for those that are sent at once.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias, final
+from typing import Any, Final, TypeAlias, TypeVar, final
 
 from msgspec import Struct
 
 from ..errors import (
+    ActingUserIgnoredError,
     ApiError,
     AuthenticationError,
-    BadRequestError,
-    ConflictError,
     OutcomeUnknownError,
     ReplyUnreadableError,
     RequestInvalidError,
@@ -33,16 +34,17 @@ from ..session import AsyncSession
 from .batches import LineBatch, batches
 from .entities import Kind, Reading
 from .import_journal import ImportJournal
+from .import_requests import CONCURRENCY, GROUPINGS, Replies, Requests, is_about_records, not_taken, rounds
 from .inputs import ImportInput, Inputs, read_inputs
-from .result import NO_OUTCOME, ImportResult, LineNote, list_omissions
+from .result import INVALID, NO_MESSAGE, NO_OUTCOME, SKIPPED, ImportResult, LineNote, list_omissions
+
+T = TypeVar("T")
 
 ATTEMPTS: Final = 5
 """Requests for a batch whose replies are lost, before the error is raised."""
 _FIRST_PAUSE: Final = 1.0
-_TOO_LARGE: Final = 413
 _FAILED: Final = 500
 """And above: a code that refuses with such a status may come after a part was applied."""
-_NOT_FOUND: Final = frozenset({"ERR_UID_NOT_FOUND", "ERR_GUID_NOT_FOUND", "ERR_ROLE_NOT_FOUND"})
 
 
 @final
@@ -74,14 +76,15 @@ async def run(
     """Import files of JSON lines, or continue an import that was interrupted; return the state of all runs.
 
     An export, in a folder or at the address of an object store such as `s3://bucket/prefix`, stands for its
-    tables of users, groups and members and for its messages, the oldest first, in any format; one that is not
+    tables, but for conversations, and for its messages, the oldest first, in any format; one that is not
     complete is refused, if `allow_incomplete` is not given. Of one at an address a file at a time is on the
     local disk, beside the sorted messages. Roles of its users that the app does not have are made. Any other
     folder stands for the `.ndjson` files in it and in its `messages`. `kind` is detected from the first
-    record of each file if it is not given, and of an export only the records of that kind are imported; users
-    are imported first, then groups, members and messages. `journal` is a path, by default that of the first
+    record of each file if it is not given, and of an export only the records of that kind are imported. They
+    are imported in the order of `KINDS`. `journal` is a path, by default that of the first
     file or export with `.import-journal`; of an export at an address the last part of that, in the current
-    folder. One request for 50 records; waits for rate limits as long as it takes.
+    folder. One request for 50 records, for 50 friends or blocked users of one user, or for a reaction; waits
+    for rate limits as long as it takes.
 
     A record of an export, or one with a member that only the service writes (see `shown_records`), may have
     members that no import takes: they are dropped. In any other line an unknown member is a mistake.
@@ -117,7 +120,7 @@ def check(
         ledger = _Ledger(held, progress)
         for number, each in enumerate(inputs.files):
             for batch in batches(each.name, each.kind, each.lines(), each.read):
-                ledger.finish(number, each, batch, _Outcomes(imported=len(batch.records)))
+                ledger.finish(number, each, batch, _Outcomes(each, imported=len(batch.records)))
         return _result(held, inputs, dry_run=True)
 
 
@@ -144,26 +147,17 @@ async def _make_missing_roles(session: AsyncSession, roles: frozenset[str]) -> N
             continue
 
 
-def is_about_records(error: ApiError) -> bool:
-    """Return True for an error that other records might not get; after any other one the import stops."""
-    is_refusal = isinstance(error, BadRequestError | ConflictError) or error.code in _NOT_FOUND
-    return is_refusal or error.status == _TOO_LARGE
-
-
 @final
 class _Importer:
     """One run of an import."""
 
     def __init__(self, session: AsyncSession, journal: ImportJournal, ledger: "_Ledger") -> None:
-        data = session.data_import
-        self._calls: dict[Kind, Callable[[Any], Any]] = {
-            "users": data.import_users, "groups": data.import_groups,
-            "members": data.import_members, "messages": data.import_messages,
-        }  # fmt: skip
-        self._sleep = session.sender.sleep
+        self._session = session
+        self._requests = Requests(session, journal)
         self._journal = journal
-        self._secrets = (session.app.api_key,)
-        self._finish = ledger.finish
+        self._ledger = ledger
+        self._not_taken: dict[Kind, str] = {}
+        """The kinds that the service does not take, in words."""
         self._sent_to = 0
         """Records up to this line of the file may have been applied by a request whose reply was lost."""
 
@@ -171,52 +165,118 @@ class _Importer:
         """Import what is left of a file."""
         state = self._journal.state(number)
         self._sent_to = state.open.line
+        async for _ in _in_threads(each.prepare()):
+            pass
         lines = each.lines(state.settled, state.open)
-        for batch in batches(each.name, each.kind, lines, each.read):
-            await self._settle(number, each, batch)
+        async for batch in _in_threads(batches(each.name, each.kind, lines, each.read)):
+            outcomes = _Outcomes(each, (self._session.app.api_key,))
+            if batch.records:
+                self._journal.begin(number, batch.end)
+                await self._send_all(each.kind, batch.records, outcomes)
+            self._ledger.finish(number, each, batch, outcomes)
 
-    async def _settle(self, number: int, each: ImportInput, batch: LineBatch) -> None:
-        """Send a batch and note its outcomes; one that is refused as a whole is sent in halves."""
-        if not batch.records:
-            self._finish(number, each, batch, _Outcomes())
+    async def _send_all(self, kind: Kind, records: Sequence[Reading], outcomes: "_Outcomes") -> None:
+        """Send the requests of a batch, some at once; the first error that is about no record is raised."""
+
+        async def send(requests: Sequence[Sequence[Reading]]) -> None:
+            for each in requests:
+                await self._send(kind, each, outcomes)
+
+        for groups in rounds(kind, records):
+            async with self._session.fan_out(groups, send, concurrency=CONCURRENCY) as ends:
+                async for end in ends:
+                    end.result()
+
+    async def _send(self, kind: Kind, records: Sequence[Reading], outcomes: "_Outcomes") -> None:
+        """Send a request; one that is refused as a whole is sent in halves: one record may be the cause."""
+        replies: Replies
+        if kind in self._not_taken:
+            outcomes.skip(records, self._not_taken[kind])
             return
-        self._journal.begin(number, batch.end)
         try:
-            replies = await self._send(each.kind, batch)
-        except ApiError as error:
-            if not is_about_records(error):
-                raise
-            if error.status >= _FAILED:
-                self._may_be_applied(batch)
-            if len(batch.records) > 1:  # one record may have made the service refuse all
-                for half in batch.halves():
-                    await self._settle(number, each, half)
+            replies = await self._replies(kind, records)
+        except (ActingUserIgnoredError, ApiError, RequestInvalidError) as error:
+            if words := not_taken(error, kind):
+                self._not_taken[kind] = words
+                outcomes.skip(records, words)
                 return
-            replies = {batch.records[0].key: error}
-        outcomes = _outcomes(each.name, batch.records, replies, self._sent_to, self._secrets)
-        self._finish(number, each, batch, outcomes)
+            if isinstance(error, ApiError):
+                if not is_about_records(error, kind):
+                    raise
+                if error.status >= _FAILED:
+                    self._may_be_applied(records)
+            if len(records) > 1:
+                middle = len(records) // 2
+                await self._send(kind, records[:middle], outcomes)
+                await self._send(kind, records[middle:], outcomes)
+                return
+            replies = {records[0].key: error}
+        outcomes.add(records, replies, self._sent_to)
 
-    async def _send(self, kind: Kind, batch: LineBatch) -> Any:
-        """Return the replies by key; a batch whose reply is lost, or cannot be read, is sent again."""
-        records = [each.record for each in batch.records]
+    async def _replies(self, kind: Kind, records: Sequence[Reading]) -> Replies:
+        """Return the replies by key; a request whose reply is lost, or cannot be read, is sent again."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                return await self._calls[kind](records)
+                return await self._requests.send(kind, records, again=records[0].end.line <= self._sent_to)
             except (OutcomeUnknownError, ReplyUnreadableError):
                 if attempt == ATTEMPTS:
                     raise
-                self._may_be_applied(batch)
-            await self._sleep(_FIRST_PAUSE * 2 ** (attempt - 1))
+                self._may_be_applied(records)
+            await self._session.sender.sleep(_FIRST_PAUSE * 2 ** (attempt - 1))
         raise AssertionError
 
-    def _may_be_applied(self, batch: LineBatch) -> None:
-        self._sent_to = max(self._sent_to, batch.end.line)
+    def _may_be_applied(self, records: Sequence[Reading]) -> None:
+        self._sent_to = max(self._sent_to, records[-1].end.line)
 
 
-class _Outcomes(NamedTuple):
-    imported: int = 0
-    existing: int = 0
-    notes: Sequence[LineNote] = ()
+async def _in_threads(items: Iterator[T]) -> AsyncIterator[T]:
+    """Yield items, each of which is made in a thread: a file may have to be read, or downloaded, for it."""
+    while (item := await in_thread(partial(next, items, None))) is not None:
+        yield item
+
+
+@final
+class _Outcomes:
+    """The outcomes of a batch, from the replies for its records.
+
+    `secrets` are hidden in what it notes: the service's words may repeat them.
+    """
+
+    def __init__(self, file: ImportInput, secrets: tuple[str, ...] = (), imported: int = 0) -> None:
+        self._file = file
+        self._secrets = secrets
+        self.imported = imported
+        self.existing = 0
+        self.notes: list[LineNote] = []
+        self.message_ids: dict[str, str] = {}
+
+    def skip(self, records: Iterable[Reading], words: str) -> None:
+        """Add records that the service does not take."""
+        name = self._file.name
+        self.notes += [
+            LineNote(file=name, line=each.end.line, key=each.key, code=SKIPPED, message=words)
+            for each in records
+        ]
+
+    def add(self, records: Iterable[Reading], replies: Replies, sent_to: int) -> None:
+        """Add what the replies say of each record; up to the line `sent_to` it may have been sent before."""
+        for record in records:
+            reply, line = replies.get(record.key), record.end.line
+            if getattr(reply, "success", None) is True:
+                self.imported += 1
+                new_id = getattr(getattr(reply, "data", None), "id", None)
+                if record.message is not None and isinstance(new_id, str):
+                    self.message_ids[record.message.key] = new_id
+                continue
+            code, message = _reason(reply)
+            # A relation is all in its key: one that is there is as it shall be.
+            is_relation = self._file.kind in GROUPINGS or code == "ERR_ALREADY_BANNED"
+            if (line <= sent_to or is_relation) and _says_it_exists(code):
+                self.existing += 1
+            else:
+                code, message = scrub(code, self._secrets), scrub(message, self._secrets)
+                note = LineNote(file=self._file.name, line=line, key=record.key, code=code, message=message)
+                self.notes.append(note)
 
 
 @final
@@ -231,36 +291,21 @@ class _Ledger:
     def finish(self, number: int, each: ImportInput, batch: LineBatch, outcomes: _Outcomes) -> None:
         """Note the outcomes of a batch of the file with this number."""
         notes = [*batch.notes, *outcomes.notes]
+        skipped = {note.line: note.message for note in notes if note.is_skipped}
+        omissions = Counter(skipped.values())
+        for record in batch.records:
+            omissions.update(() if record.end.line in skipped else record.left_out)
         imported, existing = outcomes.imported, outcomes.existing
         self._journal.finish(
-            number, batch.end, notes, batch.omissions(), imported=imported, existing=existing
-        )
+            number, batch.end, notes, omissions, imported=imported, existing=existing,
+            message_ids=outcomes.message_ids,
+        )  # fmt: skip
         self._imported += imported + existing
         self._refused += sum(not note.is_skipped for note in notes)
         if self._listener is not None:
             line, done, refused = batch.end.line, self._imported, self._refused
             progress = Progress(file=each.name, kind=each.kind, line=line, imported=done, refused=refused)
             self._listener(progress)
-
-
-def _outcomes(
-    file: str, records: Iterable[Reading], replies: Any, sent_to: int, secrets: tuple[str, ...]
-) -> _Outcomes:
-    """Return what the replies say of each record, without `secrets`, which the service's words may repeat."""
-    imported = existing = 0
-    notes = []
-    for record in records:
-        reply, line = replies.get(record.key), record.end.line
-        if getattr(reply, "success", None) is True:
-            imported += 1
-            continue
-        code, message = _reason(reply)
-        if line <= sent_to and _says_it_exists(code):
-            existing += 1
-        else:
-            code, message = scrub(code, secrets), scrub(message, secrets)
-            notes.append(LineNote(file=file, line=line, key=record.key, code=code, message=message))
-    return _Outcomes(imported, existing, notes)
 
 
 def _says_it_exists(code: str) -> bool:
@@ -272,6 +317,10 @@ def _reason(reply: Any) -> tuple[str, str]:
     """Return the code and the message of a reply that is no success."""
     if reply is None:
         return NO_OUTCOME, "the reply does not mention this record"
+    if isinstance(reply, RequestInvalidError):
+        return INVALID, str(reply)
+    if isinstance(reply, str):
+        return NO_MESSAGE, reply
     if isinstance(reply, ApiError):
         return reply.code or f"status {reply.status}", reply.message
     error = reply.error if isinstance(reply.error, dict) else {}

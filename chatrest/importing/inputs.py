@@ -6,7 +6,10 @@
 | groups              | all groups; one with a password gets a random one                              |
 | members             | all members, with their scope and `joinedAt`                                   |
 | messages            | those that an import takes, by their ids, in whichever files they are          |
-| users (deactivated) | the same users once more, with `deactivatedAt`: before, they could send nothing |
+| reactions           | those to such messages, which have got other ids                               |
+| friends             | each friendship once from either side                                          |
+| bans, blocks        | all; after the messages, which they would forbid                               |
+| users (deactivated) | the same users again, with `deactivatedAt`: before, they could send nothing    |
 """
 
 from collections import Counter
@@ -14,24 +17,24 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Final, NamedTuple, final
+from typing import Any, Final, NamedTuple, final
 
 from ..cloud.address import is_address
 from ..errors import ChatRestError, RequestInvalidError
-from ..export.dataset.tables import find_table, read_table
+from ..export.dataset.tables import find_table
 from ..export.file_names import path_inside
 from ..export.folder_view import FolderView, open_view
 from ..export.manifest import NAME as MANIFEST, Manifest, read
+from ..export.read_tables import changed_file, table_records
 from ..export.reading import read_raw
-from .entities import KINDS, Kind, Reader, kind_of, read_object
+from .entities import KINDS, Kind, Reader, Reading, kind_of, read_object
 from .input_files import ImportLine, input_paths, number_records, read_lines
 from .message_order import MessageOrder
-from .shown_records import read_active, read_again, read_line, read_shown
+from .shown_records import read_active, read_again, read_line, read_reacted, read_reaction, read_shown
 
 SUFFIX: Final = ".import-journal"
 DEFAULT_ROLE: Final = "default"
 """The role that every app has."""
-_TABLES: Final[tuple[Kind, ...]] = ("users", "groups", "members")
 _LINES_FOR_KIND: Final = 1000
 _REASONS_SHOWN: Final = 3
 
@@ -49,6 +52,8 @@ class ImportInput(NamedTuple):
     read: Reader
     is_last: bool = False
     """True for what comes after all kinds."""
+    prepare: Callable[[], Iterator[object]] = tuple[object]().__iter__
+    """Steps that are needed before the first line; each may read a file."""
 
 
 class Inputs(NamedTuple):
@@ -85,10 +90,10 @@ def read_inputs(
     roles: set[str] = set()
     for file in files:
         if (isinstance(file, str) and is_address(file)) or (Path(file) / MANIFEST).is_file():
-            export = _Export(file, stack, allow_incomplete=allow_incomplete)
-            inputs += [part for part in export.parts() if kind in (None, part.kind)]
+            export = _Export(file, kind, stack, allow_incomplete=allow_incomplete)
+            inputs += export.parts()
             omissions.update(export.omissions() if kind is None else {})
-            roles |= export.roles if kind in (None, "users") else set()
+            roles |= export.roles
         else:
             inputs += [
                 ImportInput(
@@ -108,7 +113,8 @@ def _detected_kind(path: Path) -> Kind:
         if line.end.line > _LINES_FOR_KIND:
             break
         if line.raw is not None and (kind := kind_of(_object(line.raw))) is not None:
-            return kind
+            # Nothing in a banned user's record may tell it from that of a member.
+            return "bans" if kind == "members" and path.name.startswith("bans.") else kind
     raise RequestInvalidError(
         f"{path}: no record shows its kind; give the kind, which is one of {', '.join(KINDS)}"
     )
@@ -123,25 +129,37 @@ class _Export:
     `allow_incomplete` is not given, and for one whose files are not those of its manifest.
     """
 
-    def __init__(self, out: str | Path, stack: ExitStack, *, allow_incomplete: bool) -> None:
+    def __init__(
+        self, out: str | Path, kind: Kind | None, stack: ExitStack, *, allow_incomplete: bool
+    ) -> None:
         self._messages = stack.enter_context(closing(MessageOrder(partial(read_raw, out))))
         self._view = stack.enter_context(open_view(out))
         self._path = Path(self._view.name.rpartition("/")[2] if self._view.is_remote else out)
         manifest = _manifest_of(self._view, allow_incomplete=allow_incomplete)
         self._tables = {entry.table: entry for entry in manifest.tables}
+        kinds = [each for each in KINDS if each in self._tables or each == "messages"]
+        if kind is not None and kind not in kinds:
+            raise RequestInvalidError(
+                f"kind = {kind!r}: the export in {self._view.name} has no such table: export it --with {kind}"
+            )
+        self._kinds = kinds if kind is None else [kind]
         if not self._view.is_remote:
             _check_sizes(self._view, manifest)
-            for kind in self._tables.keys() & {*_TABLES}:
-                self._table_path(kind)
+            for name in {*self._kinds} - {"messages"}:
+                if find_table(self._view.folder, entry := self._tables[name]) is None:
+                    raise changed_file(self._view, entry.file)
 
     def parts(self) -> Iterator[ImportInput]:
         """Yield the parts in the order in which they are imported."""
-        for kind in _TABLES:
-            if kind in self._tables:
-                read = read_active if kind == "users" else read_shown
-                yield self._part(kind, kind, partial(self._table, kind), read)
-        yield self._part("messages", "messages", self._messages.records, read_shown)
-        if "users" in self._tables:
+        readers: dict[Kind, Reader] = {"users": read_active, "reactions": self._read_reaction}
+        if "reactions" in self._kinds:
+            readers["messages"] = read_reacted
+        for kind in self._kinds:
+            records = self._messages.records if kind == "messages" else partial(self._table, kind)
+            part = self._part(kind, kind, records, readers.get(kind, read_shown))
+            needs_messages = kind in ("messages", "reactions")
+            yield part._replace(prepare=self._messages.fill) if needs_messages else part
+        if "users" in self._kinds:
             part = self._part("users (deactivated)", "users", self._deactivated, read_again)
             yield part._replace(is_last=True)
 
@@ -153,31 +171,24 @@ class _Export:
 
     def omissions(self) -> dict[str, int]:
         """Return what the export holds beside the records, and no import takes."""
-        kept = {
-            "conversations": "conversations (their tags, pins and unread counts)", "bans": "bans from groups",
-            "friends": "friends of users", "blocks": "users that users have blocked",
-        }  # fmt: skip
+        conversations = self._tables.get("conversations")
         counts = {
-            **{words: self._tables[name].rows for name, words in kept.items() if name in self._tables},
+            "conversations (their tags, pins and unread counts)": conversations.rows if conversations else 0,
             "rights of roles (a missing role is made without them)": len(self.roles),
         }
         return {what: count for what, count in counts.items() if count}
 
     @cached_property
     def roles(self) -> set[str]:
-        """Return the roles of all users, but for the one that every app has."""
-        roles = {_object(raw).get("role") for raw in self._table("users")} if "users" in self._tables else ()
+        """Return the roles of all users to import, but for the one that every app has."""
+        roles = {_object(raw).get("role") for raw in self._table("users")} if "users" in self._kinds else ()
         return {role for role in roles if isinstance(role, str) and role} - {DEFAULT_ROLE}
 
     def _table(self, kind: Kind) -> Iterator[bytes]:
-        with self._view.file(self._tables[kind].file):
-            yield from read_table(self._table_path(kind), kind)
+        return table_records(self._view, self._tables[kind])
 
-    def _table_path(self, kind: str) -> Path:
-        entry = self._tables[kind]
-        if (path := find_table(self._view.folder, entry)) is None:
-            raise _changed(entry.file, self._view)
-        return path
+    def _read_reaction(self, _: Kind, members: dict[str, Any]) -> Reading:
+        return read_reaction(members, self._messages.find(members.get("messageId")))
 
     def _deactivated(self) -> Iterator[bytes]:
         return (raw for raw in self._table("users") if _object(raw).get("deactivatedAt"))  # 0 is never
@@ -188,7 +199,7 @@ def _check_sizes(view: FolderView, manifest: Manifest) -> None:
     for entry in manifest.files:
         path = path_inside(view.folder, entry.name)
         if not path.is_file() or path.stat().st_size != entry.bytes:
-            raise _changed(entry.name, view)
+            raise changed_file(view, entry.name)
 
 
 def _manifest_of(view: FolderView, *, allow_incomplete: bool) -> Manifest:
@@ -205,12 +216,6 @@ def _manifest_of(view: FolderView, *, allow_incomplete: bool) -> Manifest:
             "allow_incomplete (--incomplete)"
         )
     return manifest
-
-
-def _changed(name: str, view: FolderView) -> RequestInvalidError:
-    return RequestInvalidError(
-        f"{view.name}/{name} is not as the manifest says: `chatrest verify {view.name}` tells what is wrong"
-    )
 
 
 def _object(raw: bytes) -> dict[str, object]:

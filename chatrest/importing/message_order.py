@@ -36,21 +36,34 @@ class MessageOrder:
 
     def records(self) -> Iterator[bytes]:
         """Yield the messages by their ids; those whose id is no number come last, by their time."""
-        if not self._is_filled:
-            self._fill()
-            self._is_filled = True
+        for _ in self.fill():
+            pass
         sql = "SELECT raw FROM messages ORDER BY number IS NULL, number, sent_at, rowid"
         yield from (raw for (raw,) in self._db.execute(sql))
 
-    def _fill(self) -> None:
+    def find(self, id: Any) -> bytes | None:
+        """Return the message with an id, which may be a number or its digits; None if there is none."""
+        for _ in self.fill():
+            pass
+        row = self._db.execute("SELECT raw FROM messages WHERE number = ?", (_whole(id),)).fetchone()
+        return row and bytes(row[0])
+
+    def fill(self) -> Iterator[int]:
+        """Read all messages, unless they were read before; yields their number, a thousand at a time."""
+        if self._is_filled:
+            return
         self._db.execute("PRAGMA journal_mode=OFF")
         self._db.execute("CREATE TABLE messages(number INTEGER, sent_at INTEGER, raw BLOB NOT NULL)")
         self._db.execute("CREATE TABLE muids(muid BLOB PRIMARY KEY) WITHOUT ROWID")
         rows = map(self._row, self._read())
         self._db.execute("BEGIN")
+        count = 0
         while batch := list(islice(rows, _BATCH)):
             self._db.executemany("INSERT INTO messages VALUES(?, ?, ?)", batch)
+            yield (count := count + len(batch))
+        self._db.execute("CREATE INDEX by_number ON messages(number)")
         self._db.execute("COMMIT")
+        self._is_filled = True
 
     def _row(self, raw: bytes) -> tuple[int | None, int | None, bytes]:
         try:

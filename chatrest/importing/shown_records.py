@@ -4,7 +4,8 @@
 |-----------------------------------------------------|---------------------------------------------------|
 | an export                                           | as shown                                          |
 | a file, with a member that only the service writes  | as shown: `id`, `conversationId`, `status`,       |
-|                                                     | `updatedAt`, `membersCount` or `hasJoined`        |
+|                                                     | `updatedAt`, `membersCount`, `hasJoined`,         |
+|                                                     | `bannedAt` or `reactedAt`                         |
 | a file, without                                     | as written by a person: an unknown member is      |
 |                                                     | taken for a mistake, and the line is refused      |
 
@@ -19,11 +20,25 @@ from secrets import token_urlsafe
 from typing import Any, Final
 
 from ..errors import RequestInvalidError
+from ..parameters.data_import import MessageImport
 from ..secrets import shown
-from .entities import REQUIRED, TAKEN, Kind, Reading, SkippedLine, read_written
+from .entities import (
+    REQUIRED,
+    TAKEN,
+    CopiedMessage,
+    Kind,
+    Reading,
+    SkippedLine,
+    read_object,
+    read_written,
+)
 
-_MARKS: Final = frozenset({"id", "conversationId", "status", "updatedAt", "membersCount", "hasJoined"})
-_IDS: Final = frozenset({"uid", "guid", "muid", "sender", "receiver", "owner"})
+_MARKS: Final = frozenset(
+    {"id", "conversationId", "status", "updatedAt", "membersCount", "hasJoined", "bannedAt", "reactedAt"}
+)
+_IDS: Final = frozenset(
+    {"uid", "guid", "muid", "sender", "receiver", "owner", "messageId", "friendOf", "blockedBy"}
+)
 _ESSENTIAL: Final = frozenset({"category", "type", "data"})
 """Optional members without which a message would be another one."""
 _CATEGORIES: Final = ("message", "custom")
@@ -36,7 +51,7 @@ _PASSWORD_BYTES: Final = 18
 _LONGEST_NAME: Final = 100
 
 
-def _known(own: str, **lost: str) -> Mapping[str, str]:
+def _known(own: str, **lost: str) -> dict[str, str]:
     """Return the words for known members: none for the service's own, which it makes anew."""
     return dict.fromkeys(own.split(), "") | lost
 
@@ -44,16 +59,23 @@ def _known(own: str, **lost: str) -> Mapping[str, str]:
 _OF_USERS: Final = (
     "status updatedAt conversationId authToken blockedByMe blockedByMeAt blockedAt hasBlockedMe"
 )
+_OF_OTHERS: Final = _known(
+    f"{_OF_USERS} name avatar link role scope statusMessage metadata tags createdAt lastActiveAt "
+    "deactivatedAt"
+)
+"""The members of a list of users beside their ids: the users themselves are imported as such."""
+REACTIONS: Final = "reactions of messages (`--with reactions` exports who reacted)"
 _KNOWN: Final[Mapping[str, Mapping[str, str]]] = {
     "users": _known(_OF_USERS, statusMessage="status messages of users"),
     "groups": _known(
         "conversationId membersCount onlineMembersCount updatedAt updatedBy scope joinedAt hasJoined",
         description="descriptions of groups",
     ),
-    # The rest of a member's record is that of its user, who is imported as such.
-    "members": _known(
-        f"{_OF_USERS} name avatar link role statusMessage metadata tags createdAt lastActiveAt deactivatedAt"
-    ),
+    "members": _OF_OTHERS,
+    "bans": _OF_OTHERS | {"bannedAt": ""},
+    "friends": _OF_OTHERS,
+    "blocks": _OF_OTHERS | {"blockedAt": "times of blocks"},
+    "reactions": _known("id reactedBy", reactedAt="times of reactions"),
     "messages": _known(
         "id conversationId updatedAt editedBy pinnedBy deletedAt deletedBy savedAt threadSubscribed "
         "replyCount lastReply flaggedBy flaggedCount appId",
@@ -65,7 +87,7 @@ _KNOWN: Final[Mapping[str, Mapping[str, str]]] = {
     ),
     "data": _known(
         "entities resource url",
-        reactions="reactions of messages",
+        reactions=REACTIONS,
         mentions="mentions of users (their text is kept)",
         moderation="moderation states of messages",
         attachments="files of attachments (their addresses are kept)",
@@ -76,10 +98,17 @@ _KNOWN: Final[Mapping[str, Mapping[str, str]]] = {
 def read_line(kind: Kind, members: dict[str, Any]) -> Reading:
     """Return the record of a line of a file, as it was shown or written.
 
-    Raises `RequestInvalidError` if it is not a record of `kind`, and `SkippedLine` for a message that cannot
-    be imported.
+    Raises `RequestInvalidError` if it is not a record of `kind`, and `SkippedLine` for one that cannot be
+    made again.
     """
-    return (read_written if _MARKS.isdisjoint(members) else read_shown)(kind, members)
+    if _MARKS.isdisjoint(members):
+        return read_written(kind, members)
+    if kind == "reactions":
+        raise RequestInvalidError(
+            "reaction: it was shown by a service, and the ids of messages are others in a copy: import the "
+            "folder of the export"
+        )
+    return read_shown(kind, members)
 
 
 def read_shown(kind: Kind, members: dict[str, Any]) -> Reading:
@@ -89,6 +118,10 @@ def read_shown(kind: Kind, members: dict[str, Any]) -> Reading:
         data = members.get("data")
         left_out += _lost("data", kind, data, _CONTENT) if isinstance(data, dict) else ()
         members = _message(members)
+    elif kind == "blocks" and members.get("blockedByMe") is False:
+        raise SkippedLine("users that were blocked by the listed one")
+    elif kind == "bans":  # the one time that its import takes
+        members = {"joinedAt": members.get("bannedAt")} | members
     elif kind == "groups" and members.get("type") in _PROTECTED and not members.get("password"):
         left_out.append("passwords of groups (each gets a random one)")
         members = members | {"type": "password", "password": token_urlsafe(_PASSWORD_BYTES)}
@@ -112,6 +145,34 @@ def read_active(kind: Kind, members: dict[str, Any]) -> Reading:
 def read_again(kind: Kind, members: dict[str, Any]) -> Reading:
     """Return a record whose omissions were counted before."""
     return read_shown(kind, members)._replace(left_out=())
+
+
+def read_reacted(kind: Kind, members: dict[str, Any]) -> Reading:
+    """Return a message of an export that has its reactions, too: they are imported after the messages."""
+    reading = read_shown(kind, members)
+    if REACTIONS not in reading.left_out:
+        return reading
+    rest = tuple(words for words in reading.left_out if words != REACTIONS)
+    return reading._replace(left_out=rest, message=_copied(reading))
+
+
+def read_reaction(members: dict[str, Any], message: bytes | None) -> Reading:
+    """Return a reaction of an export, to the message with this record; None for one that it does not have."""
+    if message is None:
+        raise SkippedLine("reactions to messages that the export does not have")
+    try:
+        copy = _copied(read_shown("messages", read_object(message)))
+    except SkippedLine as reason:
+        raise SkippedLine(f"reactions to {reason}") from None
+    return read_shown("reactions", members)._replace(message=copy)
+
+
+def _copied(message: Reading) -> CopiedMessage:
+    """Return a message that is read as it can be found in the app."""
+    record = message.record
+    assert isinstance(record, MessageImport)
+    assert isinstance(record.sent_at, int)  # whatever was given is a number in a record
+    return CopiedMessage(message.key, record.sender, record.sent_at)
 
 
 def _lost(known: str, kind: Kind, members: Mapping[str, Any], taken: frozenset[str]) -> Iterator[str]:

@@ -85,12 +85,14 @@ def test_omissions_are_added_up_and_a_journal_without_them_gets_them(path: Path)
     journal = ImportJournal(path, APP, FILES)
     journal.close()
     with sqlite3.connect(path) as earlier:
-        earlier.execute("DROP TABLE omitted")
+        earlier.executescript("DROP TABLE omitted; DROP TABLE message_ids")
     earlier.close()
     journal = ImportJournal(path, APP, FILES)
     journal.finish(0, at(1), [], {"pins": 2, "\ud800": 1})
     journal.finish(1, at(1), [], {"pins": 3})
     assert journal.omissions() == {"pins": 5, "\\ud800": 1}
+    journal.finish(1, at(2), [], message_ids={"m1": "7"})
+    assert (journal.message_id("m1"), journal.message_id("m2")) == ("7", None)
     journal.close()
 
 
@@ -185,14 +187,3 @@ def test_batches_have_every_line_once_and_can_go_on_from_any_of_them(
         number = data.draw(st.integers(0, len(whole) - 1))
         rest = list(batches("f", "messages", read_lines(path, whole[number].end)))
         assert rest == whole[number + 1 :]
-
-
-def test_halves_have_the_lines_of_the_whole(write: Write) -> None:
-    lines = ["damaged", message(1), "damaged", message(2), message(3), "damaged"]
-    [batch] = batches("f", "messages", read_lines(write("messages.ndjson", lines)))
-    first, second = batch.halves()
-    assert ([each.key for each in first.records], [each.line for each in first.notes]) == (["m1"], [1])
-    assert ([each.key for each in second.records], [each.line for each in second.notes]) == (
-        ["m2", "m3"], [3, 6]
-    )  # fmt: skip
-    assert (first.end.line, second.end) == (2, batch.end)

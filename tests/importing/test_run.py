@@ -9,7 +9,6 @@ import pytest
 from chatrest import AsyncSession, AuthenticationError, OutcomeUnknownError, RequestInvalidError
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import Cut, Every, First, Outgoing, Reset, Status, StatusFault, TooManyRequests
-from chatrest.export import export
 from chatrest.export.formats.compression import compression
 from chatrest.importing import ImportResult, Progress, check, run
 from tests.importing.conftest import Write, message, muids, user
@@ -164,37 +163,6 @@ async def test_an_error_that_is_about_no_record_stops_the_run_which_goes_on_late
     assert result.ok
 
 
-# ── an export as input ──
-
-
-async def test_an_app_is_copied_from_its_export(
-    session: AsyncSession, emulator: Emulator, write: Write, tmp_path: Path
-) -> None:
-    out, users = tmp_path / "out", []
-    async with Emulator(users=6, messages=300, groups=1, seed=5) as source, AsyncSession(source.app) as old:
-        await export(old, out)
-        users = [each.to_dict() | {"role": None} async for each in old.users.list()]
-        groups = [each.to_dict() async for each in old.groups.list()]
-    files = [write("users.ndjson", users), write("groups.ndjson", groups), out]
-    result = await run(session, files)
-    assert result.ok, result.refused
-    lines = [
-        json.loads(line) for path in sorted(out.rglob("*.ndjson")) for line in path.read_bytes().splitlines()
-    ]
-    kept = [line for line in lines if line["category"] in ("message", "custom") and not line.get("deletedAt")]
-    assert result.skipped == len(lines) - len(kept)
-    stored = [json.loads(record) for record in emulator.store.records(emulator.store.ids())]
-    copies = [record for record in stored if record["category"] != "action"]
-
-    def content(record: dict[str, Any]) -> tuple[Any, ...]:
-        return record["sender"], record["receiver"], record["sentAt"], record["data"].get("text", "")
-
-    assert sorted(map(content, copies)) == sorted(map(content, kept))
-    assert (await run(session, files)).imported == result.imported
-    again = await run(session, files, journal=tmp_path / "another")
-    assert {note.code for note in again.refused} == {"ERR_IMPORT_MUID_ALREADY_EXISTS"}
-
-
 @pytest.mark.parametrize("compress", ["gzip", "zstd"])
 async def test_compressed_files_are_read(
     session: AsyncSession, write: Write, tmp_path: Path, compress: Any
@@ -229,10 +197,19 @@ def test_a_check_validates_every_line(write: Write) -> None:
 
 @pytest.mark.parametrize(
     ("record", "kind"),
-    [(user(1), "users"), (GROUP, "groups"), (MEMBER, "members"), (message(1), "messages")],
-)
+    [
+        (user(1), "users"), (GROUP, "groups"), (MEMBER, "members"), (message(1), "messages"),
+        ({"messageId": "1", "reaction": "x", "uid": "u"}, "reactions"),
+        ({"friendOf": "u", "uid": "v"}, "friends"),
+        ({"guid": "g", "uid": "u", "bannedAt": 5}, "bans"), ({"blockedBy": "u", "uid": "v"}, "blocks"),
+    ],
+)  # fmt: skip
 def test_kinds_are_detected(write: Write, record: Any, kind: str) -> None:
     assert check([write("file", ["", "damaged", {}, record])]).files[0].kind == kind
+
+
+def test_a_file_called_bans_has_no_members(write: Write) -> None:
+    assert check([write("bans.ndjson", [{"guid": "g", "uid": "u", "name": "U"}])]).files[0].kind == "bans"
 
 
 def test_wrong_arguments_are_named(write: Write, tmp_path: Path) -> None:

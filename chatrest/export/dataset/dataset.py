@@ -15,14 +15,15 @@ first: a list by page numbers that stayed open meanwhile would skip whoever move
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from functools import partial
+from itertools import islice
 from tempfile import TemporaryFile
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, final
 
 import msgspec
 
-from ...core.replies.rows import AsRows, Row
+from ...core.replies.rows import AsRows
 from ...errors import AuthenticationError, ChatRestError, FanOutError, NotFoundError
 from ...parameters.conversations import ConversationQuery
 from ...parameters.groups import GroupQuery
@@ -48,6 +49,8 @@ CONCURRENCY: Final = 16
 """Lists of groups, users or messages that are read at once."""
 MOST_FAILURES: Final = 20
 """Lists that may fail before the rest of a table is given up: it will not be whole."""
+_MESSAGES: Final = 10_000
+"""Messages in memory at once while those with reactions are looked for."""
 _PIECE: Final = 1 << 20
 """Bytes of rows that are in memory at once while a table is written."""
 Parent: TypeAlias = Literal["users", "groups", "messages"]
@@ -187,8 +190,8 @@ async def read_tables(
 class _ServiceList(NamedTuple):
     """Where the records of a table come from."""
 
-    keys: tuple[str, ...]
-    """The members that tell a record from all others."""
+    key: str
+    """The member that tells a record from all others of its list."""
     walk: Callable[[Any, str], Walk[Any]]
     """The list of the service, by what reads it and the id of the parent."""
     parent: Parent | None = None
@@ -199,28 +202,22 @@ class _ServiceList(NamedTuple):
 
 _LISTS: Final[dict[Table, _ServiceList]] = {
     "users": _ServiceList(
-        ("uid",), lambda rows, _: Users(rows).list(UserQuery(with_deactivated=True, with_tags=True))
+        "uid", lambda rows, _: Users(rows).list(UserQuery(with_deactivated=True, with_tags=True))
     ),
-    "groups": _ServiceList(("guid",), lambda rows, _: Groups(rows).list(GroupQuery(with_tags=True))),
-    "members": _ServiceList(
-        ("guid", "uid"), lambda rows, guid: Members(rows).list(guid), "groups", member="guid"
-    ),
+    "groups": _ServiceList("guid", lambda rows, _: Groups(rows).list(GroupQuery(with_tags=True))),
+    "members": _ServiceList("uid", lambda rows, guid: Members(rows).list(guid), "groups", "guid"),
     "conversations": _ServiceList(
-        ("onBehalfOf", "conversationId"),
+        "conversationId",
         lambda rows, uid: Conversations(rows).list(ConversationQuery(with_tags=True), on_behalf_of=uid),
         "users",
-        member="onBehalfOf",
+        "onBehalfOf",
     ),
-    "bans": _ServiceList(
-        ("guid", "uid"), lambda rows, guid: BannedUsers(rows).list(guid), "groups", member="guid"
+    "bans": _ServiceList("uid", lambda rows, guid: BannedUsers(rows).list(guid), "groups", "guid"),
+    "friends": _ServiceList("uid", lambda rows, uid: Friends(rows).list(uid), "users", "friendOf"),
+    "blocks": _ServiceList("uid", lambda rows, uid: BlockedUsers(rows).list(uid), "users", "blockedBy"),
+    "reactions": _ServiceList(
+        "id", lambda rows, key: Messages(rows).list_reactions(key), "messages", "messageId"
     ),
-    "friends": _ServiceList(
-        ("friendOf", "uid"), lambda rows, uid: Friends(rows).list(uid), "users", member="friendOf"
-    ),
-    "blocks": _ServiceList(
-        ("blockedBy", "uid"), lambda rows, uid: BlockedUsers(rows).list(uid), "users", member="blockedBy"
-    ),
-    "reactions": _ServiceList(("id",), lambda rows, key: Messages(rows).list_reactions(key), "messages"),
 }
 
 
@@ -232,7 +229,8 @@ class TableLists:
         self._session = session
         self._archive = archive
         self._rows: Any = AsRows(session.sender)
-        self._ids: dict[Parent, list[str]] = {}
+        self._ids: dict[str, list[str]] = {}
+        """Of all users and groups, once they are read."""
         self._writing = asyncio.Lock()
 
     async def read(self, table: Table, new: CollectedRows) -> list[Failure]:
@@ -242,26 +240,21 @@ class TableLists:
         """
         parent = _LISTS[table].parent
         try:
-            if table == "users" or table == "groups":
+            if parent is None:
                 self._ids[table] = await self._write(table, "", new)
-            if parent is not None and parent not in self._ids:
-                self._ids[parent] = await self._parents(parent)
+                return []
+            if parent != "messages" and parent not in self._ids:
+                self._ids[parent] = await self._write(parent, "", None)
         except AuthenticationError:
             raise
         except ChatRestError as error:
             return [Failure(parent or table, str(error))]
-        return [] if parent is None else await self._read_each(table, parent, new)
-
-    async def _parents(self, parent: Parent) -> list[str]:
-        """Return the ids of all users or groups, or of the messages whose records have reactions."""
-        if parent == "messages":
-            return await in_thread(lambda: list(_with_reactions(self._archive.scan())))
-        return await self._write(parent, "", None)
+        return await self._read_each(table, parent, new)
 
     async def _read_each(self, table: Table, parent: Parent, new: CollectedRows) -> list[Failure]:
         """Read the list of each parent."""
-        ids, failures = self._ids[parent], list[Failure]()
-        is_any_there = not ids
+        ids = self._reacted() if parent == "messages" else self._ids[parent]
+        failures, lists, absent = list[Failure](), 0, 0
         read = partial(self._read_one, table, new)
         fan_out = self._session.fan_out(ids, read, concurrency=CONCURRENCY, stop_after=MOST_FAILURES)
         try:
@@ -272,13 +265,26 @@ class TableLists:
                         failures.append(Failure(f"{table} of {parent[:-1]} {outcome.item}", str(error)))
                     elif error is not None:
                         raise error
-                    is_any_there = is_any_there or outcome.value is not False
+                    lists, absent = lists + 1, absent + (outcome.value is False)
+        except AuthenticationError:
+            raise
         except FanOutError:
-            rest = f"the rest was not read after {len(failures)} failures"
-            failures.append(Failure(table, rest))
-        if not is_any_there:  # they cannot all have been removed a moment ago
-            failures.append(Failure(table, f"the service has none of {len(ids):,} lists (404)"))
+            failures.append(Failure(table, f"the rest was not read after {len(failures)} failures"))
+        except ChatRestError as error:  # of a file of messages
+            failures.append(Failure(parent, str(error)))
+        if lists == absent > 0:  # they cannot all have been removed a moment ago
+            failures.append(Failure(table, f"the service has none of {lists:,} lists (404)"))
         return failures
+
+    async def _reacted(self) -> AsyncIterator[str]:
+        """Yield the ids of the messages whose records count reactions: some thousand in memory."""
+        rows = self._archive.scan()
+        while batch := await in_thread(lambda: list(islice(rows, _MESSAGES))):
+            for row in batch:
+                if b'"reactions"' in (raw := row.raw):
+                    data = read(raw).get("data")
+                    if isinstance(data, dict) and data.get("reactions"):
+                        yield row.id
 
     async def _read_one(self, table: Table, new: CollectedRows, parent: str) -> bool:
         """Read the list of one parent; False where that does not exist any more, and so has nothing."""
@@ -297,24 +303,13 @@ class TableLists:
         async for page in own.walk(self._rows, parent).pages():
             records = []
             for row in page.items:
-                raw = with_member(bytes(row.raw), own.member, parent) if own.member else bytes(row.raw)
-                record = read(raw)
-                parts = [record.get(name) for name in own.keys]
-                key = "\0".join(map(str, parts)) if all(parts) else ""
-                if key not in keys:
-                    records.append(raw)
+                raw = row.raw
+                key = read(raw).get(own.key)
+                if not key or str(key) not in keys:
+                    records.append(with_member(raw, own.member, parent) if own.member else raw)
                 if key:
-                    keys[key] = None
+                    keys[str(key)] = None
             if new is not None:
                 async with self._writing:
                     await in_thread(partial(new.add, records))
         return list(keys)
-
-
-def _with_reactions(rows: Iterable[Row]) -> Iterator[str]:
-    """Yield the ids of the messages whose records count reactions."""
-    for row in rows:
-        if b'"reactions"' in row.raw:
-            data = read(bytes(row.raw)).get("data")
-            if isinstance(data, dict) and data.get("reactions"):
-                yield row.id

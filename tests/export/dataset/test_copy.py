@@ -1,5 +1,6 @@
 """The copy of an app: exported from one emulator with its tables, and imported into another one."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -9,11 +10,12 @@ import pytest
 
 from chatrest import AsyncSession, ChatRestError, RequestInvalidError
 from chatrest.emulator import Emulator
-from chatrest.emulator.weather import Status
+from chatrest.emulator.weather import Change, Every, Outgoing, Reset, Status
 from chatrest.export import Plan, export
-from chatrest.export.dataset.tables import Table
+from chatrest.export.dataset.tables import Table, read_table
 from chatrest.export.manifest import NAME as MANIFEST, read
 from chatrest.importing import ImportResult, Progress, check, run
+from chatrest.importing.shown_records import REACTIONS
 from tests.dying import ProcessDeath
 from tests.faulty import no_wait
 
@@ -89,6 +91,9 @@ async def test_a_copy_has_the_users_groups_members_and_texts(
     ]  # fmt: skip
     again = await run(into, [out])
     assert (again.imported, again.refused) == (result.imported, ())
+    anew = await run(into, [out], journal=out.with_name("another"))
+    assert {note.code for note in anew.refused} == {"ERR_IMPORT_MUID_ALREADY_EXISTS"}
+    assert anew.files[3].refused == anew.files[3].lines - anew.skipped
 
 
 async def test_messages_come_in_the_order_of_their_ids_from_any_number_of_files(
@@ -109,18 +114,16 @@ async def test_what_no_import_takes_is_counted(
     store.add_message("user-01", "user-02", data=data, parentId="1", quotedMessage={"id": "1"})
     store.add_message("user-01", "user-02", data={"text": "x", "attachments": [{"url": "https://a/b"}]})
     store.people.add_group({"guid": "locked", "name": "L", "type": "password", "description": "D"}, "secret")
-    await session.friends.add("user-01", ["user-02"])
-    report = await export(session, out, Plan(everything=True), tables=[*TABLES, "conversations", "friends"])
+    report = await export(session, out, Plan(everything=True), tables=[*TABLES, "conversations"])
     result = check([out])
     counts = not_carried(result)
     assert counts["conversations (their tags, pins and unread counts)"] == report.tables["conversations"]
-    assert counts["friends of users"] == report.tables["friends"] > 0
     messages = stored(emulator)
     for category in ("action", "call"):
         count = sum(record["category"] == category for record in messages)
         assert counts[f"messages of the category {category}"] == count > 0
     assert counts["quotes of other messages"] == 1
-    assert counts["reactions of messages"] >= 1
+    assert counts[REACTIONS] >= 1
     assert counts["files of attachments (their addresses are kept)"] >= 1
     assert counts["descriptions of groups"] == 1
     assert counts["passwords of groups (each gets a random one)"] == 1
@@ -157,6 +160,111 @@ async def test_roles_that_the_app_does_not_have_are_made(
     assert [(note.key, note.code) for note in result.refused] == [("extra-2", "ERR_ROLE_NOT_FOUND")]
     assert (await into.users.get("extra-1")).role == "guide"
     assert not_carried(result)["rights of roles (a missing role is made without them)"] >= 2
+
+
+# ── reactions, friends, bans and blocks ──
+
+RELATIONS: tuple[Table, ...] = ("reactions", "friends", "bans", "blocks")
+EMOJIS = ("👍", "❤️", "+1/2?#%")
+
+
+@pytest.fixture
+async def related(emulator: Emulator, session: AsyncSession) -> Emulator:
+    """An app with relations of every kind: more reactions than a page has, and blocks in both directions."""
+    store = emulator.store
+    uids = [f"user-0{n}" for n in range(1, 6)] + [f"extra-{n:02}" for n in range(30)]
+    for uid in uids[5:]:
+        store.add_user(uid)
+    store.people.add_group({"guid": "club", "name": "Club", "type": "public", "createdAt": 1_600_000_000})
+    for receiver, kind in (("club", "group"), ("user-02", "user"), ("user-02", "user")):
+        stored = store.add_message(
+            "user-01", receiver, str(len(store.ids())), receiver_type=kind, sentAt=1_700_000_000
+        )
+        readers = uids if kind == "group" else ["user-01", "user-02"]
+        for place, uid in enumerate(reversed(readers)):
+            await session.messages.add_reaction(stored["id"], EMOJIS[place % 3], on_behalf_of=uid)
+    await session.messages.add_reaction(stored["id"], "🎉", on_behalf_of="user-02")
+    await session.friends.add("user-01", uids[1:])
+    await session.friends.add("user-02", uids[5:9])
+    await session.blocked_users.block("user-01", uids[3:30])
+    await session.blocked_users.block("user-04", ["user-01"])
+    for uid in uids[3:20]:
+        await session.banned_users.ban("club", uid)
+    await session.users.deactivate(["user-05"])
+    return emulator
+
+
+def relations(out: Path, emulator: Emulator) -> dict[str, list[Any]]:
+    """Return the rows of an export's tables, but for ids and times that a copy does not have."""
+    rows = {
+        table: [json.loads(raw) for raw in read_table(out / table / f"{table}.ndjson", table)]
+        for table in RELATIONS
+    }
+    reactions: dict[Any, list[Any]] = {}
+    for row in sorted(rows["reactions"], key=lambda row: int(row["id"])):
+        message = json.loads(next(iter(emulator.store.records([int(row["messageId"])]))))
+        place = (message["data"]["text"], message["sender"], message["receiver"], message["sentAt"])
+        reactions.setdefault(place, []).append((row["reaction"], row["uid"]))
+    return {
+        "reactions": sorted(reactions.items()),
+        "friends": sorted((row["friendOf"], row["uid"]) for row in rows["friends"]),
+        "bans": sorted((row["guid"], row["uid"]) for row in rows["bans"]),
+        "blocks": sorted((row["blockedBy"], row["uid"]) for row in rows["blocks"]),
+    }
+
+
+class Deadly(Change, frozen=True, kw_only=True):
+    """A reply after which the process that it is for is no more."""
+
+    stop: Any
+
+    def changed(self, reply: Outgoing, request: Any, number: int) -> Outgoing:
+        self.stop()
+        return reply
+
+
+async def exported(session: AsyncSession, emulator: Emulator, out: Path) -> dict[str, list[Any]]:
+    """Export an app with all tables, and return its relations."""
+    assert (await export(session, out, Plan(everything=True), tables=[*TABLES, *RELATIONS])).complete
+    return relations(out, emulator)
+
+
+async def test_a_copy_has_who_reacted_and_the_friends_bans_and_blocks(
+    related: Emulator, session: AsyncSession, target: Emulator, into: AsyncSession, out: Path
+) -> None:
+    before = await exported(session, related, out)
+    checked, result = check([out]), await run(into, [out])
+    assert result.ok, result.refused
+    assert await exported(into, target, out.with_name("again")) == before
+    counts = {each.kind: (each.imported, each.existing) for each in result.files if each.kind in RELATIONS}
+    assert counts == {"reactions": (40, 0), "friends": (37, 37), "bans": (16, 0), "blocks": (27, 0)}
+    assert not_carried(result) == not_carried(checked)
+    assert not_carried(result)["times of reactions"] == 40
+    assert not_carried(result)["times of blocks"] == 27
+    assert REACTIONS not in not_carried(result)
+    actions = [record for record in stored(target) if record["category"] == "action"]
+    assert actions == []  # no group is told that somebody was banned
+    assert (await run(into, [out])).files == result.files
+
+
+async def test_an_import_that_loses_replies_and_dies_loses_and_doubles_no_relation(
+    related: Emulator, session: AsyncSession, target: Emulator, into: AsyncSession, out: Path
+) -> None:
+    before = await exported(session, related, out)
+    for route in ("data_import.import_messages", "messages.add_reaction", "friends.add"):
+        target.weather.add(Reset(route=route, processed=True, when=Every(3)))
+    deaths, work = 0, asyncio.ensure_future(run(into, [out]))
+    target.weather.add(Deadly(stop=lambda: deaths < 9 and work.cancel(), when=Every(11)))
+    while True:
+        try:
+            result = await work
+            break
+        except asyncio.CancelledError:
+            deaths, work = deaths + 1, asyncio.ensure_future(run(into, [out]))
+    assert result.ok, result.refused
+    assert deaths == 9
+    target.weather.clear()
+    assert await exported(into, target, out.with_name("again")) == before
 
 
 # ── what is refused ──
