@@ -139,7 +139,7 @@ def test_the_status_determines_the_class_without_a_known_code(
     assert api_error_class(status, code) is kind
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("code", "kind"),
     [
         ("ERR_ALREADY_JOINED", ConflictError),

@@ -61,7 +61,7 @@ async def test_a_status_with_the_services_own_body(status: int) -> None:
         assert str(error).startswith(f"GET /users/…: {status} ERR_SOMETHING: the message")
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("code", "kind"),
     [
         ("ERR_ALREADY_JOINED", ConflictError), ("ERR_UID_NOT_FOUND", NotFoundError),
@@ -79,14 +79,14 @@ async def test_the_code_determines_the_class_for_unspecific_statuses(code: str, 
     assert type(caught.value) is kind
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("status", "code", "kind"),
     [
         (400, "ERR_MESSAGE_NOT_FOUND", NotFoundError), (400, "ERR_NOT_A_MEMBER", PermissionDeniedError),
         (500, "ERR_BAD_REQUEST", BadRequestError), (400, "ERR_OPERATION_FAILED", ServerError),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("method", ["GET", "POST"])
+@loop_over("method", ["GET", "POST"])
 async def test_a_known_code_overrides_the_status_and_is_final(
     status: int, code: str, kind: type[ApiError], method: Any
 ) -> None:
@@ -154,9 +154,7 @@ async def test_a_200_that_is_not_json(body: bytes) -> None:
         assert session.pools["us"].sent == 6
 
 
-@pytest.mark.parametrize(
-    "data", [{"uid": "bob"}, {"uid": "bob", "authToken": None}, {"id": "x"}, [{"uid": "bob"}]]
-)
+@loop_over("data", [{"uid": "bob"}, {"uid": "bob", "authToken": None}, {"id": "x"}, [{"uid": "bob"}]])
 async def test_a_success_without_its_token_says_that_the_call_was_applied(data: Any) -> None:
     async with Faulty(reply({"data": data})) as server, server.session() as session:
         with pytest.raises(ReplyUnreadableError, match="answered 200, so the call was applied") as caught:

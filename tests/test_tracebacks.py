@@ -371,7 +371,7 @@ HAND: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", HAND)
+@loop_over("name", HAND)
 async def test_an_argument_of_a_request_by_hand_is_not_repeated(name: str) -> None:
     async with AsyncSession(APP, **options()) as session:
         with pytest.raises(RequestInvalidError) as caught:

@@ -28,6 +28,7 @@ from chatrest.network.places import Priority
 from chatrest.network.pool import Pool
 from chatrest.network.rate_gate import RateGate
 from chatrest.network.transport import Reply
+from tests.cases import loop_over
 from tests.network.calls import forever, make_call
 from tests.network.test_timing import timing, virtually
 
@@ -386,10 +387,8 @@ async def test_a_deadline_limits_the_call_and_not_an_attempt() -> None:
 # ── an unknown outcome ──
 
 
-@pytest.mark.parametrize(
-    "before", [[], [LIMITED], [ConnectError("refused")]], ids=["first", "429", "refused"]
-)
-@pytest.mark.parametrize("lost", [TransportError("lost"), RequestTimeoutError("slow"), BUSY], ids=str)
+@loop_over("before", [[], [LIMITED], [ConnectError("refused")]])
+@loop_over("lost", [TransportError("lost"), RequestTimeoutError("slow"), BUSY])
 def test_a_lost_call_that_must_not_be_repeated_has_an_unknown_outcome(before: list[Any], lost: Any) -> None:
     async def main() -> None:
         harness = VirtualPool(*before, lost)
@@ -402,7 +401,7 @@ def test_a_lost_call_that_must_not_be_repeated_has_an_unknown_outcome(before: li
     virtually(main())
 
 
-@pytest.mark.parametrize("answer", [reply(404), reply(501), LIMITED, ConnectError("refused")], ids=str)
+@loop_over("answer", [reply(404), reply(501), LIMITED, ConnectError("refused")])
 def test_a_call_that_was_certainly_not_applied_has_no_unknown_outcome(answer: Any) -> None:
     async def main() -> None:
         for attempts in (1, 3):
@@ -444,7 +443,7 @@ async def test_a_single_attempt_has_no_log_and_equal_attempts_one_entry() -> Non
 # ── cancels ──
 
 
-@pytest.mark.parametrize("moment", [0.0, 0.05, 0.5, 0.99, 1.0, 1.5, 2.0, 2.05, 3.0])
+@loop_over("moment", [0.0, 0.05, 0.5, 0.99, 1.0, 1.5, 2.0, 2.05, 3.0])
 def test_a_cancelled_call_leaves_no_place_and_no_slot_taken(moment: float) -> None:
     async def main() -> None:
         harness = VirtualPool(BUSY, reply(429, "1"), OK, slow=0.5, concurrency=1, pace=Pace(rate=60))

@@ -12,6 +12,7 @@ from chatrest.core.replies.decode import MESSAGE, Listing, Many
 from chatrest.errors import ChatRestError, CursorError
 from chatrest.models.meta import Meta, Pagination, Position
 from chatrest.walk.walk import Page, Walk
+from tests.cases import loop_over
 from tests.walk.walking import (
     Item,
     Service,
@@ -52,7 +53,7 @@ def mark(id: Any, affix: Any = "append", **more: Any) -> Meta:
 NOWHERE = [Meta(), Meta(cursor=Position()), mark(None), mark(0), mark("0"), mark("")]
 
 
-@pytest.mark.parametrize("meta", NOWHERE)
+@loop_over("meta", NOWHERE)
 def test_a_full_page_that_leads_nowhere_and_comes_again_is_an_error_after_its_items(meta: Meta) -> None:
     script = Script(((1, 2, 3), meta))
     ids: list[str] = []
@@ -79,7 +80,7 @@ def test_a_service_whose_last_page_was_not_the_last_is_not_believed_again() -> N
     assert all_of(script.walk(5)) == ["1", "2", "3", "4", "5"]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "cursor",
     [b'"opaque"', b'{"id":{"after":3},"affix":"append"}', b"[3]", b'{"id":[3]}', b"7", b"true"],
 )
@@ -196,13 +197,13 @@ class Circle:
         return walk_over(self.fetch, start, rules_for(1))
 
 
-lengths = pytest.mark.parametrize("length", [1, 2, 3, 7])
-kinds = pytest.mark.parametrize("kind", ["number", "text", "time"])
+lengths = loop_over("length", [1, 2, 3, 7])
+kinds = loop_over("kind", ["number", "text", "time"])
 
 
 @lengths
 @kinds
-@pytest.mark.parametrize("before", [0, 1, 4])
+@loop_over("before", [0, 1, 4])
 def test_cursors_that_go_round_are_an_error_after_their_items(length: int, kind: str, before: int) -> None:
     circle = Circle(length, before, kind=kind)
     ids: list[str] = []

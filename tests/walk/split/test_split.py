@@ -12,6 +12,7 @@ from chatrest.core.paging.intervals import rank_of
 from chatrest.core.replies.decode import Listing
 from chatrest.errors import RequestInvalidError, ServerError
 from chatrest.walk.walk import Walk
+from tests.cases import loop_over
 from tests.walk.split.splitting import (
     Pairs,
     ids,
@@ -212,7 +213,7 @@ def test_a_limit_and_no_order_is_refused() -> None:
         Service().walk().limit(3).split(ordered=False)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "arguments",
     [{"parts": 0}, {"parts": True}, {"parts": 1.5}, {"ordered": 1}, {"max_bytes": 0}, {"parts": "16"}],
 )
