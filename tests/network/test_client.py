@@ -150,7 +150,7 @@ PASSING: list[Answer] = [
 NOT_PROCESSED: list[Answer] = [
     ConnectError("refused"),
     answer(429),
-    answer(417, {"error": {"code": "ERR_TOO_MANY_REQUESTS"}}),
+    *(answer(status, {"error": {"code": "ERR_TOO_MANY_REQUESTS"}}) for status in (400, 417)),
 ]
 
 
@@ -271,7 +271,10 @@ async def test_a_200_with_an_error_body_raises_that_error() -> None:
         assert KEY not in str(error)
 
 
-@loop_over("body", [b"", b'{"error":{}}', b"<html>", b"\xff"])
+@loop_over(
+    "body",
+    [b"", b'{"error":{}}', b"<html>", b"\xff", b"\xff\xfe", b"{", b'{"a":1} x', b"[" * 100_000, b"NaNN"],
+)
 async def test_a_200_that_may_be_a_lost_reply_is_unreadable(body: bytes) -> None:
     bench = SessionHarness(answer(200, body))
     assert isinstance(await bench.fails(listing), ReplyUnreadableError)
