@@ -78,14 +78,7 @@ def test_a_goal_is_about_one_figure(comparison: Comparison, is_met: bool | None)
 
 @loop_over(
     ("ratio", "text"),
-    [
-        (1.3, "1.30"),
-        (1.304, "1.304"),
-        (1.3004, "1.3004"),
-        (1.296, "1.30"),
-        (1.21, "1.21"),
-        (0.0456, "0.046"),
-    ],
+    [(1.3, "1.30"), (1.304, "1.304"), (1.3004, "1.3004"), (1.296, "1.30"), (1.21, "1.21"), (0.0456, "0.046")],
 )
 def test_a_ratio_has_enough_digits_to_show_if_its_goal_is_met(ratio: float, text: str) -> None:
     assert cells(msgspec.structs.replace(WALK, ratio=ratio, goal=Goal(1.3)))[5] == text

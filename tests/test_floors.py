@@ -37,9 +37,7 @@ NOT_ON_THE_GROUND: Final = {
     "yarl",
 }  # fmt: skip
 NETWORK: Final = {"aiohttp", "multidict", "yarl"}
-LOADED_BY_NAME: Final = {
-    "chatrest.resources": "chatrest.resources",
-}
+LOADED_BY_NAME: Final = {"chatrest.resources": "chatrest.resources"}
 """The files that load the module of a collection by its name, and the package that they load it from.
 
 They count as importing the modules of all collections. The table itself is asked for by its name, and may be

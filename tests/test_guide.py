@@ -141,10 +141,7 @@ def apps() -> Iterator[tuple[EmulatorThread, EmulatorThread]]:
 
 @pytest.mark.parametrize("path", dict.fromkeys(path for path, _ in blocks("sh")))
 def test_the_commands_of_a_page_run(
-    path: str,
-    apps: tuple[EmulatorThread, EmulatorThread],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    path: str, apps: tuple[EmulatorThread, EmulatorThread], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -13,14 +13,7 @@ from multidict import CIMultiDict
 
 import chatrest.network.client as client_module
 import chatrest.network.records as records_module
-from chatrest import (
-    App,
-    ChatRestError,
-    ConnectError,
-    DeadlineExceededError,
-    RetryPolicy,
-    UserQuery,
-)
+from chatrest import App, ChatRestError, ConnectError, DeadlineExceededError, RetryPolicy, UserQuery
 from chatrest.core.pace.pacer import Pace
 from chatrest.network.transport import Reply
 from chatrest.resources import users

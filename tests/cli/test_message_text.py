@@ -26,16 +26,10 @@ def message(**members: Any) -> dict[str, Any]:
             {"editedAt": AT, "data": {"text": "hello", "reactions": [{"reaction": "👍", "count": 2}]}},
             "2026-11-22 12:11  alice → bob  hello  (edited) 👍2",
         ),
-        (
-            {"parentId": "7", "replyCount": 1},
-            "2026-11-22 12:11  alice → bob  hello  (reply to 7) (1 reply)",
-        ),
+        ({"parentId": "7", "replyCount": 1}, "2026-11-22 12:11  alice → bob  hello  (reply to 7) (1 reply)"),
         ({"replyCount": 0, "parentId": None, "editedAt": 0}, "2026-11-22 12:11  alice → bob  hello"),
         ({"receiver": "team", "receiverType": "group"}, "2026-11-22 12:11  alice → #team  hello"),
-        (
-            {"deletedAt": AT, "editedAt": AT, "replyCount": 3},
-            "2026-11-22 12:11  alice → bob  (deleted)",
-        ),
+        ({"deletedAt": AT, "editedAt": AT, "replyCount": 3}, "2026-11-22 12:11  alice → bob  (deleted)"),
         ({"sentAt": None, "sender": None}, "-  ? → bob  hello"),
     ],
 )

@@ -400,10 +400,7 @@ def test_two_readers_and_a_closed_one_are_errors() -> None:
 
 
 async def test_a_walk_is_an_input_and_workers_use_any_view(tidy: None) -> None:
-    async with (
-        Emulator(users=12, messages=60, seed=3) as emulator,
-        AsyncSession(emulator.app) as chat,
-    ):
+    async with Emulator(users=12, messages=60, seed=3) as emulator, AsyncSession(emulator.app) as chat:
 
         async def count_messages(user: Any) -> int:
             return len(await chat.messages.list_user(user.uid).collect())

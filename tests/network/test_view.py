@@ -52,10 +52,7 @@ class Clock:
 
 async def test_all_calls_of_a_view_share_its_time() -> None:
     clock = Clock()
-    async with (
-        Emulator(users=2, messages=0) as emulator,
-        AsyncSession(emulator.app, clock=clock) as session,
-    ):
+    async with Emulator(users=2, messages=0) as emulator, AsyncSession(emulator.app, clock=clock) as session:
         chat = session.within(2.0)
         clock.now += 1.9
         assert (await chat.users.get("user-01")).uid == "user-01"

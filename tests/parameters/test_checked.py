@@ -152,12 +152,7 @@ def test_no_field_is_a_text_with_a_pattern_or_a_container() -> None:
     """Such a union makes msgspec 0.22 free the pattern twice, and the interpreter crash."""
     for module in iter_modules(parameters.__path__):
         import_module(f"{parameters.__name__}.{module.name}")
-    containers = (
-        shapes.CollectionType,
-        shapes.DictType,
-        shapes.StructType,
-        shapes.TupleType,
-    )
+    containers = (shapes.CollectionType, shapes.DictType, shapes.StructType, shapes.TupleType)
     kinds = [kind for kind in checked_structs(Checked) if kind.__module__.startswith("chatrest.")]
     assert len(kinds) > 20
     for kind in kinds:

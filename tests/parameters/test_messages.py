@@ -183,8 +183,7 @@ def test_an_interactive_message_of_a_bot() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "goal"),
-    [("form", "anyAction"), ("card", "anyAction"), ("scheduler", "anyOf")],
+    ("kind", "goal"), [("form", "anyAction"), ("card", "anyAction"), ("scheduler", "anyOf")]
 )
 def test_a_goal_that_a_type_does_not_know_is_refused(kind: Any, goal: Any) -> None:
     with pytest.raises(RequestInvalidError, match=rf"^interaction_goal = '{goal}': allowed for the type"):

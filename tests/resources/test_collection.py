@@ -255,10 +255,7 @@ async def called(call: Callable[[], Any]) -> Any:
             lambda u, m: m.list_user("a", affix="append"),
             "Messages.list_user() has no argument 'affix': it is a field, give query=MessageQuery(affix=…)",
         ),
-        (
-            lambda u, m: m.list_user("a", afix="append"),
-            AFIX,
-        ),
+        (lambda u, m: m.list_user("a", afix="append"), AFIX),
         (
             lambda u, m: m.get("a", on_behalf="b"),
             "Messages.get() has no argument 'on_behalf' (did you mean 'on_behalf_of'?)",

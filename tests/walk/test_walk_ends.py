@@ -13,17 +13,7 @@ from chatrest.errors import ChatRestError, CursorError
 from chatrest.models.meta import Meta, Pagination, Position
 from chatrest.walk.walk import Page, Walk
 from tests.cases import loop_over
-from tests.walk.walking import (
-    Item,
-    Service,
-    all_of,
-    first,
-    items_of,
-    rules_for,
-    run,
-    tokens_of,
-    walk_over,
-)
+from tests.walk.walking import Item, Service, all_of, first, items_of, rules_for, run, tokens_of, walk_over
 
 # ── ends (design, decision 4) ──
 
@@ -81,8 +71,7 @@ def test_a_service_whose_last_page_was_not_the_last_is_not_believed_again() -> N
 
 
 @loop_over(
-    "cursor",
-    [b'"opaque"', b'{"id":{"after":3},"affix":"append"}', b"[3]", b'{"id":[3]}', b"7", b"true"],
+    "cursor", [b'"opaque"', b'{"id":{"after":3},"affix":"append"}', b"[3]", b'{"id":[3]}', b"7", b"true"]
 )
 def test_a_cursor_that_cannot_be_read_is_no_silent_end(cursor: bytes) -> None:
     """The service says that there is more, in a way that is not known: the walk must not end as if done."""

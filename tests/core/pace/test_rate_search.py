@@ -233,9 +233,7 @@ def test_slow_down_lowers_the_rate_by_3_percent_and_at_most_to_half_of_the_low_e
 
 
 events = st.one_of(
-    strikes,
-    st.just("slow down"),
-    st.floats(0.0, 1000.0).map(lambda seconds: ("use", seconds)),
+    strikes, st.just("slow down"), st.floats(0.0, 1000.0).map(lambda seconds: ("use", seconds))
 )
 
 

@@ -16,14 +16,7 @@ from chatrest.models.messages import Message, MessageCount, UnknownMessage
 from chatrest.models.meta import Current, Pagination, Position
 from chatrest.models.users import AuthToken, User
 from tests.cases import TOO_DEEP, loop_over
-from tests.core.replies.documented import (
-    GOOD,
-    KINDS,
-    MESSAGE_ONE,
-    PAGE,
-    TEXT,
-    body,
-)
+from tests.core.replies.documented import GOOD, KINDS, MESSAGE_ONE, PAGE, TEXT, body
 
 # ── the envelope ──
 

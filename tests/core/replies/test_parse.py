@@ -25,17 +25,7 @@ from chatrest import (
     parse,
 )
 from tests.cases import TOO_DEEP, loop_over
-from tests.core.replies.documented import (
-    CALL_MESSAGE,
-    CUSTOM,
-    GOOD,
-    KINDS,
-    MEDIA,
-    PAGE,
-    TEXT,
-    body,
-    mutants,
-)
+from tests.core.replies.documented import CALL_MESSAGE, CUSTOM, GOOD, KINDS, MEDIA, PAGE, TEXT, body, mutants
 
 # ── what is read ──
 

@@ -63,8 +63,7 @@ def cycle() -> list[Any]:
 
 
 @loop_over(
-    "value",
-    [object(), {"a": object()}, "\ud800", {1j: 1}, cycle(), {"x": float("nan")}, [float("inf")]],
+    "value", [object(), {"a": object()}, "\ud800", {1j: 1}, cycle(), {"x": float("nan")}, [float("inf")]]
 )
 def test_what_json_cannot_hold_is_refused(value: Any) -> None:
     with pytest.raises(RequestInvalidError, match="cannot be sent as JSON"):

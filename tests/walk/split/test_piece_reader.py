@@ -210,9 +210,7 @@ EVEN = tuple(range(2, 100, 2))
 
 
 @pytest.mark.parametrize("kind", ["refuses", "ignores", "is empty"])
-def test_a_guess_that_the_service_does_not_take_is_told_from_a_piece_without_items(
-    kind: str,
-) -> None:
+def test_a_guess_that_the_service_does_not_take_is_told_from_a_piece_without_items(kind: str) -> None:
     with pytest.raises(PositionRefusedError) as caught:
         read(
             reader_of(Strange(EVEN, kind=kind), 4, "append"),

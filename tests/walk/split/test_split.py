@@ -13,14 +13,7 @@ from chatrest.core.replies.decode import Listing
 from chatrest.errors import RequestInvalidError, ServerError
 from chatrest.walk.walk import Walk
 from tests.cases import loop_over
-from tests.walk.split.splitting import (
-    Pairs,
-    ids,
-    in_any_order,
-    plain,
-    read,
-    read_split,
-)
+from tests.walk.split.splitting import Pairs, ids, in_any_order, plain, read, read_split
 from tests.walk.walking import Item, Service, few, many, services, sizes
 
 parts = st.integers(2, 7)
