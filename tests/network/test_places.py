@@ -248,9 +248,7 @@ def test_no_more_than_count_at_once_while_calls_are_answered(count: int, lane: P
 
 
 @pytest.mark.parametrize("lanes", [(one, two) for one in PRIORITIES for two in PRIORITIES], ids=str)
-@pytest.mark.parametrize(
-    ("count", "hanging"), [(2, 1), (10, 1), (10, 5), (10, 8), (100, 1), (100, 5), (100, 50)]
-)
+@pytest.mark.parametrize(("count", "hanging"), [(2, 1), (10, 1), (10, 8), (100, 5), (100, 50)])
 def test_apps_that_hang_delay_another_app_by_a_moment_at_most(
     count: int, hanging: int, lanes: tuple[Priority, Priority]
 ) -> None:
