@@ -1,7 +1,6 @@
 """One call under way, in virtual time: its waits, its attempts, its deadline and its errors."""
 
 import asyncio
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -29,7 +28,7 @@ from chatrest.network.pool import Pool
 from chatrest.network.rate_gate import RateGate
 from chatrest.network.transport import Reply
 from tests.cases import loop_over
-from tests.network.calls import forever, make_call
+from tests.network.calls import forever, in_time, make_call
 from tests.network.test_timing import timing, virtually
 
 STEP = 1e-3
@@ -102,16 +101,6 @@ class VirtualPool:
         error = await self.fails_beside(*args, **options)
         assert (self.pool.state.active, self.pool.state.waiting, self.gate.waiting) == (0, 0, 0)
         return error
-
-
-def in_time(main: Callable[[], Any]) -> Callable[[], None]:
-    """Return a test that runs `main` in virtual time."""
-
-    def test() -> None:
-        virtually(main())
-
-    test.__name__ = main.__name__
-    return test
 
 
 # ── attempts ──
