@@ -6,15 +6,13 @@ there is no date in the file. Its texts are texts, in a font that the reader's p
 
 from collections.abc import Sequence
 from io import StringIO
-from typing import Final
-
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from typing import TYPE_CHECKING, Final
 
 from .comparison import Comparison, ratio_text
 from .report import Report
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 METADATA: Final = {"Date": None, "Creator": None}
 MET, NOT_MET, NO_GOAL = "#2a7f62", "#c0392b", "#8a94a6"
@@ -27,6 +25,9 @@ _MOST_LETTERS: Final = 88
 
 def draw(report: Report) -> str:
     """Return an SVG of the ratios of all rows that have a goal, or that the guide shows."""
+    import matplotlib as mpl  # takes long to load
+    from matplotlib.figure import Figure
+
     rows = shown_rows(report)
     with mpl.rc_context({"svg.hashsalt": "chatrest", "svg.fonttype": "none", "font.size": 8}):
         figure = Figure(figsize=(10, 1.1 + _ROW * max(1, len(rows))), layout="constrained")
@@ -42,7 +43,9 @@ def shown_rows(report: Report) -> list[Comparison]:
     return [each for each in rows if each.ratio is not None]
 
 
-def _draw_rows(axes: Axes, rows: Sequence[Comparison]) -> None:
+def _draw_rows(axes: "Axes", rows: Sequence[Comparison]) -> None:
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
     axes.set_xscale("log")
     axes.set_xlim(LOWEST, HIGHEST)
     axes.axvline(1, color="black", linewidth=0.8)
@@ -61,7 +64,7 @@ def _draw_rows(axes: Axes, rows: Sequence[Comparison]) -> None:
         axes.spines[side].set_visible(False)
 
 
-def _draw_row(axes: Axes, place: int, row: Comparison) -> None:
+def _draw_row(axes: "Axes", place: int, row: Comparison) -> None:
     assert row.ratio is not None
     shown = min(max(row.ratio, LOWEST), HIGHEST)
     colour = {True: MET, False: NOT_MET, None: NO_GOAL}[row.is_met]

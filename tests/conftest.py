@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import pytest
 from aioresponses import aioresponses
@@ -32,6 +33,20 @@ os.environ.setdefault("DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD", "forks
 
 # A shell starts a background job with SIGINT ignored, and the processes of the tests would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Let a worker that has nothing left take tests from another: those of a file stay together till then."""
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the check of types, which is one process of many seconds, after the tests were shuffled."""
+    items.sort(key=lambda item: "guides_python_are_typed" not in item.name)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -91,6 +92,15 @@ def fill(store: Store, messages: int, *, loose: bool = True) -> None:
 
 def records(count: int, *, first: int = 1, odd: bool = False, loose: bool = True) -> Iterator[bytes]:
     """Records with ascending ids, in the spellings that JSON allows."""
+    return iter(_records(count, first, odd, loose))
+
+
+@cache
+def _records(count: int, first: int, odd: bool, loose: bool) -> tuple[bytes, ...]:
+    return tuple(_made(count, first, odd=odd, loose=loose))
+
+
+def _made(count: int, first: int, *, odd: bool, loose: bool) -> Iterator[bytes]:
     dice = Random(first)
     step = 3 * MONTH // max(1, count)
     for number in range(first, first + count):

@@ -200,8 +200,9 @@ def test_export_prints_its_table(
 def test_dlt_writes_every_message() -> None:
     with ServerProcess(1500) as server:
         case = export.Case("one user", "gzip", server.packed, [pages.UID], 1500)
-        for variants in export.DLT.values():
-            assert all(export.measure_dlt(case, variant) > 0 for variant in variants.values())
+        lines, parquet = (list(variants.values()) for variants in export.DLT.values())
+        for variant in (lines[0], parquet[1]):  # each format and each setting once: a process takes seconds
+            assert export.measure_dlt(case, variant) > 0
 
 
 def test_the_comparison_with_dlt_is_of_equal_formats() -> None:

@@ -21,6 +21,7 @@ from benchmarks import __main__ as command, measure, plot, registry, report
 from benchmarks.comparison import Comparison, Goal, cells
 from benchmarks.meanings import meaning_of
 from benchmarks.report import BEGIN, END, Report
+from tests.cases import loop_over
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "benchmarks"
@@ -56,7 +57,7 @@ def stored() -> Report:
 # ── goals ──
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("comparison", "is_met"),
     [
         (WALK, False),
@@ -75,16 +76,9 @@ def test_a_goal_is_about_one_figure(comparison: Comparison, is_met: bool | None)
     assert cells(comparison)[-1] == {True: "yes", False: "NO", None: ""}[is_met]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("ratio", "text"),
-    [
-        (1.3, "1.30"),
-        (1.304, "1.304"),
-        (1.3004, "1.3004"),
-        (1.296, "1.30"),
-        (1.21, "1.21"),
-        (0.0456, "0.046"),
-    ],
+    [(1.3, "1.30"), (1.304, "1.304"), (1.3004, "1.3004"), (1.296, "1.30"), (1.21, "1.21"), (0.0456, "0.046")],
 )
 def test_a_ratio_has_enough_digits_to_show_if_its_goal_is_met(ratio: float, text: str) -> None:
     assert cells(msgspec.structs.replace(WALK, ratio=ratio, goal=Goal(1.3)))[5] == text
@@ -122,7 +116,7 @@ def test_a_benchmark_measures_in_full_in_short_or_in_given_sizes(capsys: pytest.
 # ── the registry ──
 
 
-@pytest.mark.parametrize("name", [name for name in registry.NAMES if find_spec(f"benchmarks.{name}")])
+@loop_over("name", [name for name in registry.NAMES if find_spec(f"benchmarks.{name}")])
 def test_every_benchmark_gives_comparisons_and_is_a_command(name: str) -> None:
     module = import_module(f"benchmarks.{name}")
     assert callable(module.compare)
@@ -152,7 +146,7 @@ def test_a_benchmark_that_fails_or_hangs_is_a_row(monkeypatch: pytest.MonkeyPatc
     assert [row.failure for row in registry.run("walk", short=True).comparisons] == ["not done after 600 s"]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("errors", "text"),
     [
         ("Traceback …\nFileNotFoundError: [Errno 2] No such file: '/home/me/x'\n", "FileNotFoundError"),

@@ -61,7 +61,7 @@ PATTERNS: list[tuple[str, type[ApiError]]] = [
 ]
 
 
-@pytest.mark.parametrize(("pattern", "kind"), PATTERNS)
+@loop_over(("pattern", "kind"), PATTERNS)
 def test_codes_of_one_pattern_have_one_class(pattern: str, kind: type[ApiError]) -> None:
     codes = [code for code in KINDS if re.match(pattern, code)]
     assert codes

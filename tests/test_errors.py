@@ -127,7 +127,8 @@ STATUSES = {
     400: BadRequestError, 401: AuthenticationError, 403: PermissionDeniedError, 404: NotFoundError,
     409: ConflictError, 422: BadRequestError, 429: RateLimitError, 500: ServerError, 502: ServerError,
     503: ServerError, 504: ServerError, 599: ServerError, 402: ApiError, 405: ApiError, 408: ApiError,
-    410: ApiError, 417: ApiError, 301: ApiError,
+    410: ApiError, 413: ApiError, 417: ApiError, 418: ApiError, 301: ApiError, 302: ApiError, 304: ApiError,
+    307: ApiError, 501: ServerError,
 }  # fmt: skip
 
 
@@ -139,7 +140,7 @@ def test_the_status_determines_the_class_without_a_known_code(
     assert api_error_class(status, code) is kind
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("code", "kind"),
     [
         ("ERR_ALREADY_JOINED", ConflictError),

@@ -15,6 +15,7 @@ import pytest
 
 import chatrest
 from chatrest.resources import COLLECTIONS
+from tests.cases import loop_over
 
 ROOT: Final = Path(chatrest.__file__).parent
 GROUND: Final = ("errors", "secrets", "times", "models", "parameters", "core")
@@ -36,9 +37,7 @@ NOT_ON_THE_GROUND: Final = {
     "yarl",
 }  # fmt: skip
 NETWORK: Final = {"aiohttp", "multidict", "yarl"}
-LOADED_BY_NAME: Final = {
-    "chatrest.resources": "chatrest.resources",
-}
+LOADED_BY_NAME: Final = {"chatrest.resources": "chatrest.resources"}
 """The files that load the module of a collection by its name, and the package that they load it from.
 
 They count as importing the modules of all collections. The table itself is asked for by its name, and may be
@@ -302,7 +301,7 @@ def test_files_and_bodies_are_not_too_long() -> None:
 # ── the search itself ──
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("edges", "expected"),
     [
         ({"a": ["b"], "b": ["c"], "c": []}, []),
@@ -310,7 +309,6 @@ def test_files_and_bodies_are_not_too_long() -> None:
         ({"a": ["b", "c"], "b": ["c"], "c": ["a"]}, [["a", "c", "a"], ["b", "c", "a", "b"]]),
         ({"a": ["b"], "b": ["c"], "c": ["b"]}, [["b", "c", "b"]]),
     ],
-    ids=["none", "two", "two of three", "behind an entrance"],
 )
 def test_a_cycle_is_shown_by_its_shortest_path(
     edges: Mapping[str, list[str]], expected: list[list[str]]

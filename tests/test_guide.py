@@ -16,6 +16,7 @@ from chatrest.cli.root import root
 from chatrest.examples import web_requests
 from chatrest.network import pool
 from chatrest.resources import OPERATIONS
+from tests.cases import loop_over
 from tests.cli.conftest import EmulatorThread, no_waits
 from tests.pages import GUIDE, PAGES, ROOT, blocks
 
@@ -34,7 +35,7 @@ def anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("path", PAGES)
+@loop_over("path", PAGES)
 def test_every_link_leads_to_a_file_and_a_heading(path: str) -> None:
     wrong = []
     for link in LINK.findall(CODE.sub("", PAGES[path])):
@@ -140,10 +141,7 @@ def apps() -> Iterator[tuple[EmulatorThread, EmulatorThread]]:
 
 @pytest.mark.parametrize("path", dict.fromkeys(path for path, _ in blocks("sh")))
 def test_the_commands_of_a_page_run(
-    path: str,
-    apps: tuple[EmulatorThread, EmulatorThread],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    path: str, apps: tuple[EmulatorThread, EmulatorThread], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))

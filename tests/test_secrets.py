@@ -145,7 +145,7 @@ def test_a_credentials_name_is_known_in_every_spelling(name: str) -> None:
     assert repr(masked(name, {"x": 1})) == HIDDEN
 
 
-@pytest.mark.parametrize("name", ["", "secretary", "key", "tokens_used", "uid", "sessionid"])
+@loop_over("name", ["", "secretary", "key", "tokens_used", "uid", "sessionid"])
 def test_other_names_hide_nothing(name: str) -> None:
     assert not is_credential(name)
     assert masked(name, "x") == "x"
@@ -187,7 +187,7 @@ def test_a_secret_that_begins_with_another_is_removed_completely() -> None:
     assert "-tail" not in scrub("refused: 0123456789-tail", ["0123456789", "0123456789-tail"])
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "text",
     [
         f"apikey: {SECRET}",
@@ -261,7 +261,7 @@ def test_no_text_takes_long_to_search(key: str) -> None:
     assert time.perf_counter() - began < 2
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "text",
     [
         r'secret:"a\"s3cr3t-Value"',
@@ -311,7 +311,7 @@ DAMAGED_CALL = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "entity",
     [
         {"wsChannel": {"identity": "i", "secret": "TOP-SECRET"}},
@@ -341,7 +341,7 @@ def test_json_without_a_credential_is_left_as_it_is() -> None:
     assert type(guarded(value, json.dumps(value).encode())) is dict
 
 
-@pytest.mark.parametrize("name", ["presigned_url", "Auth-Meta", "apiKey", "TOKEN", "basic_auth_password"])
+@loop_over("name", ["presigned_url", "Auth-Meta", "apiKey", "TOKEN", "basic_auth_password"])
 def test_a_credential_is_guarded_in_every_spelling_of_its_name(name: str) -> None:
     value = {"a": [{name: "TOP-SECRET"}]}
     assert "TOP-SECRET" not in repr(guarded(value, json.dumps(value).encode()))

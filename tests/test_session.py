@@ -104,7 +104,7 @@ async def test_a_request_by_hand_arrives_byte_for_byte() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE"])
+@loop_over("method", ["GET", "POST", "PUT", "PATCH", "DELETE"])
 async def test_every_method_is_sent_with_and_without_a_body(method: Any) -> None:
     async with Faulty(reply()) as server, server.session() as session:
         await session.request(method, "/a", json={"uidsToDeactivate": ["bob"]})
@@ -114,7 +114,7 @@ async def test_every_method_is_sent_with_and_without_a_body(method: Any) -> None
     assert (second.method, second.body, second.header("Content-Type")) == (method, b"", None)
 
 
-@pytest.mark.parametrize("body", [{}, [], "", 0, False])
+@loop_over("body", [{}, [], "", 0, False])
 async def test_an_empty_body_is_sent(body: Any) -> None:
     async with Faulty(reply()) as server, server.session() as session:
         await session.request("POST", "/a", json=body)
@@ -154,7 +154,7 @@ async def test_a_uid_that_cannot_be_a_segment_is_an_error(uid: Any) -> None:
 ACTING_USERS = ["alice", "ålice", "アリス", "😀", "two words", "a:b", "a,b", "שלום", "%2F"]
 
 
-@pytest.mark.parametrize("uid", ACTING_USERS)
+@loop_over("uid", ACTING_USERS)
 async def test_an_acting_user_is_sent_as_utf_8(uid: str) -> None:
     async with Faulty(EMPTY) as server, server.session() as session:
         await session.as_user(uid).request("GET", "/a")
@@ -227,7 +227,7 @@ async def test_query_values_arrive_unchanged() -> None:
     assert pairs == [("q", hard), ("k&=", "v"), ("f", "1.5"), ("empty", "")]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("path", "sent"),
     [
         ("/a b", "/a%20b"),
@@ -326,7 +326,7 @@ async def test_views_share_the_page_sizes_and_the_cursor_key() -> None:
     assert AsyncSession(APP).sender.cursor_key is None
 
 
-@pytest.mark.parametrize("key", [b"", "0123456789abcdef", bytearray(16), 7])
+@loop_over("key", [b"", "0123456789abcdef", bytearray(16), 7])
 def test_a_cursor_key_that_is_none_is_refused(key: Any) -> None:
     with pytest.raises(RequestInvalidError, match="cursor_key: allowed are bytes"):
         AsyncSession(APP, cursor_key=key)

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("tidy")
 SECONDS = 60
 """Seconds of the virtual clock; chapters are repeated until they have passed."""
 SENDER, RECEIVER = "user-01", "user-02"
-PAIRS = 6
+PAIRS = 4
 SENDS = 20
 MOST_ALLOCATED = 1_200_000
 """Bytes that all chapters but the first may leave allocated; their peak is above four million."""

@@ -13,18 +13,12 @@ from multidict import CIMultiDict
 
 import chatrest.network.client as client_module
 import chatrest.network.records as records_module
-from chatrest import (
-    App,
-    ChatRestError,
-    ConnectError,
-    DeadlineExceededError,
-    RetryPolicy,
-    UserQuery,
-)
+from chatrest import App, ChatRestError, ConnectError, DeadlineExceededError, RetryPolicy, UserQuery
 from chatrest.core.pace.pacer import Pace
 from chatrest.network.transport import Reply
 from chatrest.resources import users
 from chatrest.telemetry import Attempt, Outcome, Record, notify
+from tests.cases import loop_over
 from tests.faulty import KEY
 from tests.stage import PAGE, UID, Stage, forever, reply
 
@@ -242,7 +236,7 @@ async def test_a_call_begins_when_it_is_awaited() -> None:
     assert last.seconds == 0.25
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("base_url", "server"),
     [
         ("https://chat.invalid/v3", ("chat.invalid", 443)),
@@ -358,7 +352,7 @@ async def test_views_share_the_listeners() -> None:
     assert [record.call for record in stage.records] == [1, 1, 2, 2]
 
 
-@pytest.mark.parametrize("wrong", [7, None, "print", [print, 7], {"a": print}])
+@loop_over("wrong", [7, None, "print", [print, 7], {"a": print}])
 def test_a_listener_that_is_no_function_is_an_error(wrong: Any) -> None:
     with pytest.raises(ChatRestError, match="telemetry = "):
         Stage(reply(), telemetry=wrong)

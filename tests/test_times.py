@@ -14,7 +14,7 @@ from tests.cases import loop_over
 # ── from the service ──
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("stamp", "moment"),
     [
         (0, datetime(1970, 1, 1, tzinfo=UTC)),
@@ -38,7 +38,7 @@ def test_none_and_unset_give_none(stamp: Any) -> None:
     assert to_datetime(stamp) is None
 
 
-@pytest.mark.parametrize("stamp", ["5", "2020-01-01", True, False, [], {}, datetime(2020, 1, 1, tzinfo=UTC)])
+@loop_over("stamp", ["5", "2020-01-01", True, False, [], {}, datetime(2020, 1, 1, tzinfo=UTC)])
 def test_what_is_no_number_is_refused(stamp: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"stamp = .*allowed is a number"):
         to_datetime(stamp)
@@ -47,7 +47,7 @@ def test_what_is_no_number_is_refused(stamp: Any) -> None:
 BEYOND = {"far": 10**18, "before": -(10**18), "huge": 10**5000, "inf": float("inf"), "nan": float("nan")}
 
 
-@pytest.mark.parametrize("stamp", BEYOND.values(), ids=BEYOND)
+@loop_over("stamp", BEYOND.values())
 def test_a_timestamp_beyond_the_calendar_is_an_error(stamp: Any) -> None:
     with pytest.raises(RequestInvalidError, match="allowed are the years 1 to 9999"):
         to_datetime(stamp)
@@ -66,7 +66,7 @@ def test_any_number_is_a_datetime_or_refused(stamp: float) -> None:
 # ── to the service ──
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("moment", "seconds"),
     [
         (datetime(1970, 1, 1, tzinfo=UTC), 0),

@@ -229,10 +229,7 @@ def test_replies_and_timeouts_come_at_their_times() -> None:
         async with (
             Emulator(users=2, messages=0, weather=[late, silent], clock=now) as emulator,
             AsyncSession(
-                emulator.app,
-                clock=now,
-                timeouts=Timeouts(connect=5, read=30),
-                retry=RetryPolicy(attempts=1),
+                emulator.app, clock=now, timeouts=Timeouts(connect=5, read=30), retry=RetryPolicy(attempts=1)
             ) as session,
         ):
             await session.request("GET", "/users/user-01")

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 import chatrest
 from chatrest.cli.root import root
+from tests.cases import loop_over
 from tests.pages import PAGES, ROOT
 
 TWISTS = {
@@ -44,7 +45,7 @@ def twists(text: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "sentence",
     [
         "The export is gone on with.", "A user that is none.", "Nothing behind it is read.",
@@ -62,7 +63,7 @@ def test_every_twist_has_plain_words() -> None:
     assert all(re.compile(pattern) and plain for pattern, plain in TWISTS.items())
 
 
-@pytest.mark.parametrize("path", [*PAGES, "CHANGELOG.md"])
+@loop_over("path", [*PAGES, "CHANGELOG.md"])
 def test_a_page_is_in_plain_words(path: str) -> None:
     assert twists((ROOT / path).read_text(encoding="utf-8")) == []
 

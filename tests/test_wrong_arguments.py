@@ -65,9 +65,7 @@ def test_of_a_session(name: str, value: Any) -> None:
     assert KEY not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "name", ["apikey", "APIKEY", "onBehalfOf", "Host", "Content-Length", "key", "secret"]
-)
+@loop_over("name", ["apikey", "APIKEY", "onBehalfOf", "Host", "Content-Length", "key", "secret"])
 def test_a_header_that_is_not_the_callers_to_give(name: str) -> None:
     with refused(name):
         AsyncSession(APP, headers={name: "x"})

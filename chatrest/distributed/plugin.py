@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @final
-class JobPlugin(WorkerPlugin):
+class JobPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
     """A job on a worker. Its pickle, which the scheduler keeps, holds no secret."""
 
     def __init__(self, name: str, version: str, app_id: str, work: bytes) -> None:

@@ -268,7 +268,7 @@ def test_the_list_has_every_operation_with_its_help_and_the_most_used_first(comm
     assert all(text.endswith(".") and len(text) > 5 for *_, text in listed)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("words", "names"),
     [
         (["users.create"], ["users.create"]),  # a name

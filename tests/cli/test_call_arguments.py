@@ -78,7 +78,7 @@ def body(*texts: str) -> Any:
     return call(*REQUIRED, *texts).body
 
 
-@pytest.mark.parametrize("key", ["apiKey", "api_key", "path.apiKey", "path.api_key"])
+@loop_over("key", ["apiKey", "api_key", "path.apiKey", "path.api_key"])
 def test_a_parameter_of_the_path_by_both_names(key: str) -> None:
     made = call("uid=a/b", f"{key}=k", "body.uid=b", "onBehalfOf=c")
     assert (made.path, made.acting_user, made.query) == ("/things/a%2Fb/k", "c", None)
@@ -140,7 +140,7 @@ def test_a_list_that_is_given_twice_has_the_items_of_both() -> None:
     assert body("tags=a", 'tags=["b,c"]').tags == ("a", "b,c")
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("text", "words"),
     [
         ("is_open=yes", "is_open = 'yes': allowed is true or false"),
@@ -187,7 +187,7 @@ def test_labels_and_descriptions_of_parameters() -> None:
     assert by_name["parts"].rule.description == "a list of parts; members: partName, size"
 
 
-@pytest.mark.parametrize("value", [{"a": 1}, [1], "text", 5])
+@loop_over("value", [{"a": 1}, [1], "text", 5])
 def test_a_body_without_a_struct_is_any_json(value: object) -> None:
     assert call(f"body={json.dumps(value)}", endpoint=PLAIN).body == value
 
@@ -256,7 +256,7 @@ def test_a_file_is_given_by_its_path_and_is_not_read_yet() -> None:
     assert (file.source, file.name) == ("gone/terms.csv", "terms.csv")
 
 
-@pytest.mark.parametrize("text", ["terms.csv", "", "@", "@-"])
+@loop_over("text", ["terms.csv", "", "@", "@-"])
 def test_a_file_without_a_path_is_refused(text: str) -> None:
     with pytest.raises(RequestInvalidError, match=r"^file = '.*': allowed is @ and the path of a file$"):
         call("category=word", f"file={text}", endpoint=UPLOAD)
@@ -267,7 +267,7 @@ def test_a_file_is_given_once() -> None:
         call("category=word", "file=@a", "file=@b", endpoint=UPLOAD)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("texts", "version"), [([], 2), (["x_version=1"], 1), (["X-Version=1"], 1), (["x_version=null"], None)]
 )
 def test_headers_have_their_default_and_can_be_given(texts: list[str], version: int | None) -> None:

@@ -16,6 +16,7 @@ from chatrest.cli.call_arguments import texts_of
 from chatrest.cli.call_each import input_lines
 from chatrest.cli.call_parameters import Parameters
 from chatrest.resources import OPERATIONS
+from tests.cases import loop_over
 from tests.commands import MakeProxy, Run, Start
 
 from .conftest import SECRETS, error_line
@@ -189,7 +190,7 @@ def test_the_journal_of_another_job_is_refused(
 # ── wrong use ──
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("args", "text"),
     [
         (("--jobs", "3"), "--jobs needs --each FILE"),

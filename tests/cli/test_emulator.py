@@ -39,9 +39,10 @@ def status_of(env: dict[str, str]) -> int:
 def test_the_emulator_prints_variables_for_the_command_and_runs_until_a_signal_stops_it(
     process: Start, command: Run
 ) -> None:
-    started = process("emulator", "--users", "3", "--messages", "20")
+    started = process("emulator", "--users", "3", "--messages", "20", CHATREST_APP="shop")
     env = read_environment(started)
-    assert len(rows(command("users", **env))) == 3
+    assert env["CHATREST_APP"] == ""  # an app that the shell has chosen gives way to the emulator
+    assert len(rows(command("users", **{"CHATREST_APP": "shop"} | env))) == 3
     assert len(rows(command("apps", **env))) == 1
     assert env["CHATREST_EMULATOR_PID"] == str(started.pid)
     started.send_signal(signal.SIGINT)
@@ -49,15 +50,6 @@ def test_the_emulator_prints_variables_for_the_command_and_runs_until_a_signal_s
     assert status == 0
     assert error.startswith(f"chatrest: emulator at {env['CHATREST_BASE_URL']} with 3 users and 20 messages")
     assert len(error.splitlines()) == 1
-
-
-def test_an_app_that_the_shell_has_chosen_gives_way_to_the_emulator(process: Start, command: Run) -> None:
-    started = process("emulator", "--users", "3", "--messages", "0", CHATREST_APP="shop")
-    env = read_environment(started)
-    assert env["CHATREST_APP"] == ""
-    assert len(rows(command("users", **{"CHATREST_APP": "shop"} | env))) == 3
-    started.send_signal(signal.SIGTERM)
-    assert finish(started)[0] == 0
 
 
 def test_the_emulator_takes_an_app_a_limit_and_habits(process: Start, command: Run) -> None:

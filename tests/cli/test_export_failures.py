@@ -15,6 +15,7 @@ from chatrest.cli.export import _resume_hint
 from chatrest.export import Phase, Progress
 from chatrest.export.disk import Disk
 from chatrest.export.journal import Journal
+from tests.cases import loop_over
 from tests.commands import PATIENCE, Run, Start, all_ids, ids_of, summary_of
 
 from .conftest import EmulatorThread, error_line
@@ -125,7 +126,7 @@ def test_an_interrupted_export_can_be_continued(
     assert ids_of(out) == all_ids(service)
 
 
-@pytest.mark.parametrize("phase", Phase)
+@loop_over("phase", Phase)
 def test_an_interrupt_in_any_phase_says_how_to_continue(phase: Phase) -> None:
     progress, options = Progress(), {"--journal": None, "--dask": "local:4"}
     progress.enter(phase)

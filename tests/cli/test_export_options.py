@@ -68,7 +68,7 @@ def test_every_filter_that_a_plan_takes_is_an_option() -> None:
     assert names == {f"filter_{name}" for name in fields}
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("args", "text"),
     [
         (["--journal", "x"], "--journal is for an export in an object store"),

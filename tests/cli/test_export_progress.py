@@ -13,6 +13,7 @@ from chatrest.cli.export_progress import LOG_INTERVAL, LineDisplay, Monitor, Sna
 from chatrest.cli.export_terminal import rendered
 from chatrest.cli.export_texts import about, duration, rounded
 from chatrest.export.report import Active, Phase, Progress
+from tests.cases import loop_over
 
 
 class _Clock:
@@ -55,7 +56,7 @@ def test_the_remaining_time_needs_some_seconds_of_data() -> None:
     assert monitor.snapshot().left is None
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("trouble", "pools", "disk", "text"),
     [
         (None, [], False, None),
@@ -95,7 +96,7 @@ def test_the_phase_says_that_the_export_is_stopping() -> None:
     assert Monitor(Progress()).snapshot(stopping=True).phase is Phase.STOPPING
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("seconds", "text"),
     [
         (4.24, "4.2 s"),
@@ -110,7 +111,7 @@ def test_a_measured_time(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("seconds", "text"),
     [
         (3, "a few seconds"),
@@ -127,7 +128,7 @@ def test_an_estimated_time(seconds: float, text: str) -> None:
     assert about(seconds) == text
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("number", "text"), [(0, "0"), (7, "7"), (99, "99"), (123, "120"), (253_770, "250,000"), (999, "1,000")]
 )
 def test_an_estimated_number(number: int, text: str) -> None:

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from chatrest.cli.root import root
 from chatrest.emulator import Emulator
+from tests.cases import loop_over
 from tests.commands import PATIENCE, MakeProxy, Run, Start
 
 from .conftest import SECRETS, EmulatorThread, Proxy, error_line, rows
@@ -68,7 +69,7 @@ def test_odd_records_are_printed_as_they_are(fresh: EmulatorThread) -> None:
     assert result.stdout_bytes.splitlines() == [*odd[:2], odd[2].replace(b"\n", b" ")]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("args", "status", "words"),
     [
         (("messages", "nobody"), 1, "nobody"),

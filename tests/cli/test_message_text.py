@@ -3,9 +3,8 @@
 from datetime import timedelta, timezone
 from typing import Any
 
-import pytest
-
 from chatrest.cli.message_text import iso_time, local_time, message_line, message_text, user_line
+from tests.cases import loop_over
 
 ZONE = timezone(timedelta(hours=2))
 AT = 1_795_342_260  # 2026-11-22 10:11 UTC
@@ -18,7 +17,7 @@ def message(**members: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("members", "line"),
     [
         ({}, "2026-11-22 12:11  alice → bob  hello"),
@@ -27,16 +26,10 @@ def message(**members: Any) -> dict[str, Any]:
             {"editedAt": AT, "data": {"text": "hello", "reactions": [{"reaction": "👍", "count": 2}]}},
             "2026-11-22 12:11  alice → bob  hello  (edited) 👍2",
         ),
-        (
-            {"parentId": "7", "replyCount": 1},
-            "2026-11-22 12:11  alice → bob  hello  (reply to 7) (1 reply)",
-        ),
+        ({"parentId": "7", "replyCount": 1}, "2026-11-22 12:11  alice → bob  hello  (reply to 7) (1 reply)"),
         ({"replyCount": 0, "parentId": None, "editedAt": 0}, "2026-11-22 12:11  alice → bob  hello"),
         ({"receiver": "team", "receiverType": "group"}, "2026-11-22 12:11  alice → #team  hello"),
-        (
-            {"deletedAt": AT, "editedAt": AT, "replyCount": 3},
-            "2026-11-22 12:11  alice → bob  (deleted)",
-        ),
+        ({"deletedAt": AT, "editedAt": AT, "replyCount": 3}, "2026-11-22 12:11  alice → bob  (deleted)"),
         ({"sentAt": None, "sender": None}, "-  ? → bob  hello"),
     ],
 )
@@ -44,7 +37,7 @@ def test_a_message_is_a_line(members: dict[str, Any], line: str) -> None:
     assert message_line(message(**members), ZONE) == line
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("members", "text"),
     [
         ({"data": {"text": "hi <@uid:bob> and <@all:everyone>!"}}, "hi @bob and @everyone!"),
@@ -104,8 +97,8 @@ def test_every_category_says_something(members: dict[str, Any], text: str) -> No
     assert message_text(message(**members)) == text
 
 
-@pytest.mark.parametrize("data", [None, 5, [], "x", {"text": 5}, {"attachments": [None]}, {"reactions": 1}])
-@pytest.mark.parametrize("category", ["message", "action", "call", "custom", "interactive", "other"])
+@loop_over("data", [None, 5, [], "x", {"text": 5}, {"attachments": [None]}, {"reactions": 1}])
+@loop_over("category", ["message", "action", "call", "custom", "interactive", "other"])
 def test_a_record_of_any_shape_is_a_line(data: Any, category: str) -> None:
     line = message_line(message(category=category, data=data, sentAt="x", parentId=[], replyCount="?"), ZONE)
     assert line.startswith("-  alice → bob")
@@ -121,7 +114,7 @@ def test_a_user_is_a_line_of_what_is_known() -> None:
     assert user_line({"uid": "alice", "status": None}, ZONE) == "alice"
 
 
-@pytest.mark.parametrize("stamp", [None, 0, "5", True, 10**40, -(10**17), {}])
+@loop_over("stamp", [None, 0, "5", True, 10**40, -(10**17), {}])
 def test_what_is_no_time_is_no_error(stamp: Any) -> None:
     assert local_time(stamp, "%Y", ZONE) == ""
     assert iso_time(stamp) in (None, "1970-01-01T00:00:00Z")

@@ -12,6 +12,7 @@ import pytest
 from chatrest.cli.options import TimeOption, parse_time
 from chatrest.errors import RequestInvalidError
 from chatrest.export import manifest
+from tests.cases import loop_over
 from tests.commands import Run
 
 from .conftest import error_line, rows
@@ -21,7 +22,7 @@ DAY = 86_400
 MIDNIGHT = int(datetime(2026, 3, 1, tzinfo=UTC).timestamp())
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("text", "start", "end"),
     [
         ("today", MIDNIGHT, MIDNIGHT + DAY - 1),
@@ -44,7 +45,7 @@ def test_a_relative_time_has_the_unit_that_is_asked_for() -> None:
     assert parse_time("t", "today", per_second=1000, end=True, now=lambda: NOW) == (MIDNIGHT + DAY) * 1000 - 1
 
 
-@pytest.mark.parametrize("text", ["tomorrow", "0d", "7 d", "-7d", "7y", "999999999w", "99999d", ""])
+@loop_over("text", ["tomorrow", "0d", "7 d", "-7d", "7y", "999999999w", "99999d", ""])
 def test_what_is_no_time_is_refused(text: str) -> None:
     words = rf"{re.escape(repr(text))}: allowed is a date such as .*, today, yesterday, or an age such as 7d$"
     with pytest.raises(click.BadParameter, match=rf"^{words}"):

@@ -16,6 +16,7 @@ from chatrest.models.calls import CallEntity
 from chatrest.models.groups import Group
 from chatrest.models.messages import Message
 from chatrest.models.users import AuthToken, User
+from tests.cases import loop_over
 from tests.commands import Run
 
 from .conftest import error_line
@@ -97,7 +98,7 @@ def test_the_widths_are_those_of_the_first_page_and_the_header_comes_once() -> N
     assert writer.end() == b""
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("format_", "header"), [("csv", "uid,name\n"), ("table", "uid  name\n"), ("json", ""), ("text", "")]
 )
 def test_an_empty_list_has_its_header(format_: Format, header: str) -> None:
@@ -123,8 +124,8 @@ def test_csv_has_exact_values_and_utc() -> None:
     assert line == '12,2026-11-22T10:11:00Z,1795342260,"{""text"":""hello""}","[""a"",""b""]",2,'
 
 
-@pytest.mark.parametrize("format_", ["text", "table"])
-@pytest.mark.parametrize("fields", [None, "id,text,sender"])
+@loop_over("format_", ["text", "table"])
+@loop_over("fields", [None, "id,text,sender"])
 def test_text_cannot_steer_a_terminal(format_: Format, fields: str | None) -> None:
     data = printed(message(HOSTILE, sender=f"al{HOSTILE}ce"), format_=format_, fields=fields)
     assert not set(UNSAFE) & set(data)
@@ -152,8 +153,8 @@ def test_a_long_text_is_cut_on_a_terminal_only(terminal: Callable[[int], None]) 
     assert printed(message("x" * 9_000), format_="text").endswith("… (7,031 more characters)\n")
 
 
-@pytest.mark.parametrize("raw", [b"{broken", b'{"data": "\xff"', b"5", b"null", b'"\\ud800"', b"[" * 5000])
-@pytest.mark.parametrize("format_", ["text", "table", "csv"])
+@loop_over("raw", [b"{broken", b'{"data": "\xff"', b"5", b"null", b'"\\ud800"', b"[" * 5000])
+@loop_over("format_", ["text", "table", "csv"])
 def test_a_damaged_record_is_printed_and_no_crash(raw: bytes, format_: Format) -> None:
     assert len(printed(raw, format_=format_).splitlines()) == 1 + (format_ != "text")
 
@@ -182,7 +183,7 @@ def test_a_member_that_the_service_writes_with_an_underscore_is_found() -> None:
     assert json.loads(printed(b'{"data":{"my_own":5}}', fields="data.my_own")) == {"data.my_own": 5}
 
 
-@pytest.mark.parametrize("fields", ["txt", "id,sendr", "", "id,,text", ".", "pet", "reason"])
+@loop_over("fields", ["txt", "id,sendr", "", "id,,text", ".", "pet", "reason"])
 def test_a_field_that_no_record_can_have_is_refused(fields: str) -> None:
     with pytest.raises(click.BadParameter, match="is not a field; expected are names such as"):
         RecordWriter(kind_of(Message), "text", fields)
@@ -217,7 +218,7 @@ def test_a_field_that_the_service_spells_in_its_own_way_is_found() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("record", record_formats._KINDS)
+@loop_over("record", record_formats._KINDS)
 def test_every_column_is_a_field(record: Any) -> None:
     kind = kind_of(record)
     assert set(kind.columns) <= kind.names.keys() | kind.derived.keys()
@@ -250,7 +251,7 @@ def test_keys_are_hidden_in_every_format(command: Run) -> None:
         assert "test-full-access-key" not in result.stdout
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("args", "words"),
     [
         (("users", "--fields", "uid,nam"), "'nam' is not a field; expected are names such as name"),

@@ -71,7 +71,7 @@ def test_without_the_extra_the_error_says_what_to_install(missing: str) -> None:
     assert done.stderr == "chatrest: the command needs the extra 'cli': pip install 'chatrest-client[cli]'\n"
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("args", "words"),
     [
         (["nothing-of-the-kind"], "No such command 'nothing-of-the-kind' (see 'chatrest --help')"),
@@ -95,7 +95,7 @@ def test_all_missing_variables_are_named_with_status_2(command: Run) -> None:
     assert one.stdout == ""
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("error", "text", "status"),
     [
         (KeyboardInterrupt(), "interrupted", 130),
@@ -156,7 +156,7 @@ def test_parameters_are_completed_that_are_not_there_yet() -> None:
     assert "guid=" not in names
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("words", "values"),
     [
         (["users.list", "status="], ["status=available", "status=offline"]),

@@ -11,6 +11,7 @@ from chatrest.cli import streams
 from chatrest.cli.streams import level_of, shown_log
 from chatrest.errors import RequestInvalidError
 from chatrest.telemetry import LOGGER
+from tests.cases import loop_over
 from tests.commands import MakeProxy, Run
 
 from .conftest import SECRETS, error_line
@@ -43,7 +44,7 @@ def test_missing_streams_are_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
         streams.write(b"x")
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("text", "line"),
     [
         ("two\nlines\r\n and  a\ttab", "two lines and a tab"),

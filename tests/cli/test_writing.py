@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import loop_over
 from tests.commands import MakeProxy, Run
 
 from .conftest import EmulatorThread, error_line, rows
@@ -28,7 +29,7 @@ def test_a_reply_without_an_envelope_is_printed_as_it_is(command: Run, proxy: Ma
     )
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("args", "status", "words"),
     [
         (("nobody", "x"), 1, "nobody"),

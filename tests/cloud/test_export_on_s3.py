@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pyarrow import dataset, fs
 
 from chatrest import AsyncSession
 from chatrest.cloud.store import ObjectStore
@@ -19,6 +18,8 @@ from tests.cloud.s3_settings import KEY_ID, LIMITS, SECRET
 async def test_other_programs_read_the_dataset_as_it_is(
     s3_server: str, bucket: str, s3_environment: Callable[[str], None], tmp_path: Path
 ) -> None:
+    from pyarrow import dataset, fs  # take long to load
+
     s3_environment(s3_server)
     address = f"s3://{bucket}/chat"
     async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:

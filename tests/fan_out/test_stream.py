@@ -14,6 +14,7 @@ from benchmarks.virtual_time import run
 from chatrest import DeadlineExceededError, FanOutCounts, FanOutError, Outcome, RequestInvalidError
 from chatrest.emulator import Emulator
 from chatrest.session import AsyncSession
+from tests.cases import loop_over
 from tests.fanning import Log, numbers, read_into, session, tasks_left
 
 few = settings(max_examples=40, deadline=None, database=None)
@@ -27,7 +28,7 @@ async def outcomes_of(items: Any, log: Log, **options: Any) -> list[Outcome[Any,
 # ── outcomes ──
 
 
-@pytest.mark.parametrize("make", [range, numbers, lambda until: iter(range(until)), lambda n: set(range(n))])
+@loop_over("make", [range, numbers, lambda until: iter(range(until)), lambda n: set(range(n))])
 def test_every_item_has_one_outcome(make: Any) -> None:
     log = Log(seconds=lambda item: (item * 7) % 5, fails=lambda item: item % 10 == 3)
     outcomes = run(outcomes_of(make(50), log, concurrency=4))
@@ -140,8 +141,8 @@ def test_a_task_that_is_cancelled_before_its_first_step_is_an_outcome() -> None:
     run(main())
 
 
-@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
-@pytest.mark.parametrize("where", ["worker", "input"])
+@loop_over("kind", [KeyboardInterrupt, SystemExit])
+@loop_over("where", ["worker", "input"])
 def test_what_ends_the_program_is_raised(kind: type[BaseException], where: str) -> None:
     begun: list[int] = []
     ended: list[int] = []
@@ -340,7 +341,7 @@ def test_progress_has_the_counts_after_every_worker(caplog: pytest.LogCaptureFix
 # ── wrong use ──
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("wrong", "match"),
     [
         ({"items": 5}, r"items = 5: allowed is an iterable"),
@@ -399,10 +400,7 @@ def test_two_readers_and_a_closed_one_are_errors() -> None:
 
 
 async def test_a_walk_is_an_input_and_workers_use_any_view(tidy: None) -> None:
-    async with (
-        Emulator(users=12, messages=60, seed=3) as emulator,
-        AsyncSession(emulator.app) as chat,
-    ):
+    async with Emulator(users=12, messages=60, seed=3) as emulator, AsyncSession(emulator.app) as chat:
 
         async def count_messages(user: Any) -> int:
             return len(await chat.messages.list_user(user.uid).collect())
@@ -512,7 +510,7 @@ def test_a_job_that_its_deadline_cut_goes_on_with_its_journal(tmp_path: Any) -> 
     assert second.items == [2, 3, 4]
 
 
-@pytest.mark.parametrize("deadline", [0, -1, True, "5", float("nan")])
+@loop_over("deadline", [0, -1, True, "5", float("nan")])
 def test_a_wrong_deadline_is_refused(deadline: Any) -> None:
     async def work() -> None:
         with pytest.raises(RequestInvalidError, match="deadline = "):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from benchmarks.virtual_time import run
+from tests.cases import loop_over
 from tests.fanning import Log, numbers, session, settle, tasks_left
 
 few = settings(max_examples=40, deadline=None, database=None)
@@ -75,14 +76,14 @@ class Job:
         await reading.aclose()  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "leave",
     [
         Job.leave_by_break, Job.leave_by_error, Job.leave_by_timeout, Job.leave_by_cancel,
         Job.leave_a_generator,
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("ordered", [False, True])
+@loop_over("ordered", [False, True])
 def test_nothing_is_left_behind(leave: Any, ordered: bool) -> None:
     async def main() -> None:
         job = Job(ordered=ordered)

@@ -101,7 +101,7 @@ def test_what_cannot_be_coerced_is_a_miscoerced(served: Any, kind: Any) -> None:
         coercion(served, kind)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "served",
     [
         {"aText": "t", "aFlag": "odd"},

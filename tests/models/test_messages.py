@@ -20,7 +20,7 @@ from chatrest.models.messages import (
     settle,
     unknown,
 )
-from tests.cases import TOO_DEEP
+from tests.cases import TOO_DEEP, loop_over
 
 RECORD = {
     "id": "1",
@@ -58,14 +58,14 @@ def message(**changes: Any) -> Any:
     return decoded[0]
 
 
-@pytest.mark.parametrize("kind", get_args(Message), ids=lambda kind: kind.__name__)
+@loop_over("kind", get_args(Message))
 def test_messages_are_frozen_and_untracked(kind: type) -> None:
     config = kind.__struct_config__  # type: ignore[attr-defined]
     assert config.frozen
     assert not config.gc
 
 
-@pytest.mark.parametrize("type_", sorted(MEDIA_TYPES))
+@loop_over("type_", sorted(MEDIA_TYPES))
 def test_a_media_type_makes_a_media_message_with_every_field_kept(type_: str) -> None:
     decoded = message(type=type_, data={"text": "caption", "attachments": [{"url": "u"}]}, **MORE)
     assert type(decoded) is MediaMessage
@@ -112,7 +112,7 @@ def test_an_unknown_message_has_all_readable_fields() -> None:
     )
 
 
-@pytest.mark.parametrize("record", [None, 5, "x", [1], True])
+@loop_over("record", [None, 5, "x", [1], True])
 def test_an_unknown_message_has_a_record_that_is_no_object_as_its_data(record: Any) -> None:
     decoded = unknown(record, b"raw", "why")
     assert decoded == UnknownMessage(data=record, raw=b"raw", reason="why")
@@ -139,7 +139,7 @@ def test_an_unknown_message_returns_its_bytes_and_its_dict() -> None:
     assert (decoded.to_dict()["id"], decoded.to_dict()["b"]) == (5, "\ud800\udcff")
 
 
-@pytest.mark.parametrize("raw", [b"null", b"5", b"[1]", b'{"a":' * TOO_DEEP + b"1" + b"}" * TOO_DEEP])
+@loop_over("raw", [b"null", b"5", b"[1]", b'{"a":' * TOO_DEEP + b"1" + b"}" * TOO_DEEP])
 def test_an_unknown_message_that_is_no_object_has_no_dict(raw: bytes) -> None:
     with pytest.raises(ReplyUnreadableError, match="cannot be read as a dict: why"):
         unknown(None, raw, "why").to_dict()
@@ -166,7 +166,7 @@ def test_the_repr_of_an_unknown_message_shows_only_the_size_of_its_bytes() -> No
     assert "s3cr3t" not in shown
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("record", "text"),
     [
         ({"data": {"text": "t"}}, "t"),

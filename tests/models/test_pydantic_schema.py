@@ -3,17 +3,16 @@
 import subprocess
 import sys
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from fastapi import FastAPI
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from chatrest import Ack, Conversation, MediaMessage, Message, TextMessage, UnknownMessage, User, parse
 from tests.core.replies.documented import GOOD, TEXT
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # of starlette, about the version of httpx
+if TYPE_CHECKING:
+    from fastapi import FastAPI
     from fastapi.testclient import TestClient
 
 ODD = {**TEXT, "category": "poll", "from the future": 1}
@@ -25,7 +24,9 @@ class Box(BaseModel):
     people: list[User] = []
 
 
-def service() -> FastAPI:
+def service() -> "FastAPI":
+    from fastapi import FastAPI  # takes long to load
+
     app = FastAPI()
 
     @app.get("/annotated")
@@ -57,7 +58,10 @@ def service() -> FastAPI:
 
 
 @pytest.fixture(scope="module")
-def client() -> TestClient:
+def client() -> "TestClient":
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of starlette, about the version of httpx
+        from fastapi.testclient import TestClient
     return TestClient(service())
 
 
@@ -71,19 +75,19 @@ def client() -> TestClient:
         ("/nested", {"ack": {"success": True}, "messages": [TEXT]}),
     ],
 )
-def test_a_record_is_a_response(client: TestClient, path: str, expected: Any) -> None:
+def test_a_record_is_a_response(client: "TestClient", path: str, expected: Any) -> None:
     reply = client.get(path)
     assert (reply.status_code, reply.json()) == (200, expected)
 
 
 @pytest.mark.parametrize("message", [TEXT, ODD])
-def test_a_record_is_a_field_of_a_model(client: TestClient, message: dict[str, Any]) -> None:
+def test_a_record_is_a_field_of_a_model(client: "TestClient", message: dict[str, Any]) -> None:
     body = {"message": message, "people": [{"uid": "a", "name": "A"}]}
     reply = client.post("/box", json=body)
     assert (reply.status_code, reply.json()) == (200, body)
 
 
-def test_a_wrong_record_is_an_error_that_names_its_field(client: TestClient) -> None:
+def test_a_wrong_record_is_an_error_that_names_its_field(client: "TestClient") -> None:
     reply = client.post("/box", json={"message": TEXT, "people": [{"name": "A"}]})
     assert reply.status_code == 422
     assert "uid: expected text, got nothing" in reply.text
@@ -91,7 +95,7 @@ def test_a_wrong_record_is_an_error_that_names_its_field(client: TestClient) -> 
         TypeAdapter(TextMessage).validate_python(ODD)
 
 
-def test_the_documentation_names_the_members_of_records(client: TestClient) -> None:
+def test_the_documentation_names_the_members_of_records(client: "TestClient") -> None:
     schema = TypeAdapter(User).json_schema()
     assert (schema["title"], schema["type"], schema["required"]) == ("User", "object", ["uid"])
     assert "statusMessage" in schema["properties"]

@@ -9,6 +9,7 @@ from chatrest import Message, parse
 from chatrest.models.entities import Entity, EntityWrapper
 from chatrest.models.record import Record, digest
 from chatrest.models.users import AuthToken
+from tests.cases import loop_over
 
 
 class SampleRecord(Record, frozen=True, gc=False, rename="camel"):
@@ -31,15 +32,15 @@ def test_a_repr_hides_credentials_at_any_depth() -> None:
         assert "[hidden]" in shown
 
 
-@pytest.mark.parametrize("levels", [40, 60, 500, 700, 990, 1500])
-@pytest.mark.parametrize(
+@loop_over("levels", [40, 60, 500, 700, 990, 1500])
+@loop_over(
     "beginning",
     [
         '{"id":"1","category":"custom","type":"x","sender":"a","receiver":"b","sentAt":1,"data":{"customData":',
         '{"id":"1","category":"strange","data":{"x":',
     ],
 )
-@pytest.mark.parametrize("brackets", ['{"a":|}', "[|]"])
+@loop_over("brackets", ['{"a":|}', "[|]"])
 def test_a_repr_of_json_that_is_nested_deeply_is_short(levels: int, beginning: str, brackets: str) -> None:
     opening, closing = brackets.split("|")
     message = parse(Message, f'{beginning}{opening * levels}"token"{closing * levels}}}}}')

@@ -10,10 +10,7 @@ from chatrest.models.calls import CallContent, CallData, CallEntities, CallEntit
 from chatrest.models.conversations import Conversation
 from chatrest.models.entities import Entity, EntityWrapper
 from chatrest.models.groups import Member
-from chatrest.models.messages import (
-    ActionEntities,
-    SentMessage,
-)
+from chatrest.models.messages import ActionEntities, SentMessage
 from chatrest.models.meta import Meta, Pagination, Position
 from chatrest.models.users import AuthToken
 from chatrest.models.webhooks import Webhook

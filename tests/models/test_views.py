@@ -23,6 +23,7 @@ from chatrest.models.messages import (
     UnknownMessage,
 )
 from chatrest.models.moderation import BlockedMessage, ReviewedMessage
+from tests.cases import loop_over
 from tests.core.replies.documented import CALL_MESSAGE, COMMON, TEXT
 
 ACTION = {**COMMON, "category": "action", "type": "groupMember", "data": {"action": "added"}}
@@ -47,9 +48,7 @@ def nested(kind: Any, member: str, record: dict[str, Any], message: Any) -> Any:
     return held, getattr(held, NAMES.get(member, member))
 
 
-@pytest.mark.parametrize(
-    ("kind", "member", "record"), HOLDERS, ids=lambda value: getattr(value, "__name__", "")
-)
+@loop_over(("kind", "member", "record"), HOLDERS)
 def test_a_nested_message_is_typed_and_written_as_it_was_served(
     kind: Any, member: str, record: dict[str, Any]
 ) -> None:
@@ -62,10 +61,8 @@ def test_a_nested_message_is_typed_and_written_as_it_was_served(
         assert "secret" not in repr(held) or "[hidden]" in repr(held)
 
 
-@pytest.mark.parametrize(
-    ("kind", "member", "record"), HOLDERS, ids=lambda value: getattr(value, "__name__", "")
-)
-@pytest.mark.parametrize(
+@loop_over(("kind", "member", "record"), HOLDERS)
+@loop_over(
     "damage", [5, "x", True, [], [1], {}, {"id": None}, {**TEXT, "category": "poll"}, {**TEXT, "sentAt": {}}]
 )
 def test_a_damaged_nested_message_is_unknown_and_fails_nothing(
@@ -130,7 +127,7 @@ def test_a_process_that_only_unpickles_reads_nested_messages() -> None:
     assert done.stdout.strip() == "TextMessage", done.stderr
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("served", "shown"),
     [
         ("3", 3),

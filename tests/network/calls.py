@@ -1,7 +1,7 @@
 """A call without a session: over a pool that the test has made, in virtual time."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from chatrest.core.pace.retry import RetryPolicy
@@ -15,6 +15,7 @@ from chatrest.network.options import CallOptions, Destination
 from chatrest.network.places import Priority
 from chatrest.network.pool import Pool
 from chatrest.network.timing import Home, Timing
+from tests.network.test_timing import virtually
 
 METHODS: dict[Replay, Method] = {"safe": "GET", "idempotent": "PUT", "never": "POST"}
 
@@ -50,3 +51,13 @@ def make_call(
 async def forever() -> Any:
     """An answer that never comes."""
     await asyncio.Event().wait()
+
+
+def in_time(main: Callable[[], Any]) -> Callable[[], None]:
+    """Return a test that runs `main` in virtual time."""
+
+    def test() -> None:
+        virtually(main())
+
+    test.__name__ = main.__name__
+    return test

@@ -9,6 +9,7 @@ import pytest
 
 from chatrest import AsyncSession, ChatRestError
 from chatrest.parameters.notifications import PushTokenQuery
+from tests.cases import loop_over
 from tests.faulty import Faulty, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -33,9 +34,9 @@ BODIES = {
 }
 
 
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
-@pytest.mark.parametrize("status", [404, 500])
+@loop_over("call", CALLS.values())
+@loop_over("body", BODIES.values())
+@loop_over("status", [404, 500])
 async def test_a_token_that_the_service_repeats_is_in_no_error(call: Call, body: Any, status: int) -> None:
     async with Faulty(reply(body, status, x_echo=TOKEN)) as server, server.session() as session:
         with pytest.raises(ChatRestError) as caught:

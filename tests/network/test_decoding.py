@@ -16,6 +16,7 @@ from chatrest.core.replies.rows import RowReader
 from chatrest.models.messages import Message
 from chatrest.models.users import User
 from chatrest.network.replies import decode_large
+from tests.cases import loop_over
 from tests.faulty import Faulty, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -203,7 +204,7 @@ async def test_other_calls_go_on_while_a_body_is_unpacked() -> None:
     assert turns > 10
 
 
-@pytest.mark.parametrize("body", [b"{}", b'{"data":{}}', b'{"data": [] }', b"[]", b'{"data":null}'])
+@loop_over("body", [b"{}", b'{"data":{}}', b'{"data": [] }', b"[]", b'{"data":null}'])
 async def test_nothing_in_the_place_of_a_record_is_a_missing_record(body: bytes) -> None:
     async with Faulty(reply(body)) as server, server.session() as session:
         with pytest.raises(

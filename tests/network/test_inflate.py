@@ -14,6 +14,7 @@ from hypothesis import given, settings, strategies as st
 
 from chatrest.errors import ReplyUnreadableError
 from chatrest.network.inflate import Inflate
+from tests.cases import loop_over
 
 ROOM = 1 << 30
 MIB = 1 << 20
@@ -75,7 +76,7 @@ def test_what_was_packed_comes_out_whatever_the_pieces(name: str, data: bytes, c
     assert unpack(encoding, pack(data), cuts) == data
 
 
-@pytest.mark.parametrize("name", PACKERS)
+@loop_over("name", PACKERS)
 def test_an_empty_piece_changes_nothing(name: str) -> None:
     encoding, pack = PACKERS[name]
     inflate = Inflate(encoding)
@@ -84,7 +85,7 @@ def test_an_empty_piece_changes_nothing(name: str) -> None:
     assert b"".join(b"".join(part) for part in parts) == b"abcdefghi"
 
 
-@pytest.mark.parametrize("name", ["gzip", "stored", "deflate", "headless"])
+@loop_over("name", ["gzip", "stored", "deflate", "headless"])
 def test_a_body_of_no_bytes_is_packed_too(name: str) -> None:
     encoding, pack = PACKERS[name]
     assert unpack(encoding, pack(b"")) == b""
@@ -172,7 +173,7 @@ def test_what_is_no_member_after_a_member_is_garbage() -> None:
         unpack("gzip", gzip.compress(b"abc") + b"<html>")
 
 
-@pytest.mark.parametrize("encoding", ["br", "zstd", "", "gzip, gzip", "identity;q=0", "gzipped", "compress"])
+@loop_over("encoding", ["br", "zstd", "", "gzip, gzip", "identity;q=0", "gzipped", "compress"])
 def test_an_unknown_encoding_is_refused_and_the_known_ones_are_named(encoding: str) -> None:
     with pytest.raises(ReplyUnreadableError, match="none of gzip, deflate"):
         Inflate(encoding)
@@ -203,10 +204,8 @@ def test_a_bomb_of_many_members_is_no_exception() -> None:
     assert 3 * MIB < sum(map(len, pieces)) <= 4 * MIB
 
 
-@pytest.mark.parametrize(
-    "tail", [bytes(4 * MIB), random.Random(1).randbytes(4 * MIB)], ids=["zeros", "noise"]
-)
-@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+@loop_over("tail", [bytes(4 * MIB), random.Random(1).randbytes(4 * MIB)])
+@loop_over("encoding", ["gzip", "deflate"])
 def test_what_comes_after_the_end_is_not_kept(encoding: str, tail: bytes) -> None:
     pack = gzip.compress if encoding == "gzip" else zlib.compress
     tracemalloc.start()

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from chatrest.network.places import MOMENT, PRIORITIES, AppShare, Priority, PrioritySemaphore
+from tests.cases import loop_over
 from tests.network.test_timing import virtually
 from tests.network.visits import Task, Visit, ended, play, run_loop, spawn, visits
 
@@ -110,7 +111,7 @@ def test_places_of_an_app_go_to_interactive_calls_first_in_order_of_arrival(
     virtually(main())
 
 
-@pytest.mark.parametrize(("count", "bulk"), [(1, 1), (9, 9), (10, 9), (25, 23), (100, 90)])
+@loop_over(("count", "bulk"), [(1, 1), (9, 9), (10, 9), (25, 23), (100, 90)])
 def test_one_app_has_all_places_and_a_tenth_is_reserved_for_interactive_calls(count: int, bulk: int) -> None:
     places = PrioritySemaphore(count)
     share = places.share(ONE)
@@ -140,8 +141,8 @@ def test_a_thousand_bulk_calls_do_not_delay_an_interactive_one() -> None:
     virtually(main())
 
 
-@pytest.mark.parametrize("late", [0, 1, 2])
-@pytest.mark.parametrize("apps", [(ONE,), (ONE, TWO)])
+@loop_over("late", [0, 1, 2])
+@loop_over("apps", [(ONE,), (ONE, TWO)])
 def test_the_place_of_a_cancelled_waiter_goes_to_the_next_one(apps: tuple[str, ...], late: int) -> None:
     async def main() -> None:
         semaphore = MonitoredSemaphore(1)
@@ -247,9 +248,7 @@ def test_no_more_than_count_at_once_while_calls_are_answered(count: int, lane: P
 
 
 @pytest.mark.parametrize("lanes", [(one, two) for one in PRIORITIES for two in PRIORITIES], ids=str)
-@pytest.mark.parametrize(
-    ("count", "hanging"), [(2, 1), (10, 1), (10, 5), (10, 8), (100, 1), (100, 5), (100, 50)]
-)
+@pytest.mark.parametrize(("count", "hanging"), [(2, 1), (10, 1), (10, 8), (100, 5), (100, 50)])
 def test_apps_that_hang_delay_another_app_by_a_moment_at_most(
     count: int, hanging: int, lanes: tuple[Priority, Priority]
 ) -> None:
@@ -274,7 +273,7 @@ def test_apps_that_hang_delay_another_app_by_a_moment_at_most(
     virtually(main())
 
 
-@pytest.mark.parametrize(("count", "hanging", "most"), [(2, 1, 3), (10, 1, 15), (10, 5, 23), (10, 10, 27)])
+@loop_over(("count", "hanging", "most"), [(2, 1, 3), (10, 1, 15), (10, 5, 23), (10, 10, 27)])
 def test_the_places_that_are_taken_beside_apps_that_hang(count: int, hanging: int, most: int) -> None:
     async def main() -> None:
         places = PrioritySemaphore(count)

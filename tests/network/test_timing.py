@@ -73,12 +73,7 @@ class Clock:
 
 
 @settings(deadline=None, database=None)
-@given(
-    st.lists(
-        st.tuples(st.floats(-1e6, 1e6), st.none() | st.floats(0, 1e4)),
-        max_size=30,
-    )
-)
+@given(st.lists(st.tuples(st.floats(-1e6, 1e6), st.none() | st.floats(0, 1e4)), max_size=30))
 def test_the_time_never_decreases_and_includes_all_sleeps(steps: list[tuple[float, float | None]]) -> None:
     async def main() -> None:
         clock = Clock()

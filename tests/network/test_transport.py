@@ -14,6 +14,7 @@ from multidict import CIMultiDict
 from chatrest import ConnectError, ReplyUnreadableError, RequestTimeoutError, Timeouts, TransportError
 from chatrest.core.requests.wire import Request
 from chatrest.network.transport import Transport, plain_headers, was_sent
+from tests.cases import loop_over
 from tests.faulty import KEY, Faulty, Peer, Step, cut, deaf, hang, reply, reset, until
 from tests.network.exchanges import CAP, TIMES, asked, chunked
 
@@ -31,7 +32,7 @@ async def test_a_reply_has_status_headers_and_body(transport: Transport) -> None
     assert (got.status, got.body, got.headers["X-RATE-LIMIT"]) == (201, b'{"a":1}', "7")
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("answer", "body"),
     [
         (reply(b""), b""),
@@ -42,14 +43,13 @@ async def test_a_reply_has_status_headers_and_body(transport: Transport) -> None
         (reply(gzip.compress(b'{"a":1}'), content_encoding="gzip"), b'{"a":1}'),
         (reply(zlib.compress(b'{"a":1}'), content_encoding="deflate"), b'{"a":1}'),
     ],
-    ids=["empty", "204", "chunked", "to-the-end", "1xx-first", "gzip", "deflate"],
 )
 async def test_bodies_of_every_framing(transport: Transport, answer: Step, body: bytes) -> None:
     async with Faulty(answer) as server:
         assert (await transport.exchange(asked(server), TIMES)).body == body
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@loop_over("status", [301, 302, 303, 307, 308])
 async def test_a_redirect_is_not_followed_and_the_key_not_sent_elsewhere(
     transport: Transport, status: int
 ) -> None:
@@ -174,8 +174,8 @@ async def test_a_proxy_is_used() -> None:
     assert proxy.requests[0].target == "http://127.0.0.1:1/v3/a"
 
 
-@pytest.mark.parametrize("status", [403, 502])
-@pytest.mark.parametrize("encoding", ["gzip", "br", "nonsense"])
+@loop_over("status", [403, 502])
+@loop_over("encoding", ["gzip", "br", "nonsense"])
 async def test_an_error_whose_body_cannot_be_unpacked_keeps_its_status(
     transport: Transport, status: int, encoding: str
 ) -> None:
@@ -323,7 +323,7 @@ LONG = b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 70_000 + b"\r\n\r\n"
 MANY = b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 5000 + b"\r\n"
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "step",
     [
         cut(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{}"),
@@ -345,13 +345,8 @@ MANY = b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 5000 + b"\r\n"
         reply(b"hello", content_encoding="deflate"),
         reply(b"hello", content_encoding="br"),
     ],
-    ids=[
-        "short", "reset", "chunks-cut", "chunk-cut", "chunk-size", "text", "ssh", "bytes", "status", "header",
-        "length-negative", "length-twice", "length-and-chunked", "line-long", "headers-many", "no-gzip",
-        "no-deflate", "brotli",
-    ],
 )  # fmt: skip
-@pytest.mark.parametrize("method", ["GET", "POST"])
+@loop_over("method", ["GET", "POST"])
 async def test_a_reply_that_cannot_be_read(transport: Transport, method: str, step: Step) -> None:
     async with Faulty(step) as server:
         with pytest.raises(ReplyUnreadableError):
@@ -359,7 +354,7 @@ async def test_a_reply_that_cannot_be_read(transport: Transport, method: str, st
         assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("kept", [8, 12, -9, -1])
+@loop_over("kept", [8, 12, -9, -1])
 async def test_a_truncated_gzip_stream_is_unreadable(transport: Transport, kept: int) -> None:
     """Only the gzip stream shows a cut if the end of the connection is the end of the body."""
     data = gzip.compress(b'{"data":[]}')[:kept]
@@ -371,7 +366,7 @@ async def test_a_truncated_gzip_stream_is_unreadable(transport: Transport, kept:
 # ── nothing is sent twice, and no reply is taken for another's ──
 
 
-@pytest.mark.parametrize("method", METHODS)
+@loop_over("method", METHODS)
 async def test_a_lost_kept_connection_is_an_error_and_not_replaced_silently(
     transport: Transport, method: str
 ) -> None:
@@ -383,7 +378,7 @@ async def test_a_lost_kept_connection_is_an_error_and_not_replaced_silently(
         assert server.connections == 1
 
 
-@pytest.mark.parametrize("method", METHODS)
+@loop_over("method", METHODS)
 async def test_an_exchange_has_one_connection_even_if_aiohttp_asks_for_a_second(
     transport: Transport, method: str
 ) -> None:
@@ -441,7 +436,7 @@ async def test_two_replies_to_one_request(transport: Transport) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-@pytest.mark.parametrize("stray", [reply(b"stray"), reply(b"", 408, connection="close")], ids=["200", "408"])
+@pytest.mark.parametrize("stray", [reply(b"stray"), reply(b"", 408, connection="close")])
 async def test_an_unrequested_reply_on_an_idle_connection_is_ignored(
     transport: Transport, stray: bytes, method: str
 ) -> None:

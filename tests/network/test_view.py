@@ -17,6 +17,7 @@ from chatrest import (
 )
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import First, Latency, Status
+from tests.cases import loop_over
 from tests.faulty import KEY, Faulty, reply
 
 PROXY = "http://proxy.example.com:3128"
@@ -51,10 +52,7 @@ class Clock:
 
 async def test_all_calls_of_a_view_share_its_time() -> None:
     clock = Clock()
-    async with (
-        Emulator(users=2, messages=0) as emulator,
-        AsyncSession(emulator.app, clock=clock) as session,
-    ):
+    async with Emulator(users=2, messages=0) as emulator, AsyncSession(emulator.app, clock=clock) as session:
         chat = session.within(2.0)
         clock.now += 1.9
         assert (await chat.users.get("user-01")).uid == "user-01"
@@ -83,7 +81,7 @@ def test_the_earliest_end_counts(outer: float, inner: float, deadline: float | N
     assert run(work()) == left
 
 
-@pytest.mark.parametrize("seconds", [0, -1, None, True, "2"])
+@loop_over("seconds", [0, -1, None, True, "2"])
 def test_a_wrong_time_is_refused(seconds: Any) -> None:
     with pytest.raises(RequestInvalidError, match="seconds = "):
         AsyncSession(SAFE).within(seconds)

@@ -165,20 +165,6 @@ async def test_the_span_of_a_call_that_is_ended_is_ended_with_it(
     assert [line for line in caplog.records if line.levelno >= logging.WARNING] == []
 
 
-@pytest.mark.usefixtures("staged")
-async def test_between_the_pages_of_a_walk_no_span_is_current(
-    tracer: trace.Tracer, exporter: InMemorySpanExporter
-) -> None:
-    page = b'{"data":[{"uid":"a"},{"uid":"b"}],"meta":{"pagination":{"total_pages":3,"current_page":1}}}'
-    session = await Stage(reply(200, page), reply(), telemetry=OpenTelemetryListener(tracer)).opened()
-    with tracer.start_as_current_span("web request") as around:
-        current = [current_id() async for _ in session.users.list()]
-    assert current == [around.get_span_context().span_id] * 2
-    calls = exporter.get_finished_spans()[:-1]
-    assert len(calls) >= 2
-    assert {call.parent and call.parent.span_id for call in calls} == {around.get_span_context().span_id}
-
-
 # ── traceparent ──
 
 

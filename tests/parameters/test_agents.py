@@ -101,7 +101,7 @@ def test_cursors_of_knowledge_are_texts_as_they_were_given() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "value",
     [
         NewApiTool(**TOOL, headers='{"Authorization":"Bearer hush"}'),
@@ -111,7 +111,6 @@ def test_cursors_of_knowledge_are_texts_as_they_were_given() -> None:
         NewVariable(**{**VARIABLE, "constant_value": "hush"}),
         EnabledActions(actions=["a"], auth_meta=["hush"]),
     ],
-    ids=lambda value: type(value).__name__,
 )
 def test_no_repr_shows_what_may_be_a_credential(value: Any) -> None:
     assert b"hush" in json_body(value)
@@ -119,7 +118,7 @@ def test_no_repr_shows_what_may_be_a_credential(value: Any) -> None:
     assert "[hidden]" in repr(value)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "make",
     [
         lambda: NewApiTool(**TOOL, headers={"Authorization": "hush"}),  # type: ignore[arg-type]

@@ -8,9 +8,10 @@ import pytest
 from chatrest.core.requests.encode import query_pairs
 from chatrest.errors import RequestInvalidError
 from chatrest.parameters.apps import UsageQuery
+from tests.cases import loop_over
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("given", "sent"),
     [
         (5, "5"),
@@ -25,7 +26,7 @@ def test_moments_are_sent_in_milliseconds(given: Any, sent: str) -> None:
     assert dict(query_pairs(query, "comma")) == {"fromDate": sent, "toDate": sent}
 
 
-@pytest.mark.parametrize("value", [None, -1, "5", datetime(2020, 1, 1)])
+@loop_over("value", [None, -1, "5", datetime(2020, 1, 1)])
 def test_a_wrong_moment_is_refused_by_its_name(value: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"^from_date = .*: allowed is "):
         UsageQuery(from_date=value, to_date=5)

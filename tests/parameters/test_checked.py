@@ -19,6 +19,7 @@ from chatrest.errors import RequestInvalidError
 from chatrest.parameters.checked import Body, Checked, Filter, Flag, Json, Ordinal, Stamp, Text, Texts
 from chatrest.parameters.meanings import MEANINGS, meaning
 from chatrest.parameters.users import Deletion
+from tests.cases import loop_over
 
 
 class Letter(Body, frozen=True, kw_only=True, rename="camel"):
@@ -51,7 +52,7 @@ class Search(Filter, frozen=True, kw_only=True, rename="camel"):
     since: Stamp | None = None
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("members", "body"),
     [
         ({}, b'{"subjectLine":"s","copies":1}'),
@@ -65,8 +66,8 @@ def test_none_is_not_sent_but_where_null_is_a_value(members: Any, body: bytes) -
     assert json_body(Letter(subject_line="s", **members)) == body
 
 
-@pytest.mark.parametrize("name", ["subject_line", "copies"])
-@pytest.mark.parametrize("nothing", [None, UNSET])
+@loop_over("name", ["subject_line", "copies"])
+@loop_over("nothing", [None, UNSET])
 def test_a_member_that_is_no_optional_one_is_refused_where_it_is_none(name: str, nothing: Any) -> None:
     with pytest.raises(RequestInvalidError, match=f"^{name} = {nothing}: allowed is "):
         Letter(**{"subject_line": "s", name: nothing})
@@ -151,12 +152,7 @@ def test_no_field_is_a_text_with_a_pattern_or_a_container() -> None:
     """Such a union makes msgspec 0.22 free the pattern twice, and the interpreter crash."""
     for module in iter_modules(parameters.__path__):
         import_module(f"{parameters.__name__}.{module.name}")
-    containers = (
-        shapes.CollectionType,
-        shapes.DictType,
-        shapes.StructType,
-        shapes.TupleType,
-    )
+    containers = (shapes.CollectionType, shapes.DictType, shapes.StructType, shapes.TupleType)
     kinds = [kind for kind in checked_structs(Checked) if kind.__module__.startswith("chatrest.")]
     assert len(kinds) > 20
     for kind in kinds:
@@ -233,7 +229,7 @@ def test_help_of_a_filter_is_readable() -> None:
     assert "has_links" in dir(MessageQuery)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("call", "words"),
     [
         (lambda: MessageQuery(afix="append"), "MessageQuery has no field 'afix' (did you mean 'affix'?)"),

@@ -18,6 +18,7 @@ from chatrest.parameters.data_import import (
     UserEntries,
     UserImport,
 )
+from tests.cases import loop_over
 
 ANN = UserImport(uid="ann", name="Ann")
 BOB = UserImport(uid="bob", name="Bob", created_at=datetime(1970, 1, 1, 0, 1, tzinfo=UTC), tags=["a"])
@@ -31,7 +32,7 @@ def one_by_one() -> Iterator[UserImport]:
     yield from (ANN, BOB)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "users",
     [
         [ANN, BOB],
@@ -41,7 +42,6 @@ def one_by_one() -> Iterator[UserImport]:
          "bob": {"uid": "bob", "name": "Bob", "createdAt": 60, "tags": ["a"]}},
         {"ann": ANN, "bob": {"uid": "bob", "name": "Bob", "created_at": 60, "tags": ("a",)}},
     ],
-    ids=["a list", "an iterator", "by key", "JSON objects", "names in snake_case"],
 )  # fmt: skip
 def test_users_are_sent_by_their_uids(users: Any) -> None:
     assert sent(UserEntries(users=users)) == {
@@ -81,7 +81,7 @@ def test_messages_are_sent_by_their_muids() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("users", "error"),
     [
         ([], "users: 0 records, allowed are 1 to 50 a request"),

@@ -13,6 +13,7 @@ from chatrest import File
 from chatrest.errors import RequestInvalidError
 from chatrest.parameters.checked import Body
 from chatrest.parameters.files import Upload
+from tests.cases import loop_over
 
 
 class Photo(Body, frozen=True, kw_only=True, rename="camel"):
@@ -31,7 +32,7 @@ def pipe() -> Iterator[BinaryIO]:
         yield file
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("source", "name", "content_type"),
     [
         ("folder/terms.csv", "terms.csv", "text/csv"),
@@ -66,9 +67,7 @@ def test_the_type_is_guessed_from_a_given_name() -> None:
     assert File(b"a,b", name="terms.csv").content_type == "text/csv"
 
 
-@pytest.mark.parametrize(
-    "source", [None, 5, "", "a\0b", io.StringIO("text"), [b"x"], b"a".decode, b""[:0].strip]
-)
+@loop_over("source", [None, 5, "", "a\0b", io.StringIO("text"), [b"x"], b"a".decode, b""[:0].strip])
 def test_another_source_is_refused(source: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"^source = .*: allowed is the path of a file, an object"):
         File(source)
@@ -81,14 +80,14 @@ def test_a_closed_file_is_refused() -> None:
         File(closed)
 
 
-@pytest.mark.parametrize("text", ["", "a\r\nb", "a\0", 5, b"a"])
-@pytest.mark.parametrize("argument", ["name", "content_type"])
+@loop_over("text", ["", "a\r\nb", "a\0", 5, b"a"])
+@loop_over("argument", ["name", "content_type"])
 def test_a_name_or_type_that_cannot_stand_in_a_header_is_refused(argument: str, text: Any) -> None:
     with pytest.raises(RequestInvalidError, match=rf"^{argument} = "):
         File(b"x", **{argument: text})
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("value", "name"),
     [(Path("a.csv"), "a.csv"), (File("a.csv"), "a.csv"), (b"a,b", "file"), (io.BytesIO(b"a,b"), "file")],
 )
@@ -98,7 +97,7 @@ def test_a_field_takes_whatever_makes_a_file_but_a_text(value: Any, name: str) -
     assert photo.name == name
 
 
-@pytest.mark.parametrize("value", ["a.csv", 5, [], io.StringIO("text")])
+@loop_over("value", ["a.csv", 5, [], io.StringIO("text")])
 def test_a_field_takes_nothing_else(value: Any) -> None:
     with pytest.raises(
         RequestInvalidError,

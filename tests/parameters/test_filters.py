@@ -108,7 +108,7 @@ def test_an_id_or_a_uid_with_control_characters_is_refused(name: str) -> None:
             MessageQuery(**{name: [uid] if name == "mentioned_uids" else uid})
 
 
-@pytest.mark.parametrize("name", ["search_key", "id", "category", "sender", "tags"])
+@loop_over("name", ["search_key", "id", "category", "sender", "tags"])
 def test_a_lone_surrogate_is_an_error(name: str) -> None:
     """A lone surrogate has no UTF-8."""
     with pytest.raises(RequestInvalidError):
@@ -130,7 +130,7 @@ def test_a_set_is_sent_in_sorted_order() -> None:
     assert MessageQuery(tags={"c", "a", "b"}).tags == ("a", "b", "c")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("value", [object(), iter(["a"]), {1, "a"}, lambda: None])
+@loop_over("value", [object(), iter(["a"]), {1, "a"}, lambda: None])
 def test_a_value_of_any_kind_gets_the_same_error(value: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"^tags = .*: allowed is a list of texts"):
         MessageQuery(tags=value)

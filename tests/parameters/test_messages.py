@@ -51,7 +51,7 @@ def test_a_wrong_member_is_refused_by_name_with_what_is_allowed(name: str, value
         NewMessage(**{**GOOD, name: value})
 
 
-@pytest.mark.parametrize("text", ["", None, 5, b"x"])
+@loop_over("text", ["", None, 5, b"x"])
 def test_an_empty_text_is_refused(text: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"^text = .*: allowed is a text that is not empty"):
         NewMessage.text("bob", text)
@@ -101,10 +101,8 @@ def body(value: Any) -> Any:
     return json.loads(json_body(value))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "several", [{"uids": ["a"], "guids": ["g"]}, MultipleReceivers(uids=("a",), guids=["g"])]
-)
+@loop_over("kind", KINDS)
+@loop_over("several", [{"uids": ["a"], "guids": ["g"]}, MultipleReceivers(uids=("a",), guids=["g"])])
 def test_several_receivers_take_the_place_of_one(kind: Any, several: Any) -> None:
     message = kind(multiple_receivers=several, **TEXT)
     assert message.multiple_receivers == MultipleReceivers(uids=["a"], guids=["g"])
@@ -156,7 +154,7 @@ def test_files_of_a_message() -> None:
     assert NewAttachment(url="u", size="10").size == "10"
 
 
-@pytest.mark.parametrize("size", [-1, "x", "", 1.5, True])
+@loop_over("size", [-1, "x", "", 1.5, True])
 def test_a_size_that_is_no_number_of_bytes_is_refused(size: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"^size = .*: allowed is a whole number of bytes"):
         NewAttachment(url="u", size=size)
@@ -185,8 +183,7 @@ def test_an_interactive_message_of_a_bot() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "goal"),
-    [("form", "anyAction"), ("card", "anyAction"), ("scheduler", "anyOf")],
+    ("kind", "goal"), [("form", "anyAction"), ("card", "anyAction"), ("scheduler", "anyOf")]
 )
 def test_a_goal_that_a_type_does_not_know_is_refused(kind: Any, goal: Any) -> None:
     with pytest.raises(RequestInvalidError, match=rf"^interaction_goal = '{goal}': allowed for the type"):
@@ -234,7 +231,7 @@ def test_what_is_no_json_is_refused_when_it_is_sent() -> None:
         json_body(message)
 
 
-@pytest.mark.parametrize("tags", [["x" * 101], ["x"] * 26, [""], [], "x"])
+@loop_over("tags", [["x" * 101], ["x"] * 26, [""], [], "x"])
 def test_tags_have_a_length_and_a_count(tags: Any) -> None:
     for kind in KINDS:
         with pytest.raises(

@@ -35,7 +35,7 @@ def test_preferences_take_structs_and_plain_dicts() -> None:
     assert json_body(mute) == b'{"conversations":[{"id":"bob","type":"oneOnOne","until":5}]}'
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "body",
     [
         FcmProvider(service_account_creds={"private_key": SECRET, "project_id": "p"}),
@@ -51,7 +51,6 @@ def test_preferences_take_structs_and_plain_dicts() -> None:
         NewPushToken(auth_token=SECRET, fcm_token=SECRET, device_token=SECRET, voip_token=SECRET),
         PushTokenQuery(auth_token=SECRET),
     ],
-    ids=lambda body: type(body).__name__,
 )  # fmt: skip
 def test_no_repr_shows_a_providers_secret(body: Any) -> None:
     assert SECRET not in repr(body)

@@ -13,7 +13,7 @@ from tests.cases import loop_over
 HOOK = {"id": "w1", "name": "First", "webhook_url": "https://example.com/hook"}
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "url",
     [
         "https://example.com", "https://example.com:8443/a/b?c=d#e", "http://127.0.0.1:9/hook",
@@ -39,7 +39,7 @@ def test_another_address_is_refused(url: Any) -> None:
         NewWebhook(**HOOK | {"webhook_url": url})
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("name", "value"),
     [("id", ""), ("id", "a b"), ("id", "a" * 51), ("name", ""), ("name", "a" * 51), ("username", "a" * 51),
      ("password", "a" * 101), ("password", "")],

@@ -6,9 +6,7 @@ import pytest
 
 from chatrest.models.agents import Agent
 from chatrest.parameters.agent_knowledge import NewUpload
-from chatrest.parameters.agents import (
-    NewAgent,
-)
+from chatrest.parameters.agents import NewAgent
 from chatrest.resources.agents import Agents
 from tests.sending import Sender
 

@@ -72,8 +72,8 @@ class Notes(Collection):
 # ── the acting user ──
 
 
-@pytest.mark.parametrize("acting", ["optional", "required"])
-@pytest.mark.parametrize(("of_view", "of_call"), [(None, "eve"), ("bob", "eve")])
+@loop_over("acting", ["optional", "required"])
+@loop_over(("of_view", "of_call"), [(None, "eve"), ("bob", "eve")])
 async def test_the_calls_own_user_goes_with_it(acting: Any, of_view: Any, of_call: Any) -> None:
     sender = Sender(REPLY, acting_user=of_view)
     await Notes(sender).write(write(acting), on_behalf_of=of_call)
@@ -102,7 +102,7 @@ async def test_where_none_is_required_none_is_needed(acting: Any) -> None:
     assert sender.call.acting_user is None
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("acting", "of_view", "of_call", "header"),
     [("never", "bob", None, None), ("optional", "bob", None, "bob"), ("optional", None, "eve", "eve"),
      ("required", "bob", "eve", "eve"), ("required", "bob", None, "bob"), ("optional", None, None, None)],
@@ -133,7 +133,7 @@ async def test_the_header_is_sent_by_what_the_operation_says(
 # ── what an operation takes ──
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("kind", "body", "allowed"),
     [
         (Note, None, "a Note"),
@@ -152,9 +152,7 @@ async def test_a_body_of_another_kind_is_refused(kind: Any, body: Any, allowed: 
     assert sender.calls == []
 
 
-@pytest.mark.parametrize(
-    ("kind", "body"), [(Note, Note(text="x")), (Hints, None), (Hints, Hints()), (None, None)]
-)
+@loop_over(("kind", "body"), [(Note, Note(text="x")), (Hints, None), (Hints, Hints()), (None, None)])
 async def test_a_body_of_the_operations_kind_is_sent(kind: Any, body: Any) -> None:
     sender = Sender(REPLY)
     await Notes(sender).write(write("never", kind), body)
@@ -246,7 +244,7 @@ async def called(call: Callable[[], Any]) -> Any:
     return await result if inspect.isawaitable(result) else result
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("call", "words"),
     [
         (
@@ -257,10 +255,7 @@ async def called(call: Callable[[], Any]) -> Any:
             lambda u, m: m.list_user("a", affix="append"),
             "Messages.list_user() has no argument 'affix': it is a field, give query=MessageQuery(affix=…)",
         ),
-        (
-            lambda u, m: m.list_user("a", afix="append"),
-            AFIX,
-        ),
+        (lambda u, m: m.list_user("a", afix="append"), AFIX),
         (
             lambda u, m: m.get("a", on_behalf="b"),
             "Messages.get() has no argument 'on_behalf' (did you mean 'on_behalf_of'?)",

@@ -15,10 +15,7 @@ DEN = GroupImport(guid="den", name="Den", type="public", owner="zoe", created_at
 
 @pytest.fixture
 async def session() -> AsyncIterator[AsyncSession]:
-    async with (
-        Emulator(users=3, messages=0, groups=0) as emulator,
-        AsyncSession(emulator.app) as session,
-    ):
+    async with Emulator(users=3, messages=0, groups=0) as emulator, AsyncSession(emulator.app) as session:
         yield session
 
 

@@ -74,9 +74,7 @@ def test_a_look_at_one_operation_loads_its_collection_alone() -> None:
     assert loaded_by(use) & set(COLLECTIONS.values()) == {COLLECTIONS["members"]} == {"groups"}
 
 
-@pytest.mark.parametrize(
-    "name", ["", "members", "members.", "members.nothing", "nothing.list", "collection.x"]
-)
+@loop_over("name", ["", "members", "members.", "members.nothing", "nothing.list", "collection.x"])
 def test_what_is_no_operation_is_not_in_the_table(name: str) -> None:
     assert name not in OPERATIONS
     assert OPERATIONS.get(name) is None

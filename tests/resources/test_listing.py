@@ -67,7 +67,7 @@ def test_a_cursor_of_another_query_is_refused_before_anything_is_sent(
     assert send.calls == []
 
 
-@pytest.mark.parametrize("token", ["", "x", "é", 5, b"abc"])
+@loop_over("token", ["", "x", "é", 5, b"abc"])
 def test_a_damaged_token_is_refused_before_anything_is_sent(token: Any) -> None:
     send = Sender()
     with pytest.raises(CursorError):
@@ -256,7 +256,7 @@ async def test_a_token_goes_from_one_signing_session_to_another_against_the_emul
                 session.messages.list(cursor=token)
 
 
-@pytest.mark.parametrize("key", ["k" * 32, b"", 5, ["k"]])
+@loop_over("key", ["k" * 32, b"", 5, ["k"]])
 def test_a_key_that_is_not_bytes_is_refused_and_never_shown(key: Any) -> None:
     app = App("app-1", "k" * 20, base_url="http://127.0.0.1:9")
     with pytest.raises(RequestInvalidError, match=r"^cursor_key: allowed are bytes") as caught:
@@ -277,7 +277,7 @@ def listing_of(count: int, meta: str = "{}") -> bytes:
     return f'{{"data":[{users}],"meta":{meta}}}'.encode()
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("count", "meta", "is_full"),
     [
         (999, "{}", False),

@@ -32,7 +32,7 @@ LISTS: dict[str, tuple[Any, str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", LISTS)
+@loop_over("name", LISTS)
 async def test_each_list_asks_its_own_path_in_pages_of_the_largest_size(name: str) -> None:
     ask, path, size, _ = LISTS[name]
     session = Sender(page(1, cursor=Position("append", 1)), end())
@@ -50,7 +50,7 @@ async def test_each_list_asks_its_own_path_in_pages_of_the_largest_size(name: st
     assert session.calls[0].position == ((size, "1000"),)
 
 
-@pytest.mark.parametrize("name", LISTS)
+@loop_over("name", LISTS)
 async def test_each_list_goes_on_from_its_token_and_refuses_those_of_the_others(name: str) -> None:
     ask, *_ = LISTS[name]
     walk = ask(Messages(Sender(page(1, 2, cursor=Position("append", 2)))))
@@ -90,7 +90,7 @@ async def test_a_thread_is_walked_by_positions_or_by_page_numbers_as_the_service
 # ── sending ──
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "message", [None, "hello", {"receiver": "bob", "type": "text", "data": {}}, TextMessage, UserQuery()]
 )
 async def test_only_a_new_message_is_sent(message: Any) -> None:
@@ -100,10 +100,8 @@ async def test_only_a_new_message_is_sent(message: Any) -> None:
     assert session.calls == []
 
 
-@pytest.mark.parametrize(
-    ("operation", "name"), [("list", "limit"), ("list_group", "limit"), ("list_thread", "perPage")]
-)
-@pytest.mark.parametrize("size", [MessageQuery(per_page=7), MessageQuery(limit=7)])
+@loop_over(("operation", "name"), [("list", "limit"), ("list_group", "limit"), ("list_thread", "perPage")])
+@loop_over("size", [MessageQuery(per_page=7), MessageQuery(limit=7)])
 async def test_a_page_size_goes_under_the_name_that_the_list_knows(
     operation: str, name: str, size: MessageQuery
 ) -> None:

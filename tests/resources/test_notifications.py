@@ -5,9 +5,7 @@ from typing import Any
 import pytest
 
 from chatrest.errors import CursorError, RequestInvalidError
-from chatrest.parameters.notifications import (
-    NotificationLogQuery,
-)
+from chatrest.parameters.notifications import NotificationLogQuery
 from chatrest.resources.notifications import Notifications
 from tests.sending import Sender
 

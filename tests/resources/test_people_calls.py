@@ -16,6 +16,7 @@ from chatrest.parameters.relations import FriendQuery
 from chatrest.parameters.users import UserChanges, UserQuery
 from chatrest.resources import collection_class
 from chatrest.resources.apps import ApiKeys
+from tests.cases import loop_over
 from tests.sending import Sender
 
 ACK = b'{"data":{"success":true,"message":"done"}}'
@@ -75,7 +76,7 @@ async def test_permissions_that_were_set_come_with_all_that_are_set() -> None:
     assert (len(alone), alone.permissions) == (0, {"c.d": ("x",)})
 
 
-@pytest.mark.parametrize("reply", [b"{}", b'{"data":{}}', b'{"data":[1]}', b'{"data":{"a":5}}'])
+@loop_over("reply", [b"{}", b'{"data":{}}', b'{"data":[1]}', b'{"data":{"a":5}}'])
 async def test_a_reply_without_outcomes_and_permissions_is_unreadable(reply: bytes) -> None:
     with pytest.raises(ReplyUnreadableError):
         await call("rbac.set_role", reply)
@@ -142,7 +143,7 @@ async def test_no_cursor_holds_a_secret(secret: str) -> None:
     assert "s3cret" not in str(walk.cursor.last)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "ask",
     [
         lambda keys, tokens: keys.get("s3cret\n"),

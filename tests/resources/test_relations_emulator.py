@@ -36,9 +36,7 @@ async def test_friends_are_so_in_both_directions(session: AsyncSession) -> None:
     assert await uids(session.friends.list("user-01", FriendQuery(per_page=1))) == ["user-02", "user-03"]
 
 
-async def test_friends_may_be_added_to_each_others_conversations(
-    session: AsyncSession,
-) -> None:
+async def test_friends_may_be_added_to_each_others_conversations(session: AsyncSession) -> None:
     await session.friends.add("user-01", ["user-02"])
     await session.friends.add("user-01", ["user-03", "user-01"], add_to_conversations=True)
     conversations = {

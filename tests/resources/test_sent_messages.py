@@ -8,6 +8,7 @@ import pytest
 from chatrest.errors import ReplyUnreadableError
 from chatrest.models.messages import TextMessage
 from chatrest.resources.messages import SEND
+from tests.cases import loop_over
 from tests.resources.operation_calls import MESSAGE
 
 SENT = {"success": True, "data": MESSAGE}
@@ -17,7 +18,7 @@ def body(data: Any) -> bytes:
     return json.dumps({"data": data}).encode()
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "data", [MESSAGE, [MESSAGE], [MESSAGE, MESSAGE | {"id": "6"}], {"uids": {"bob": SENT}}, {"bob": SENT}]
 )
 def test_every_form_of_a_success_gives_the_first_message(data: Any) -> None:
@@ -26,7 +27,7 @@ def test_every_form_of_a_success_gives_the_first_message(data: Any) -> None:
     assert message.to_dict() == MESSAGE
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("data", "words"),
     [
         ({"uids": {"bob": SENT, "eve": {"success": False}}}, "1 of 2 receivers failed: eve"),

@@ -10,6 +10,7 @@ from chatrest.emulator import Emulator
 from chatrest.models.webhooks import Webhook
 from chatrest.parameters.apps import AppQuery, NewApp
 from chatrest.parameters.webhooks import NewWebhook, WebhookChanges, WebhookQuery
+from tests.cases import loop_over
 
 APP = "emulated"
 URL = "https://example.com/hook"
@@ -103,7 +104,7 @@ async def test_a_webhook_that_comes_again_has_no_triggers(management: AsyncManag
     assert await management.triggers.list(APP, "w1").collect() == []
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "body",
     [
         b'{"data":{"id":"w1","name":"n"}}',

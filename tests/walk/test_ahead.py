@@ -16,6 +16,7 @@ from chatrest.core.replies.decode import Listing
 from chatrest.errors import CursorError, RequestInvalidError, ServerError
 from chatrest.models.meta import Meta
 from chatrest.walk.walk import Walk
+from tests.cases import loop_over
 from tests.walk.test_walk_any_server import (
     Server,
     asked_direction,
@@ -190,7 +191,7 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("bound", "requests"), [((1, 99), 2), ((2, 99), 3), ((5, 99), 6), ((9, 1), 2), ((9, 3), 3), ((9, 5), 4)]
 )
 async def test_no_more_pages_wait_than_the_bounds_say(bound: tuple[int, int], requests: int) -> None:
@@ -224,8 +225,8 @@ async def test_a_walk_that_stands_in_a_page_reads_ahead_from_there() -> None:
         assert [item.id for item in await items.limit(2).collect()] == ["4", "5"]
 
 
-@pytest.mark.parametrize("name", ["pages", "max_bytes"])
-@pytest.mark.parametrize("value", [0, -1, 1.5, True, "2", None])
+@loop_over("name", ["pages", "max_bytes"])
+@loop_over("value", [0, -1, 1.5, True, "2", None])
 def test_a_bound_is_a_whole_number_from_1(name: str, value: Any) -> None:
     with pytest.raises(RequestInvalidError, match=f"{name} = .*: allowed is a whole number from 1"):
         Service().walk().ahead(**{name: value})

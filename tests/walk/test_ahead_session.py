@@ -7,14 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatrest import (
-    AsyncSession,
-    MessageQuery,
-    RequestInvalidError,
-    RetryPolicy,
-    ServerError,
-    Walk,
-)
+from chatrest import AsyncSession, MessageQuery, RequestInvalidError, RetryPolicy, ServerError, Walk
 from chatrest.core.replies.rows import AsRows
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import First, Latency, Status

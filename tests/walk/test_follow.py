@@ -17,6 +17,7 @@ from chatrest.errors import CursorError, RequestInvalidError, ServerError
 from chatrest.resources.messages import Messages
 from chatrest.walk.follow import behind_last
 from chatrest.walk.walk import Follower, Walk, WalkSource
+from tests.cases import loop_over
 from tests.stage import Stage, reply
 from tests.walk.test_walk_any_server import Server, servers
 from tests.walk.walking import Service, few, many, rules_for, run, services, sizes
@@ -269,7 +270,7 @@ def unfollowed(start: Cursor, **rules: Any) -> Callable[[], Any]:
     return Walk(source, start).follow
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("start", "rules", "words"),
     [
         (Cursor("q"), {}, "its direction is the service's choice; ask with affix='append'"),
@@ -288,7 +289,7 @@ def test_a_list_by_time_of_change_can_be_followed() -> None:
     assert unfollowed(Cursor("q", APPEND, "append", by_id=False), paging=BY_UPDATED)()
 
 
-@pytest.mark.parametrize("every", [0, -1, float("nan"), float("inf"), True, "5", None])
+@loop_over("every", [0, -1, float("nan"), float("inf"), True, "5", None])
 def test_an_interval_is_a_number_of_seconds_above_0(every: Any) -> None:
     with pytest.raises(RequestInvalidError, match="every = "):
         Clock(Service(), []).walk().follow(every)
@@ -299,7 +300,7 @@ def test_an_interval_is_a_number_of_seconds_above_0(every: Any) -> None:
 IN_PAGE = Cursor("q", (("affix", "append"), ("id", "5")), "append", "9", inside=True, time=70, delivered=9)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("position", "expected"),
     [
         ((), (("affix", "append"), ("id", "9"))),
@@ -322,7 +323,7 @@ def test_a_place_within_a_page_moves_behind_its_last_item(
     assert moved == structs.replace(IN_PAGE, position=expected, inside=False)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "changes",
     [
         {"last": None}, {"last": "m-9"}, {"by_id": False}, {"inside": False}, {"skip": 1},
@@ -330,7 +331,6 @@ def test_a_place_within_a_page_moves_behind_its_last_item(
         {"position": (("affix", "append"), ("updatedAt", "50"))},
         {"position": (("sentAt", "50"), ("id", "5")), "time": None},
     ],
-    ids=str,
 )  # fmt: skip
 def test_any_other_place_stays(changes: dict[str, object]) -> None:
     cursor = structs.replace(IN_PAGE, **changes)

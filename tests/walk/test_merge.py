@@ -13,6 +13,7 @@ import chatrest
 from benchmarks.virtual_time import run
 from chatrest import Cursor, CursorError, RequestInvalidError
 from chatrest.core.replies.decode import Listing
+from tests.cases import loop_over
 from tests.fanning import read_into, tasks_left
 from tests.walk.walking import Item, Service, Walk, few, rules_for, walk_over
 
@@ -180,7 +181,7 @@ def test_cancellation_at_any_time_leaves_nothing_behind_and_loses_nothing(after:
     run(main())
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("walks", "options", "match"),
     [
         (5, {}, "walks = 5: allowed is an iterable of walks"),

@@ -12,6 +12,7 @@ from hypothesis import assume, example, given, strategies as st
 from chatrest.core.paging.cursor import Cursor
 from chatrest.core.replies.decode import Listing
 from chatrest.errors import CursorError, RequestInvalidError, ServerError
+from tests.cases import loop_over
 from tests.walk.walking import (
     Item,
     Service,
@@ -110,8 +111,8 @@ def test_a_token_goes_on_with_another_page_size(
         assert all_of(service.walk(other, token=token)) == whole[count:]
 
 
-@pytest.mark.parametrize("habits", [{"text": True}, {"dialect": "pages"}], ids=["text ids", "page numbers"])
-@pytest.mark.parametrize(("size", "other"), [(4, 2), (2, 4), (3, 5)])
+@loop_over("habits", [{"text": True}, {"dialect": "pages"}])
+@loop_over(("size", "other"), [(4, 2), (2, 4), (3, 5)])
 def test_another_page_size_in_the_midst_of_a_page_repeats_nothing(
     habits: dict[str, Any], size: int, other: int
 ) -> None:
@@ -313,7 +314,7 @@ def test_limit_keeps_the_page_size_that_the_caller_named() -> None:
     assert all_of(walk_over(fetch, Cursor("q"), rules).limit(2)) == ["1", "2"]
 
 
-@pytest.mark.parametrize("count", [-1, 1.0, True, None, "3"])
+@loop_over("count", [-1, 1.0, True, None, "3"])
 def test_limit_refuses_what_is_no_count(count: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"limit = .*: allowed is a whole number, 0 or more"):
         Service().walk().limit(count)

@@ -12,17 +12,8 @@ from chatrest.core.replies.decode import MESSAGE, Listing, Many
 from chatrest.errors import ChatRestError, CursorError
 from chatrest.models.meta import Meta, Pagination, Position
 from chatrest.walk.walk import Page, Walk
-from tests.walk.walking import (
-    Item,
-    Service,
-    all_of,
-    first,
-    items_of,
-    rules_for,
-    run,
-    tokens_of,
-    walk_over,
-)
+from tests.cases import loop_over
+from tests.walk.walking import Item, Service, all_of, first, items_of, rules_for, run, tokens_of, walk_over
 
 # ── ends (design, decision 4) ──
 
@@ -52,7 +43,7 @@ def mark(id: Any, affix: Any = "append", **more: Any) -> Meta:
 NOWHERE = [Meta(), Meta(cursor=Position()), mark(None), mark(0), mark("0"), mark("")]
 
 
-@pytest.mark.parametrize("meta", NOWHERE)
+@loop_over("meta", NOWHERE)
 def test_a_full_page_that_leads_nowhere_and_comes_again_is_an_error_after_its_items(meta: Meta) -> None:
     script = Script(((1, 2, 3), meta))
     ids: list[str] = []
@@ -79,9 +70,8 @@ def test_a_service_whose_last_page_was_not_the_last_is_not_believed_again() -> N
     assert all_of(script.walk(5)) == ["1", "2", "3", "4", "5"]
 
 
-@pytest.mark.parametrize(
-    "cursor",
-    [b'"opaque"', b'{"id":{"after":3},"affix":"append"}', b"[3]", b'{"id":[3]}', b"7", b"true"],
+@loop_over(
+    "cursor", [b'"opaque"', b'{"id":{"after":3},"affix":"append"}', b"[3]", b'{"id":[3]}', b"7", b"true"]
 )
 def test_a_cursor_that_cannot_be_read_is_no_silent_end(cursor: bytes) -> None:
     """The service says that there is more, in a way that is not known: the walk must not end as if done."""
@@ -196,13 +186,13 @@ class Circle:
         return walk_over(self.fetch, start, rules_for(1))
 
 
-lengths = pytest.mark.parametrize("length", [1, 2, 3, 7])
-kinds = pytest.mark.parametrize("kind", ["number", "text", "time"])
+lengths = loop_over("length", [1, 2, 3, 7])
+kinds = loop_over("kind", ["number", "text", "time"])
 
 
 @lengths
 @kinds
-@pytest.mark.parametrize("before", [0, 1, 4])
+@loop_over("before", [0, 1, 4])
 def test_cursors_that_go_round_are_an_error_after_their_items(length: int, kind: str, before: int) -> None:
     circle = Circle(length, before, kind=kind)
     ids: list[str] = []

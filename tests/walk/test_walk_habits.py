@@ -5,14 +5,12 @@ from typing import Any
 
 import pytest
 
-from chatrest import AsyncSession, CursorError, MessageQuery, Walk
+from chatrest import AsyncSession, MessageQuery, Walk
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import (
     CappedPages,
     Fault,
-    First,
     IgnoredParameter,
-    LostPosition,
     NoMeta,
     OddRecords,
     TopLevelPositions,
@@ -69,27 +67,3 @@ async def test_a_list_that_repeats_its_only_page_comes_once(
     emulator.weather.add(*CAPPED, NoMeta(), IgnoredParameter("page"))
     users = await session.users.list().collect()
     assert [user.uid for user in users] == emulator.store.people.uids()[:20]
-
-
-@pytest.mark.parametrize(
-    "kind",
-    ["no-meta", "null-meta", "no-cursor", "null-cursor", "empty-cursor", "cursor-without-id",
-     "empty-page"],
-)  # fmt: skip
-@pytest.mark.parametrize("affix", ["append", "prepend"])
-async def test_a_position_that_is_lost_once_loses_no_message(
-    emulator: Emulator, session: AsyncSession, kind: Any, affix: Any
-) -> None:
-    emulator.weather.add(LostPosition(kind, when=First(after=1)))
-    messages = await conversation(session, affix=affix, limit=20).collect()
-    assert [int(message.id) for message in messages] == sorted(range(1, 151), reverse=affix == "prepend")
-    assert emulator.weather.struck["lost_position"] == 1
-
-
-@pytest.mark.parametrize("affix", ["append", "prepend"])
-async def test_a_position_that_leads_nowhere_is_an_error(
-    emulator: Emulator, session: AsyncSession, affix: Any
-) -> None:
-    emulator.weather.add(LostPosition("unknown-cursor", when=First(after=1)))
-    with pytest.raises(CursorError):
-        await conversation(session, affix=affix, limit=20).collect()

@@ -12,6 +12,7 @@ from chatrest.core.replies.decode import Listing
 from chatrest.errors import CursorError
 from chatrest.models.meta import Meta, Pagination, Position
 from chatrest.walk.walk import Walk, WalkSource
+from tests.cases import loop_over
 from tests.walk.walking import Item, all_of, few, items_of, rules_for, run, tokens_of, walk_over
 
 # ── caps that nobody tells about ──
@@ -132,9 +133,9 @@ class Forgetful:
         return Listing(items, Meta(cursor=Position("append", ids[-1] if ids else place)), b"{}")
 
 
-@pytest.mark.parametrize("meta", LOST.values())
-@pytest.mark.parametrize("always", [False, True])
-@pytest.mark.parametrize("direction", ["append", None])
+@loop_over("meta", LOST.values())
+@loop_over("always", [False, True])
+@loop_over("direction", ["append", None])
 def test_a_full_page_that_lost_its_position_is_gone_on_from_by_its_last_id(
     meta: Meta, always: bool, direction: Any
 ) -> None:
@@ -289,7 +290,7 @@ def test_a_list_that_ignores_page_numbers_gives_nothing_again_in_a_second_loop_o
         assert all_of(service.walk(token)) == list("abc"[place:])
 
 
-@pytest.mark.parametrize("inserts", [{1: "x"}, {1: "xy"}, {2: "x"}, {1: "x", 2: "y"}], ids=repr)
+@loop_over("inserts", [{1: "x"}, {1: "xy"}, {2: "x"}, {1: "x", 2: "y"}])
 def test_a_numbered_list_that_grows_at_its_front_repeats_nothing_and_loses_nothing(inserts: Any) -> None:
     names = all_of(Numbered("abcdefgh", inserts=inserts).walk())
     assert names == list("abcdefgh")

@@ -6,6 +6,7 @@ import pytest
 
 from chatrest import AsyncSession, MessageQuery, RequestInvalidError, ServerError
 from chatrest.emulator import Emulator
+from tests.cases import loop_over
 from tests.walk.walking import Service, rules_for, run, walk_over
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -28,8 +29,8 @@ async def test_a_token_leads_to_the_next_page_in_another_process(cursor_key: byt
     assert token is None
 
 
-@pytest.mark.parametrize("dialect", ["cursor", "next", "pages"])
-@pytest.mark.parametrize("count", [1, 4, 7, 20, 100])
+@loop_over("dialect", ["cursor", "next", "pages"])
+@loop_over("count", [1, 4, 7, 20, 100])
 def test_one_walk_gives_one_page_after_another(dialect: str, count: int) -> None:
     service = Service(tuple(range(1, 41)), dialect=dialect)
     walk, tokens, got = service.walk(4), [], []
@@ -84,7 +85,7 @@ def test_after_an_error_the_walk_is_where_it_was() -> None:
     assert [item.id for item in run(walk.page(3)).items] == ["1", "2", "3"]
 
 
-@pytest.mark.parametrize("count", [0, -1, 1.0, True, None, "5"])
+@loop_over("count", [0, -1, 1.0, True, None, "5"])
 def test_a_wrong_count(count: Any) -> None:
     with pytest.raises(RequestInvalidError, match="count"):
         run(Service((1,)).walk(4).page(count))

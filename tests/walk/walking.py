@@ -21,10 +21,9 @@ from chatrest.models.meta import Meta, Pagination, Position
 from chatrest.walk.walk import Fetch, Walk, WalkSource
 
 T = TypeVar("T")
-few = settings(
-    max_examples=25, deadline=None, database=None, suppress_health_check=[HealthCheck.filter_too_much]
-)
-many = settings(few, max_examples=40)
+_EXAMPLES = settings().max_examples
+few = settings(max_examples=_EXAMPLES // 3, suppress_health_check=[HealthCheck.filter_too_much])
+many = settings(few, max_examples=_EXAMPLES // 2)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ def passes(headers: Any) -> bool:
     return authorized(headers, USERNAME, PASSWORD)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "headers",
     [
         {"Authorization": basic()},
@@ -88,7 +88,7 @@ def test_digests_of_one_length_are_compared_whether_or_not_there_is_a_header(
         assert [(len(a), len(b)) for a, b in compared] == [(32, 32)] * 2
 
 
-@pytest.mark.parametrize("username", ["", "a:b", "a\n", "\ud800", None])
+@loop_over("username", ["", "a:b", "a\n", "\ud800", None])
 def test_a_username_that_basic_credentials_cannot_express_is_refused(username: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"^username: allowed is a text"):
         authorized({}, username, "p")

@@ -13,16 +13,7 @@ from chatrest.models.messages import Message, UnknownMessage
 from chatrest.webhooks import Event, MessageEvent, UnknownEvent, parse as parse_event
 from chatrest.webhooks.payloads import LegacyReceipt, Receipt
 from tests.cases import loop_over
-from tests.webhooks.samples import (
-    CALL,
-    CONNECTION,
-    CURRENT,
-    FAILURE,
-    LEGACY,
-    MESSAGE,
-    WITHOUT_ID,
-    delivery,
-)
+from tests.webhooks.samples import CALL, CONNECTION, CURRENT, FAILURE, LEGACY, MESSAGE, WITHOUT_ID, delivery
 
 SAMPLES = [*CURRENT, *LEGACY]
 BY_TRIGGER = {trigger: (data, extras) for trigger, data, _, extras in CURRENT}

@@ -265,7 +265,7 @@ class StoreJournal(JournalFile):
         """Return the rows of a query; `UnreadableError` for a value that cannot be one of its column."""
         rows = self._all(sql, *values)
         try:
-            return [msgspec.convert(row, kind, strict=False, dec_hook=_read_ids) for row in rows]
+            return msgspec.convert(rows, list[kind], strict=False, dec_hook=_read_ids)
         except DAMAGE as error:
             raise UnreadableError(f"{self.path} is damaged: {error}") from None
 

@@ -1,7 +1,6 @@
 """The breaker and the budget by themselves, and a region that is down as its callers see it."""
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from chatrest.errors import ConnectError, ReplyUnreadableError, RequestTimeoutEr
 from chatrest.network.places import Priority
 from chatrest.network.pool import Pool
 from chatrest.network.transport import Reply
-from tests.network.calls import make_call
+from tests.network.calls import in_time, make_call
 from tests.network.test_timing import timing, virtually
 
 HOST = "app-1.api-us.example.com"
@@ -232,16 +231,6 @@ class Region:
 
 
 OK = Reply(200, CIMultiDict(), b"{}")
-
-
-def in_time(main: Callable[[], Any]) -> Callable[[], None]:
-    """The test in virtual time."""
-
-    def test() -> None:
-        virtually(main())
-
-    test.__name__ = main.__name__
-    return test
 
 
 @in_time

@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 
 from chatrest.core.pace.pacer import DOCUMENTED_RATES, FIRST_RATE, Pace, Pacer, Signal
 from chatrest.errors import RequestInvalidError
+from tests.cases import loop_over
 from tests.core.pace.rate_limits import Simulation, TokenBucket, exchange, exchange_all
 
 ACCEPTED: Final = Signal(False)
@@ -155,8 +156,8 @@ def test_held_a_named_time_replaces_waits_that_were_guessed() -> None:
     assert pacer.delay(0.0, urgent=True) == 7.0
 
 
-@pytest.mark.parametrize(("accepted", "source"), [(300, "learnt"), (5, "learnt"), (3, "none"), (0, "none")])
-@pytest.mark.parametrize("retry_after", [1.0, None])
+@loop_over(("accepted", "source"), [(300, "learnt"), (5, "learnt"), (3, "none"), (0, "none")])
+@loop_over("retry_after", [1.0, None])
 def test_held_ends_in_a_search_with_five_accepted_requests_and_in_a_ramp_with_fewer(
     retry_after: float | None, accepted: int, source: str
 ) -> None:
@@ -415,8 +416,8 @@ def test_whatever_happens_waits_are_bounded_and_the_pacer_recovers(
 # ── a 429 that no limit explains ──
 
 
-@pytest.mark.parametrize("seconds", [None, 1.0, 60.0])
-@pytest.mark.parametrize("gap", [0.5, 5.0, 60.0])
+@loop_over("seconds", [None, 1.0, 60.0])
+@loop_over("gap", [0.5, 5.0, 60.0])
 def test_a_stray_429_among_few_calls_does_not_make_the_next_ones_wait(
     gap: float, seconds: float | None
 ) -> None:
@@ -480,7 +481,7 @@ def test_the_time_in_a_hold_before_a_probe_is_wanted_says_nothing() -> None:
 # ── wrong arguments ──
 
 
-@pytest.mark.parametrize("value", [0, -1, float("inf"), float("nan"), True, "3"])
+@loop_over("value", [0, -1, float("inf"), float("nan"), True, "3"])
 def test_a_pace_that_is_not_positive_seconds_or_requests_is_refused(value: Any) -> None:
     for name in ("rate", "window"):
         with pytest.raises(RequestInvalidError, match=rf"pace\.{name} = "):

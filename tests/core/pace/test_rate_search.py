@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from chatrest.core.pace.rate_search import EVIDENCE, AcceptedRun, Ramp, RateSearch, Strike
+from tests.cases import loop_over
 
 
 def strike_of(**facts: Any) -> Strike:
@@ -177,7 +178,7 @@ def test_beyond_the_high_end_steps_triple_up_to_the_double_and_trials_halve() ->
     assert trial_lengths[-1] == pytest.approx(1.0, abs=0.15)
 
 
-@pytest.mark.parametrize(("held", "seconds"), [(0.0, 2.0), (0.5, 4.0), (5.0, 40.0), (60.0, 60.0)])
+@loop_over(("held", "seconds"), [(0.0, 2.0), (0.5, 4.0), (5.0, 40.0), (60.0, 60.0)])
 def test_a_trial_between_near_ends_lasts_eight_times_the_hold_and_a_minute_at_most(
     held: float, seconds: float
 ) -> None:
@@ -232,9 +233,7 @@ def test_slow_down_lowers_the_rate_by_3_percent_and_at_most_to_half_of_the_low_e
 
 
 events = st.one_of(
-    strikes,
-    st.just("slow down"),
-    st.floats(0.0, 1000.0).map(lambda seconds: ("use", seconds)),
+    strikes, st.just("slow down"), st.floats(0.0, 1000.0).map(lambda seconds: ("use", seconds))
 )
 
 

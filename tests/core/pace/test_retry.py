@@ -82,7 +82,7 @@ def test_the_table(error: ChatRestError, repeatable: bool, never: bool) -> None:
     assert is_passing(error) == (repeatable and not never)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("status", "is_open"), [(499, False), (500, True), (501, False), (504, True), (505, False), (507, True)]
 )
 def test_a_5xx_leaves_a_call_open_unless_it_says_that_nothing_was_done(status: int, is_open: bool) -> None:
@@ -150,8 +150,8 @@ def test_a_429_that_names_no_time_waits_longer_each_time_up_to_its_window() -> N
     assert wait(policy, limited(None), limited=9, patient=True, dice=lambda: 0.0) == 30
 
 
-@pytest.mark.parametrize("named", [0.0, 0.001, 0.999])
-@pytest.mark.parametrize("patient", [False, True])
+@loop_over("named", [0.0, 0.001, 0.999])
+@loop_over("patient", [False, True])
 def test_a_named_time_of_nothing_is_believed_once(named: float, patient: bool) -> None:
     policy, empty, plain = RetryPolicy(limited=9), RateLimitError("x"), RateLimitError("x")
     empty.retry_after = named
@@ -188,7 +188,7 @@ def test_a_region_that_is_down_is_waited_for_by_patient_calls_alone() -> None:
 POST = "never"
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "error",
     [
         BadRequestError("x", status=500, code="ERR_BAD_REQUEST"),
@@ -197,7 +197,6 @@ POST = "never"
         ServerError("x", status=400, code="ERR_OPERATION_FAILED"),
         ServerError("x", status=200, code="ERR_EXCEPTION"),
     ],
-    ids=str,
 )
 def test_a_refusal_is_final_and_leaves_no_doubt_whatever_its_status(error: ApiError) -> None:
     assert not may_repeat(error, "safe")
@@ -205,7 +204,7 @@ def test_a_refusal_is_final_and_leaves_no_doubt_whatever_its_status(error: ApiEr
     assert not leaves_open(error)
 
 
-@pytest.mark.parametrize("status", [400, 417, 429, 503])
+@loop_over("status", [400, 417, 429, 503])
 def test_a_rate_limit_is_repeated_whatever_its_status(status: int) -> None:
     error = RateLimitError("x", status=status, code="ERR_TOO_MANY_REQUESTS")
     assert may_repeat(error, POST)

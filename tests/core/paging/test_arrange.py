@@ -151,7 +151,7 @@ def test_a_page_in_the_services_order_comes_as_it_is_each_item_once() -> None:
     assert ids_of(arranged(page("c", "", "a", ""), cursor, before=["a"])) == ["c", "", ""]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("ids", "rest"),
     [
         ("abcd", "cd"),  # as it was

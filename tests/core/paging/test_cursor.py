@@ -81,7 +81,7 @@ def test_any_other_text_is_refused(text: str) -> None:
     assert is_refused(text)
 
 
-@pytest.mark.parametrize("token", [None, 5, b"abc", str(CURSOR).encode(), ["x"], CURSOR.position])
+@loop_over("token", [None, 5, b"abc", str(CURSOR).encode(), ["x"], CURSOR.position])
 def test_what_is_no_text_is_refused(token: object) -> None:
     with pytest.raises(CursorError, match="a cursor token is a text"):
         Cursor.parse(token)
@@ -125,7 +125,7 @@ def test_a_token_of_another_query_is_refused() -> None:
         resumed(5, START, BY_ID, None)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("asked", "position", "direction"),
     [
         ((), (), None),
@@ -214,7 +214,7 @@ def test_a_forged_token_leads_nowhere_but_onward_in_its_own_list(token: str, sta
         resumed(token, start, BY_ID, None)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("name", "paging"), [("page", BY_NEXT), ("limit", BY_PAGE), ("perPage", BY_NEXT), ("updatedAt", BY_PAGE)]
 )
 def test_a_list_is_moved_by_the_names_of_its_dialect_alone(name: str, paging: Paging) -> None:
@@ -250,7 +250,7 @@ def test_a_walk_from_an_id_that_asks_for_no_direction_can_be_resumed_in_the_serv
     assert resumed(str(cursor), begun(id="5"), BY_ID, None) == cursor
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "content",
     ['["q"]', '{"query":"q"}', "null", "[]", '["q",[["id",5]]]', '["q",[["id"]]]', '["q",5]', '["q",[],"x"]',
      '["q",[],null,null,NaN]', "[" * 5000, '["q",[],null,null,' + "9" * 5000 + "]"],

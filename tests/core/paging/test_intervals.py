@@ -2,7 +2,6 @@
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import given, strategies as st
 
 from chatrest.core.paging.intervals import (
@@ -17,6 +16,7 @@ from chatrest.core.paging.intervals import (
     subtract,
 )
 from chatrest.core.requests.endpoint import Pairs
+from tests.cases import loop_over
 
 ranks = st.integers(-4, 14)
 positions: st.SearchStrategy[Pairs] = st.sampled_from([(), (("id", "a"),), (("id", "b"),)])
@@ -93,7 +93,7 @@ def test_the_last_gap_begins_after_the_last_interval() -> None:
     assert gaps([], 0) == gaps(intervals, 4) == gaps([Interval(1, LAST)], 2**62) == []
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("text", "number"),
     [("7", 7), ("007", None), (str(LAST - 1), LAST - 1), (str(LAST), None), ("9" * 5000, None),
      ("", None), ("m-7", None), ("-7", None), ("٣", None)],

@@ -7,32 +7,13 @@ import pytest
 from msgspec import UNSET, Struct, structs
 
 from chatrest.core.paging.cursor import Cursor
-from chatrest.core.paging.paging import (
-    BY_CREATED,
-    BY_CURSOR,
-    BY_NEXT,
-    BY_PAGE,
-    BY_UPDATED,
-    UNPAGED,
-    Paging,
-)
+from chatrest.core.paging.paging import BY_CREATED, BY_CURSOR, BY_NEXT, BY_PAGE, BY_UPDATED, UNPAGED, Paging
 from chatrest.core.paging.step import step
 from chatrest.core.paging.walk_state import Memory
 from chatrest.core.replies.decode import Listing
 from chatrest.models.meta import Current, Meta, Pagination, Position
 from tests.cases import loop_over
-from tests.core.paging.stepping import (
-    BY_IDS,
-    PAGED,
-    THREAD,
-    again,
-    at,
-    onward,
-    page,
-    placed,
-    position,
-    taken,
-)
+from tests.core.paging.stepping import BY_IDS, PAGED, THREAD, again, at, onward, page, placed, position, taken
 from tests.walk.walking import Item, rules_for
 
 
@@ -47,14 +28,14 @@ def numbered(page: int | None = None, size: int = 2, **more: str) -> Cursor:
 NOWHERE = [None, 0, "0", "", UNSET]
 
 
-@pytest.mark.parametrize("none", NOWHERE)
+@loop_over("none", NOWHERE)
 def test_an_empty_page_that_leads_nowhere_ends(none: Any) -> None:
     assert onward(at(id="5"), page(cursor=position(none))) is None
     assert onward(at(id="5"), page()) is None
 
 
-@pytest.mark.parametrize("none", NOWHERE)
-@pytest.mark.parametrize("ids", [(7,), (7, 8)])
+@loop_over("none", NOWHERE)
+@loop_over("ids", [(7,), (7, 8)])
 def test_a_page_that_leads_nowhere_is_gone_on_from_by_its_last_id(ids: tuple[int, ...], none: Any) -> None:
     further = {"affix": "append", "id": str(ids[-1])}
     assert onward(at(id="5"), page(*ids, cursor=position(none))) == further
@@ -74,7 +55,7 @@ def test_a_position_at_the_item_sent_last_is_followed_though_its_id_is_lower() -
     assert onward(at(id="5"), listing) == {"affix": "append", "id": "11", "sentAt": "8"}
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("served", "direction"),
     [(position(6, UNSET), "prepend"), (position(8, UNSET), "append"), (position(6), "append"),
      (position(8, "prepend"), "prepend")],
@@ -200,8 +181,8 @@ def test_a_page_with_items_where_the_walk_stands_is_an_error() -> None:
     assert "does not move" in result.error
 
 
-@pytest.mark.parametrize(("affix", "back"), [("append", 4), ("prepend", 6)])
-@pytest.mark.parametrize("ids", [(), ("5",)])
+@loop_over(("affix", "back"), [("append", 4), ("prepend", 6)])
+@loop_over("ids", [(), ("5",)])
 def test_a_cursor_that_goes_back_is_an_error(affix: str, back: int, ids: tuple[str, ...]) -> None:
     assert "goes back" in str(
         onward(at(affix=affix, id="5", last="5"), page(*ids, cursor=position(back, affix)))
@@ -250,7 +231,7 @@ def test_of_several_positions_the_one_for_the_walks_direction_is_taken() -> None
     assert onward(at(affix="prepend", id="8"), listing) == {"affix": "prepend", "id": "6"}
 
 
-@pytest.mark.parametrize("affix", [UNSET, None, "sideways", 5])
+@loop_over("affix", [UNSET, None, "sideways", 5])
 def test_a_position_without_a_direction_is_for_the_walks_own(affix: Any) -> None:
     assert onward(at(affix="prepend", id="9"), page(7, 8, cursor=position(7, affix))) == {
         "affix": "prepend",
@@ -282,7 +263,7 @@ def test_page_numbers_keep_the_size_that_the_walk_began_with() -> None:
     assert onward(numbered(2, size=3), listing, PAGED) == {"page": "3", "perPage": "3"}
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("ids", "numbers", "largest", "ends"),
     [
         (("a", "b"), Pagination(0, 2, 2, 3, 3), 9, False),  # full: a cap may have cut it off
@@ -371,8 +352,8 @@ def test_items_that_are_gone_when_they_are_asked_for_again_are_an_error() -> Non
 # ── an end that is documented ──
 
 
-@pytest.mark.parametrize("place", [Cursor("q", by_id=False), placed(cursor="c")])
-@pytest.mark.parametrize("meta", [{"current": Current(3, 3)}, {"previous": Position("prepend", cursor="b")}])
+@loop_over("place", [Cursor("q", by_id=False), placed(cursor="c")])
+@loop_over("meta", [{"current": Current(3, 3)}, {"previous": Position("prepend", cursor="b")}])
 def test_a_page_that_names_no_next_one_is_the_last_where_that_is_documented(place: Cursor, meta: Any) -> None:
     listing = page("u", "v", "w", **meta)
     assert onward(place, listing, rules_for(3, paging=BY_CURSOR)) is None
@@ -405,7 +386,7 @@ def dated(*times: int | None, **meta: Any) -> Listing[Any]:
     return Listing(items, Meta(**meta), b"{}")
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("asked", "times", "goal"),
     [
         ({}, (5, 6, 7), ("append", "7")),

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given, strategies as st
 
 from chatrest.core.paging.order import (
@@ -34,7 +33,7 @@ def test_ids_are_numbers_only_where_all_are_plain_digits(ids: list[str], numbers
         assert is_number(ids[0]) is (numbers is not None)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("ids", "ascend"),
     [(["1", "2"], True), (["7"], True), (["2", "1"], False), (["1", "1"], False), (["9", "10"], False),
      (["a", "b"], False), ([], False), (["1", ""], False), (["٣", "٤"], False)],
@@ -79,8 +78,8 @@ def test_a_page_is_ahead_where_nothing_of_it_was_passed(ids: set[int], last: int
     assert is_ahead is (passed_count(ordered, direction, str(last)) == 0)
 
 
-@pytest.mark.parametrize("last", [None, "", "abc", "m-1"])
-@pytest.mark.parametrize("direction", ["append", "prepend"])
+@loop_over("last", [None, "", "abc", "m-1"])
+@loop_over("direction", ["append", "prepend"])
 def test_after_an_item_without_a_number_nothing_is_behind(last: str | None, direction: Any) -> None:
     assert passed_count([1], direction, last) == 0
     assert are_ahead(["1"], direction, last)
@@ -98,7 +97,7 @@ def test_a_page_is_split_without_loss(ids: list[str], data: st.DataObject) -> No
     assert all(int(ids[place]) == number for number, place in numbered.items())
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("times", "previous", "direction", "runs"),
     [
         ([1, 2, 3], None, "append", True),
@@ -118,7 +117,7 @@ def test_a_page_runs_by_time_where_its_times_go_one_way_and_on(
     assert runs_by_time(times, previous, direction) is runs
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("ids", "before", "last"),
     [(["1", "2"], None, "2"), (["2", "a"], "1", "2"), (["a"], "1", "1"), (["a", "b"], "c", "b"),
      ([], "5", "5"), ([], None, None)],

@@ -18,6 +18,7 @@ from chatrest.core.paging.paging import (
     position_pairs,
 )
 from chatrest.models.meta import Position
+from tests.cases import loop_over
 
 DIALECTS = [BY_ID, BY_NEXT, BY_PAGE, BY_THREAD, BY_UPDATED, ONE_REPLY, UNPAGED]
 
@@ -37,7 +38,7 @@ def test_a_list_without_a_size_has_no_parameter_for_it() -> None:
     assert "" not in ONE_REPLY.position_names
 
 
-@pytest.mark.parametrize("paging", DIALECTS)
+@loop_over("paging", DIALECTS)
 def test_what_a_position_sends_back_is_a_name_by_which_its_list_is_paged(paging: Paging) -> None:
     position = Position("append", 1, 2, 3, 4, "c", 5, "f", 6, 7, "prepend")
     sent = dict(position_pairs(position, paging))
@@ -46,7 +47,7 @@ def test_what_a_position_sends_back_is_a_name_by_which_its_list_is_paged(paging:
     assert {"affix", "page", *paging.sizes} <= paging.position_names
 
 
-@pytest.mark.parametrize("nowhere", [UNSET, None, 0, "0", ""])
+@loop_over("nowhere", [UNSET, None, 0, "0", ""])
 def test_a_member_that_leads_nowhere_is_not_sent_back(nowhere: Any) -> None:
     assert position_pairs(Position("append", nowhere), BY_ID) == ()
     assert position_pairs(Position("append", nowhere, sent_at=7), BY_ID) == (("sentAt", "7"),)

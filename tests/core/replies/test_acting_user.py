@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from chatrest import Message, parse
 from chatrest.core.replies.acting_user import (
     is_changed_by_other,
@@ -12,6 +10,7 @@ from chatrest.core.replies.acting_user import (
     is_sent_by_other,
 )
 from chatrest.models.conversations import Conversation
+from tests.cases import loop_over
 from tests.core.replies.test_expectation import GROUP, OTHERS, TEXT
 
 
@@ -31,7 +30,7 @@ def test_the_sender_of_what_was_sent() -> None:
     assert not is_sent_by_other(object(), "alice")
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "record",
     [
         action("alice"), action(None), action("Alice", sender="system"), message(), message(editedBy="alice"),
@@ -43,7 +42,7 @@ def test_an_edit_by_the_acting_user(record: Any) -> None:
     assert not is_changed_by_other(record, "alice")
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "record",
     [
         action("system"), action(None, sender="system"), action(None, sender="bob", receiver="alice"),

@@ -86,7 +86,7 @@ def test_both_ways_agree_whatever_a_good_record_holds(record: dict[str, Any], mo
 # ── a record that is odd ──
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("changes", "name", "value", "note"),
     [
         ({"id": 77}, "id", "77", "data[0].id: expected text, got whole number"),

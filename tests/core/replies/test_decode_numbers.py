@@ -3,13 +3,13 @@
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given, strategies as st
 from msgspec import UNSET
 
 from chatrest.core.replies.decode import many, one
 from chatrest.core.replies.rows import rows
 from chatrest.models.messages import MediaMessage, Message, UnknownMessage
+from tests.cases import loop_over
 from tests.core.replies.documented import CALL_MESSAGE, GOOD, KINDS, MEDIA, PAGE, TEXT, body
 
 
@@ -46,7 +46,7 @@ def test_one_repair_in_one_record_names_its_place() -> None:
     assert rows(body([TEXT, numbered(TEXT)])).repairs == ("data[1].id: expected text, got whole number",)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("size", "becomes"), [("12", 12), ("-1", -1), ("0", 0), ("many", UNSET), ("", UNSET), ("1.5", UNSET)]
 )
 def test_sizes_as_texts_become_numbers_where_they_are_digits(size: str, becomes: Any) -> None:
@@ -89,7 +89,7 @@ def test_an_odd_record_among_number_ids_costs_the_others_nothing() -> None:
     assert page.repairs == ("data[*].id: expected text, got whole number (2 records)",)
 
 
-@pytest.mark.parametrize("value", [True, 1.5, 1.0, [], {}, None])
+@loop_over("value", [True, 1.5, 1.0, [], {}, None])
 def test_no_other_type_passes_for_an_id(value: Any) -> None:
     page = PAGE(body([numbered(TEXT), {**TEXT, "id": value}]))
     assert isinstance(page.items[1], UnknownMessage)

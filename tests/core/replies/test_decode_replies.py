@@ -16,14 +16,7 @@ from chatrest.models.messages import Message, MessageCount, UnknownMessage
 from chatrest.models.meta import Current, Pagination, Position
 from chatrest.models.users import AuthToken, User
 from tests.cases import TOO_DEEP, loop_over
-from tests.core.replies.documented import (
-    GOOD,
-    KINDS,
-    MESSAGE_ONE,
-    PAGE,
-    TEXT,
-    body,
-)
+from tests.core.replies.documented import GOOD, KINDS, MESSAGE_ONE, PAGE, TEXT, body
 
 # ── the envelope ──
 
@@ -78,7 +71,7 @@ def test_any_bytes_are_a_page_or_unreadable_and_nothing_else(served: bytes) -> N
                 read(each)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "meta",
     [
         {},
@@ -114,14 +107,14 @@ def test_a_mark_too_large_for_a_machines_integer_is_kept() -> None:
 # ── one record ──
 
 
-@pytest.mark.parametrize(("record", "kind"), list(zip(GOOD, KINDS, strict=True)))
+@loop_over(("record", "kind"), list(zip(GOOD, KINDS, strict=True)))
 def test_one_record_is_read_in_its_envelope_or_in_an_array_of_one(record: Any, kind: type) -> None:
     message = MESSAGE_ONE(json.dumps({"data": record}).encode())
     assert type(message) is kind
     assert MESSAGE_ONE(json.dumps({"data": [record]}).encode()) == message
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "served", [b'{"data":[]}', b'{"data":[{"id":"1"},{"id":"2"}]}', b'{"data":{}}', b'{"data":null}', b"{}"]
 )
 def test_none_or_several_records_are_not_one(served: bytes) -> None:
@@ -135,7 +128,7 @@ def test_one_record_of_a_kind_not_known_is_kept() -> None:
     assert (message.id, message.raw) == ("5", b'{"id":5,"category":"poll"}')
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "served",
     [
         {"data": {"id": "a"}},
@@ -149,9 +142,7 @@ def test_one_record_is_read_in_every_wrapping_that_services_use(served: Any) -> 
     assert one(AppInfo)(json.dumps(served).encode()) == AppInfo("a")
 
 
-@pytest.mark.parametrize(
-    "data", [5, "x", True, [5], [], {}, {"data": {}}, {"data": 5}, {"name": "n"}, {"id": None}]
-)
+@loop_over("data", [5, "x", True, [5], [], {}, {"data": {}}, {"data": 5}, {"name": "n"}, {"id": None}])
 def test_what_has_no_identifying_field_is_no_record(data: Any) -> None:
     with pytest.raises(ReplyUnreadableError, match=r"^data"):
         one(AppInfo)(json.dumps({"data": data}).encode())
@@ -168,7 +159,7 @@ def test_an_envelope_says_what_its_records_are() -> None:
 # ── a record at the root ──
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "served",
     [
         {"uid": "bob", "name": "Bob"},
@@ -183,9 +174,7 @@ def test_a_record_is_read_at_the_root_and_in_data(served: Any) -> None:
     assert bare(User)(b"\xef\xbb\xbf" + json.dumps(served, indent=1).encode()) == User("bob", "Bob")
 
 
-@pytest.mark.parametrize(
-    "body", [b"%b", b"[%b]", b'{"data": %b}', b'{"data": [%b]}', b'{"data": {"data": %b}}']
-)
+@loop_over("body", [b"%b", b"[%b]", b'{"data": %b}', b'{"data": [%b]}', b'{"data": {"data": %b}}'])
 def test_a_records_bytes_are_those_that_were_served(body: bytes) -> None:
     record = b'{"uid": "bob",\n "novel": 1.50, "n": {"a": [1]}}'
     served = body % record
@@ -249,9 +238,7 @@ def test_a_list_may_be_an_array_at_the_root(form: bytes) -> None:
     assert array(User)(form % b"[]").items == []
 
 
-@pytest.mark.parametrize(
-    "served", [b"", b"5", b"{}", b'[{"uid":"a"}', b'{"error":{"code":"X"}}', b'[{"name":"n"}]']
-)
+@loop_over("served", [b"", b"5", b"{}", b'[{"uid":"a"}', b'{"error":{"code":"X"}}', b'[{"name":"n"}]'])
 def test_what_is_no_array_of_records_is_unreadable(served: bytes) -> None:
     with pytest.raises(ReplyUnreadableError):
         array(User)(served)
@@ -283,7 +270,7 @@ def test_a_bad_member_of_one_user_costs_the_page_nothing() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("record", "fault"),
     [
         ({"name": "Eve"}, r"^data\[1\]\.uid: expected text, got nothing$"),

@@ -63,9 +63,7 @@ def test_a_position_is_read_wherever_it_stands(served: Any, position: Position) 
         assert page.position_fault is None
 
 
-@pytest.mark.parametrize(
-    "served", [{}, [], None, {"affix": "append"}, "", 0, False, {"affix": "append", "x": None}]
-)
+@loop_over("served", [{}, [], None, {"affix": "append"}, "", 0, False, {"affix": "append", "x": None}])
 def test_what_is_empty_is_no_position_and_no_fault(served: Any) -> None:
     for name in ("cursor", "next"):
         for page in listings({name: served}):
@@ -119,9 +117,7 @@ def test_the_way_back_is_never_a_fault(served: Any) -> None:
         assert page.meta.cursor == Position(id=5)
 
 
-@pytest.mark.parametrize(
-    "odd", [rb'"\ud800"', b'"\xff"', b"1e999", b"NaN", b"9" * 5000, b"[" * 900 + b"]" * 900]
-)
+@loop_over("odd", [rb'"\ud800"', b'"\xff"', b"1e999", b"NaN", b"9" * 5000, b"[" * 900 + b"]" * 900])
 def test_a_position_with_odd_bytes_is_a_fault_as_any_other(odd: bytes) -> None:
     for read in READERS:
         page = read(b'{"data":[],"meta":{"next":{"foo":%b}}}' % odd)
@@ -161,8 +157,8 @@ def test_meta_nested_too_deeply_is_unreadable() -> None:
                 read(b'{"data":[],"%b":{"x":%b}}' % (name, deep))
 
 
-@pytest.mark.parametrize("value", ["x", 5, True, [1]])
-@pytest.mark.parametrize("name", ["pagination", "current"])
+@loop_over("value", ["x", 5, True, [1]])
+@loop_over("name", ["pagination", "current"])
 def test_pagination_or_current_of_another_type_is_absent_and_noted(name: str, value: Any) -> None:
     for page in listings({name: value, "cursor": {"id": 5}}):
         assert getattr(page.meta, name) is None
@@ -223,7 +219,7 @@ def test_any_json_is_a_page_with_every_record_or_unreadable(
 # ── records in the place of an array ──
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("data", "uids"),
     [
         ({"uid": "ann"}, "ann"),

@@ -3,13 +3,12 @@
 import json
 from typing import Any, Literal
 
-import pytest
-
 from chatrest import Message, MessageQuery, parse
 from chatrest.core.replies.expectation import Expectation
 from chatrest.core.replies.rows import Row, row_of
 from chatrest.models.conversations import Conversation
 from chatrest.resources import conversations, messages, users
+from tests.cases import loop_over
 
 TEXT: dict[str, Any] = {
     "id": "7", "conversationId": "alice_user_bob", "sender": "alice", "receiver": "bob",
@@ -42,7 +41,7 @@ def asked(query: MessageQuery | None = None, **plain: Any) -> Expectation:
     return Expectation.of_messages(query=query, **plain)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("query", "misfit", "name"),
     [
         ({"from_timestamp": 1_700_000_000}, {"sentAt": 1_699_999_999}, "from_timestamp"),
@@ -72,8 +71,8 @@ def test_a_record_that_does_not_fit_a_filter_names_it(
     assert verdict(expectation, **absent) is None
 
 
-@pytest.mark.parametrize("sent_at", [1_700_000_000, 1_700_000_000_000, 1_700_000_000_999])
-@pytest.mark.parametrize("stamp", [1_700_000_000, 1_700_000_000_000])
+@loop_over("sent_at", [1_700_000_000, 1_700_000_000_000, 1_700_000_000_999])
+@loop_over("stamp", [1_700_000_000, 1_700_000_000_000])
 def test_both_ends_of_a_window_belong_to_it_in_either_unit(sent_at: int, stamp: int) -> None:
     assert verdict(asked(MessageQuery(from_timestamp=stamp)), sentAt=sent_at) is None
     if (sent_at, stamp) != (1_700_000_000_999, 1_700_000_000_000):
@@ -94,7 +93,7 @@ def test_a_time_to_begin_at_counts_on_the_first_page_alone() -> None:
     assert not asked(MessageQuery(sent_at=1_700_000_000, affix="append", id="5"))
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "fitting",
     [
         {}, {"sender": "bob", "receiver": "alice"}, {"sender": "ALICE"}, {"sender": "system"},
@@ -110,7 +109,7 @@ def test_what_an_honest_server_lists_between_two_users_fits(fitting: dict[str, A
     assert verdict(asked(acting_user="alice"), **fitting) is None
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("plain", "misfit", "name"),
     [
         ({"uid": "bob", "acting_user": "alice"}, OTHERS, "on_behalf_of"),
@@ -164,7 +163,7 @@ def test_a_call_says_what_is_expected() -> None:
     assert not of(messages.LIST_USER, "alice", MessageQuery(count=True), uid="bob")
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("conversation", "name"),
     [
         ({"conversationId": "alice_user_bob", "conversationWith": {"uid": "bob"}}, None),

@@ -55,9 +55,7 @@ def test_the_services_own_words_are_in_the_error() -> None:
     assert str(error) == "users.list: 400 ERR_BAD_REQUEST: Bad. (uid: The uid must be a string.)"
 
 
-@pytest.mark.parametrize(
-    "details", [None, {}, [], "text", {"uid": "text"}, {"uid": [1, None]}, {"uid": {"a": ["b"]}}]
-)
+@loop_over("details", [None, {}, [], "text", {"uid": "text"}, {"uid": [1, None]}, {"uid": {"a": ["b"]}}])
 def test_details_of_another_shape_are_not_in_the_text(details: object) -> None:
     error = error_for(400, {"error": {"message": "Bad.", "code": "ERR_BAD_REQUEST", "details": details}})
     assert str(error) == "users.list: 400 ERR_BAD_REQUEST: Bad."
@@ -153,7 +151,7 @@ def test_a_status_that_is_no_reply_to_the_request_is_explained(status: int, hint
     assert hint in str(error_for(status, b""))
 
 
-@pytest.mark.parametrize("status", [301, 302, 307, 308])
+@loop_over("status", [301, 302, 307, 308])
 def test_a_redirect_says_why_it_is_not_followed(status: int) -> None:
     assert "redirects are not followed" in str(error_for(status, b""))
 
@@ -164,7 +162,7 @@ def test_a_long_body_is_cut_short() -> None:
     assert len(str(error_for(500, b"<" * 50_000))) < 500
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "body",
     [
         {"error": {"message": f"key {KEY} is wrong", "code": "X"}}, {"error": f"{KEY}"},
@@ -173,7 +171,6 @@ def test_a_long_body_is_cut_short() -> None:
         f"<p>bad key <b>{KEY}</b></p>".encode(), f"apikey={KEY}".encode(), {"error": {"devMessage": KEY}},
         b"x" * 290 + KEY.encode(), b"<i>" * 100 + KEY.encode(), {"error": {"message": "y" * 290 + KEY}},
     ],
-    ids=range(11),
 )  # fmt: skip
 def test_no_error_repeats_the_key(body: Any) -> None:
     error = error_for(401, body)
@@ -187,10 +184,18 @@ def test_not_even_a_piece_of_a_key_that_was_cut_off_is_shown() -> None:
         assert KEY[:8] not in str(error_for(500, b" " * before + KEY.encode()))
 
 
-def test_a_channels_secret_in_a_details_object_is_hidden_by_its_name() -> None:
-    error = error_for(400, {"error": {"message": "m", "details": {"wsChannel": {"secret": "s3cr3t"}}}})
-    assert "s3cr3t" not in str(vars(error))
-    assert "s3cr3t" not in str(error_for(500, {"oops": {"wsChannel": {"secret": "s3cr3t"}}}))
+@loop_over(
+    "body",
+    [
+        {"error": {"message": "m", "details": {"wsChannel": {"secret": "s3cr3t"}}}},
+        {"oops": {"wsChannel": {"secret": "s3cr3t"}}},
+        [{"wsChannel": {"secret": 't0p"s3cr3t'}}],
+        {"error": {"message": '{"secret":"t0p-s3cr3t"}'}},
+    ],
+)
+def test_a_channels_secret_is_hidden_by_its_name(body: Any) -> None:
+    error = error_for(400, body)
+    assert "s3cr3t" not in f"{error} {vars(error)}"
 
 
 @given(
@@ -253,9 +258,7 @@ def test_a_date_without_a_zone_is_utc_as_http_says() -> None:
     assert retry_after({"Retry-After": time.asctime(time.gmtime(NOW + 90))}, NOW) == 90
 
 
-@pytest.mark.parametrize(
-    "name", ["X-RateLimit-Reset", "X-Rate-Limit-Reset", "x-ratelimit-reset", "x-rate-limit-reset"]
-)
+@loop_over("name", ["X-RateLimit-Reset", "X-Rate-Limit-Reset", "x-ratelimit-reset", "x-rate-limit-reset"])
 def test_without_it_the_limits_reset_is_taken_in_either_spelling(name: str) -> None:
     assert retry_after({name: str(int(NOW) + 40)}, NOW) == 40
     assert retry_after({name: str(int(NOW) - 40)}, NOW) == 0
@@ -348,7 +351,7 @@ def test_a_body_nested_however_deep_becomes_an_error(depth: int, opening: bytes,
         assert ("nested too deeply" in str(error.details)) == (depth > 50)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "body", [b'{"message":"no %s"}', b'[{"a":"%s"}]', b'"%s"', b'{"%s":1}', b'{"cut off":"%s"', b"<p>%s"]
 )
 def test_a_key_that_escapes_hide_is_not_error_for(body: bytes) -> None:
@@ -370,7 +373,7 @@ def test_what_no_terminal_can_show_is_replaced() -> None:
     assert str(error).encode()
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("status", "error", "kind"),
     [
         (400, {"code": "ERR_UID_ALREADY_EXISTS", "message": "no"}, ConflictError),
@@ -388,7 +391,7 @@ def test_what_exists_already_is_a_conflict(status: int, error: dict[str, Any], k
     assert type(error_for(status, {"error": error})) is kind
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("status", "code", "is_unserved"),
     [
         (404, None, True), (404, "ERR_ROUTE_NOT_FOUND", True), (400, "ERR_ROUTE_NOT_FOUND", True),
@@ -441,7 +444,7 @@ def test_a_hostile_body_of_an_error_is_read_once_and_soon(filler: bytes) -> None
     assert time.process_time() - before < 30  # minutes, where a pattern backtracks
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("headers", "seconds"),
     [
         ({"X-RateLimit-Reset": "30"}, 30.0), ({"RateLimit-Reset": "30"}, 30.0),

@@ -139,7 +139,7 @@ def test_a_reply_that_tells_nothing_of_single_items_is_unreadable(data: Any) -> 
         outcomes(data)
 
 
-@pytest.mark.parametrize("served", [b"", b"<html>", b"[]", b'{"error":{"code":"X"}}', b"null"])
+@loop_over("served", [b"", b"<html>", b"[]", b'{"error":{"code":"X"}}', b"null"])
 def test_what_is_no_reply_of_a_batch_is_unreadable(served: bytes) -> None:
     with pytest.raises(ReplyUnreadableError):
         ADDED(served)
@@ -160,12 +160,12 @@ def test_an_outcome_keeps_what_the_service_said() -> None:
     assert ADDED(b'{"data":{"members":[{"uid":"bob"}]}}')["bob"].to_dict()["data"] == {"uid": "bob"}
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("kind", "record"),
     [(UserOutcome, {"uid": "u", "name": "U"}), (GroupOutcome, {"guid": "g", "name": "G"}),
      (MemberOutcome, {"guid": "g", "uid": "u", "scope": "admin"})],
 )  # fmt: skip
-@pytest.mark.parametrize("wraps", [1, 2, 3])
+@loop_over("wraps", [1, 2, 3])
 def test_a_record_that_is_wrapped_again_is_found(kind: Any, record: dict[str, Any], wraps: int) -> None:
     data: Any = record
     for _ in range(wraps):

@@ -24,23 +24,13 @@ from chatrest import (
     User,
     parse,
 )
-from tests.cases import TOO_DEEP
-from tests.core.replies.documented import (
-    CALL_MESSAGE,
-    CUSTOM,
-    GOOD,
-    KINDS,
-    MEDIA,
-    PAGE,
-    TEXT,
-    body,
-    mutants,
-)
+from tests.cases import TOO_DEEP, loop_over
+from tests.core.replies.documented import CALL_MESSAGE, CUSTOM, GOOD, KINDS, MEDIA, PAGE, TEXT, body, mutants
 
 # ── what is read ──
 
 
-@pytest.mark.parametrize(("record", "kind"), list(zip(GOOD, KINDS, strict=True)))
+@loop_over(("record", "kind"), list(zip(GOOD, KINDS, strict=True)))
 def test_a_message_is_read_from_bytes_text_and_dict(record: dict[str, Any], kind: type) -> None:
     text = json.dumps(record)
     [expected] = PAGE(body([record])).items
@@ -79,7 +69,7 @@ def test_other_records_are_read_leniently_too() -> None:
     assert count == MessageCount("user", "bob", 4)
 
 
-@pytest.mark.parametrize("data", ["", b"", "<html>", b"{", "{}{}", b"\xff\xfe", {"a": object()}])
+@loop_over("data", ["", b"", "<html>", b"{", "{}{}", b"\xff\xfe", {"a": object()}])
 def test_what_is_not_json_is_unreadable(data: Any) -> None:
     for kind in (Message, User):
         with pytest.raises(ReplyUnreadableError):
@@ -101,13 +91,13 @@ def test_a_record_nested_too_deeply_is_an_unknown_message_and_no_user() -> None:
         parse(User, deep)
 
 
-@pytest.mark.parametrize("kind", [int, dict, "Message", None, str | int, chatrest.Page])
+@loop_over("kind", [int, dict, "Message", None, str | int, chatrest.Page])
 def test_what_is_no_kind_of_record_is_refused(kind: Any) -> None:
     with pytest.raises(RequestInvalidError, match="kind = "):
         parse(kind, b"{}")
 
 
-@pytest.mark.parametrize("data", [None, 5, [TEXT], object()])
+@loop_over("data", [None, 5, [TEXT], object()])
 def test_data_of_another_type_is_refused(data: Any) -> None:
     with pytest.raises(RequestInvalidError, match="data: allowed are"):
         parse(Message, data)
@@ -147,7 +137,7 @@ def test_any_metadata_comes_back_as_it_was(served: dict[str, Any], record: dict[
     assert message.quoted_message is not None
 
 
-@pytest.mark.parametrize("record", GOOD)
+@loop_over("record", GOOD)
 def test_a_documented_record_goes_out_as_it_came_in(record: dict[str, Any]) -> None:
     message = parse(Message, record)
     assert message.to_dict() == record
@@ -161,7 +151,7 @@ def test_numbers_that_json_does_not_have_are_kept(value: float) -> None:
     assert parse(Message, message.to_json()) == message
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("kind", "record", "text"),
     [
         (User, {"uid": "u"}, "name"),

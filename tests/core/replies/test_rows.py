@@ -136,7 +136,7 @@ def test_an_object_in_the_place_of_the_array_is_one_row() -> None:
     assert [row.id for row in rows(b'{"data": {"id": "7"}}').items] == ["7"]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "served",
     [b"", b"[]", b"<html>", b'{"data":null}', b"{}", b'{"data":{"a":1}}', b'{"data":["a\nb"]}',
      b'{"data":[1],"meta":"x"}', b'{"data":[{"id":"7"}'],
@@ -182,7 +182,7 @@ def test_a_member_of_the_name_that_holds_the_bytes_is_kept_out() -> None:
         assert [bytes(row.raw) for row in rows(b'{"data":[' + raw + b"]}").items] == [raw]
 
 
-@pytest.mark.parametrize("raw", [b"", b"{", b"null", b"[]", b'"7"', b'{"id":"7"', b'{"id":"7"}{"id":"8"}'])
+@loop_over("raw", [b"", b"{", b"null", b"[]", b'"7"', b'{"id":"7"', b'{"id":"7"}{"id":"8"}'])
 def test_bytes_that_are_no_record_are_a_row_that_tells_nothing(raw: bytes) -> None:
     assert row_of(raw) == Row(line=raw)
 

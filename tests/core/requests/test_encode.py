@@ -12,6 +12,7 @@ from msgspec import UNSET
 from chatrest.core.requests.encode import ARRAYS, Arrays, WalkQuery, encoded, query_pairs, query_string
 from chatrest.errors import RequestInvalidError
 from chatrest.parameters.messages import MessageQuery
+from tests.cases import loop_over
 
 
 def pairs(query: Any, arrays: Arrays = "comma") -> list[tuple[str, str]]:
@@ -36,7 +37,7 @@ def test_values_travel_as_text_in_the_querys_order() -> None:
     assert pairs(query) == [("z", "true"), ("a", "1"), ("m", "1.5"), ("t", "x y")]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("arrays", "wanted"),
     [
         ("comma", [("tags", "a,b")]),
@@ -44,7 +45,7 @@ def test_values_travel_as_text_in_the_querys_order() -> None:
         ("brackets", [("tags[]", "a"), ("tags[]", "b")]),
     ],
 )
-@pytest.mark.parametrize("kind", [list, tuple])
+@loop_over("kind", [list, tuple])
 def test_arrays_travel_in_the_style_asked(arrays: Arrays, wanted: list[tuple[str, str]], kind: Any) -> None:
     assert pairs({"tags": kind(["a", "b"])}, arrays) == wanted
     assert pairs(MessageQuery(tags=("a", "b")), arrays) == wanted
@@ -69,7 +70,7 @@ def test_a_comma_in_a_comma_list_is_refused_and_the_way_out_is_named() -> None:
         pairs({"mentionedUids": ["a,b"]}, "repeat")
 
 
-@pytest.mark.parametrize("value", [{"a": 1}, b"x", object(), [["a"]], [None], 1j])
+@loop_over("value", [{"a": 1}, b"x", object(), [["a"]], [None], 1j])
 def test_a_value_that_no_query_can_hold_is_refused(value: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"^query q = .*allowed are"):
         pairs({"q": value})
@@ -111,7 +112,7 @@ def test_a_number_that_python_does_not_write_is_refused() -> None:
         pairs({"q": 10**5000})
 
 
-@pytest.mark.parametrize("text", ["abc", "5", "", "é", "²", "a b", "a,b", "a~b", "-", "%", "漢"])
+@loop_over("text", ["abc", "5", "", "é", "²", "a b", "a,b", "a~b", "-", "%", "漢"])
 def test_what_needs_no_quoting_is_quoted_as_all_else(text: str) -> None:
     assert query_string([("q", text)]) == f"q={quote(text, safe=',~')}"
 

@@ -64,7 +64,7 @@ def test_an_endpoint_called_with_its_arguments_is_a_call() -> None:
     assert GET(guid="g", uid="u") == Call(GET, "/groups/g/members/u")
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("path", "words"),
     [
         ({"guid": "g"}, "lacks uid$"),
@@ -88,7 +88,7 @@ def test_a_template_that_cannot_be_right_is_an_error_when_it_is_made(template: s
         Endpoint("x.y", "GET", template, bytes)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("template", "parameters"),
     [
         ("/users", ()),
@@ -104,7 +104,7 @@ def test_a_template_has_any_number_of_parameters_anywhere(template: str, paramet
     assert unquote(filled) == template.replace("{", "<").replace("}", ">")
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("method", "replay", "fits"),
     [("GET", "safe", True), ("GET", "never", False), ("GET", "idempotent", False), ("POST", "safe", True),
      ("PUT", "unstated", False), ("DELETE", "unstated", False), ("POST", "never", True),
@@ -126,7 +126,7 @@ def test_a_call_with_a_bad_argument_is_refused() -> None:
         GET(guid="g", uid="u", on_behalf_of=" eve")
 
 
-@pytest.mark.parametrize("uid", ["bob", "b b", "漢字", "a/b", "a;b", "é"])
+@loop_over("uid", ["bob", "b b", "漢字", "a/b", "a;b", "é"])
 def test_an_acting_user_is_taken_unchanged(uid: str) -> None:
     assert check_acting_user(uid) == uid
 
@@ -159,7 +159,7 @@ def test_an_acting_user_that_a_header_would_change_is_refused(uid: object) -> No
         check_acting_user(uid)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("path", "quoted"),
     [
         ("/users", "/users"),

@@ -31,7 +31,7 @@ def test_a_base_address_stands_for_both_without_its_last_slash() -> None:
     assert app.chat_url == app.calls_url == "https://proxy.example.com:8443/chat/v3"
 
 
-@pytest.mark.parametrize("version", ["v3", "v4", "v3.1", "v10"])
+@loop_over("version", ["v3", "v4", "v3.1", "v10"])
 def test_the_version_is_part_of_both_addresses(version: str) -> None:
     app = App("12ab", "k", service_domain=DOMAIN, version=version)
     assert app.chat_url == f"https://12ab.api-us.{DOMAIN}/{version}"
@@ -42,7 +42,7 @@ def test_an_address_given_by_hand_has_its_own_version() -> None:
     assert App("a", "k", base_url="https://h.example.com/v3", version="v4").chat_url.endswith(".com/v3")
 
 
-@pytest.mark.parametrize("version", ["", "3", "v", "v3/", "v3/..", "../v3", "V3", "v3?", "v3\n", 3, None])
+@loop_over("version", ["", "3", "v", "v3/", "v3/..", "../v3", "V3", "v3?", "v3\n", 3, None])
 def test_a_version_of_another_form_is_refused(version: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"^version: allowed is 'v' and a number"):
         App("a", "k", service_domain=DOMAIN, version=version)
@@ -59,7 +59,7 @@ def test_an_app_is_a_value() -> None:
         app.region = "us"  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("region", ["", "US", "uk", "us ", None, 1, ["us"]])
+@loop_over("region", ["", "US", "uk", "us ", None, 1, ["us"]])
 def test_another_region_is_refused(region: object) -> None:
     with pytest.raises(RequestInvalidError, match=r"region = .*: allowed are us, eu, in") as caught:
         App("a", "k", region, service_domain=DOMAIN)  # type: ignore[arg-type]
@@ -79,7 +79,7 @@ def test_an_app_id_that_is_not_one_dns_label_is_refused(app_id: object) -> None:
         App(app_id, "k", service_domain=DOMAIN)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("app_id", ["a", "A1", "a-b", "a" * 63, "0"])
+@loop_over("app_id", ["a", "A1", "a-b", "a" * 63, "0"])
 def test_an_app_id_of_one_dns_label_is_taken(app_id: str) -> None:
     assert App(app_id, "k", service_domain=DOMAIN).chat_url.startswith(f"https://{app_id}.api-us.")
 
@@ -92,20 +92,7 @@ def test_a_key_that_cannot_stand_in_a_header_is_refused_and_not_repeated(key: ob
     assert not key or len(str(key)) < 4 or str(key) not in str(caught.value)
 
 
-@loop_over(
-    "domain",
-    [
-        "",
-        "x..com",
-        "-x.com",
-        "x.com/",
-        "u@x.com",
-        "x.com:",
-        "x .com",
-        "x.com\n",
-        5,
-    ],
-)
+@loop_over("domain", ["", "x..com", "-x.com", "x.com/", "u@x.com", "x.com:", "x .com", "x.com\n", 5])
 def test_a_service_domain_that_is_no_host_name_is_refused(domain: object) -> None:
     with pytest.raises(RequestInvalidError, match="service_domain"):
         App("a", "k", service_domain=domain)  # type: ignore[arg-type]
@@ -148,7 +135,7 @@ def test_an_address_that_is_neither_https_nor_loopback_is_refused(url: object) -
         check_url("base_url", url)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "url",
     [
         "https://x.com", "https://x.com:8443/v3", "http://127.0.0.1:8080", "http://127.9.9.9", "http://localhost/v3",
@@ -202,12 +189,12 @@ def test_any_text_is_an_address_or_an_error_of_ours(text: str) -> None:
         assert str(error) == f"k: {allowed}"  # noqa: PT017
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.255.0.3", "::1"])
+@loop_over("host", ["localhost", "127.0.0.1", "127.255.0.3", "::1"])
 def test_loopback_is_this_machine(host: str) -> None:
     assert is_loopback(host)
 
 
-@pytest.mark.parametrize("host", ["", "example.com", "128.0.0.1", "::2", "localhost.", "127.1"])
+@loop_over("host", ["", "example.com", "128.0.0.1", "::2", "localhost.", "127.1"])
 def test_any_other_host_is_not(host: str) -> None:
     assert not is_loopback(host)
 

@@ -42,7 +42,7 @@ def test_without_a_query_there_is_no_question_mark_and_without_a_user_no_header(
     assert sent.headers == {"apikey": "k3y"}
 
 
-@pytest.mark.parametrize("body", [{}, [], {"a": None}, "x", 0, False])
+@loop_over("body", [{}, [], {"a": None}, "x", 0, False])
 def test_a_body_is_json_and_says_so(body: Any) -> None:
     sent = made(SEND(uid="b", body=body))
     assert sent.body is not None
@@ -62,10 +62,8 @@ def cycle() -> list[Any]:
     return value
 
 
-@pytest.mark.parametrize(
-    "value",
-    [object(), {"a": object()}, "\ud800", {1j: 1}, cycle(), {"x": float("nan")}, [float("inf")]],
-    ids=range(7),
+@loop_over(
+    "value", [object(), {"a": object()}, "\ud800", {1j: 1}, cycle(), {"x": float("nan")}, [float("inf")]]
 )
 def test_what_json_cannot_hold_is_refused(value: Any) -> None:
     with pytest.raises(RequestInvalidError, match="cannot be sent as JSON"):
@@ -79,7 +77,7 @@ def test_no_extra_headers_are_none() -> None:
     assert check_headers(extra) is not extra
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "name",
     [
         "apikey",

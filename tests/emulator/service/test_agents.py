@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import pytest
-
+from tests.cases import loop_over
 from tests.emulator.conftest import Asker
 
 ONE = "/v3/ai-agents/agent-builder"
@@ -23,7 +22,7 @@ def test_an_error_stands_at_the_root_without_a_code(ask: Asker) -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("method", "path", "body", "words"),
     [
         ("POST", "agents", {"name": "x" * 101}, "name"),

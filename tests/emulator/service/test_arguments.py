@@ -7,13 +7,14 @@ import pytest
 from chatrest.emulator.service.arguments import read_body, read_query
 from chatrest.emulator.service.refusals import ServiceRefusal
 from chatrest.resources import OPERATIONS
+from tests.cases import loop_over
 
 LIST = OPERATIONS["messages.list"]
 KEYWORDS = OPERATIONS["moderation.create_keyword_list"]
 TYPE = "multipart/form-data; boundary=xyz"
 
 
-@pytest.mark.parametrize("query", ["tags=a,b", "tags=a&tags=b", "tags[]=a&tags%5B%5D=b", "tags=&tags=a,,b"])
+@loop_over("query", ["tags=a,b", "tags=a&tags=b", "tags[]=a&tags%5B%5D=b", "tags=&tags=a,,b"])
 def test_a_list_comes_as_comma_list_repeated_key_or_brackets(query: str) -> None:
     assert read_query(query, LIST) == {"tags": ("a", "b")}
 
@@ -26,7 +27,7 @@ def test_values_have_the_types_of_the_filter_and_unknown_ones_stay_texts() -> No
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("query", "name"),
     [
         ("limit=0", "limit"), ("page=0", "page"), ("limit=1001", "limit"), ("id=x", "id"),
@@ -53,7 +54,7 @@ def form(*parts: bytes) -> bytes:
 WORD = part('name="category"', b"word")
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("more", "expected"),
     [
         (part('name="searchTerms"', "wörd,b".encode()), {"searchTerms": "wörd,b"}),
@@ -75,7 +76,7 @@ def test_forms(more: bytes, expected: Any) -> None:
         assert read_body(form(WORD, more), TYPE, KEYWORDS) == {"category": "word"} | expected
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("content_type", "body"),
     [
         (TYPE, b""),

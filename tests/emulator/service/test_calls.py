@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import loop_over
 from tests.emulator.conftest import NOW, Answer, Asker
 
 LIST = "/v3/calls"
@@ -38,7 +39,7 @@ def sessions(answer: Answer) -> list[str]:
     return [record["sessionId"] for record in answer.json["data"]]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("query", "expected"),
     [
         ("", "s2 s1 s0"), ("type=audio", "s2 s0"), ("mode=meet", "s1"), ("status=ended", "s0"),

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import loop_over
 from tests.emulator.conftest import NOW, Answer, Asker
 
 USER = "/v3/users/bob/conversation"
@@ -86,8 +87,8 @@ def test_unread_messages_are_counted_by_user_and_group(chat: Asker) -> None:
     assert counts("ann") == {"den": 1}
 
 
-@pytest.mark.parametrize("what", ["delivered", "read", "unread"])
-@pytest.mark.parametrize(
+@loop_over("what", ["delivered", "read", "unread"])
+@loop_over(
     ("body", "status", "code"),
     [
         ({"messageId": 4}, 404, "ERR_MESSAGE_ID_NOT_FOUND"),

@@ -5,12 +5,13 @@ from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.service.dispatch import read_acting_user
 from chatrest.emulator.service.refusals import ServiceRefusal as Refusal
 from chatrest.emulator.store import Store
+from tests.cases import loop_over
 from tests.emulator.conftest import KEYS, Asker
 
 AUTH_ONLY = {"apikey": KEYS.auth_only}
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("headers", "status", "code"),
     [
         ({}, 401, "AUTH_ERR_EMPTY_APIKEY"),
@@ -42,7 +43,7 @@ def test_an_auth_only_key_creates_users_and_tokens(ask: Asker) -> None:
     assert ask("/v3/users/dan/auth_tokens", method="POST", headers=AUTH_ONLY).status == 200
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("headers", "status", "code"),
     [
         ({"key": KEYS.management, "secret": KEYS.secret}, 200, ""),
@@ -59,7 +60,7 @@ def test_the_management_keys(ask: Asker, headers: dict[str, str], status: int, c
     assert status == 200 or answer.code == code
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("method", "path"),
     [
         ("GET", "/"), ("GET", "/v3"), ("GET", "/v3/"), ("GET", "/v2/users"), ("GET", "/users"),
@@ -77,7 +78,7 @@ def test_unknown_operations(ask: Asker, method: str, path: str) -> None:
     assert ask("/management/users", headers=management).code == "ERR_API_NOT_FOUND"
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("path", "acting_user", "code"),
     [
         ("/v3/users/nobody", None, "ERR_UID_NOT_FOUND"),

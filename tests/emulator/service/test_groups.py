@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import loop_over
 from tests.emulator.conftest import NOW, Answer, Asker
 
 PATH = "/v3/groups/den/members"
@@ -44,7 +45,7 @@ def test_filters(den: Asker, query: str, expected: str) -> None:
 GROUP = {"guid": "hall", "name": "Hall", "type": "public"}
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("query", "guids", "cursor"),
     [
         ("perPage=1", "den", {"updatedAt": 0, "affix": "append"}),

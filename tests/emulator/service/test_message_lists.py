@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from tests.cases import loop_over
 from tests.emulator.conftest import NOW, Answer, Asker
 
 Record = dict[str, Any]
@@ -158,7 +159,7 @@ def seven(ask: Asker) -> Asker:
     return ask
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("query", "ids", "cursor", "left"),
     [
         ("", [5, 6, 7], {"id": 5, "affix": "prepend"}, 7),
@@ -192,7 +193,7 @@ def test_pages(seven: Asker, query: str, ids: list[int], cursor: dict[str, Any],
     }
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("query", "ids", "position"),
     [
         ("", [6, 7], {"affix": "prepend", "sentAt": 60, "id": "6"}),
@@ -209,7 +210,7 @@ def test_the_other_envelope(seven: Asker, query: str, ids: list[int], position: 
     assert answer.json["meta"] == {"current": {"limit": 2, "count": len(ids)}, "next": position}
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("query", "acting_user", "size"),
     [
         ("", None, 100),
@@ -293,7 +294,7 @@ def test_a_reply_that_is_removed_is_counted_no_more(chat: Asker) -> None:
     assert chat("/v3/threads").ids == []
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("parent", "user", "body", "status", "code"),
     [
         (9, "ann", {"receiver": "bob"}, 404, "ERR_MESSAGE_ID_NOT_FOUND"),

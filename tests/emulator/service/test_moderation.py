@@ -7,6 +7,7 @@ import pytest
 from chatrest.emulator.service.context import Context, PageFormat
 from chatrest.emulator.service.moderation import KEYWORD_LISTS, RULE_KIND as RULES, matching_rule
 from chatrest.emulator.store import Store
+from tests.cases import loop_over
 from tests.emulator.conftest import NOW, Asker
 
 
@@ -32,7 +33,7 @@ def is_met(context: Context, condition: Any, filter: Any = None, **message: Any)
     return matching_rule(context, served) is not None
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("condition", "expected"),
     [
         ({"value": ["HECK"]}, True),
@@ -56,7 +57,7 @@ def test_conditions(context: Context, condition: Any, expected: bool) -> None:
     assert is_met(context, condition) is expected
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("filter", "expected"),
     [
         (("sender", "user", "uid", "equals", "ann"), True),
@@ -76,7 +77,7 @@ def test_filters_of_users(context: Context, filter: Any, expected: bool) -> None
     assert is_met(context, {"value": "heck"}, dict(zip(names, filter, strict=True))) is expected
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("operator", "value", "expected"),
     [("equals", "den", True),
         ("notEquals", "den", False),

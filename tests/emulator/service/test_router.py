@@ -26,7 +26,7 @@ TEMPLATES = (
 ROUTER = Router(endpoint("GET", template) for template in TEMPLATES)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "path", ["/v3/users/", "/v3", "/", "/v3/groups//members/u", "/v3/groups/g/members", "/management/users",
              "/users", "/v3/users/ann", "/v3/1/2/3/4/5/6"],
 )  # fmt: skip
@@ -75,7 +75,7 @@ def test_every_operation_is_reached_by_its_own_path(name: str) -> None:
     assert dict(route.parameters) == dict.fromkeys(served.parameters, "x y")
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("method", "path", "expected"),
     [
         ("POST", "/v3/users", "core"), ("GET", "/v3/users", "standard"), ("POST", "/v3/messages", "standard"),

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import loop_over
 from tests.emulator.conftest import Asker
 
 TEXT = {"receiver": "bob", "receiverType": "user", "type": "text", "data": {"text": "hi ü 👩‍👩‍👧‍👦"}}
@@ -35,7 +36,7 @@ def test_media_and_custom(ask: Asker) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("changed", "status", "code"),
     [
         ({"receiver": "nobody"}, 404, "ERR_UID_NOT_FOUND"),

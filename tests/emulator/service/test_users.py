@@ -1,5 +1,6 @@
 import pytest
 
+from tests.cases import loop_over
 from tests.emulator.conftest import Asker
 
 
@@ -12,7 +13,7 @@ def directory(ask: Asker) -> Asker:
     return ask
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("query", "uids"),
     [
         ("", "ann bob cat dan_x danyx"),

@@ -126,8 +126,7 @@ async def test_other_replies_stay_as_they_are(get: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "expected"),
-    [("no-meta", "absent"), ("null-meta", None), ("text-meta", "lost")],
+    ("kind", "expected"), [("no-meta", "absent"), ("null-meta", None), ("text-meta", "lost")]
 )
 async def test_a_lost_meta(get: Client, kind: Any, expected: str | None) -> None:
     reply = await get(MESSAGES, LostPosition(kind))

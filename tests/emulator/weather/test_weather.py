@@ -44,7 +44,7 @@ def struck(weather: Weather, count: int, request: Request | None = None) -> list
     return [weather.strike(request or get(), 0.0).name for _ in range(count)]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("when", "expected"),
     [
         (Always(), [1, 1, 1, 1, 1, 1]),
@@ -61,7 +61,7 @@ def test_when(when: When, expected: list[int]) -> None:
     assert [when.strikes(number, float(number), dice) for number in range(1, 7)] == expected
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("route", "method", "path", "fits"),
     [
         ("messages.list_user", "GET", "/v3/users/a%2Fb/messages", True),

@@ -7,6 +7,7 @@ import pytest
 
 from chatrest.core.paging.intervals import LAST
 from chatrest.walk.split.piece_queue import ListPiece, PieceQueue, cut
+from tests.cases import loop_over
 
 NAMED = (("affix", "append"), ("id", "9"))
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -104,7 +105,7 @@ async def test_a_cancelled_reader_takes_no_piece_with_it(is_before: bool) -> Non
     assert not queue.is_wanting
 
 
-@pytest.mark.parametrize("seed", range(5))
+@loop_over("seed", range(5))
 async def test_readers_that_cut_and_yield_at_random_cover_every_rank_once(seed: int) -> None:
     dice, ranks = random.Random(seed), list[int]()
     pieces = [piece(number * 1000, number * 1000 + dice.randrange(1, 1000)) for number in range(4)]

@@ -21,6 +21,7 @@ from chatrest.errors import (
 from chatrest.models.meta import Meta, Position
 from chatrest.walk.split.piece_queue import ListPiece
 from chatrest.walk.split.piece_reader import NotOrderedByIdError, PiecePage, PieceReader, PositionRefusedError
+from tests.cases import loop_over
 from tests.walk.split.splitting import Strange
 from tests.walk.walking import Item, Service, few, run, services, sizes, walk_over
 
@@ -180,8 +181,8 @@ def test_from_its_start_a_list_is_read_without_what_is_known() -> None:
 # ── ids that are no numbers ──
 
 
-@pytest.mark.parametrize("direction", ["append", "prepend"])
-@pytest.mark.parametrize("odd", ["m-7", "", "9" * 25, "9" * 5000])
+@loop_over("direction", ["append", "prepend"])
+@loop_over("odd", ["m-7", "", "9" * 25, "9" * 5000])
 def test_items_without_a_rank_stay_and_cover_nothing(odd: str, direction: Affix) -> None:
     numbers = range(1, 6) if direction == "append" else range(5, 0, -1)
 
@@ -209,9 +210,7 @@ EVEN = tuple(range(2, 100, 2))
 
 
 @pytest.mark.parametrize("kind", ["refuses", "ignores", "is empty"])
-def test_a_guess_that_the_service_does_not_take_is_told_from_a_piece_without_items(
-    kind: str,
-) -> None:
+def test_a_guess_that_the_service_does_not_take_is_told_from_a_piece_without_items(kind: str) -> None:
     with pytest.raises(PositionRefusedError) as caught:
         read(
             reader_of(Strange(EVEN, kind=kind), 4, "append"),

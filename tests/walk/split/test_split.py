@@ -12,14 +12,8 @@ from chatrest.core.paging.intervals import rank_of
 from chatrest.core.replies.decode import Listing
 from chatrest.errors import RequestInvalidError, ServerError
 from chatrest.walk.walk import Walk
-from tests.walk.split.splitting import (
-    Pairs,
-    ids,
-    in_any_order,
-    plain,
-    read,
-    read_split,
-)
+from tests.cases import loop_over
+from tests.walk.split.splitting import Pairs, ids, in_any_order, plain, read, read_split
 from tests.walk.walking import Item, Service, few, many, services, sizes
 
 parts = st.integers(2, 7)
@@ -212,7 +206,7 @@ def test_a_limit_and_no_order_is_refused() -> None:
         Service().walk().limit(3).split(ordered=False)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "arguments",
     [{"parts": 0}, {"parts": True}, {"parts": 1.5}, {"ordered": 1}, {"max_bytes": 0}, {"parts": "16"}],
 )

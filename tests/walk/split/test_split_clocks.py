@@ -13,13 +13,7 @@ from chatrest.core.replies.decode import Listing
 from chatrest.models.meta import Meta, Position
 from chatrest.walk.walk import Walk
 from tests.small_service import START, SmallService, talk
-from tests.walk.split.splitting import (
-    Pairs,
-    ids,
-    in_any_order,
-    plain,
-    read_split,
-)
+from tests.walk.split.splitting import Pairs, ids, in_any_order, plain, read_split
 from tests.walk.walking import Item, many, rules_for, walk_over
 
 parts = st.integers(2, 7)

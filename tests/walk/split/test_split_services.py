@@ -15,15 +15,7 @@ from chatrest.core.replies.decode import Listing
 from chatrest.errors import ChatRestError, CursorError
 from chatrest.models.meta import Meta, Pagination, Position
 from chatrest.walk.walk import Walk
-from tests.walk.split.splitting import (
-    Pairs,
-    Strange,
-    ids,
-    in_any_order,
-    plain,
-    read,
-    read_split,
-)
+from tests.walk.split.splitting import Pairs, Strange, ids, in_any_order, plain, read, read_split
 from tests.walk.test_walk_any_server import Server, asked_direction, by_id as servers_by_id, in_service_order
 from tests.walk.walking import Item, Service, few, many, rules_for, services, walk_over
 

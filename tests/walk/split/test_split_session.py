@@ -111,7 +111,8 @@ async def test_windows_and_positions_of_a_query_are_those_of_the_walk(
             query = {"per_page": 20, **window}
             expected = [int(item.data.text) for item in await talk(session, **query).collect()]
             assert await texts(session, **query) == expected, window
-            assert sorted(await texts(session, ordered=False, **query)) == sorted(expected), window
+            if not habits:  # what a service does to a part does not hang on the order of the parts
+                assert sorted(await texts(session, ordered=False, **query)) == sorted(expected), window
 
 
 @pytest.mark.parametrize("affix", ["append", "prepend"])
