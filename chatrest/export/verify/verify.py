@@ -5,7 +5,7 @@ manifest.json ─┐
                ├→ the files there ought to be → each file: size, hash, records, ids, each message once
 journal ───────┘                              → where journal and disk differ (`store/inspection.py`)
                                               → files that are no part of the export
-                                              → the manifest holds by itself, and is what the journal says
+                                              → the manifest holds by itself
                                               → all that was seen is there
 ```
 
@@ -41,7 +41,7 @@ from ..opening import DATA_FILE, FolderState, check_links, read_folder
 from ..run_log import NAME as RUNS
 from ..store.inspection import DATABASE, FindingKind, findings, path_of
 from ..store.journal import StoreFile
-from .claims import contradictions, differences, unproven, unread
+from .claims import contradictions, unproven, unread
 from .files import ExpectedFile, FileCheck, key_number, place_of, shortened
 
 Progress: TypeAlias = Callable[[int, int], object]
@@ -394,12 +394,10 @@ class _Check:
             self._add("coverage", source, text, _RUN)
 
     def _check_proof(self, manifest: Manifest, files: FileCheck) -> None:
-        """Compare the manifest with what the journal says, and the ids that were seen with those there."""
+        """Compare the ids that were seen with those there."""
         if (journal := self._state.journal) is None:
             return
         try:
-            for text in differences(journal, manifest):
-                self._add("journal", JOURNAL, text, _JOURNAL)
             for source, ids in unproven(journal, manifest, files.keys | self._unread, self._adopted):
                 if source is None:
                     text = f"no source has shown {shortened(ids)}, which are in the files"
