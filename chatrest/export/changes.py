@@ -91,9 +91,8 @@ def changes(out: str | PathLike[str], *, after: int = 0) -> Iterator[ExportChang
     """Return an iterator over what is new, changed or deleted since the run `after`, by run and kind.
 
     `out` is a folder, or the address of an object store. The number of a run is in its `Report`, and in
-    `runs(out)`; a run that was killed has one, too. With 0 all messages are told. What an export of version
-    0.2 held when it was first opened by this version counts as new in its last run by then. If the journal
-    was lost, all messages are new in the next run.
+    `runs(out)`; a run that was killed has one, too. With 0 all messages are told. If the journal was lost, or
+    is of version 0.2, all messages are new in the next run.
 
     Each message is told once: with the oldest `before` since then, and the newest `after`. A change that was
     found waits for its place until the run ends; one that a killed run has found is of the next run.

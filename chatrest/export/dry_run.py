@@ -1,7 +1,7 @@
 """The dry run: an estimate of what an export would cost, from few requests. Writes nothing.
 
-The users are listed, for they are the sources. Of the lists with anything left, up to 20 are sampled: a page,
-and a look behind it. Each sample stands for the others of its kind. A list that ends with its page is counted.
+The users are listed, for they are the sources. Of lists with anything left up to 20 are sampled: a page,
+and a look behind it. Each sample stands for the others of its kind. One that ends with its page is counted.
 Of a longer one the service's own total is a hint, which is believed where the ids leave room for it; else it
 is taken to go on as densely as it begins.
 """
@@ -15,7 +15,7 @@ from math import ceil
 from os import PathLike
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any, Final, NamedTuple, TypeVar, final
+from typing import Final, NamedTuple, TypeVar, final
 
 from msgspec import Struct, structs
 

@@ -1,4 +1,4 @@
-"""Check the claims of a manifest, by themselves, and the proof: what was seen is in the files. No file is read.
+"""Check the claims of a manifest, and the proof: what was seen is in the files. No file is read.
 
 That the manifest is what the journal says needs no comparison: it has a hash of the journal's rows.
 """
