@@ -90,9 +90,7 @@ def test_what_is_finished_stays_as_it_is_and_asks_for_no_message(
         assert archive.findings == []
         assert not archive.missing()
     told = list(changes(out))
-    assert {change.run for change in told} == {2, 3}, (
-        "deletions of its last run, all else of the next"
-    )
+    assert {change.run for change in told} == {2, 3}, "deletions of its last run, all else of the next"
     assert sorted(change.kind for change in told) == ["deleted"] + ["new"] * 89
 
 
