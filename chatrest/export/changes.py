@@ -266,7 +266,6 @@ def _before(stored: _JournalNews, row: Row, older: list[bytes]) -> bytes | None:
 
 
 def _batches(view: FolderView, files: list[_File], news: _News) -> Iterator[list[Row]]:
-    """Yield the rows of these ids as they are in the files."""
     for file in files:
         numbers, keys = file.numbers & news.numbers, file.keys & news.keys
         if not numbers and not keys:
@@ -336,7 +335,6 @@ def _load_versions(view: FolderView, stored: _JournalNews, versions: sqlite3.Con
 
 
 def _older(versions: sqlite3.Connection, rows: list[Row]) -> dict[str, list[bytes]]:
-    """Return the older versions of messages by their ids, the oldest first."""
     older: dict[str, list[bytes]] = {}
     for _, key, raw in sorted(sql_in(versions, _KEPT, map(key_of, rows))):
         older.setdefault(key, []).append(raw)

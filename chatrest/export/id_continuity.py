@@ -105,7 +105,6 @@ class IdContinuity:
         return list(reply.items)
 
     def see(self, rows: list[Row]) -> None:
-        """Note the newest messages of a list."""
         by_id, newest = _by_id(rows), self._newest
         if by_id and (newest is None or max(by_id) >= newest.id):
             row = by_id[max(by_id)]

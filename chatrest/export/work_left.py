@@ -101,7 +101,6 @@ def work_left(
 
 
 def rechecks_left(journal: Journal, sources: Iterable[SourceState]) -> Iterator[Work]:
-    """Yield what the recheck that is under way has left to read again."""
     rechecks = journal.rechecks()
     for known in sources if rechecks else ():
         recheck = rechecks.get(known.number)

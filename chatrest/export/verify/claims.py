@@ -15,7 +15,6 @@ from .files import key_number
 
 
 def contradictions(manifest: Manifest) -> Iterator[str]:
-    """Yield what in a manifest contradicts its other claims."""
     stored = sum(entry.messages for entry in manifest.files if entry.role == "part")
     if stored != manifest.messages:
         yield f"its files have {stored:,} messages, and it says {manifest.messages:,}"

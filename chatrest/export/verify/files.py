@@ -53,7 +53,6 @@ class ExpectedFile(NamedTuple):
 
     @property
     def is_history(self) -> bool:
-        """True where its records are versions of messages."""
         return self.file.stem == HISTORY
 
     @property
@@ -62,7 +61,6 @@ class ExpectedFile(NamedTuple):
 
 
 def place_of(file: StoreFile) -> str:
-    """Return where a file is, below the export's folder."""
     return file.name if file.state == "sealed" else segment_path(Path(), file.name).as_posix()
 
 
@@ -84,7 +82,6 @@ class FileCheck:
         """True where the records of the last file were not read, as it has other bytes than were written."""
 
     def faults(self, file: ExpectedFile) -> Iterator[Fault]:
-        """Yield what is wrong with a file."""
         self.is_unread = True
         try:
             file_path(self._folder, file.file.name)
@@ -195,12 +192,10 @@ def key_number(key: str) -> int:
 
 
 def key_numbers(keys: list[str]) -> list[int]:
-    """Return the numbers of keys, in their order."""
     return numbers_of(keys) or list(map(key_number, keys))
 
 
 def shortened(ids: list[str]) -> str:
-    """Return the first few ids, and how many more there are."""
     more = len(ids) - _IDS_SHOWN
     return ", ".join(ids[:_IDS_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 

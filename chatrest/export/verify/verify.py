@@ -102,18 +102,15 @@ class VerifyResult(Struct, kw_only=True):
 
     @property
     def count(self) -> int:
-        """The number of problems."""
         return len(self.problems) + self.more
 
     def add(self, kind: Kind, place: str, text: str, remedy: str = "") -> None:
-        """Add a problem."""
         if len(self.problems) < MOST_PROBLEMS:
             self.problems.append(Problem(kind, place, text, remedy))
         else:
             self.more += 1
 
     def note(self, kind: Kind, place: str, text: str) -> None:
-        """Add a note."""
         self.notes.append(Problem(kind, place, text))
 
 
@@ -205,7 +202,6 @@ class _Check:
         self._result.add(kind, place, text, remedy)
 
     def run(self, progress: Progress) -> VerifyResult:
-        """Do all checks."""
         state, manifest = self._state, self._state.manifest
         self._check_state()
         try:
@@ -250,7 +246,6 @@ class _Check:
     # ── files ──
 
     def _check_files(self, expected: list[_Known], progress: Progress) -> FileCheck:
-        """Read all files that there ought to be."""
         total, done = sum(max(0, file.size) for file, _ in expected), 0
 
         def step(more: int) -> None:
@@ -375,7 +370,6 @@ class _Check:
     # ── claims ──
 
     def _check_manifest(self, manifest: Manifest) -> None:
-        """Check what the manifest claims, by itself."""
         for reason in manifest.reasons or ([] if manifest.complete else ["it has no reason"]):
             self._add("incomplete", MANIFEST, f"the export is not complete: {reason}", _RUN)
         for kind, place, text in check_tables(self._folder, manifest, self._view.file, self._state.journal):
