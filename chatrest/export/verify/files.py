@@ -16,7 +16,6 @@ from typing import Final, Literal, NamedTuple, TypeAlias, final
 import msgspec
 from msgspec import Struct
 
-from ...core.paging.intervals import LAST
 from ...core.replies.rows import row_of
 from ...core.replies.scanner import read_record
 from ...errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
@@ -46,8 +45,6 @@ class ExpectedFile(NamedTuple):
     messages: int
     words: str
     """What is in it."""
-    edges: tuple[int, int] | None = None
-    """The lowest and the highest id, as the manifest says."""
     keys: IdSet | None = None
     """Those that the journal has for it."""
 
@@ -174,10 +171,6 @@ def _faults_of_ids(file: ExpectedFile, records: int, here: IdSet) -> Iterator[Fa
             # A key that is no number is not known by its hash.
             texts = [str(each) if each < _ABOVE_NUMBERS else "an id that is no number" for each in keys]
             yield "content", f"the ids of journal and file differ: {shortened(texts)} only in the {side}"
-    numbers = here.between(1, LAST)
-    if file.edges is not None and numbers and file.edges != (numbers.first, numbers.last):
-        first, last = file.edges
-        yield "content", f"it holds the ids {numbers.first} to {numbers.last}, and not {first} to {last}"
 
 
 # ── keys ──

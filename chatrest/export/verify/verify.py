@@ -300,10 +300,8 @@ class _Check:
 
     def _described(self, file: StoreFile, entry: FileEntry | None) -> ExpectedFile:
         """Return a file with what the journal and its entry in the manifest say of it."""
-        journal, edges, sources, keys = self._state.journal, None, list[str](), None
+        journal, sources, keys = self._state.journal, list[str](), None
         messages = 0 if entry is None else entry.messages
-        if entry is not None and (entry.first_id or entry.last_id):
-            edges = number(entry.first_id or "") or 0, number(entry.last_id or "") or 0
         if journal is not None and file.number:
             blocks = journal.blocks(file.number)
             self._adopted.update(IdSet.union(block.ids for block in blocks if not block.source))
@@ -312,9 +310,9 @@ class _Check:
             messages = messages or sum(block.rows for block in blocks)
             sources = [str(each) for each in journal.sources_of(block.source for block in blocks).values()]
         words = f"{messages:,} messages{f' of {shortened(sources)}' if sources else ''} are in it"
-        if edges is not None:
-            words += f", ids {edges[0]} to {edges[1]}"
-        return ExpectedFile(file, messages, words, edges, keys)
+        if entry is not None and entry.first_id:
+            words += f", ids {entry.first_id} to {entry.last_id}"
+        return ExpectedFile(file, messages, words, keys)
 
     # ── what lies beside them ──
 

@@ -107,7 +107,6 @@ def test_a_manifest_that_was_edited(out: Path, name: str, changes: dict[str, Any
         {"bytes": -1},
         {"messages": 5},
         {"sha256": "no hash"},
-        {"first_id": "x"},
         {"role": "spool"},
         {"bytes": 0, "messages": 0},
         {"name": "messages/other.ndjson"},
