@@ -140,7 +140,7 @@ class StoreExport:
         """Fetch the store's version where the local copy does not go on from it, but for the data files."""
         version = await self._publisher.current()
         if not await in_thread(partial(self._working.is_current, version)):
-            kept = await in_thread(self._working.begin_fetch)
+            self.kept = await in_thread(self._working.begin_fetch)
             for file in version.files:
                 path = path_inside(self.folder, file.name)
                 if not await in_thread(partial(_is_same, path, file.size, file.sha256)):
@@ -154,8 +154,7 @@ class StoreExport:
                 if not path.is_file() or path.stat().st_size != size:
                     await store.download(name, path, sha256=path.stem, size=size)
             names = attachments.keys() | {file.name for file in version.files}
-            end = partial(self._working.end_fetch, version, names.__contains__, kept)
-            self.kept = await in_thread(end)
+            await in_thread(partial(self._working.end_fetch, version, names.__contains__))
         sealed, lost = await in_thread(self._sealed)
         await self._publisher.find(sealed, lost)
 
