@@ -41,13 +41,12 @@ from .opening import (
 )
 from .ownership import Source
 from .plan import Plan
-from .repeated_rows import RepeatedRows
+from .repeated_rows import RepeatedRows, StoredIndex
 from .run_log import last_run
 from .store import Changes, ExportStore, Finding, NewRows, adopt_fragments, repair, salvage
 from .store.formats import SourceLines
 from .store.fragments import Fragment
 from .store.journal import StoreBlock
-from .stored_index import StoredIndex
 from .stored_records import database_records
 
 T = TypeVar("T")
