@@ -214,26 +214,10 @@ class Archive:
         with self._lock:
             return self.store.missing() - self._lost
 
-    def has_seen_newest(self, source: int, ids: IdSet, *, is_whole: bool) -> bool:
-        """Return whether the newest ids of a source's list have been seen, so that nothing in it is new.
-
-        Where they are not the whole list, they must not be all that was seen, either: a service that cannot
-        go backwards shows the oldest ones.
-        """
+    def seen(self, source: int) -> IdSet:
+        """Return the ids that the list of a source has shown."""
         with self._lock:
-            seen = self.journal.seen(source)
-        is_end = bool(ids) and ids.last == seen.last and ids <= seen
-        is_dense = seen.count(ids.first, ids.last) == len(ids)
-        return is_end and is_dense and (is_whole or len(seen) > len(ids))
-
-    def last_seen(self, source: int, count: int) -> int:
-        """Return the first of the last `count` ids that the list of a source has shown; 0 for none."""
-        with self._lock:
-            return self.journal.seen(source).from_last(count)
-
-    def unseen(self, source: int, ids: IdSet) -> IdSet:
-        with self._lock:
-            return ids - self.journal.seen(source)
+            return self.journal.seen(source)
 
     def unseen_keys(self, source: int, keys: set[str]) -> set[str]:
         with self._lock:

@@ -135,15 +135,23 @@ class ListEnds:
         return may_be_empty and is_from_start and job.purpose == "walk"
 
     async def _has_seen(self, piece: JobPiece, newest: Newest) -> bool:
-        """Return whether the newest messages of a list by id have all been seen."""
-        job, ids = piece.of, ids_of(self._check.held(piece.of, newest.rows))
-        await self._see_late(job, ids.numbers, piece.after)
-        if await self._never_seen(job, {*ids.others}):
+        """Return whether the newest messages of a list by id have all been seen: nothing in it is new.
+
+        Where they are not the whole list, they must not be all that was seen, either: a service that cannot
+        go backwards shows the oldest ones.
+        """
+        job, shown = piece.of, ids_of(self._check.held(piece.of, newest.rows))
+        ids = shown.numbers
+        await self._see_late(job, ids, piece.after)
+        if await self._never_seen(job, {*shown.others}):
             return False
-        is_whole = len(newest.rows) < _PROBED
-        return await in_thread(
-            lambda: self._archive.has_seen_newest(job.number, ids.numbers, is_whole=is_whole)
-        )
+        seen, is_whole = await self._seen(job), len(newest.rows) < _PROBED
+        is_end = bool(ids) and ids.last == seen.last and ids <= seen
+        is_dense = seen.count(ids.first, ids.last) == len(ids)
+        return is_end and is_dense and (is_whole or len(seen) > len(ids))
+
+    async def _seen(self, job: ListJob) -> IdSet:
+        return await in_thread(lambda: self._archive.seen(job.number))
 
     async def _last_behind(self, piece: JobPiece) -> int:
         """Ask for what is new behind the last known ids; return its highest id, at whatever time it came.
@@ -152,8 +160,7 @@ class ListEnds:
         there must come as well. Raises `IdsBeginAnewError`.
         """
         job = piece.of
-        last_seen = await in_thread(lambda: self._archive.last_seen(job.number, _KNOWN))
-        first = min(filter(None, (last_seen, piece.after)))
+        first = min(filter(None, ((await self._seen(job)).from_last(_KNOWN), piece.after)))
         behind = {"id": str(first - 1)} if first > 1 else {}
         page = await self._page(job, affix="append", **behind)
         rows = [] if page is None else page.items
@@ -182,11 +189,11 @@ class ListEnds:
         place, last = newest.place, newest.ids.numbers.last
         # The last messages were deleted, or others are shown as the newest.
         if last < piece.after if stand is None else place < stand:
-            unseen = await in_thread(lambda: self._archive.unseen(job.number, newest.ids.numbers))
-            return stand is not None and not highest and not unseen
+            is_seen = newest.ids.numbers <= await self._seen(job)
+            return stand is not None and not highest and is_seen
         if not newest.is_by_id or (stand is not None and place.id < max(highest, stand.id)):
             raise NotOrderedByIdError
-        first = await in_thread(lambda: self._archive.journal.seen(job.number).first)
+        first = (await self._seen(job)).first
         job.end, job.until, job.newest = newest, last, last
         self.ids.see(newest.rows)
         job.is_end_sure = 0 < first < newest.ids.numbers.first
@@ -231,11 +238,7 @@ class ListEnds:
     async def _see_late(self, job: ListJob, ids: IdSet, covered: int) -> None:
         """Note the ids of a probe that are covered, and were not seen: they came late, and are missing."""
         late = ids.between(1, covered)
-        if (
-            late
-            and job.purpose == "walk"
-            and (late := await in_thread(lambda: self._archive.unseen(job.number, late)))
-        ):
+        if late and job.purpose == "walk" and (late := late - await self._seen(job)):
             await self._backlog.put(self._check.page(job, [], seen=PageIds(late, {})))
 
     async def is_sure(self, job: ListJob) -> bool:
@@ -261,7 +264,7 @@ class ListEnds:
         later = [row for row in rows if stand < Place.of(row)]
         left = ids_of(Window(job.since or None).within(self._check.window.within(later))).numbers
         left = left.between(1, last) - shown.numbers
-        if left and await in_thread(lambda: self._archive.unseen(job.number, left)):
+        if left and not left <= await self._seen(job):
             raise NotOrderedByIdError
 
     # ── requests ──
