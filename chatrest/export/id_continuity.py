@@ -90,8 +90,8 @@ class IdContinuity:
             found = self._found[0] if self._found else by_id[max(by_id)]
             raise IdsBeginAnewError(
                 "the ids of the app begin anew: the newest message that the export knows is "
-                f"{_words(known)}, and the service now has {_words(found)}; it has lost its data, or is "
-                "another one: export into a new folder"
+                f"{_words(known)}, and the service now has {_words(found)}; "
+                "it has lost its data, or is another one: export into a new folder"
             )
 
     async def _message(self, id: int) -> list[Row]:
