@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from msgspec import UNSET
 
 from chatrest import RequestInvalidError, to_datetime
-from chatrest.times import parse_timestamp, to_seconds
+from chatrest.times import parse_timestamp, timestamp_words, to_seconds
 from tests.cases import loop_over
 
 # ── from the service ──
@@ -194,3 +194,20 @@ def test_seconds_of_a_text_or_a_number_of_either_unit() -> None:
     assert to_seconds("since", "2023-11-14T22:13:20Z") == 1_700_000_000
     assert to_seconds("since", 1_700_000_000_999) == 1_700_000_000
     assert to_seconds("since", 1_700_000_000) == 1_700_000_000
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "words"),
+    [
+        (0, "0"),
+        (5, "5"),
+        (1_577_836_800, "2020-01-01"),
+        (1_577_836_799, "2019-12-31"),
+        (1_577_836_801, "2020-01-01T00:00:01Z"),
+        (1_577_836_800_000, "2020-01-01"),
+        (1_577_836_800_250, "2020-01-01T00:00:00.250000Z"),
+        (2**70, str(2**70)),
+    ],
+)
+def test_a_timestamp_is_a_date_where_it_was_one(timestamp: int, words: str) -> None:
+    assert timestamp_words(timestamp) == words

@@ -89,7 +89,7 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     ("--dask", None, "ADDRESS",
      ("Read with the workers of a Dask cluster: tcp://HOST:PORT, tls://HOST:PORT, or local:N. "
       "OUT is a folder that all of them see, or in an object store.")),
-    ("--dry-run", bool, None, "Write nothing; estimate messages, requests and time, as ranges if need be."),
+    ("--dry-run", bool, None, "Write nothing; estimate messages, requests and time."),
     ("--json as_json", bool, None, "Print the summary or the estimate as one JSON object."),
     ("--quiet -q", bool, None, "No progress on standard error."),
     ("--apps", click.Path(exists=True, dir_okay=False), "FILE",
@@ -243,7 +243,7 @@ def _plan_of(given: dict[str, Any]) -> "Plan | None":
 
 
 def _estimate(out: str, plan: "Plan | None", *, recheck: int | None, workers: int, as_json: bool) -> None:
-    from ..export.dry_run.estimate import Estimate, estimate
+    from ..export.dry_run import Estimate, estimate
 
     async def work() -> Estimate:
         async with session() as chat:
@@ -252,8 +252,7 @@ def _estimate(out: str, plan: "Plan | None", *, recheck: int | None, workers: in
     result = run(work())
     if as_json:
         plan_json = Raw(result.plan.encoded())
-        more = {"export": out, "workers": workers, "known": result.known}
-        streams.write_json({**more, **structs.asdict(result), "is_range": result.is_range, "plan": plan_json})
+        streams.write_json({"export": out, "workers": workers, **structs.asdict(result), "plan": plan_json})
     else:
         streams.write_lines(estimate_lines(result, out, workers))
     result.check()

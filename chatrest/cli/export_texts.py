@@ -9,7 +9,7 @@ from .streams import one_line
 
 if TYPE_CHECKING:
     from ..export import AttachmentCounts, Progress, Report
-    from ..export.dry_run.estimate import Estimate
+    from ..export.dry_run import Estimate
 
 _MINUTE: Final = 60
 _HOUR: Final = 3600
@@ -130,66 +130,37 @@ def name_list(names: list[str], most: int = _NAMES_SHOWN) -> str:
 
 
 def estimate_lines(estimate: "Estimate", out: str, workers: int) -> Iterator[str]:
-    """The work of a run with this plan, one fact per line: a figure where it is known, else its range."""
+    """The work of a run with this plan, one fact per line."""
     yield _fact("export", f"{out}, {estimate.plan.format}; nothing was written")
     complete = f", of which {estimate.whole:,} are up to date" if estimate.whole else ""
     yield _fact("sources", f"{estimate.sources:,}{complete}")
     for failure in estimate.refused:
         yield _fact("refused", f"{failure.source}: {failure.error}")
     yield _fact("messages", _messages(estimate))
-    if estimate.messages_most != 0:
-        yield _fact("new", _range(estimate.written_least, estimate.written, estimate.written_most))
-    yield _fact("requests", _range(estimate.requests_least, estimate.requests, estimate.requests_most))
-    yield _fact("time", f"{_time(estimate)}, with {plural(workers, 'worker')}; {_limit(estimate)}")
-    yield _fact("basis", f"{plural(estimate.asked, 'request')}; {_basis(estimate)}")
+    if estimate.messages:
+        yield _fact("new", _figure(estimate, estimate.written))
+    yield _fact("requests", f"about {estimate.requests:,}")
+    limit = "no rate limit was reported"
+    if estimate.rate is not None:
+        limit = f"the rate limit is about {estimate.rate:,.0f} requests a minute"
+    yield _fact("time", f"{about(estimate.seconds)}, with {plural(workers, 'worker')}; {limit}")
+    left = estimate.sources - estimate.whole
+    parts = [f"{estimate.sampled:,} of {plural(left, 'source')} sampled"]
+    if estimate.sampled < left:
+        parts.append("wrong if a few of the others hold most messages")
+    yield _fact("basis", f"{plural(estimate.asked, 'request')}; {'; '.join(parts)}")
 
 
 def _messages(estimate: "Estimate") -> str:
-    if estimate.messages_most == 0:
+    if estimate.is_exact and not estimate.messages:
         return "none to read"
-    figures = _range(estimate.messages_least, estimate.messages, estimate.messages_most)
-    return f"{figures} to read ({size(estimate.bytes)}); those of two sources count twice"
+    least = "" if estimate.is_exact else f" (at least {estimate.messages_least:,})"
+    figure = _figure(estimate, estimate.messages)
+    return f"{figure}{least} to read ({size(estimate.bytes)}); those of two sources count twice"
 
 
-def _range(least: int, likely: int, most: int | None) -> str:
-    """A figure, or its range: `at least 200, at most 9,000, probably about 3,100`."""
-    if least == most:
-        return f"{least:,}"
-    parts = [f"at least {least:,}", "no upper bound is known" if most is None else f"at most {most:,}"]
-    if likely not in (least, most):
-        parts.append(f"probably about {rounded(likely)}")
-    return ", ".join(parts)
-
-
-def _time(estimate: "Estimate") -> str:
-    least, likely, most = (
-        None if seconds is None else about(seconds)
-        for seconds in (estimate.seconds_least, estimate.seconds, estimate.seconds_most)
-    )
-    if least == most:
-        return f"{least}"
-    end = "no upper bound is known" if most is None else f"at most {most}"
-    return f"at least {least}, {end}" + ("" if likely in (least, most) else f", probably {likely}")
-
-
-def _limit(estimate: "Estimate") -> str:
-    if estimate.rate is None:
-        return "no rate limit was reported"
-    return f"the rate limit is about {estimate.rate:,.0f} requests a minute"
-
-
-def _basis(estimate: "Estimate") -> str:
-    """Return the basis of the figures, and the reasons why they may be wrong."""
-    if not estimate.sampled:
-        return "there is nothing left to read"
-    parts = [f"{estimate.sampled:,} of {plural(estimate.sources - estimate.whole, 'source')} sampled"]
-    if estimate.sampled < estimate.sources - estimate.whole:
-        parts.append("wrong if a few of the others hold most messages")
-    if estimate.reported:
-        parts.append(f"{estimate.reported:,} counted by the service's totals, which may be wrong")
-    if estimate.bounded:
-        parts.append(f"{estimate.bounded:,} with more messages than were seen, and without a plausible total")
-    return "; ".join(parts)
+def _figure(estimate: "Estimate", number: int) -> str:
+    return f"{number:,}" if estimate.is_exact else f"about {rounded(number)}"
 
 
 def _fact(name: str, text: str) -> str:

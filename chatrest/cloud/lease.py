@@ -67,7 +67,6 @@ class LeaseRecord(Struct, frozen=True):
     released: bool = False
 
     def encoded(self) -> bytes:
-        """Return the object's content."""
         return msgspec.json.encode(self)
 
     def seconds_left(self, modified: datetime, now: datetime) -> float:
@@ -271,14 +270,12 @@ class Lease:
         self._record, self._etag = record, etag
 
     async def _refuse_other_owner(self, record: LeaseRecord) -> None:
-        """Notice another writer as far as that is possible without conditions."""
         with suppress(ObjectNotFoundError):
             current = decode_lease((await self._store.get(LEASE)).data)
             if current.owner != record.owner and current.generation >= record.generation:
                 raise ObjectChangedError(f"the lease {self._target} is another writer's")
 
     def _lost(self) -> LeaseLostError:
-        """Record that the lease is lost, and return the error for it."""
         self._loss = self._loss or "has passed to another writer"
         return LeaseLostError(f"the lease {self._target} {self._loss}")
 

@@ -81,11 +81,9 @@ class Version(Struct, frozen=True):
     format: int = FORMAT
 
     def file(self, name: str) -> PublishedFile | None:
-        """Return the file of a name; None for one that never changes, or is not there."""
         return next((file for file in self.files if file.name == name), None)
 
     def encoded(self) -> bytes:
-        """Return the content of the object."""
         return msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n"
 
     @property
@@ -210,7 +208,6 @@ class Publisher:
         self.published.update(new)
 
     def listed(self, folder: str) -> dict[str, int]:
-        """Return the sizes of the objects in a folder and below, by their names."""
         return {name: size for name, size in self._listed.items() if name.startswith(f"{folder}/")}
 
     async def publish(
@@ -271,8 +268,6 @@ class Publisher:
         return PublishedFile(file.name, file.size, file.sha256, [Part(new.name, file.size)]), [new]
 
     async def _send(self, files: Iterable[LocalFile]) -> None:
-        """Send the files that are not in the store."""
-
         async def send(file: LocalFile) -> None:
             self._lease.check()
             await self._store.put_file(file.name, file.path, sha256=file.sha256)
@@ -282,7 +277,6 @@ class Publisher:
         await _for_each(missing, send, size=lambda file: file.size)
 
     async def _write_manifest(self, version: Version) -> None:
-        """Let readers see a version whose parts are all stored."""
         assert self._current is not None
         known = self._current[1]
         await self._lease.confirm()
@@ -338,7 +332,6 @@ async def read_version(store: ObjectStore) -> Version:
 
 
 async def _read_manifest(store: ObjectStore) -> tuple[Version, str | None]:
-    """Return the version that readers see, and the e-tag of its manifest."""
     try:
         stored = await store.get(MANIFEST)
     except ObjectNotFoundError:

@@ -54,7 +54,6 @@ class FileSource:
         self.is_stopped = False
 
     async def blocks(self, block_size: int) -> AsyncIterator[bytes]:
-        """Iterate over the blocks, once."""
         with _readable(self._path):
             file = self._path.open("rb")  # not in a thread: a cancel would lose the open file
         with file:

@@ -14,7 +14,7 @@ from .app_file import AppExport, read_apps
 from .apps import AppRun, AppsReport, AppState, export_apps
 from .changes import ExportChange, ExportChanges, changes
 from .dataset.attachments import AttachmentOptions
-from .dry_run.estimate import Estimate, estimate
+from .dry_run import Estimate, estimate
 from .entry_points import compact, export
 from .plan import Plan
 from .read_tables import attachment_files, read_table

@@ -41,13 +41,12 @@ from .opening import (
 )
 from .ownership import Source
 from .plan import Plan
-from .repeated_rows import RepeatedRows
+from .repeated_rows import RepeatedRows, StoredIndex
 from .run_log import last_run
 from .store import Changes, ExportStore, Finding, NewRows, adopt_fragments, repair, salvage
 from .store.formats import SourceLines
 from .store.fragments import Fragment
 from .store.journal import StoreBlock
-from .stored_index import StoredIndex
 from .stored_records import database_records
 
 T = TypeVar("T")
@@ -215,30 +214,12 @@ class Archive:
         with self._lock:
             return self.store.missing() - self._lost
 
-    def has_seen_newest(self, source: int, ids: IdSet, *, is_whole: bool) -> bool:
-        """Return whether the newest ids of a source's list have been seen, so that nothing in it is new.
-
-        Where they are not the whole list, they must not be all that was seen, either: a service that cannot
-        go backwards shows the oldest ones.
-        """
+    def seen(self, source: int) -> IdSet:
+        """Return the ids that the list of a source has shown."""
         with self._lock:
-            seen = self.journal.seen(source)
-        is_end = bool(ids) and ids.last == seen.last and ids <= seen
-        is_dense = seen.count(ids.first, ids.last) == len(ids)
-        return is_end and is_dense and (is_whole or len(seen) > len(ids))
-
-    def last_seen(self, source: int, count: int) -> int:
-        """Return the first of the last `count` ids that the list of a source has shown; 0 for none."""
-        with self._lock:
-            return self.journal.seen(source).from_last(count)
-
-    def unseen(self, source: int, ids: IdSet) -> IdSet:
-        """Return the ids among these that the list of a source has not shown."""
-        with self._lock:
-            return ids - self.journal.seen(source)
+            return self.journal.seen(source)
 
     def unseen_keys(self, source: int, keys: set[str]) -> set[str]:
-        """Return the ids that are no numbers, among these, and that the list of a source has not shown."""
         with self._lock:
             return keys - self.journal.others_seen(source, keys)
 
@@ -288,7 +269,6 @@ class Archive:
         return stored | {row.id: row for row in self.journal.waiting() if row.id in wanted}
 
     def note_edited(self, newer: Iterable[Row], settled: Iterable[str]) -> None:
-        """Note messages that have changed, and ids whose edits need not be looked at any more."""
         with self._guarded(), self.journal.transaction():
             self.journal.change(newer)
             self.journal.forget_edits(settled)
@@ -326,7 +306,6 @@ class Archive:
             self.index.renew(self.journal.waiting())
 
     def replace_table(self, table: str, pieces: Iterable[SourceLines], read_at: int) -> None:
-        """Put a table in the place of the older one, as a whole."""
         with self._guarded():
             self._begin_change()
             stem = table_stem(table)
@@ -362,13 +341,11 @@ class Archive:
             return work()
 
     def forget_index(self) -> None:
-        """Let go of what `prepare` learnt."""
         if self.index is not None:
             self.index.close()
         self.index = None
 
     def _begin_change(self) -> None:
-        """Call `before_change`, once."""
         self.before_change()
         self.before_change = lambda: None
 
@@ -382,7 +359,6 @@ class Archive:
                 raise OSError(f"{self.folder}: {error}") from error
 
     def _apply_changes(self) -> int:
-        """Let changed messages take the places of their older versions; return how many did."""
         count = 0
         while rows := self.journal.waiting(_CHANGES_AT_ONCE):
             applied = list[str]()
@@ -407,7 +383,6 @@ class Archive:
             return salvage(self.store) if self.store.missing() or self.journal.others_missing() else 0
 
     def adopt_fragments(self) -> int:
-        """Take over the fragments that nobody has told of; return how many messages they add."""
         with self._guarded():
             self._begin_change()
             return adopt_fragments(self.store)
@@ -415,7 +390,6 @@ class Archive:
     # ── one page ──
 
     def _taken(self, page: FetchedPage, stats: CommitStats, seen: dict[int, IdSet]) -> Iterator[NewRows]:
-        """Yield the rows of a page that are new, and note what else it says."""
         if self._has_deleted:
             self._undelete(page)
         if page.shown is not None:
@@ -445,7 +419,6 @@ class Archive:
     def _new(
         self, number: int, source: Source, rows: list[Row], ids: PageIds, *, is_first: bool = False
     ) -> Iterator[NewRows]:
-        """Yield the rows that are not in the export yet, by their partitions."""
         new, new_ids = self.store.unwritten(rows, ids) if rows else (rows, ids)
         if is_first:  # what is read again may have been edited meanwhile
             self._repeats.add(rows, new, ids)
@@ -466,7 +439,6 @@ class Archive:
         return {f"{partition_folder(partition, key)}/{STEM}": part for key, part in parts.items()}
 
     def _compare(self, page: FetchedPage, stats: CommitStats) -> None:
-        """Note the rows of a page that have changed since they were written."""
         assert self.index is not None, "prepare() comes first"
         changed = self.index.changed(page.compared)
         self.index.renew(changed)
@@ -562,7 +534,6 @@ _READ_ACTION: Final = Decoder(_Action)
 
 
 def shown_edits(rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield the messages that edits and deletions among these rows show."""
     for raw in (row.raw for row in rows):
         if _ACTION not in raw:
             continue

@@ -104,9 +104,8 @@ def changes(out: str | PathLike[str], *, after: int = 0) -> ExportChanges:
     """Return an iterator over what is new, changed or deleted since the run `after`, by run and kind.
 
     `out` is a folder, or the address of an object store. The number of a run is in its `Report`, and in
-    `runs(out)`; a run that was killed has one, too. With 0 all messages are told. What an export of version
-    0.2 held when it was first opened by this version counts as new in its last run by then. If the journal
-    was lost, all messages are new in the next run.
+    `runs(out)`; a run that was killed has one, too. With 0 all messages are told. If the journal was lost, or
+    is of version 0.2, all messages are new in the next run.
 
     The next call continues with `after=result.run`, if all of the result was read. Each message is told once:
     with the oldest `before` since then, and the newest `after`. A change that was
@@ -282,7 +281,6 @@ def _before(stored: _JournalNews, row: Row, older: list[bytes]) -> bytes | None:
 
 
 def _batches(view: FolderView, files: list[_File], news: _News) -> Iterator[list[Row]]:
-    """Yield the rows of these ids as they are in the files."""
     for file in files:
         numbers, keys = file.numbers & news.numbers, file.keys & news.keys
         if not numbers and not keys:
@@ -352,7 +350,6 @@ def _load_versions(view: FolderView, stored: _JournalNews, versions: sqlite3.Con
 
 
 def _older(versions: sqlite3.Connection, rows: list[Row]) -> dict[str, list[bytes]]:
-    """Return the older versions of messages by their ids, the oldest first."""
     older: dict[str, list[bytes]] = {}
     for _, key, raw in sorted(sql_in(versions, _KEPT, map(key_of, rows))):
         older.setdefault(key, []).append(raw)

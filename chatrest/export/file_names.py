@@ -56,7 +56,6 @@ def file_name(text: str) -> str:
 
 
 def source_name(source: Source) -> str:
-    """Return the name of a source in file names, such as `user-alice`."""
     return file_name("-".join((source.kind, *source.names)))
 
 
@@ -72,7 +71,6 @@ def partition_folder(partition: Partition, key: str) -> str:
 
 
 def partition_rows(partition: Partition, source: Source, rows: list[Row]) -> dict[str, list[Row]]:
-    """Return the rows of a source by the key of the partition that they belong to."""
     match partition:
         case "none":
             return {"": rows} if rows else {}
@@ -111,7 +109,6 @@ def day(timestamp: int) -> str:
 
 
 def _by_date(rows: list[Row], length: int) -> dict[str, list[Row]]:
-    """Return the rows by the first `length` characters of their day."""
     by_date: dict[str, list[Row]] = {}
     if not rows:
         return by_date

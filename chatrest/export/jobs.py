@@ -22,7 +22,6 @@ from ..walk.split.piece_queue import ListPiece
 from ..walk.split.piece_reader import NotOrderedByIdError
 from ..walk.walk import Walk
 from .archive import Purpose
-from .id_continuity import message_words
 from .journal import Journal
 from .message_ids import PageIds, number
 from .ownership import Source
@@ -52,9 +51,6 @@ class Place(NamedTuple):
     def position(self) -> Pairs:
         """The position behind it."""
         return (("affix", "append"), ("id", str(self.id)), ("sentAt", str(self.sent_at)))
-
-    def __str__(self) -> str:
-        return message_words(self.id, self.sent_at)
 
 
 def latest(rows: list[Row]) -> Place:

@@ -150,7 +150,6 @@ class Journal(StoreJournal):
     # ── sources ──
 
     def sources(self) -> list[SourceState]:
-        """All sources, in the order of their numbers."""
         sql = "SELECT number, key, state, error, by_time, proven, asked FROM sources ORDER BY number"
         rows = self._typed(sql, tuple[int, str, State, str | None, bool, Count, bool])
         try:
@@ -173,7 +172,6 @@ class Journal(StoreJournal):
         return int(rows[0][0]) if rows else 0
 
     def add_sources(self, sources: Iterable[Source]) -> None:
-        """Add those that are not known yet; a user that was deleted, and is listed again, is open again."""
         keys = [(source.key,) for source in sources]
         self._db.executemany("INSERT OR IGNORE INTO sources(key) VALUES(?)", keys)
         self._db.executemany(
@@ -187,11 +185,9 @@ class Journal(StoreJournal):
         self._db.executemany("UPDATE sources SET asked = 1 WHERE key = ?", keys)
 
     def set_state(self, source: int, state: State, error: str | None = None) -> None:
-        """Note the state of a source."""
         self._db.execute("UPDATE sources SET state = ?, error = ? WHERE number = ?", (state, error, source))
 
     def set_by_time(self, source: int) -> None:
-        """Note that the list of a source goes by time."""
         self._db.execute("UPDATE sources SET by_time = 1 WHERE number = ?", (source,))
 
     def prove(self, source: int, until: int) -> None:
@@ -201,7 +197,6 @@ class Journal(StoreJournal):
     # ── what was read ──
 
     def intervals(self, source: int) -> list[Interval]:
-        """The ids of a source that were read."""
         sql = "SELECT first, last, position FROM covered WHERE source = ?"
         rows = self._typed(sql, tuple[int, int, str], source)
         return merge(Interval(first, last, position_of(text, last)) for first, last, text in rows)
@@ -241,7 +236,6 @@ class Journal(StoreJournal):
     # ── reading again ──
 
     def rechecks(self) -> dict[int, Recheck]:
-        """The sources that are read again, by their number; those that are done, too, until all are."""
         sql = "SELECT source, since, after, until, position FROM rechecks"
         return {
             source: Recheck(since, after, until, position_of(text, after))
@@ -260,31 +254,25 @@ class Journal(StoreJournal):
             self._db.execute("DELETE FROM shown WHERE source = ?", (source,))
 
     def rechecked(self, source: int, last: int, position: Pairs) -> None:
-        """Note that a source was read again up to an id."""
         sql = "UPDATE rechecks SET after = ?, position = ? WHERE source = ?"
         self._db.execute(sql, (last, json.dumps(position), source))
 
     def shown(self) -> IdSet:
-        """The ids that the service has shown in the recheck that is under way."""
         return self._union("SELECT ids FROM shown")
 
     def show(self, source: int, ids: IdSet) -> None:
-        """Note ids that the service shows while a source is read again."""
         if ids:
             self._db.execute("INSERT INTO shown(source, ids) VALUES(?, ?)", (source, ids.to_bytes()))
 
     def end_rechecks(self) -> None:
-        """Forget the rechecks, and what was shown in them."""
         self._db.execute("DELETE FROM rechecks")
         self._db.execute("DELETE FROM shown")
 
     def change(self, rows: Iterable[Row]) -> None:
-        """Keep messages that have changed, until they take their places."""
         values = [(row.id, number(row.id), bytes(row.raw)) for row in rows]
         self._db.executemany("INSERT OR REPLACE INTO changed VALUES(?, ?, ?)", values)
 
     def applied(self, ids: Iterable[str]) -> None:
-        """Note that changed messages have taken their places."""
         self._db.executemany("DELETE FROM changed WHERE id = ?", [(each,) for each in ids])
 
     def waiting(self, most: int = -1) -> list[Row]:
@@ -312,7 +300,6 @@ class Journal(StoreJournal):
     # ── edits ──
 
     def note_edits(self, rows: Iterable[Row]) -> None:
-        """Keep messages as an edit or a deletion shows them."""
         self._db.executemany("INSERT OR IGNORE INTO edits VALUES(?, ?)", [(row.id, row.raw) for row in rows])
 
     def edited(self, after: str, most: int) -> list[str]:
@@ -321,7 +308,6 @@ class Journal(StoreJournal):
         return [key for (key,) in self._typed(sql, tuple[str], after, most)]
 
     def edits(self, ids: Iterable[str]) -> dict[str, list[bytes]]:
-        """Return these messages as they were shown, by their ids."""
         shown: dict[str, list[bytes]] = {}
         with self._errors():
             for key, raw in sql_in(self._db, "SELECT id, raw FROM edits WHERE id IN", ids):
@@ -329,7 +315,6 @@ class Journal(StoreJournal):
         return shown
 
     def forget_edits(self, ids: Iterable[str]) -> None:
-        """Forget messages that were compared."""
         self._db.executemany("DELETE FROM edits WHERE id = ?", [(key,) for key in ids])
 
     # ── news ──

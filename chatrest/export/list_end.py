@@ -26,7 +26,7 @@ from ..walk.source import Page
 from ..walk.split.piece_reader import NotOrderedByIdError
 from .archive import Archive
 from .backlog import Backlog
-from .id_continuity import IdContinuity, is_same
+from .id_continuity import IdContinuity
 from .id_set import IdSet
 from .in_thread import in_thread
 from .jobs import JobPiece, ListJob, Newest, Place
@@ -107,7 +107,7 @@ class ListEnds:
         is_resumed = job.purpose == "walk" and not job.by_time and bool(piece.is_guess or piece.position)
         is_unbounded = job.by_time or (job.purpose == "walk" and job.until == LAST)
         if is_resumed and stand is not None:
-            highest = await self._last_behind(piece, stand)
+            highest = await self._last_behind(piece)
             if highest == piece.after or not is_unbounded:
                 return highest == piece.after
         elif not (is_resumed or is_unbounded or self._begins_with_probe(piece)):
@@ -116,9 +116,7 @@ class ListEnds:
             newest = await self.newest(job)
         except BadRequestError:  # the pages decide
             return False
-        await self.ids.check_later(newest.rows)
-        if is_unbounded and stand is None and (job.by_time or self.ids.is_behind(newest.rows)):
-            await self.ids.check(newest.rows)
+        await self.ids.check(newest.rows)
         if is_resumed and stand is None and await self._has_seen(piece, newest):
             return True
         if not (is_resumed or is_unbounded):
@@ -137,33 +135,36 @@ class ListEnds:
         return may_be_empty and is_from_start and job.purpose == "walk"
 
     async def _has_seen(self, piece: JobPiece, newest: Newest) -> bool:
-        """Return whether the newest messages of a list by id have all been seen."""
-        job, ids = piece.of, ids_of(self._check.held(piece.of, newest.rows))
-        await self._see_late(job, ids.numbers, piece.after)
-        if await self._never_seen(job, {*ids.others}):
-            return False
-        is_whole = len(newest.rows) < _PROBED
-        return await in_thread(
-            lambda: self._archive.has_seen_newest(job.number, ids.numbers, is_whole=is_whole)
-        )
+        """Return whether the newest messages of a list by id have all been seen: nothing in it is new.
 
-    async def _last_behind(self, piece: JobPiece, stand: Place) -> int:
+        Where they are not the whole list, they must not be all that was seen, either: a service that cannot
+        go backwards shows the oldest ones.
+        """
+        job, shown = piece.of, ids_of(self._check.held(piece.of, newest.rows))
+        ids = shown.numbers
+        await self._see_late(job, ids, piece.after)
+        if await self._never_seen(job, {*shown.others}):
+            return False
+        seen, is_whole = await self._seen(job), len(newest.rows) < _PROBED
+        is_end = bool(ids) and ids.last == seen.last and ids <= seen
+        is_dense = seen.count(ids.first, ids.last) == len(ids)
+        return is_end and is_dense and (is_whole or len(seen) > len(ids))
+
+    async def _seen(self, job: ListJob) -> IdSet:
+        return await in_thread(lambda: self._archive.seen(job.number))
+
+    async def _last_behind(self, piece: JobPiece) -> int:
         """Ask for what is new behind the last known ids; return its highest id, at whatever time it came.
 
         That is where the piece begins if nothing is new, and 0 where the reply does not tell: the message
-        there must come as well. Raises `IdsBeginAnewError` where another one stands there.
+        there must come as well. Raises `IdsBeginAnewError`.
         """
         job = piece.of
-        last_seen = await in_thread(lambda: self._archive.last_seen(job.number, _KNOWN))
-        first = min(filter(None, (last_seen, piece.after)))
+        first = min(filter(None, ((await self._seen(job)).from_last(_KNOWN), piece.after)))
         behind = {"id": str(first - 1)} if first > 1 else {}
         page = await self._page(job, affix="append", **behind)
         rows = [] if page is None else page.items
-        at_stand = [row for row in rows if number(row.id) == stand.id]
-        if first <= stand.id and not at_stand:
-            at_stand = await self.ids.message(stand.id)
-        if at_stand and not is_same(at_stand[0], stand.sent_at):
-            raise self.ids.fault(str(job.source), str(stand), str(Place.of(at_stand[0])))
+        await self.ids.check(rows)
         ids = ids_of(self._check.held(job, rows))
         await self._see_late(job, ids.numbers, piece.after)
         is_whole = len(rows) <= _KNOWN and any(number(row.id) == piece.after for row in rows)
@@ -176,7 +177,7 @@ class ListEnds:
         """Note the frozen end of a list; return whether there is nothing to read.
 
         `highest` is the highest id after the known ones, 0 for none. Raises `NotOrderedByIdError` where a
-        later message has a lower id, and `IdsBeginAnewError` where ids begin anew.
+        later message has a lower id.
         """
         job = piece.of
         if not newest.rows or newest.ids.others:
@@ -186,19 +187,13 @@ class ListEnds:
             job.end = newest
             return False
         place, last = newest.place, newest.ids.numbers.last
-        is_after_end = stand is not None and stand.id == piece.after <= job.proven
-        if stand is not None and is_after_end and last < stand.id and place.sent_at > stand.sent_at:
-            if not await self.ids.message(stand.id):
-                raise self.ids.fault(str(job.source), str(stand), str(place))
-            return False
         # The last messages were deleted, or others are shown as the newest.
         if last < piece.after if stand is None else place < stand:
-            await self.ids.check_held(newest.rows)
-            unseen = await in_thread(lambda: self._archive.unseen(job.number, newest.ids.numbers))
-            return stand is not None and not highest and not unseen
+            is_seen = newest.ids.numbers <= await self._seen(job)
+            return stand is not None and not highest and is_seen
         if not newest.is_by_id or (stand is not None and place.id < max(highest, stand.id)):
             raise NotOrderedByIdError
-        first = await in_thread(lambda: self._archive.journal.seen(job.number).first)
+        first = (await self._seen(job)).first
         job.end, job.until, job.newest = newest, last, last
         self.ids.see(newest.rows)
         job.is_end_sure = 0 < first < newest.ids.numbers.first
@@ -243,11 +238,7 @@ class ListEnds:
     async def _see_late(self, job: ListJob, ids: IdSet, covered: int) -> None:
         """Note the ids of a probe that are covered, and were not seen: they came late, and are missing."""
         late = ids.between(1, covered)
-        if (
-            late
-            and job.purpose == "walk"
-            and (late := await in_thread(lambda: self._archive.unseen(job.number, late)))
-        ):
+        if late and job.purpose == "walk" and (late := late - await self._seen(job)):
             await self._backlog.put(self._check.page(job, [], seen=PageIds(late, {})))
 
     async def is_sure(self, job: ListJob) -> bool:
@@ -273,7 +264,7 @@ class ListEnds:
         later = [row for row in rows if stand < Place.of(row)]
         left = ids_of(Window(job.since or None).within(self._check.window.within(later))).numbers
         left = left.between(1, last) - shown.numbers
-        if left and await in_thread(lambda: self._archive.unseen(job.number, left)):
+        if left and not left <= await self._seen(job):
             raise NotOrderedByIdError
 
     # ── requests ──

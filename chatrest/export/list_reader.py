@@ -203,8 +203,6 @@ class ListReader:
         job, progress, size = piece.of, self._progress, len(served.raw)
         job.has_shown = job.has_shown or bool(rows)
         progress.waits_for_disk = self._backlog.is_full
-        if job.purpose == "walk":
-            await self.ends.ids.check_later(rows)
         again = left_out(served, rows) if job.purpose == "walk" else []
         page = self.check.page(job, rows, after=after, last=last, position=position, bytes=size, again=again)
         await self._backlog.put(page)

@@ -13,7 +13,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 import msgspec
 from msgspec import Raw, Struct, structs
@@ -182,24 +182,6 @@ def find_undamaged(folder: Path) -> Manifest | None:
 # ── from the journal's rows ──
 
 
-def journal_claims(journal: Journal) -> dict[str, Any]:
-    """Return the members of a finished run's manifest that follow from its journal, by name.
-
-    `verify` compares with it what a manifest says.
-    """
-    counts = journal.rows([STEM])
-    return {
-        "app_id": journal["app"] or "",
-        "fingerprint": Plan.parse(journal["plan"] or "").fingerprint,
-        "deleted": [each.id for each in journal.deleted()],
-        "missing": [each.id for each in journal.deleted(missing=True)],
-        "sources": [_source_entry(journal, each, counts.get(each.number, 0)) for each in journal.sources()],
-        "files": list(file_entries(journal)),
-        "tables": list(table_entries(journal)),
-        "journal_facts": journal.facts(),
-    }
-
-
 def _source_entry(journal: Journal, source: SourceState, messages: int) -> SourceEntry:
     return SourceEntry(
         source=[source.source.kind, *source.source.names],
@@ -255,6 +237,7 @@ def is_table(stem: str) -> bool:
 
 def write_finished(folder: Path, disk: Disk, journal: Journal, report: Report) -> None:
     """Write the manifest of a run that came to its end. Nothing may change the journal after that."""
+    counts = journal.rows([STEM])
     manifest = structs.replace(
         _begun(journal, report.started),
         reasons=report.all_reasons,
@@ -262,7 +245,11 @@ def write_finished(folder: Path, disk: Disk, journal: Journal, report: Report) -
         finished=report.finished,
         until=None if report.until is None else str(report.until),
         messages=report.messages,
-        **journal_claims(journal),
+        deleted=[each.id for each in journal.deleted()],
+        missing=[each.id for each in journal.deleted(missing=True)],
+        sources=[_source_entry(journal, each, counts.get(each.number, 0)) for each in journal.sources()],
+        files=list(file_entries(journal)),
+        journal_facts=journal.facts(),
     )
     put(disk, folder / NAME, encode(manifest))
 

@@ -64,8 +64,6 @@ _NOT_A_FILTER: Final = {
 
 SOURCES: Final = frozenset({"users", "pairs", "groups", "all_users", "everything"})
 """The fields that name sources."""
-_SHOWN: Final = 5
-"""Names of a list that are written out."""
 
 
 @final
@@ -227,32 +225,18 @@ def _check_query(query: object) -> None:
 # ── two plans ──
 
 
-def difference(plan: Plan, other: Plan) -> tuple[str, str]:
-    """Return the settings in which two plans differ: as the first has them, and as the other has them.
-
-    Such as `("since=2020-01-01", "no since")`; two empty texts where the plans are equal.
-    """
-    mine, others = _settings(plan), _settings(other)
-    of_format = (
-        () if plan.format == other.format else ("compress", "partition")
-    )  # their defaults depend on it
-    names = [
-        name
-        for name in sorted({**mine, **others})
-        if mine.get(name) != others.get(name) and name not in of_format
-    ]
-    return _joined(mine, names), _joined(others, names)
-
-
 def growth_fault(stored: Plan, plan: Plan) -> tuple[str, str]:
     """Return the settings for which an export by `stored` cannot be continued by `plan`, in both's words.
 
-    Two empty texts where it can. Sources may differ, and the window may become wider; format, compression,
-    partition and filters stay as they are.
+    Two empty texts where it can, else such as `("since=2020-01-01", "no since")`. Sources may differ, and the
+    window may become wider; format, compression, partition and filters stay as they are.
     """
-    sources = {name: getattr(stored, name) for name in SOURCES}
-    window = dict(zip(("since", "until"), stored.window, strict=True)) if is_within(stored, plan) else {}
-    return difference(stored, structs.replace(plan, **sources, **window))
+    mine, others = _settings(stored), _settings(plan)
+    free = {"since", "until"} if is_within(stored, plan) else set[str]()
+    if plan.format != stored.format:  # their defaults depend on it
+        free |= {"compress", "partition"}
+    names = [each for each in sorted({**mine, **others}.keys() - free) if mine.get(each) != others.get(each)]
+    return _joined(mine, names), _joined(others, names)
 
 
 def is_within(stored: Plan, plan: Plan) -> bool:
@@ -264,26 +248,19 @@ def is_within(stored: Plan, plan: Plan) -> bool:
 
 
 def _settings(plan: Plan) -> dict[str, Any]:
-    """Return the settings of a plan that are given, or that have a default."""
-    values = {name: value for name, value in structs.asdict(plan).items() if value not in ((), None)}
-    values = {name: value for name, value in values.items() if value is not False}
-    filters = structs.asdict(values.pop("query"))
-    return values | {f"query.{name}": value for name, value in filters.items() if value not in (None, UNSET)}
-
-
-def _words(name: str, value: Any) -> str:
-    """Return a setting as its user would type it."""
-    if name in ("since", "until"):
-        return timestamp_words(value)
-    if name.startswith("query."):
-        return shown(value)
-    if isinstance(value, tuple):
-        names = ["+".join(each) if isinstance(each, tuple) else each for each in value]
-        more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-        return f"{', '.join(names[:_SHOWN])}{more}"
-    return str(value)
+    """Return what is given of a plan, or has a default; without its sources."""
+    values = structs.asdict(plan)
+    filters = {f"query.{name}": value for name, value in structs.asdict(values.pop("query")).items()}
+    given = (values | filters).items()
+    return {name: value for name, value in given if name not in SOURCES and value not in (None, UNSET)}
 
 
 def _joined(settings: Mapping[str, Any], names: Sequence[str]) -> str:
-    parts = [f"{name}={_words(name, settings[name])}" if name in settings else f"no {name}" for name in names]
+    def words(name: str) -> str:
+        value = settings[name]
+        if name in ("since", "until"):
+            return timestamp_words(value)
+        return shown(value) if name.startswith("query.") else str(value)
+
+    parts = [f"{name}={words(name)}" if name in settings else f"no {name}" for name in names]
     return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))

@@ -1,9 +1,17 @@
-"""Rows that came again under an id that this run has written: those that differ are told, as one is kept."""
+"""Rows that come again, and may differ.
 
+`RepeatedRows`: under an id that this run has written; those that differ are told, as one is kept.
+`StoredIndex`: read again from the service, and on disk: which have changed, which are not shown any more. It
+is a private temporary database of SQLite's own, which needs little memory and leaves nothing behind.
+"""
+
+import hashlib
+import sqlite3
 from collections.abc import Callable, Iterable
 from typing import Final, final
 
 from ..core.replies.rows import Row
+from ..storage import sql_in
 from .id_set import IdSet
 from .message_ids import PageIds, ids_of, key_of, number
 
@@ -66,3 +74,52 @@ def _key(row: Row) -> int | str:
     """Return what two records of one message have in common: 07 is 7."""
     digits = row.id.lstrip("0") or row.id
     return number(digits) or key_of(row)
+
+
+# ── rows on disk ──
+
+_SCHEMA = """
+PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;
+CREATE TABLE stored(key TEXT PRIMARY KEY, number INTEGER, sent_at INTEGER, digest BLOB) WITHOUT ROWID;
+"""
+
+
+@final
+class StoredIndex:
+    """Rows on disk, by id."""
+
+    def __init__(self) -> None:
+        self._db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._db.executescript(_SCHEMA)
+
+    def close(self) -> None:
+        """Let go of it; nothing stays behind."""
+        self._db.close()
+
+    def load(self, stored: Iterable[Row]) -> None:
+        """Add rows on disk."""
+        self._db.execute("BEGIN")
+        entries = ((key_of(row), number(row.id), row.sent_at, _digest(row)) for row in stored)
+        self._db.executemany("INSERT OR IGNORE INTO stored VALUES(?, ?, ?, ?)", entries)
+        self._db.execute("COMMIT")
+
+    def since(self, since: int) -> IdSet:
+        """Return the ids of the rows that were sent at a time or later; not those that tell no time."""
+        rows = self._db.execute("SELECT number FROM stored WHERE number > 0 AND sent_at >= ?", (since,))
+        return IdSet(each for (each,) in rows)
+
+    def changed(self, rows: list[Row]) -> list[Row]:
+        """Return the rows that are on disk, but not as they are now."""
+        keys = [key_of(row) for row in rows]
+        known = dict(sql_in(self._db, "SELECT key, digest FROM stored WHERE key IN", keys))
+        pairs = zip(keys, rows, strict=True)
+        return [row for key, row in pairs if key in known and known[key] != _digest(row)]
+
+    def renew(self, rows: Iterable[Row]) -> None:
+        """Note newer versions of rows on disk; of others nothing."""
+        entries = ((_digest(row), key_of(row)) for row in rows)
+        self._db.executemany("UPDATE stored SET digest = ? WHERE key = ?", entries)
+
+
+def _digest(row: Row) -> bytes:
+    return hashlib.blake2b(row.raw, digest_size=16).digest()

@@ -194,7 +194,6 @@ async def goes_backwards(session: AsyncSession, newest: Row) -> bool:
 
 
 async def users(session: AsyncSession) -> AsyncIterator[Source]:
-    """Every user of the app as a source, those that are switched off, too."""
     async for user in session.users.list(_EVERYBODY).thorough():
         yield Source("user", (user.uid,))
 
@@ -216,7 +215,6 @@ async def user_with_messages(session: AsyncSession, query: MessageQuery, window:
 
 
 def sent_by(session: AsyncSession) -> int:
-    """Return how many requests a session has sent."""
     return sum(pool.sent for pool in session.pools.values())
 
 

@@ -29,7 +29,7 @@ from .ownership import Source
 
 @final
 class Work(Struct, frozen=True):
-    """What is left to read of one source, for one purpose: `str(work)` says it."""
+    """What is left to read of one source, for one purpose."""
 
     known: SourceState
     gaps: list[Gap]
@@ -66,14 +66,6 @@ class Work(Struct, frozen=True):
             number=known.number, source=known.source, purpose=self.purpose, since=self.since, **fields
         )
 
-    def __str__(self) -> str:
-        ids = ", ".join(
-            f"behind {gap.after}" if gap.until == LAST else f"{gap.after + 1} to {gap.until}"
-            for gap in self.gaps
-        )
-        since = f", what was sent since {self.since}" if self.since else ""
-        return f"{self.source}: {self.purpose} of the ids {ids}{since}"
-
 
 def work_left(
     journal: Journal,
@@ -101,7 +93,6 @@ def work_left(
 
 
 def rechecks_left(journal: Journal, sources: Iterable[SourceState]) -> Iterator[Work]:
-    """Yield what the recheck that is under way has left to read again."""
     rechecks = journal.rechecks()
     for known in sources if rechecks else ():
         recheck = rechecks.get(known.number)

@@ -115,9 +115,8 @@ def test_a_dry_run_as_json_states_the_certainty_of_its_numbers(command: Run, out
     result = command("export", str(out), "--dry-run", "--json", "--user", "user-01")
     assert (result.exit_code, result.stderr) == (0, "")
     members = json.loads(result.stdout)
-    assert (members["known"], members["counted"], members["bounded"]) == ("counted", 1, 0)
-    assert not members["is_range"]
-    assert members["messages_least"] == members["messages"] == members["messages_most"]
+    assert members["is_exact"]
+    assert members["messages_least"] == members["messages"]
     assert members["plan"]["users"] == ["user-01"]
     assert members["messages"] > 0
     assert not out.exists()
@@ -130,44 +129,24 @@ def test_a_dry_run_whose_only_source_is_refused_is_a_failure(command: Run, out: 
     assert "1 of 1 sampled sources are refused" in result.stderr
 
 
-def test_an_estimate_prints_a_range_where_it_does_not_know() -> None:
+def test_an_estimate_says_what_it_does_not_know() -> None:
     known: dict[str, Any] = {
         "plan": Plan(), "sources": 100, "sampled": 20, "whole": 0, "refused": [Failure("user x", "404")],
-        "counted": 99, "reported": 0, "bounded": 0, "bytes": 10**8,
-        "messages": 123_456, "messages_least": 20_000, "messages_most": 900_000,
-        "written": 70_000, "written_least": 9_000, "written_most": 70_000,
-        "requests": 345, "requests_least": 120, "requests_most": None,
-        "seconds": 7000.0, "seconds_least": 60.0, "seconds_most": None, "asked": 24, "rate": 485.0,
+        "is_exact": False, "bytes": 10**8, "messages": 123_456, "messages_least": 20_000,
+        "written": 70_000, "requests": 345, "seconds": 7000.0, "asked": 24, "rate": 485.0,
     }  # fmt: skip
     lines = printed(**known)
     assert lines["refused"] == "user x: 404"
     assert lines["messages"] == (
-        "at least 20,000, at most 900,000, probably about 120,000 to read (100.0 MB); "
-        "those of two sources count twice"
+        "about 120,000 (at least 20,000) to read (100.0 MB); those of two sources count twice"
     )
-    assert lines["new"] == "at least 9,000, at most 70,000"
-    assert lines["requests"] == "at least 120, no upper bound is known, probably about 340"
-    assert lines["time"] == (
-        "at least about 60 s, no upper bound is known, probably about 2 h, with 32 workers; "
-        "the rate limit is about 485 requests a minute"
-    )
+    assert lines["new"] == "about 70,000"
+    assert lines["requests"] == "about 345"
+    assert lines["time"] == "about 2 h, with 32 workers; the rate limit is about 485 requests a minute"
     assert lines["basis"] == (
         "24 requests; 20 of 100 sources sampled; wrong if a few of the others hold most messages"
     )
-    exact = known | {
-        "messages_least": 123_456,
-        "messages_most": 123_456,
-        "seconds_least": 7e3,
-        "seconds_most": 7e3,
-    }
-    assert printed(**exact)["messages"].startswith("123,456 to read (")
-    assert printed(**exact)["time"].startswith("about 2 h, with 32 workers")
-    assert printed(**known | {"reported": 7})["basis"].endswith(
-        "7 counted by the service's totals, which may be wrong"
-    )
-    assert printed(**known | {"bounded": 3})["basis"].endswith(
-        "3 with more messages than were seen, and without a plausible total"
-    )
+    assert printed(**known | {"is_exact": True})["messages"].startswith("123,456 to read (")
 
 
 def printed(**members: Any) -> dict[str, str]:

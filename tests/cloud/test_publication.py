@@ -3,13 +3,11 @@
 import asyncio
 import hashlib
 import json
-import tempfile
 from contextlib import nullcontext as nothing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
 
 from chatrest.cloud.pages import PAGE, page_digests, write_change
 from chatrest.cloud.publication import (
@@ -216,38 +214,6 @@ async def test_a_crash_at_any_operation_leaves_a_whole_version_and_the_next_comp
         sent = [name for name in crashing.applied + again.applied if name.startswith("put_file x/")]
         assert len(sent) == len(set(sent))
     assert number > 8
-
-
-contents = st.dictionaries(
-    st.sampled_from(["a.x", "b.y", "x/d"]), st.sampled_from([b"1", b"2", b"3"]), max_size=3
-)
-
-
-@settings(max_examples=6)
-@given(st.lists(st.tuples(contents, st.integers(0, 14), st.booleans()), min_size=1, max_size=4), contents)
-def test_crashes_one_after_the_other_never_show_a_mixture(
-    history: list[tuple[Files, int, bool]], last: Files
-) -> None:
-    async def run(folder: Path) -> None:
-        store = StoreDouble()
-        candidates: list[Files] = [{}]
-        for files, crash_at, is_late in history:
-            try:
-                await publish_files(
-                    StoreDouble(store, crash_at=crash_at, crash_is_late=is_late), files, folder
-                )
-                candidates = [files]
-            except CrashError:
-                candidates.append(files)
-            version = await visible(store, folder)
-            assert version in candidates
-            candidates = [version]
-        await publish_files(store, last, folder)
-        assert await visible(store, folder) == last
-        assert await stored_names(store) == await named(store, folder)
-
-    with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(run(Path(folder)))
 
 
 # ── other writers ──

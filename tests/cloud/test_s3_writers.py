@@ -10,7 +10,7 @@ from chatrest.cloud.lease import LEASE, decode_lease
 from chatrest.cloud.store import ObjectStore
 from chatrest.cloud.store_errors import LeaseHeldError, LeaseLostError, ObjectStoreError
 from tests.cloud.fault_proxy import FaultProxy, ProxiedRequest
-from tests.cloud.publishing import lease_of, named, publish_files, stored_names, visible
+from tests.cloud.publishing import lease_of, publish_files, visible
 
 ALWAYS = 1000
 OLD = {"a.ndjson": b"old", "x/b": b"same", "x/c": b"gone later"}
@@ -84,56 +84,6 @@ async def test_a_server_without_conditional_writes_is_recognised_and_used(
 
 
 # ── publications ──
-
-
-async def test_a_publication_over_a_bad_connection_is_whole(
-    proxied_store: ObjectStore, proxy: FaultProxy, tmp_path: Path
-) -> None:
-    for kind in ("500 applied", "lost"):
-        numbers, failed = [0], set[str]()
-
-        def every_third(
-            request: ProxiedRequest, numbers: list[int] = numbers, failed: set[str] = failed
-        ) -> bool:
-            """Fail every third request, but none of its repetitions, however requests overlap."""
-            numbers[0] += 1
-            is_chosen = numbers[0] % 3 == 0 and request.path not in failed
-            failed.update([request.path] if is_chosen else [])
-            return is_chosen
-
-        proxy.add(kind, every_third, 12)
-        for files in (OLD, NEW):
-            await publish_files(proxied_store, files, tmp_path)
-        proxy.clear()
-        assert await visible(proxied_store, tmp_path) == NEW
-    assert await stored_names(proxied_store) == await named(proxied_store, tmp_path)
-
-
-@pytest.mark.parametrize("number", [12])
-async def test_a_connection_that_ends_leaves_a_whole_version_and_the_next_completes(
-    proxied_store: ObjectStore, proxy: FaultProxy, tmp_path: Path, number: int
-) -> None:
-    await publish_files(proxied_store, OLD, tmp_path)
-    first = len(proxy.requests)
-    proxy.add("cut", lambda _: len(proxy.requests) >= first + number, ALWAYS)
-    with pytest.raises((ObjectStoreError, LeaseHeldError)):
-        await publish_files(proxied_store, NEW, tmp_path)
-    proxy.clear()
-    answered = proxy.requests[first : first + number - 1]
-    is_published = any(
-        request.method == "PUT" and request.path.endswith("/manifest.json") for request in answered
-    )
-    assert await visible(proxied_store, tmp_path) == (NEW if is_published else OLD)
-    await steal_lease(proxied_store)
-    await publish_files(proxied_store, NEW, tmp_path)
-    assert await visible(proxied_store, tmp_path) == NEW
-    names = {name for name in await stored_names(proxied_store) if not name.startswith("writer-probe")}
-    assert names == await named(proxied_store, tmp_path)
-
-
-async def steal_lease(store: ObjectStore) -> None:
-    """Remove the lease of a writer that could not give it back."""
-    await store.delete(LEASE)
 
 
 async def test_an_error_of_one_file_ends_the_others(

@@ -27,24 +27,6 @@ async def turns(count: int = 5) -> None:
         await asyncio.sleep(0)
 
 
-async def test_a_walk_waits_where_the_room_is_full_and_goes_on_when_a_batch_is_taken() -> None:
-    backlog = Backlog(20)
-    await backlog.put(page(0))
-    assert not backlog.is_full
-    await backlog.put(page(1))
-    assert backlog.is_full
-    late = [asyncio.create_task(backlog.put(page(i))) for i in (2, 3, 4)]
-    await turns()
-    assert not any(each.done() for each in late)
-    assert [each.number for each in await backlog.batch()] == [0, 1]
-    await turns()
-    assert [each.done() for each in late] == [True, True, False]
-    assert [each.number for each in await backlog.batch()] == [2, 3]
-    await asyncio.gather(*late)
-    assert [each.number for each in backlog.rest()] == [4]
-    assert not backlog.is_full
-
-
 async def test_a_page_larger_than_all_the_room_passes_and_is_alone_in_it() -> None:
     backlog = Backlog(20)
     await backlog.put(page(0, 10**9))

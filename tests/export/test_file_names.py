@@ -1,7 +1,6 @@
 """Names of files for any text, days and months, and names that lead outside."""
 
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -18,7 +17,6 @@ from chatrest.export.file_names import (
     file_name,
     partition_rows,
     path_inside,
-    seconds,
     source_name,
 )
 from chatrest.export.ownership import Source, pair_of
@@ -132,15 +130,6 @@ def test_a_name_by_way_of_a_link_is_refused(name: str, tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_message_belongs_to_a_day_of_utc_in_seconds_or_milliseconds(stamp: int, name: str) -> None:
     assert day(stamp) == name
-
-
-@given(st.integers(0, MILLISECONDS - 1))
-def test_seconds_and_milliseconds_of_one_moment_are_one_day(moment: int) -> None:
-    assert day(moment) == f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d}"
-    assert seconds(moment) == moment
-    if moment * 1000 >= MILLISECONDS:
-        assert day(moment * 1000 + 999) == day(moment)
-        assert seconds(moment * 1000 + 999) == moment
 
 
 def test_days_do_not_depend_on_where_the_export_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ from chatrest.emulator.weather.faults import Status
 from chatrest.errors import AuthenticationError, ChatRestError, RequestInvalidError
 from chatrest.export import Plan, export, kinds
 from chatrest.export.manifest import NAME as MANIFEST
-from tests.dying import Fate, dies
 from tests.exporting import Served, assert_whole, manifest_of, served
 from tests.faulty import no_wait
 
@@ -74,18 +73,6 @@ async def test_no_other_format_once_sources_were_asked_for(tmp_path: Path) -> No
             await export(service.session, tmp_path / "out", Plan(users=("bob",), format="parquet"))
         assert (await export(service.session, tmp_path / "out")).complete
         assert_whole(tmp_path / "out", service.expected(service.users_ids("ann")))
-
-
-@pytest.mark.parametrize("at", [1, 3, 6, 10])
-async def test_a_death_at_any_instant_of_a_run_with_a_wrong_key(
-    at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with served(30) as service, wrong_key(service) as session:
-        fate = Fate(tmp_path / "out", at)
-        with suppress(AuthenticationError):  # it came sooner
-            await dies(session, fate, Plan(users=("ann",)), monkeypatch)
-        assert (await export(service.session, tmp_path / "out", Plan(users=("ann",)))).complete
-        assert_whole(tmp_path / "out", service.expected(service.users_ids("ann")), dead=True)
 
 
 # ── what is there is left as it is ──

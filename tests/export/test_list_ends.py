@@ -161,19 +161,6 @@ async def test_a_service_that_cannot_go_backwards_is_read_to_its_end(plan: Plan,
     assert (report.complete, report.written) == (True, 50)
 
 
-@plans
-async def test_old_messages_that_are_shown_as_the_newest_ones_are_no_end(plan: Plan, tmp_path: Path) -> None:
-    service = SmallService(talk(1))
-    service.spoil = lambda request, reply: (
-        reply if request.query.get("affix") == "append" else {"data": service.records[:3]}
-    )
-    async with service.session() as session:
-        assert (await export(session, tmp_path / "out", plan)).complete
-        service.records += talk(COUNT - 1, first=2)
-        assert (await export(session, tmp_path / "out")).complete
-    assert ids_of(tmp_path / "out") == ALL
-
-
 @pytest.mark.parametrize("uneven", ["0", "007", "00"])
 async def test_an_id_that_begins_with_0_is_no_number(uneven: str, tmp_path: Path) -> None:
     service = SmallService(talk(3))

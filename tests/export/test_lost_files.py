@@ -71,18 +71,6 @@ async def test_files_that_were_harmed_are_read_again(
         assert (await export(service.session, tmp_path / "out")).written == 0
 
 
-async def test_each_file_in_turn_is_lost_between_later_runs(tmp_path: Path) -> None:
-    """Odd records too, that stand in several lists: each is in one file alone, whichever is lost."""
-    async with served(150) as service:
-        await export(service.session, tmp_path / "out", Plan(**MIXED))
-        for path in files_of(tmp_path / "out"):
-            path.unlink()
-            report = await export(service.session, tmp_path / "out")
-            assert report.complete, (path.name, report)
-            assert_whole(tmp_path / "out", service.expected())
-            service.store.add_message("ann", "bob", "more")
-
-
 async def test_a_lost_file_is_read_again_where_the_rule_was_broken(tmp_path: Path) -> None:
     """A message that ann's list lacked is written by bob; ann's file is lost, and her list shows all."""
     async with served(150) as service:

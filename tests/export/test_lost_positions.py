@@ -79,20 +79,6 @@ async def test_an_export_is_whole_only_where_all_of_it_came(spoil: str, workers:
     assert verify(tmp_path / "out").ok
 
 
-@pytest.mark.parametrize("spoil", ["no meta", "a cursor that goes back", "nothing, and more to come"])
-async def test_the_other_sources_are_read_all_the_same(spoil: str, tmp_path: Path) -> None:
-    others = talk(30, first=1000)
-    for record in others:
-        record |= {"sender": "cat", "receiver": "dan"}
-    service = SmallService([*talk(COUNT), *others], users=["ann", "bob", "cat", "dan"])
-    service.spoil = spoilt(SPOILS[spoil], "ann")
-    async with service.session() as session:
-        report = await export(session, tmp_path / "out", Plan(users=["ann", "cat"]))
-    assert {str(record["id"]) for record in others} <= set(ids_of(tmp_path / "out"))
-    assert {failure.source for failure in report.failed} <= {"user ann"}
-    assert report.complete == (len(ids_of(tmp_path / "out")) == COUNT + 30)
-
-
 async def test_what_came_before_the_lost_position_is_kept_and_not_asked_for_again(tmp_path: Path) -> None:
     service = SmallService(talk(COUNT))
     service.spoil = spoilt(SPOILS["a cursor that goes back"], None)

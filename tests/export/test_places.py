@@ -11,7 +11,6 @@ from msgspec import structs
 from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.store import Store
 from chatrest.emulator.weather.faults import Change, Outgoing, Status, query_of
-from chatrest.emulator.weather.triggers import First
 from chatrest.export import Plan, export, list_reader, verify
 from chatrest.parameters.messages import MessageQuery
 from tests.exporting import USERS, assert_whole, hide, part_of, put_record, raws_of, served
@@ -131,19 +130,6 @@ async def test_a_lost_file_in_the_midst_is_read_again(
 
 def ids(records: Iterable[bytes]) -> list[int]:
     return [int(json.loads(raw)["id"]) for raw in records]
-
-
-@pytest.mark.parametrize("end_is_known", [True, False])
-async def test_a_place_that_is_refused_once_leaves_nothing_out(end_is_known: bool, tmp_path: Path) -> None:
-    async with served(200, loose=False) as service:
-        if not end_is_known:
-            service.emulator.weather.add(Status(403, route="messages.list"))
-        await export(service.session, tmp_path / "out", Plan(users=("ann",), partition="month"))
-        part_of(tmp_path / "out", "2020-10").unlink()
-        service.emulator.weather.add(Status(400, route="/users/ann/messages", when=First(1)))
-        report = await export(service.session, tmp_path / "out")
-        assert report.complete, report
-        assert_whole(tmp_path / "out", service.expected(service.users_ids("ann")))
 
 
 @every_way

@@ -73,12 +73,6 @@ def test_what_a_plan_was_made_of_can_be_changed_without_changing_it() -> None:
         plan.users = ("b",)  # type: ignore[misc]
 
 
-def test_what_is_said_twice_is_said_once() -> None:
-    plan = Plan(users=["b", "a", "b"], groups=["g", "g"], pairs=[("b", "a"), ("a", "b"), ("b", "a")])
-    assert (plan.users, plan.groups, plan.pairs) == (("b", "a"), ("g",), (("a", "b"),))
-    assert plan == Plan(users=["b", "a"], groups=["g"], pairs=[("a", "b")])
-
-
 def test_a_plan_names_its_sources_each_once() -> None:
     plan = Plan(users=["a", "b"], groups=["g"], pairs=[("b", "a")], all_users=True)
     assert len(plan.sources) == 4

@@ -23,7 +23,6 @@ from tests.exporting import (
     hide,
     history_of,
     manifest_of,
-    part_of,
     put_record,
     records,
     served,
@@ -59,32 +58,6 @@ async def test_edited_messages_take_their_places_and_their_older_versions_are_ke
         assert sorted(history_of(tmp_path / "out")) == sorted(older)
         entries = manifest_of(tmp_path / "out").files
         assert sum(entry.messages for entry in entries if entry.role == "history") == 4
-
-
-async def test_an_edited_message_stays_where_it_stood(tmp_path: Path) -> None:
-    async with served(60) as service:
-        await export(service.session, tmp_path / "out", Plan(everything=True))
-        before = part_of(tmp_path / "out", "messages").read_bytes().splitlines()
-        edited = edit(service.store, 22, "short")
-        await export(service.session, tmp_path / "out", recheck=ALL)
-        after = part_of(tmp_path / "out", "messages").read_bytes().splitlines()
-        assert [n for n, (one, other) in enumerate(zip(before, after, strict=True)) if one != other] == [21]
-        assert after[21] == edited
-
-
-async def test_every_version_is_kept_of_a_message_that_is_edited_often(tmp_path: Path) -> None:
-    async with served(60) as service:
-        await export(service.session, tmp_path / "out", Plan(**MIXED))
-        versions = service.expected([9])
-        for text in ("two", "three", "four"):
-            versions.append(edit(service.store, 9, text))
-            report = await export(service.session, tmp_path / "out", recheck=ALL)
-            assert report.changed == 1
-            assert_whole(tmp_path / "out", service.expected())
-            assert history_of(tmp_path / "out") == versions[:-1]
-        put_record(service.store, 9, versions[0])  # back to what it was
-        assert (await export(service.session, tmp_path / "out", recheck=ALL)).changed == 1
-        assert history_of(tmp_path / "out") == versions
 
 
 async def test_a_recheck_with_nothing_new_writes_nothing(tmp_path: Path) -> None:

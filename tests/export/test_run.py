@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chatrest.export import Phase, Plan, Progress, export
-from tests.exporting import GROUPS, USERS, Served, assert_whole, files_of, part_of, records, served
+from tests.exporting import GROUPS, USERS, Served, assert_whole, part_of, records, served
 from tests.runs import MIXED
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
@@ -68,27 +68,6 @@ async def test_a_plan_holds_what_its_sources_show(
         assert again.complete
         assert again.written == 0
         assert_whole(tmp_path / "out", service.expected(wanted(service)))
-
-
-MONTHS = ("2020-09", "2020-10", "2020-11", "2020-12", "undated")
-
-
-@pytest.mark.parametrize(
-    ("partition", "compress"), [("source", "none"), ("source", "gzip"), ("month", "zstd"), ("month", "none")]
-)
-async def test_files_of_every_shape(partition: Any, compress: Any, tmp_path: Path) -> None:
-    async with served(150) as service:
-        plan = Plan(**MIXED, partition=partition, compress=compress)
-        await export(service.session, tmp_path / "out", plan)
-        assert_whole(tmp_path / "out", service.expected())
-    ending = {"none": ".ndjson", "gzip": ".ndjson.gz", "zstd": ".ndjson.zst"}[compress]
-    files = files_of(tmp_path / "out")
-    assert all(path.name.endswith(ending) for path in files)
-    folders = {str(path.parent.name) for path in files}
-    if partition == "month":
-        assert folders == {f"month={month}" for month in MONTHS}
-    else:
-        assert {"source=group-den", "source=pair-ann-bob", "source=user-ann"} <= folders
 
 
 async def test_an_app_without_a_message(tmp_path: Path) -> None:

@@ -134,16 +134,3 @@ async def test_lists_that_lack_messages_crosswise(tmp_path: Path) -> None:
         assert_whole(tmp_path / "out", service.expected())
         assert (await export(service.session, tmp_path / "out")).written == 0
         assert_whole(tmp_path / "out", service.expected())
-
-
-async def test_a_list_that_shows_again_what_it_lacked_repeats_nothing(tmp_path: Path) -> None:
-    async with served(150) as service:
-        service.emulator.weather.add(Status(403, route="/users/bob/messages"))
-        talk = service.store.ids(conversation="ann_user_bob")
-        hide(service.store, talk[:5], "u:ann")
-        report = await export(service.session, tmp_path / "out", Plan(all_users=True))
-        assert not report.complete
-        service.emulator.weather.clear()
-        report = await export(service.session, tmp_path / "out")
-        assert report.complete
-        assert_whole(tmp_path / "out", service.expected())

@@ -6,25 +6,13 @@ import pytest
 
 from chatrest.emulator.weather import First
 from chatrest.export import Plan, export
-from tests.exporting import assert_whole, forget_user, records, served
+from tests.exporting import assert_whole, forget_user, served
 from tests.runs import MIXED, Meanwhile, fill_plain, to_user
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
 
 # ── later runs ──
-
-
-async def test_a_later_run_reads_what_is_new(tmp_path: Path) -> None:
-    async with served(100) as service:
-        await export(service.session, tmp_path / "out", Plan(**MIXED))
-        for turn in range(1, 4):
-            service.store.add_records(records(30, first=1000 * turn, odd=turn == 2))
-            service.store.add_message("bob", "ann", "and one more")
-            report = await export(service.session, tmp_path / "out")
-            assert report.complete
-            assert report.written == 31
-            assert_whole(tmp_path / "out", service.expected())
 
 
 async def test_users_that_come_between_runs_bring_their_messages(tmp_path: Path) -> None:

@@ -72,11 +72,8 @@ def test_an_id_that_is_no_number_may_stand_anywhere_in_a_recheck(journal: Journa
     assert (work.gaps, work.ids) == ([Gap(0, LAST)], None)
 
 
-def test_it_is_told_in_words_and_in_numbers() -> None:
-    known = SourceState(1, ANN)
-    work = Work(known, [Gap(4, 9), Gap(20, 30)])
-    assert (str(work), work.ids, work.ids_behind(25)) == ("user ann: walk of the ids 5 to 9, 21 to 30", 15, 5)
-    again = Work(known, [Gap(20, LAST)], "recheck", 7)
-    assert str(again) == "user ann: recheck of the ids behind 20, what was sent since 7"
-    job = again.job()
+def test_it_is_told_in_numbers() -> None:
+    work = Work(SourceState(1, ANN), [Gap(4, 9), Gap(20, 30)])
+    assert (work.ids, work.ids_behind(25)) == (15, 5)
+    job = Work(SourceState(1, ANN), [Gap(20, LAST)], "recheck", 7).job()
     assert (job.purpose, job.since, job.proven, job.until) == ("recheck", 7, 0, LAST)

@@ -29,8 +29,6 @@ class Compression(NamedTuple):
     suffix: str
     pack: Callable[[Any], bytes]
     """Of bytes, or of a bytearray."""
-    unpack: Callable[[bytes], bytes]
-    """Of one block, or of several in a row."""
     decompressor: Callable[[], Any] | None = None
     """Makes what unpacks one block; None where blocks are not packed."""
 
@@ -39,12 +37,12 @@ def compression(compress: Compress) -> Compression:
     """Return the compression of that name; `RequestInvalidError` where what it needs is not installed."""
     match compress:
         case "none":
-            return Compression("", _same, _same)
+            return Compression("", _same)
         case "gzip":
-            return Compression(".gz", _gzip, gzip.decompress, partial(zlib.decompressobj, _GZIP_WINDOW))
+            return Compression(".gz", _gzip, partial(zlib.decompressobj, _GZIP_WINDOW))
         case "zstd":
             zstd = zstd_module("compress = 'zstd'")
-            return Compression(".zst", zstd.compress, zstd.decompress, zstd.ZstdDecompressor)
+            return Compression(".zst", zstd.compress, zstd.ZstdDecompressor)
 
 
 def _same(data: Any) -> Any:

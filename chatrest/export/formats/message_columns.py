@@ -172,7 +172,6 @@ def _data_columns(records: list[_Members]) -> dict[str, Sequence[Any]]:
 
 
 def raws_in(lines: bytes) -> list[bytes]:
-    """Return the records of lines."""
     return lines.split(b"\n")[:-1]
 
 

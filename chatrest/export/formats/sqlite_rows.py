@@ -56,7 +56,6 @@ _MEMBERS: Final = msgspec.json.Decoder(_Members)
 
 
 def entry(row: Row, source: int) -> tuple[Value, ...]:
-    """Return the values of a row."""
     members, is_unicode, raw = _parts(row.raw)
     return (
         key_of(row),

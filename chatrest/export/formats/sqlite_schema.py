@@ -91,15 +91,8 @@ END;
 CREATE TRIGGER messages_fts_delete AFTER DELETE ON messages WHEN old.text IS NOT NULL BEGIN
     INSERT INTO messages_fts(messages_fts, rowid, text) VALUES('delete', old.place, old.text);
 END;
-INSERT INTO messages_fts(messages_fts) VALUES('delete-all');
 INSERT INTO messages_fts(rowid, text) SELECT place, text FROM messages WHERE text IS NOT NULL;
 """
-_NO_SEARCH: Final = """
-DROP TRIGGER IF EXISTS messages_fts_insert;
-DROP TRIGGER IF EXISTS messages_fts_update;
-DROP TRIGGER IF EXISTS messages_fts_delete;
-"""
-_HAS_SEARCH: Final = "SELECT count(*) FROM sqlite_master WHERE name = 'messages_fts_insert'"
 
 
 def _utc(column: str, function: str = "datetime") -> str:
@@ -192,7 +185,6 @@ INSERT INTO sources VALUES(?, ?, ?) ON CONFLICT(number) DO UPDATE SET messages =
 
 
 def is_empty(db: sqlite3.Connection) -> bool:
-    """Return True if nothing is in it."""
     return bool(db.execute("SELECT count(*) = 0 FROM sqlite_master").fetchone()[0])
 
 
@@ -212,20 +204,14 @@ def marks_of(db: sqlite3.Connection) -> dict[str, str] | None:
 
 
 def has_fts5(db: sqlite3.Connection) -> bool:
-    """Return True if SQLite has full-text search."""
     [count] = db.execute("SELECT count(*) FROM pragma_module_list WHERE name = 'fts5'").fetchone()
     return bool(count)
 
 
-def adapt(db: sqlite3.Connection) -> bool:
-    """Let the full-text index be kept where that can be done, and nowhere else; return True if that is new.
-
-    Called inside of a transaction.
-    """
-    has_search, can_search = bool(db.execute(_HAS_SEARCH).fetchone()[0]), has_fts5(db)
-    if has_search != can_search:
-        _run(db, _SEARCH if can_search else _NO_SEARCH)
-    return has_search != can_search
+def add_search(db: sqlite3.Connection) -> None:
+    """Add full-text search where SQLite has it; called inside of a transaction."""
+    if has_fts5(db):
+        _run(db, _SEARCH)
 
 
 def _run(db: sqlite3.Connection, script: str) -> None:

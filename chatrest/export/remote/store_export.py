@@ -40,7 +40,6 @@ from ..report import Phase, Progress
 from ..run_log import NAME as RUNS
 from ..store.fragments import Fragment
 from ..store.journal import StoreFile
-from .store_view import check_room
 from .working_folder import WorkingFolder
 
 PUBLISH_SECONDS: Final = 600.0
@@ -90,7 +89,6 @@ class StoredFiles:
         """Download a file; its bytes are checked. Called outside of the event loop's thread."""
         size = self.names[name]
         path.parent.mkdir(parents=True, exist_ok=True)
-        check_room(path.parent, name, size, self._store.address)
         wait_for(self._store.download(name, path, sha256=sha256, size=size))
 
 
@@ -142,7 +140,7 @@ class StoreExport:
         """Fetch the store's version where the local copy does not go on from it, but for the data files."""
         version = await self._publisher.current()
         if not await in_thread(partial(self._working.is_current, version)):
-            kept = await in_thread(self._working.begin_fetch)
+            self.kept = await in_thread(self._working.begin_fetch)
             for file in version.files:
                 path = path_inside(self.folder, file.name)
                 if not await in_thread(partial(_is_same, path, file.size, file.sha256)):
@@ -156,8 +154,7 @@ class StoreExport:
                 if not path.is_file() or path.stat().st_size != size:
                     await store.download(name, path, sha256=path.stem, size=size)
             names = attachments.keys() | {file.name for file in version.files}
-            end = partial(self._working.end_fetch, version, names.__contains__, kept)
-            self.kept = await in_thread(end)
+            await in_thread(partial(self._working.end_fetch, version, names.__contains__))
         sealed, lost = await in_thread(self._sealed)
         await self._publisher.find(sealed, lost)
 

@@ -1,6 +1,5 @@
 """An export in a store for readers: manifest, journal and log are fetched, other files as they are read."""
 
-import errno
 import shutil
 import weakref
 from collections.abc import Iterable, Iterator
@@ -147,7 +146,6 @@ class StoreView:
     async def _download(self, version: Version, name: str, size: int | None) -> None:
         """Download a file that changes, as the version has it, or one that has its name for ever."""
         path = path_inside(self.folder, name)
-        check_room(self.folder, name, size or 0, self.name)
         if (file := version.file(name)) is not None:
             await fetch_file(self._store, file, path, is_temporary=True)
         else:
@@ -168,14 +166,6 @@ def _sizes(folder: Path) -> dict[str, int]:
     except (ChatRestError, OSError):
         manifest = find_undamaged(folder)
         return {} if manifest is None else {entry.name: entry.bytes for entry in manifest.files}
-
-
-def check_room(folder: Path, name: str, size: int, address: str) -> None:
-    """Raise OSError where a disk has no room for a file."""
-    space = shutil.disk_usage(folder).free
-    if size > space:
-        text = f"{name} of {address} needs {size:,} bytes, and {space:,} are free"
-        raise OSError(errno.ENOSPC, text, str(folder))
 
 
 def _check_folder(address: str) -> None:

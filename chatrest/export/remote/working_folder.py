@@ -10,7 +10,6 @@
 
 import hashlib
 import os
-import shutil
 import socket
 import sys
 from collections.abc import Callable
@@ -26,8 +25,7 @@ from ...cloud.publication import Version
 from ...errors import ChatRestError, RequestInvalidError
 from ..disk import Disk, make_folder, sync_folder
 from ..file_names import DAMAGED
-from ..id_set import IdSet
-from ..journal import NAME as JOURNAL, Journal
+from ..journal import NAME as JOURNAL
 from ..manifest import find, put
 from ..opening import INCOMPLETE, FolderLock
 
@@ -133,21 +131,14 @@ class WorkingFolder:
             path.unlink()
         return kept
 
-    def end_fetch(self, version: Version, is_part: Callable[[str], bool], kept: Path | None) -> Path | None:
-        """Note that all of a version is there, and remove what is no part of it.
-
-        A `kept` copy whose ids the version has all is removed, too; returns the one that is left.
-        """
+    def end_fetch(self, version: Version, is_part: Callable[[str], bool]) -> None:
+        """Note that all of a version is there, and remove what is no part of it."""
         for path in [path for path in self.folder.rglob("*") if path.is_file()]:
             name = path.relative_to(self.folder).as_posix()
             if not is_part(name) and not name.startswith((INCOMPLETE, f"{DAMAGED}/")):
                 path.unlink()
         sync_folder(Disk(), self.folder)
         self.note_base(version)
-        if kept is None or not (version.complete and self._has_all_of(kept)):
-            return kept
-        shutil.rmtree(kept)
-        return None
 
     def _is_published(self) -> bool:
         """Return True if the copy is as it was published or fetched last."""
@@ -156,15 +147,6 @@ class WorkingFolder:
         except ChatRestError:
             return False
         return manifest is not None and manifest.generation == self._state.generation
-
-    def _has_all_of(self, kept: Path) -> bool:
-        """Return True if all ids that another copy has seen are among those of this one."""
-        try:
-            with Journal(kept / JOURNAL) as journal, Journal(self.folder / JOURNAL) as own:
-                (ids, others), (all_ids, all_others) = _ids(journal), _ids(own)
-                return ids <= all_ids and others <= all_others
-        except (ChatRestError, OSError):
-            return False
 
     def _free_name(self) -> Path:
         number = 1
@@ -209,14 +191,6 @@ def default_root(address: str) -> Path:
     variable = "LOCALAPPDATA" if sys.platform == "win32" else "XDG_STATE_HOME"
     states = os.environ.get(variable) or Path.home() / ".local" / "state"
     return Path(states) / "chatrest" / hashlib.sha256(target.encode()).hexdigest()[:16]
-
-
-def _ids(journal: Journal) -> tuple[IdSet, set[str]]:
-    """Return the ids that a journal knows, and those that are no numbers."""
-    files = journal.files()
-    others = {key for file in files for key in journal.others_in(file.number)}
-    missing = {key for key, _ in journal.others_missing()}
-    return IdSet.union([journal.seen(), journal.ids_in(files)]), others | missing
 
 
 def _overlap(first: Path, second: Path) -> bool:

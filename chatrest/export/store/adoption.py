@@ -275,7 +275,6 @@ def _adopted(store: ExportStore, path: Path, name: str, stem: str) -> bool:
 
 
 def _note(store: ExportStore, file: StoreFile, held: _FileContent) -> None:
-    """Note what a file holds, as of no source."""
     store.journal.replace_blocks(file.number, held.blocks)
     store.journal.write_others(file.number, 0, held.ids.others)
     store.written.update(held.ids.numbers)
@@ -310,7 +309,6 @@ def _rows(path: Path, name: str, *, is_segment: bool = False) -> Iterator[list[R
 
 
 def _sync(store: ExportStore, path: Path) -> None:
-    """Let a file that somebody else has written survive a loss of power, before the journal knows it."""
     with path.open("rb") as file:
         store.disk.sync(file.fileno())
     sync_folder(store.disk, path.parent)

@@ -25,7 +25,7 @@ from ...extras import missing_extra
 from ..disk import Disk, sync_folder
 from ..formats.compression import Compression, compression
 from ..formats.sqlite_rows import entry
-from ..formats.sqlite_schema import COUNT, UPSERT, VERSION, adapt, is_empty, make, marks_of
+from ..formats.sqlite_schema import COUNT, UPSERT, VERSION, add_search, is_empty, make, marks_of
 from ..formats.table_rows import Column, sqlite_values
 from ..plan import Compress
 from ..stored_records import compress_of, damaged, database_rows, lines, parquet_batches
@@ -58,57 +58,54 @@ def format_of(name: str) -> Format | None:
     return Database() if name.endswith(".sqlite") else None
 
 
-@final
-class Lines:
-    """NDJSON, plain or packed: each commit is a member, so that a segment can end behind any of them."""
+class _Format:
+    """What most formats have in common; see `Format`."""
 
-    is_lines: Final = True
-    grows: Final = False
-    full: Final = 1 << 27
-
-    def __init__(self, compress: Compress) -> None:
-        self.packing: Compression = compression(compress)
-        self.suffix: str = f".ndjson{self.packing.suffix}"
+    is_lines = False
+    grows = False
+    full = 1 << 28
+    packing: Compression = compression("none")
 
     def is_sound(self, path: Path) -> bool:
         """Return True: whoever reads it finds the damage."""
         return True
 
+
+@final
+class Lines(_Format):
+    """NDJSON, plain or packed: each commit is a member, so that a segment can end behind any of them."""
+
+    is_lines = True
+    full = 1 << 27
+
+    def __init__(self, compress: Compress) -> None:
+        self.packing = compression(compress)
+        self.suffix: str = f".ndjson{self.packing.suffix}"
+
     def write(self, disk: Disk, path: Path, pieces: Iterable[SourceLines]) -> bytes:
-        """Make a file, a member for each piece."""
         with NewFile(disk, path) as out:
             for piece in pieces:
                 out.write(self.packing.pack(piece.lines))
         return out.sha256
 
     def read(self, path: Path, size: int) -> Iterator[SourceLines]:
-        """Yield the lines of a file."""
         return map(piece_of, lines(path, f"lines{self.suffix}", size))
 
 
 @final
-class Parquet:
+class Parquet(_Format):
     """Parquet, which is read by columns; each record is in one of them as it was served.
 
     Without the `columns` of a table it is of messages.
     """
 
     suffix: Final = ".parquet"
-    is_lines: Final = False
-    grows: Final = False
-    full: Final = 1 << 28
 
     def __init__(self, compress: Compress = "zstd", columns: Sequence[Column] = ()) -> None:
-        self.packing: Compression = compression("none")
         self._codec = _CODECS[compress]
         self._columns = columns
 
-    def is_sound(self, path: Path) -> bool:
-        """Return True: whoever reads it finds the damage."""
-        return True
-
     def write(self, disk: Disk, path: Path, pieces: Iterable[SourceLines]) -> bytes:
-        """Make a file; memory for a row group."""
         try:
             import pyarrow as pa  # type: ignore[import-untyped]
             import pyarrow.parquet as pq  # type: ignore[import-untyped]
@@ -135,7 +132,6 @@ class Parquet:
         return out.sha256
 
     def read(self, path: Path, size: int) -> Iterator[SourceLines]:
-        """Yield the records of a file, those of messages with the names of their sources."""
         if self._columns:
             yield from (piece_of(raws) for raws, _ in parquet_batches(path))
             return
@@ -160,27 +156,18 @@ def _small_pool(arrow: Any) -> Iterator[None]:
 
 
 @final
-class TableDatabase:
+class TableDatabase(_Format):
     """A database with one table, which has these columns and `raw`; it is written as a whole.
 
     Times are epoch milliseconds, lists and objects are JSON.
     """
 
     suffix: Final = ".sqlite"
-    is_lines: Final = False
-    grows: Final = False
-    full: Final = 1 << 28
 
     def __init__(self, table: str, columns: Sequence[Column]) -> None:
-        self.packing: Compression = compression("none")
         self._table, self._columns = table, columns
 
-    def is_sound(self, path: Path) -> bool:
-        """Return True: whoever reads it finds the damage."""
-        return True
-
     def write(self, disk: Disk, path: Path, pieces: Iterable[SourceLines]) -> bytes:
-        """Make the database; raises OSError as SQLite fails."""
         types = {"integer": "INTEGER", "time": "INTEGER"}
         names = [f"{column.name} {types.get(column.kind, 'TEXT')}" for column in self._columns]
         places = ", ".join("?" * (len(names) + 1))
@@ -199,7 +186,6 @@ class TableDatabase:
         return file_sha256(path)
 
     def read(self, path: Path, size: int) -> Iterator[SourceLines]:
-        """Yield the records of the database."""
         sql = f"SELECT CAST(raw AS BLOB) FROM {self._table} ORDER BY rowid"  # noqa: S608
         try:
             with closing(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)) as db:
@@ -211,16 +197,13 @@ class TableDatabase:
 
 
 @final
-class Database:
+class Database(_Format):
     """A database of messages; `marks` are the app and the plan that it belongs to."""
 
     suffix: Final = ".sqlite"
-    is_lines: Final = False
-    grows: Final = True
-    full: Final = 1 << 28
+    grows = True
 
     def __init__(self, marks: Mapping[str, str] = MappingProxyType({})) -> None:
-        self.packing: Compression = compression("none")
         self._marks = marks
 
     def is_sound(self, path: Path) -> bool:
@@ -243,7 +226,6 @@ class Database:
         return True
 
     def write(self, disk: Disk, path: Path, pieces: Iterable[SourceLines]) -> bytes:
-        """Make the database, or add to it in one transaction; raises OSError as SQLite fails."""
         is_new = not path.exists()
         try:
             with closing(sqlite3.connect(path, timeout=WAIT, isolation_level=None)) as db:
@@ -263,7 +245,6 @@ class Database:
         return file_sha256(path)
 
     def read(self, path: Path, size: int) -> Iterator[SourceLines]:
-        """Yield the records of the database."""
         return map(piece_of, database_rows(path))
 
     def _add(self, db: sqlite3.Connection, pieces: Iterable[SourceLines]) -> None:
@@ -273,8 +254,6 @@ class Database:
             indexes = db.execute(_INDEXES).fetchall()  # they are made at once, which takes half of the time
             for name, _ in indexes:
                 db.execute(f"DROP INDEX {name}")
-        else:
-            adapt(db)
         newest = _newest(db)
         for piece in pieces:
             rows = map(row_of, piece.raws)
@@ -284,7 +263,7 @@ class Database:
         for _, sql in indexes:
             db.execute(sql)
         if indexes:
-            adapt(db)
+            add_search(db)
 
 
 def _newest(db: sqlite3.Connection) -> int:

@@ -137,7 +137,6 @@ class ExportStore:
             (self.folder / SPOOL).rmdir()
 
     def load_ids(self) -> None:
-        """Learn from the journal which ids are written."""
         self.written = self.journal.ids_in(self.journal.files("open", "sealing", "sealed"))
 
     def missing(self) -> IdSet:
@@ -154,7 +153,6 @@ class ExportStore:
         return result
 
     def kind(self, stem: str) -> RowKind:
-        """Return the kind of a partition's rows."""
         return self.kinds.get(stem) or self.kinds[stem.partition("/")[0]]
 
     # ── commit ──
@@ -283,7 +281,6 @@ class ExportStore:
                     yield NewRows(each.stem, source, rows)
 
     def _take(self, fragment: Fragment, ids: IdSet) -> None:
-        """Note a fragment as a sealed file."""
         file = self.journal.add_file(fragment.name, fragment.stem, "sealed", fragment.size)
         self.journal.keep_file(file._replace(sha256=fragment.sha256))
         self.journal.replace_blocks(file.number, fragment.blocks)
@@ -330,7 +327,6 @@ class ExportStore:
             self.seal(stem, [file for file in files if file.state == "sealed"], changes)
 
     def holds(self, file: StoreFile, ids: PageIds) -> bool:
-        """Return True if a file holds any of these ids."""
         return bool(self.journal.ids_in([file]) & ids.numbers) or any(
             key in ids.others for key in self.journal.others_in(file.number)
         )
@@ -387,7 +383,6 @@ class ExportStore:
         self._unlink(dropped)
 
     def _unlink(self, dropped: list[StoreFile]) -> None:
-        """Remove what was dropped, and then what the journal knows of it."""
         paths = [path_of(self.folder, file) for file in dropped]
         for path in paths:
             self.disk.remove(path)

@@ -29,12 +29,10 @@ class SourceLines(NamedTuple):
 
     @property
     def raws(self) -> list[bytes]:
-        """The records."""
         return self.lines.split(b"\n")[:-1]
 
 
 def piece_of(raws: list[bytes], source: int = 0, label: str | None = None) -> SourceLines:
-    """Return records as a piece."""
     return SourceLines(source, len(raws), b"\n".join([*raws, b""]), label)
 
 
@@ -135,7 +133,6 @@ class NewFile(io.RawIOBase):
 
     @property
     def sha256(self) -> bytes:
-        """The SHA-256 of its bytes."""
         return self._hash.digest()
 
     def _flush(self) -> None:

@@ -113,7 +113,6 @@ def _checked(folder: Path, file: StoreFile, elsewhere: Collection[str], deep: bo
 def _others(
     folder: Path, files: dict[str, StoreFile], stems: Collection[str], spooled: list[Path]
 ) -> Iterator[Finding]:
-    """Yield what lies in the folder and is no file of the journal."""
     own = {segment_path(folder, file.name) for file in files.values() if file.state in ("open", "sealing")}
     own |= {segment_path(folder, file.name) for file in files.values() if is_segment(folder, file)}
     made = {new_path(folder, file.name) for file in files.values()}

@@ -82,12 +82,10 @@ class StoreJournal(JournalFile):
         super().__init__(path, layout, None if begin is None else lambda db: db.executemany(insert, meta))
 
     def __getitem__(self, name: str) -> str | None:
-        """Return a value of meta; None where there is none."""
         rows = self._typed("SELECT value FROM meta WHERE name = ?", tuple[str], name)
         return rows[0][0] if rows else None
 
     def __setitem__(self, name: str, value: str) -> None:
-        """Set a value of meta."""
         self._db.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (name, value))
 
     # ── files ──
@@ -98,11 +96,9 @@ class StoreJournal(JournalFile):
         return [file for file in files if not states or file.state in states]
 
     def files_of(self, stem: str) -> list[StoreFile]:
-        """Return the files of a partition, in the order in which they were made."""
         return self._typed(f"{_FILES} WHERE stem = ? ORDER BY number", StoreFile, stem)
 
     def file(self, name: str) -> StoreFile | None:
-        """Return the file of a name; None where there is none."""
         files = self._typed(f"{_FILES} WHERE name = ?", StoreFile, name)
         return files[0] if files else None
 
@@ -112,14 +108,12 @@ class StoreJournal(JournalFile):
         return int(rows[0][0]) if rows else 0
 
     def add_file(self, name: str, stem: str, state: FileState, size: int = 0) -> StoreFile:
-        """Add a file."""
         sql = "INSERT INTO files(name, stem, state, size) VALUES(?, ?, ?, ?)"
         number = self._db.execute(sql, (name, stem, state, size)).lastrowid
         assert number is not None
         return StoreFile(number, name, stem, state, size)
 
     def keep_file(self, file: StoreFile) -> None:
-        """Note the state, size, hash and successor of a file."""
         sql = "UPDATE files SET state = ?, size = ?, sha256 = ?, successor = ? WHERE number = ?"
         self._db.execute(sql, (file.state, file.size, file.sha256, file.successor, file.number))
 
@@ -185,11 +179,9 @@ class StoreJournal(JournalFile):
     # ── ids ──
 
     def ids_in(self, files: Iterable[StoreFile]) -> IdSet:
-        """Return the ids that files hold."""
         return self._union("SELECT ids FROM blocks WHERE file IN", [file.number for file in files])
 
     def see(self, source: int, ids: IdSet, keys: Iterable[str] = ()) -> None:
-        """Note ids that the list of a source has shown."""
         if ids:
             self._db.execute("INSERT INTO seen(source, ids) VALUES(?, ?)", (source, ids.to_bytes()))
         sql = "INSERT OR IGNORE INTO other_ids VALUES(?, ?, NULL)"
@@ -223,18 +215,15 @@ class StoreJournal(JournalFile):
                 self.see(source, ids)
 
     def write_others(self, file: int, source: int, keys: Iterable[str]) -> None:
-        """Note ids that are no numbers, and that a file holds."""
         sql = "INSERT INTO other_ids VALUES(?, ?, ?) ON CONFLICT DO UPDATE SET file = excluded.file"
         self._db.executemany(sql, [(key, source, file) for key in keys])
 
     def others_written(self, keys: Iterable[str]) -> set[str]:
-        """Return those of these ids that are in a file."""
         sql = "SELECT key FROM other_ids WHERE file IS NOT NULL AND key IN"
         with self._errors():
             return {key for (key,) in sql_in(self._db, sql, keys)}
 
     def others_in(self, file: int) -> set[str]:
-        """Return the ids of a file that are no numbers."""
         return {key for (key,) in self._all("SELECT key FROM other_ids WHERE file = ?", file)}
 
     def others(self) -> list[tuple[str, int, int | None]]:

@@ -30,7 +30,6 @@ def segment_path(folder: Path, name: str) -> Path:
 
 
 def new_path(folder: Path, name: str) -> Path:
-    """Return where the content of a file is made."""
     return folder / SPOOL / (name.replace("/", "+") + NEW)
 
 
@@ -68,11 +67,9 @@ class Segments:
         self._open: OrderedDict[str, Segment] = OrderedDict()
 
     def get(self, stem: str) -> Segment | None:
-        """Return the segment of a partition; None where there is none yet."""
         return self._segments.get(stem)
 
     def files(self) -> list[StoreFile]:
-        """Return the files of all of them."""
         return [segment.file for segment in self._segments.values()]
 
     def add(self, file: StoreFile) -> Segment:
@@ -103,7 +100,6 @@ class Segments:
             sync_folder(self._disk, self._folder / SPOOL)
 
     def committed(self, stems: Iterable[str]) -> None:
-        """Note that the journal knows all of these segments."""
         for stem in stems:
             self._segments[stem].committed = self._segments[stem].file.size
 
@@ -116,7 +112,6 @@ class Segments:
                     self._disk.remove(segment.path)
 
     def take(self, stem: str) -> Segment | None:
-        """Return the segment of a partition, to which nothing is appended any more."""
         segment = self._segments.pop(stem, None)
         if segment is not None:
             self._open.pop(stem, None)
@@ -124,7 +119,6 @@ class Segments:
         return segment
 
     def close(self) -> None:
-        """Close all of them; they stay as they are."""
         for stem in list(self._segments):
             self.take(stem)
 

@@ -59,12 +59,10 @@ class Snapshots:
         self.place(name)
 
     def note(self, file: StoreFile, rows: int, read_at: int) -> None:
-        """Note what a snapshot is; called in a transaction."""
         self._journal.keep_file(file)
         self._journal.replace_blocks(file.number, [StoreBlock(0, rows, read_at, read_at, IdSet())])
 
     def place(self, name: str) -> None:
-        """Give a snapshot that is noted its name."""
         path = path_inside(self._folder, name)
         make_folder(self._disk, path.parent)
         self._disk.replace(new_path(self._folder, name), path)

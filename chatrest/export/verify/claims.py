@@ -1,33 +1,23 @@
-"""Check the claims of a manifest: by themselves, and against the rows of the journal. No file is read."""
+"""Check the claims of a manifest, and the proof: what was seen is in the files. No file is read.
+
+That the manifest is what the journal says needs no comparison: it has a hash of the journal's rows.
+"""
 
 from collections.abc import Iterator
-from typing import Any, Final
-
-from msgspec import structs
 
 from ...core.paging.intervals import Interval, gaps
 from ..id_set import IdSet
 from ..journal import Journal
-from ..manifest import NAME as MANIFEST, Manifest, SourceEntry, journal_claims
+from ..manifest import Manifest
 from ..message_ids import number
 from ..plan import Plan
 from .files import key_number
 
-_SHOWN: Final = 80
-"""Characters of a value that are shown."""
-
-
-# ── by themselves ──
-
 
 def contradictions(manifest: Manifest) -> Iterator[str]:
-    """Yield what in a manifest contradicts its other claims."""
     stored = sum(entry.messages for entry in manifest.files if entry.role == "part")
-    wrote = sum(source.messages for source in manifest.sources)
     if stored != manifest.messages:
         yield f"its files have {stored:,} messages, and it says {manifest.messages:,}"
-    if wrote > manifest.messages:  # messages of files that were adopted may be of no source
-        yield f"its sources have {wrote:,} messages, and it says {manifest.messages:,}"
     if manifest.complete and manifest.finished is None:
         yield "it is complete, and was never finished"
     if manifest.until is not None and number(manifest.until) is None:
@@ -63,41 +53,6 @@ def unread(manifest: Manifest) -> Iterator[tuple[str, str]]:
         if (number(source.proven or "") or 0) < until:
             known = "never confirmed" if source.proven is None else f"confirmed up to id {source.proven} only"
             yield name, f"its end was {known}, and the export ends at id {until}"
-
-
-# ── against the journal ──
-
-
-def differences(journal: Journal, manifest: Manifest) -> Iterator[str]:
-    """Yield in words what the manifest of a finished run has otherwise than its journal."""
-    claims = journal_claims(journal)
-    ours, theirs = _values(claims), _values({name: getattr(manifest, name) for name in claims})
-    for name in {**ours, **theirs}:
-        if name not in theirs:
-            yield f"it has {name}, which is not in {MANIFEST}"
-        elif name not in ours:
-            yield f"it does not have {name}, which is in {MANIFEST}"
-        else:
-            for field, value in ours[name].items():
-                if value != (other := theirs[name][field]):
-                    yield f"{field} is {_shown(value)} in the journal, and {_shown(other)} in {MANIFEST}"
-
-
-def _values(claims: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the values that are compared, in words, by the file or source that they are of."""
-    values = dict[str, dict[str, Any]]()
-    for name, value in claims.items():
-        if name not in ("files", "sources"):
-            values[f"a {name}"] = {f"its {name}": value}
-        for entry in value if name in ("files", "sources") else ():
-            own = " ".join(entry.source) if isinstance(entry, SourceEntry) else entry.name
-            values[own] = {f"of {own}, {field}": each for field, each in structs.asdict(entry).items()}
-    return values
-
-
-def _shown(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def unproven(

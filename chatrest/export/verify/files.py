@@ -16,7 +16,6 @@ from typing import Final, Literal, NamedTuple, TypeAlias, final
 import msgspec
 from msgspec import Struct
 
-from ...core.paging.intervals import LAST
 from ...core.replies.rows import row_of
 from ...core.replies.scanner import read_record
 from ...errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
@@ -46,14 +45,11 @@ class ExpectedFile(NamedTuple):
     messages: int
     words: str
     """What is in it."""
-    edges: tuple[int, int] | None = None
-    """The lowest and the highest id, as the manifest says."""
     keys: IdSet | None = None
     """Those that the journal has for it."""
 
     @property
     def is_history(self) -> bool:
-        """True where its records are versions of messages."""
         return self.file.stem == HISTORY
 
     @property
@@ -62,7 +58,6 @@ class ExpectedFile(NamedTuple):
 
 
 def place_of(file: StoreFile) -> str:
-    """Return where a file is, below the export's folder."""
     return file.name if file.state == "sealed" else segment_path(Path(), file.name).as_posix()
 
 
@@ -84,7 +79,6 @@ class FileCheck:
         """True where the records of the last file were not read, as it has other bytes than were written."""
 
     def faults(self, file: ExpectedFile) -> Iterator[Fault]:
-        """Yield what is wrong with a file."""
         self.is_unread = True
         try:
             file_path(self._folder, file.file.name)
@@ -177,10 +171,6 @@ def _faults_of_ids(file: ExpectedFile, records: int, here: IdSet) -> Iterator[Fa
             # A key that is no number is not known by its hash.
             texts = [str(each) if each < _ABOVE_NUMBERS else "an id that is no number" for each in keys]
             yield "content", f"the ids of journal and file differ: {shortened(texts)} only in the {side}"
-    numbers = here.between(1, LAST)
-    if file.edges is not None and numbers and file.edges != (numbers.first, numbers.last):
-        first, last = file.edges
-        yield "content", f"it holds the ids {numbers.first} to {numbers.last}, and not {first} to {last}"
 
 
 # ── keys ──
@@ -195,12 +185,10 @@ def key_number(key: str) -> int:
 
 
 def key_numbers(keys: list[str]) -> list[int]:
-    """Return the numbers of keys, in their order."""
     return numbers_of(keys) or list(map(key_number, keys))
 
 
 def shortened(ids: list[str]) -> str:
-    """Return the first few ids, and how many more there are."""
     more = len(ids) - _IDS_SHOWN
     return ", ".join(ids[:_IDS_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 

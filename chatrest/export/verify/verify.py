@@ -5,7 +5,7 @@ manifest.json ─┐
                ├→ the files there ought to be → each file: size, hash, records, ids, each message once
 journal ───────┘                              → where journal and disk differ (`store/inspection.py`)
                                               → files that are no part of the export
-                                              → the manifest holds by itself, and is what the journal says
+                                              → the manifest holds by itself
                                               → all that was seen is there
 ```
 
@@ -41,7 +41,7 @@ from ..opening import DATA_FILE, FolderState, check_links, read_folder
 from ..run_log import NAME as RUNS
 from ..store.inspection import DATABASE, FindingKind, findings, path_of
 from ..store.journal import StoreFile
-from .claims import contradictions, differences, unproven, unread
+from .claims import contradictions, unproven, unread
 from .files import ExpectedFile, FileCheck, key_number, place_of, shortened
 
 Progress: TypeAlias = Callable[[int, int], object]
@@ -102,18 +102,15 @@ class VerifyResult(Struct, kw_only=True):
 
     @property
     def count(self) -> int:
-        """The number of problems."""
         return len(self.problems) + self.more
 
     def add(self, kind: Kind, place: str, text: str, remedy: str = "") -> None:
-        """Add a problem."""
         if len(self.problems) < MOST_PROBLEMS:
             self.problems.append(Problem(kind, place, text, remedy))
         else:
             self.more += 1
 
     def note(self, kind: Kind, place: str, text: str) -> None:
-        """Add a note."""
         self.notes.append(Problem(kind, place, text))
 
 
@@ -205,7 +202,6 @@ class _Check:
         self._result.add(kind, place, text, remedy)
 
     def run(self, progress: Progress) -> VerifyResult:
-        """Do all checks."""
         state, manifest = self._state, self._state.manifest
         self._check_state()
         try:
@@ -250,7 +246,6 @@ class _Check:
     # ── files ──
 
     def _check_files(self, expected: list[_Known], progress: Progress) -> FileCheck:
-        """Read all files that there ought to be."""
         total, done = sum(max(0, file.size) for file, _ in expected), 0
 
         def step(more: int) -> None:
@@ -305,10 +300,8 @@ class _Check:
 
     def _described(self, file: StoreFile, entry: FileEntry | None) -> ExpectedFile:
         """Return a file with what the journal and its entry in the manifest say of it."""
-        journal, edges, sources, keys = self._state.journal, None, list[str](), None
+        journal, sources, keys = self._state.journal, list[str](), None
         messages = 0 if entry is None else entry.messages
-        if entry is not None and (entry.first_id or entry.last_id):
-            edges = number(entry.first_id or "") or 0, number(entry.last_id or "") or 0
         if journal is not None and file.number:
             blocks = journal.blocks(file.number)
             self._adopted.update(IdSet.union(block.ids for block in blocks if not block.source))
@@ -317,9 +310,9 @@ class _Check:
             messages = messages or sum(block.rows for block in blocks)
             sources = [str(each) for each in journal.sources_of(block.source for block in blocks).values()]
         words = f"{messages:,} messages{f' of {shortened(sources)}' if sources else ''} are in it"
-        if edges is not None:
-            words += f", ids {edges[0]} to {edges[1]}"
-        return ExpectedFile(file, messages, words, edges, keys)
+        if entry is not None and entry.first_id:
+            words += f", ids {entry.first_id} to {entry.last_id}"
+        return ExpectedFile(file, messages, words, keys)
 
     # ── what lies beside them ──
 
@@ -375,7 +368,6 @@ class _Check:
     # ── claims ──
 
     def _check_manifest(self, manifest: Manifest) -> None:
-        """Check what the manifest claims, by itself."""
         for reason in manifest.reasons or ([] if manifest.complete else ["it has no reason"]):
             self._add("incomplete", MANIFEST, f"the export is not complete: {reason}", _RUN)
         for kind, place, text in check_tables(self._folder, manifest, self._view.file, self._state.journal):
@@ -394,12 +386,10 @@ class _Check:
             self._add("coverage", source, text, _RUN)
 
     def _check_proof(self, manifest: Manifest, files: FileCheck) -> None:
-        """Compare the manifest with what the journal says, and the ids that were seen with those there."""
+        """Compare the ids that were seen with those there."""
         if (journal := self._state.journal) is None:
             return
         try:
-            for text in differences(journal, manifest):
-                self._add("journal", JOURNAL, text, _JOURNAL)
             for source, ids in unproven(journal, manifest, files.keys | self._unread, self._adopted):
                 if source is None:
                     text = f"no source has shown {shortened(ids)}, which are in the files"

@@ -1,6 +1,5 @@
 """The database's full-text search: it finds the newest text, and can be done without."""
 
-import hashlib
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -9,11 +8,6 @@ import pytest
 
 from chatrest.export.formats import sqlite_schema
 from tests.databases import AT, ODD, VIEWS, Export, asked, changed, found, page, record
-
-
-@pytest.fixture
-def no_fts5(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite_schema, "has_fts5", lambda db: False)
 
 
 def test_search_knows_the_new_text_and_not_the_old_one(opened: Export) -> None:
@@ -46,8 +40,8 @@ def test_search_outlives_a_vacuum_and_a_deletion(opened: Export) -> None:
     assert_search_is_whole(path)
 
 
-@pytest.mark.usefixtures("no_fts5")
-def test_without_fts5_everything_else_works(opened: Export) -> None:
+def test_without_fts5_everything_else_works(opened: Export, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite_schema, "has_fts5", lambda db: False)
     opened.commit(page(*ODD))
     opened.edit(page(record(1, "edited")))
     for view in VIEWS:
@@ -55,19 +49,3 @@ def test_without_fts5_everything_else_works(opened: Export) -> None:
     assert opened.ask("SELECT count(*) FROM versions") == [(1,)]
     assert opened.ask("SELECT name FROM sqlite_master WHERE name LIKE '%fts%'") == []
     opened.finished()
-
-
-def test_fts5_that_comes_and_goes_and_comes(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for has_it, number in ((False, 1), (True, 2), (False, 3), (True, 4)):
-        with monkeypatch.context() as patched:
-            patched.setattr(sqlite_schema, "has_fts5", lambda db, has_it=has_it: has_it)
-            with Export(out) as opened:
-                opened.commit(page(record(number, f"number {number}"), record(9, "first")))
-                opened.edit(page(record(9, f"edit {number}")))
-                path = opened.finished()
-                assert opened.journal.files("sealed")[-1].sha256 == hashlib.sha256(path.read_bytes()).digest()
-        if has_it:
-            assert found(path, "number") == list(map(str, range(1, number + 1)))
-            assert found(path, "edit") == ["9"]
-            assert found(path, f"{number - 1} AND edit") == []
-            assert_search_is_whole(path)

@@ -178,13 +178,6 @@ async def test_a_copy_with_messages_that_the_store_lacks_is_kept(tmp_path: Path)
     async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:
         for root in ("a", "b"):
             await exported(address, tmp_path / root, emulator, Plan(format="ndjson"))
-        emulator.store.add_message("user-01", "user-02", "first")
-        async with store_export(address, tmp_path / "a") as target:
-            await export_folder(session, copy, remote=target.remote)  # it is not published
-        await exported(address, tmp_path / "b", emulator)
-        assert (await exported(address, tmp_path / "a", emulator)).warnings == []
-        emulator.store.add_message("user-01", "user-02", "second")
-        await exported(address, tmp_path / "b", emulator)
         emulator.store.add_message("user-01", "user-02", "third")
         with pytest.raises(
             RequestInvalidError, match=r"is the working copy of file:.*, where its data files"

@@ -72,7 +72,7 @@ async def test_an_older_journal_beside_newer_files_goes_on(name: str, tmp_path: 
         assert "it is older than manifest.json" in result.problems[0].text
         assert result.problems[0].remedy.startswith(f"run `chatrest export {out}` again")
         assert result.messages == len(list(read_raw(out))) == 60, "the manifest's files are read"
-        assert (await estimate(service.session, None, out)).written_least <= 20
+        assert (await estimate(service.session, None, out)).written <= 20
         assert (await export(service.session, out)).complete
         assert_whole(out, service.expected())
     assert verify(out).ok

@@ -60,7 +60,6 @@ def test_messages_that_are_in_two_files(out: Path) -> None:
         ("zstd", b'{"id":"5"},{"id":"6"}\n', "line 1 is no JSON record"),
         ("plain", b'{"id":"5"}\n\n', "line 2 is no JSON record"),
         ("plain", b'{"id":"5"}\n', "holds 1 messages, and not 2"),
-        ("gzip", b'{"id":"5"}\n{"id":"999999"}\n', "holds the ids 5 to 999999, and not"),
     ],
 )
 def test_content_that_is_no_record(

@@ -105,30 +105,11 @@ def test_a_change_of_any_column_of_any_table_is_found(out: Path) -> None:
 @pytest.mark.parametrize(
     ("sql", "words"),
     [
-        ("DELETE FROM blocks WHERE source = 1", "in the journal, and"),
-        ("UPDATE files SET sha256 = x'00' WHERE number = 1", "sha256 is"),
-        ("UPDATE files SET size = size + 1 WHERE number = 1", "bytes is"),
-        ("DELETE FROM files WHERE number = 1", "it does not have"),
-        (
-            "INSERT INTO files VALUES(99, 'x', 'messages', 'sealed', 5, x'00', NULL)",
-            "has x, which is not in manifest.json",
-        ),
-        ("UPDATE sources SET state = 'failed' WHERE number = 1", "state is failed in the journal, and open"),
-        ("UPDATE sources SET proven = 7 WHERE number = 1", "proven is 7 in the journal, and"),
-        (
-            'INSERT INTO sources(number, key) VALUES(99, \'["user", "new"]\')',
-            "user new, which is not in",
-        ),
-        ("DELETE FROM sources WHERE number = 2", "which is in manifest.json"),
-        ("UPDATE covered SET first = 201 WHERE source = 1", "of group den, covered is"),
-        ("UPDATE meta SET value = '{}' WHERE name = 'plan'", "its fingerprint is"),
         (
             "UPDATE meta SET value = 'other' WHERE name = 'app'",
             "it is of the app 'other', and",
         ),
-        ("UPDATE blocks SET source = 1", "messages is"),
         ("DELETE FROM seen", "which are in the files"),
-        ("INSERT INTO deleted VALUES('5', 1, 5, 0)", "its deleted is"),
         (
             "INSERT INTO other_ids VALUES('new', 1, NULL)",
             "1 messages that it has shown are not in the export: new",
@@ -137,7 +118,6 @@ def test_a_change_of_any_column_of_any_table_is_found(out: Path) -> None:
         ("UPDATE other_ids SET file = 99", "only in the file"),
         ("DELETE FROM other_ids", "only in the file"),
         # damage
-        ("UPDATE meta SET value = 'x' WHERE name = 'plan'", "this is not the JSON of a plan"),
         ("UPDATE blocks SET rows = 'x'", "is damaged"),
         ("UPDATE blocks SET ids = x'00'", "is damaged"),
         ("UPDATE seen SET ids = 'x'", "is damaged"),
@@ -146,7 +126,7 @@ def test_a_change_of_any_column_of_any_table_is_found(out: Path) -> None:
         ("UPDATE sources SET key = x'ff' WHERE number = 1", "is damaged"),
     ],
 )
-def test_a_journal_that_contradicts_files_or_manifest(out: Path, sql: str, words: str) -> None:
+def test_a_journal_that_contradicts_the_files(out: Path, sql: str, words: str) -> None:
     """Its hash in the manifest is that of the changed rows: what they say is compared."""
     assert change_journal(out, sql)
     vouch_for_journal(out)
