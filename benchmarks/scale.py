@@ -27,12 +27,13 @@ from distributed import Client
 from chatrest import App, AsyncSession, Pace
 from chatrest.core.paging.intervals import Gap
 from chatrest.distributed import export
-from chatrest.distributed.attempt_folder import AttemptFolder
+from chatrest.distributed.attempt_place import AttemptFolder
 from chatrest.distributed.job import connect
-from chatrest.distributed.shard import Budget, OpenJob, Shard, ShardJob, ShardSource
+from chatrest.distributed.shard import Budget, OpenJob, Shard, ShardSource, write_job
 from chatrest.distributed.shard_cutter import CONCURRENCY
 from chatrest.distributed.shard_reader import read_shard
 from chatrest.export import Plan
+from chatrest.export.ownership import Source
 
 from .measure import count, table, title
 from .scale_coordinator import CoordinatorCost, Partition, measure_coordinator
@@ -88,13 +89,13 @@ class WorkerCost(NamedTuple):
 
 async def measure_shards(app: App, uids: Sequence[str], until: int, shards: int) -> WorkerCost:
     """Return the mean cost of reading so many shards, each with the whole lists of `uids`."""
-    sources = [(number + 1, f'["user", "{uid}"]') for number, uid in enumerate(uids)]
-    files = Plan(all_users=True)
-    job = ShardJob(app_id=app.app_id, plan=files.encoded(), sources=sources)
-    opened, cpu, wall, requests, shown = OpenJob(job), 0.0, 0.0, 0, 0
+    sources = [(number, Source("user", (uid,))) for number, uid in enumerate(uids, 1)]
+    cpu, wall, requests, shown = 0.0, 0.0, 0, 0
     with TemporaryDirectory() as folder:
         place = AttemptFolder(Path(folder))
-        place.write_job("job-scale", b"")
+        write_job(place, "job-scale", app.app_id, Plan(all_users=True), sources)
+        with place.job_file("job-scale") as path:
+            opened = OpenJob(path)
         async with AsyncSession(app, pace=_FREE) as session:
             for each in range(shards + 1):
                 gaps = [ShardSource(number, [Gap(0, until)]) for number, _ in sources]

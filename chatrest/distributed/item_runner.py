@@ -33,7 +33,7 @@ from ..fan_out.outcome_journal import job_of
 from ..fan_out.stream import FanOut, FanOutCounts, ProgressListener, fan_out as run_here
 from ..fan_out.worker_tasks import Outcome
 from ..session import AsyncSession
-from .attempt_folder import JOB_PREFIX
+from .attempt_place import JOB_PREFIX
 from .coordinator import ClusterError, ShardLostError
 from .job import ClusterJob, check_client
 from .plugin import token_of

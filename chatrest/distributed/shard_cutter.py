@@ -18,7 +18,7 @@ may be wrong: a shard ends with its budget, and what is left of it comes here ag
 """
 
 from collections import deque
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Final, final
 
 from msgspec import Struct, structs
@@ -133,19 +133,16 @@ class ShardCutter:
 
     def __init__(
         self,
-        sources: Iterable[int],
-        gaps: Callable[[int], list[Gap]],
+        sources: Iterable[ShardSource],
         *,
         until: int,
         job: str,
         count: int,
         budget: Budget | None = None,
     ) -> None:
-        """`gaps` gives those of a source when it is its turn; `count` is the number of the sources."""
+        """`sources` have a gap or more each, and are taken when it is their turn; `count` is their number."""
         self._job = (job, until, budget or Budget())
-        self._unread: Iterator[ShardSource] = (
-            ShardSource(number, own) for number in sources if (own := gaps(number))
-        )
+        self._unread = iter(sources)
         self._unread_count = count
         self._returned: deque[ShardSource] = deque()
         self._long: dict[int, LongSource] = {}

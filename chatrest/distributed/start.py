@@ -26,11 +26,10 @@ from ..export.report import Progress, Report
 from ..export.run import OpenWalk, export_folder
 from ..export.worker_pool import WORKERS
 from ..session import AsyncSession
-from .attempt_folder import JOB_PREFIX, AttemptFolder
-from .attempt_store import AttemptStore
+from .attempt_place import JOB_PREFIX, AttemptFolder, AttemptPlace, AttemptStore
 from .coordinator import Coordinator, ShardRunner
 from .job import ClusterJob, check_client
-from .shard import Budget, Shard, ShardJob, ShardResult, decode_result, encode, plan_of_files
+from .shard import Budget, Shard, ShardResult, decode_result, encode, write_job
 from .worker import ExportWork
 
 if TYPE_CHECKING:
@@ -246,9 +245,10 @@ class ClusterWalk:
     async def _read(self, walk: OpenWalk) -> None:
         if not any(walk.left(walk.sources.known)):
             return
-        place = self._store or AttemptFolder(self._out, walk.pool.archive.disk)
+        place: AttemptPlace = self._store or AttemptFolder(self._out, walk.pool.archive.disk)
         name = f"{JOB_PREFIX}{os.urandom(8).hex()}"
-        await in_thread(lambda: place.write_job(name, encode(self._job(walk))))
+        sources = ((known.number, known.source) for known in walk.sources.known)
+        await in_thread(lambda: write_job(place, name, self._app_id, walk.pool.archive.plan, sources))
         try:
             async with self._open_runner(name) as runner:
                 coordinator = Coordinator(walk, runner, name, self._budget)
@@ -261,10 +261,3 @@ class ClusterWalk:
             added = await in_thread(walk.pool.archive.adopt_fragments)
             walk.pool.stats.written += added
             walk.pool.progress.written += added
-
-    def _job(self, walk: OpenWalk) -> ShardJob:
-        return ShardJob(
-            app_id=self._app_id,
-            plan=plan_of_files(walk.pool.archive.plan).encoded(),
-            sources=[(known.number, known.source.key) for known in walk.sources.known],
-        )

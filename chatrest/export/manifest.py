@@ -30,6 +30,8 @@ VERSION: Final = 3
 _MAKER: Final = "chatrest export"
 _CHECKSUM: Final = re.compile(rb'"checksum": "([0-9a-f]{64})"\n}\n\Z')
 _NO_CHECKSUM: Final = b'"checksum": ""\n}\n'
+_MANY: Final = ("sources", "files")
+"""The members that may have a million entries, in their order."""
 
 
 @final
@@ -185,16 +187,17 @@ def find_undamaged(folder: Path) -> Manifest | None:
 def journal_claims(journal: Journal) -> dict[str, Any]:
     """Return the members of a finished run's manifest that follow from its journal, by name.
 
-    `verify` compares with it what a manifest says.
+    `verify` compares with it what a manifest says. Sources and files are iterators: they may be many.
     """
     counts = journal.rows([STEM])
+    sources = journal.iter_sources()
     return {
         "app_id": journal["app"] or "",
         "fingerprint": Plan.parse(journal["plan"] or "").fingerprint,
         "deleted": [each.id for each in journal.deleted()],
         "missing": [each.id for each in journal.deleted(missing=True)],
-        "sources": [_source_entry(journal, each, counts.get(each.number, 0)) for each in journal.sources()],
-        "files": list(file_entries(journal)),
+        "sources": (_source_entry(journal, each, counts.get(each.number, 0)) for each in sources),
+        "files": file_entries(journal),
         "tables": list(table_entries(journal)),
         "journal_facts": journal.facts(),
     }
@@ -255,6 +258,8 @@ def is_table(stem: str) -> bool:
 
 def write_finished(folder: Path, disk: Disk, journal: Journal, report: Report) -> None:
     """Write the manifest of a run that came to its end. Nothing may change the journal after that."""
+    claims = journal_claims(journal)
+    entries = {name: claims.pop(name) for name in _MANY}
     manifest = structs.replace(
         _begun(journal, report.started),
         reasons=report.all_reasons,
@@ -262,9 +267,9 @@ def write_finished(folder: Path, disk: Disk, journal: Journal, report: Report) -
         finished=report.finished,
         until=None if report.until is None else str(report.until),
         messages=report.messages,
-        **journal_claims(journal),
+        **claims,
     )
-    put(disk, folder / NAME, encode(manifest))
+    put(disk, folder / NAME, _portions(manifest, entries))
 
 
 def write_unfinished(
@@ -298,19 +303,31 @@ def _begun(journal: Journal, started: int) -> Manifest:
 
 def encode(manifest: Manifest) -> bytes:
     """Return the content of the file, with its checksum."""
-    blank = _formatted(structs.replace(manifest, checksum=""))
-    return _formatted(structs.replace(manifest, checksum=hashlib.sha256(blank).hexdigest()))
+    return b"".join(_portions(manifest, {name: iter(getattr(manifest, name)) for name in _MANY}))
 
 
-def _formatted(manifest: Manifest) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
+def _portions(manifest: Manifest, entries: dict[str, Iterator[Any]]) -> Iterator[bytes]:
+    """Yield the content of the file, with its checksum, and the entries of each list in `entries`."""
+    empty = structs.replace(manifest, checksum="", **{name: [] for name in entries})
+    blank, digest = msgspec.json.format(msgspec.json.encode(empty), indent=1) + b"\n", hashlib.sha256()
+    for name, many in entries.items():
+        before, blank = blank.split(b'\n "%b": []' % name.encode(), 1)
+        opening = b'%b\n "%b": [' % (before, name.encode())
+        for each in many:
+            entry = msgspec.json.format(msgspec.json.encode(each), indent=1).replace(b"\n", b"\n  ")
+            digest.update(portion := opening + b"\n  " + entry)
+            yield portion
+            opening = b","
+        blank = b"\n ]" + blank if opening == b"," else opening + b"]" + blank
+    digest.update(blank)
+    yield blank.removesuffix(_NO_CHECKSUM) + b'"checksum": "%b"\n}\n' % digest.hexdigest().encode()
 
 
-def put(disk: Disk, path: Path, data: bytes) -> None:
-    """Replace a small file: at any moment it is the old one or the new one."""
+def put(disk: Disk, path: Path, data: bytes | Iterator[bytes]) -> None:
+    """Replace a small file, or one whose content comes in portions: it is the old one or the new one."""
     new = path.with_name(path.name + ".new")
     with ErrorPath(new), new.open("wb") as file:
-        file.write(data)
+        file.writelines((data,) if isinstance(data, bytes) else data)
         file.flush()
         disk.sync(file.fileno())
     disk.replace(new, path)
