@@ -18,6 +18,7 @@ from typing import Any, Final, final
 import msgspec
 from msgspec import Raw, Struct, structs
 
+from ..core.paging.intervals import LAST
 from ..errors import ChatRestError, RequestInvalidError
 from .disk import Disk, ErrorPath, sync_folder
 from .file_names import HISTORY, STEM
@@ -220,15 +221,18 @@ def file_entries(journal: Journal) -> Iterator[FileEntry]:
     for file in journal.files("sealed"):
         if is_table(file.stem):
             continue
-        blocks = journal.blocks(file.number)
-        ids = [edge for block in blocks if block.ids for edge in (block.ids.first, block.ids.last)]
+        messages, first, last = 0, LAST, 0
+        for block in journal.iter_blocks(file.number):  # one for each of perhaps a million sources
+            messages += block.rows
+            if block.ids:
+                first, last = min(first, block.ids.first), max(last, block.ids.last)
         yield FileEntry(
             name=file.name,
             role="history" if file.stem == HISTORY else "part",
             bytes=file.size,
-            messages=sum(block.rows for block in blocks),
-            first_id=str(min(ids)) if ids else None,
-            last_id=str(max(ids)) if ids else None,
+            messages=messages,
+            first_id=str(first) if last else None,
+            last_id=str(last) if last else None,
             sha256="" if file.sha256 is None else file.sha256.hex(),
         )
 
