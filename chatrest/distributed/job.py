@@ -21,7 +21,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -257,9 +257,10 @@ class ClusterJob:
         pace: Pace | None = None,
         progress: Progress | None = None,
         clock: Callable[[], float] = time.monotonic,
+        dead: Iterable[str] = (),
     ) -> None:
-        """`name` is the job's own, which no other job has."""
-        self.name = name
+        """`name` is the job's own, which no other job has; the jobs `dead` are ended on all workers first."""
+        self.name, self._dead = name, dead
         self._client: Any = client
         self._plugin = JobPlugin(name, installed_version(), app_id, dumps(work))
         self._rate = RateCoordinator(client, app_id, pace, name)
@@ -268,6 +269,8 @@ class ClusterJob:
         self._slots = (0, float("-inf"))
 
     async def __aenter__(self) -> Self:
+        for name in self._dead:  # its shards would keep the workers busy until their time is over
+            await self._unregister(name)
         for left in reversed(range(_TRIES)):
             try:
                 await self.call(self._client.register_plugin(self._plugin, name=self.name))
@@ -278,21 +281,21 @@ class ClusterJob:
             except Exception as error:  # of a worker, which Dask gives as a text
                 if "ModuleNotFoundError" not in str(error):
                     raise
-                await self._unregister()
+                await self._unregister(self.name)
                 raise _unequipped(error) from None
         await self._rate.__aenter__()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._rate.__aexit__(None, None, None)
-        await self._unregister()
+        await self._unregister(self.name)
 
-    async def _unregister(self) -> None:
+    async def _unregister(self, name: str) -> None:
         if self._client.status != "running":  # a cluster that is gone needs no word
             return
         with suppress(ClusterError, ShardLostError, TimeoutError, ValueError):  # it may know of no job
             async with asyncio.timeout(_END_SECONDS):
-                await self.call(self._client.unregister_worker_plugin(self.name))
+                await self.call(self._client.unregister_worker_plugin(name))
 
     async def slots(self) -> int:
         """Return the number of the workers' threads; waits for a worker where there is none."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
 from itertools import count
 from os import PathLike
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, Self, final
 
 from ..cloud.address import parse_address
@@ -24,6 +24,7 @@ from ..export.local_path import local_path
 from ..export.plan import Plan
 from ..export.report import Progress, Report
 from ..export.run import OpenWalk, export_folder
+from ..export.store.segments import NEW
 from ..export.worker_pool import WORKERS
 from ..session import AsyncSession
 from .attempt_place import JOB_PREFIX, AttemptFolder, AttemptPlace, AttemptStore
@@ -117,8 +118,9 @@ async def export_with(
             await guard.begin()
 
         def open_runner(name: str) -> ShardTasks:
+            work = ExportWork(address, name)
             return ShardTasks(
-                ClusterJob(client, session.app.app_id, name, ExportWork(address, name), pace, shown)
+                ClusterJob(client, session.app.app_id, name, work, pace, shown, dead=ahead.dead_jobs)
             )
 
         ahead = ClusterWalk(open_runner, session.app.app_id, folder, budget, store, guard)
@@ -162,7 +164,7 @@ class StoreGuard:
 
     def __init__(self, store: AttemptStore, leftovers: list[str], sleep: Sleep = asyncio.sleep) -> None:
         """`leftovers` are objects that were there before this run held the lease."""
-        self._store, self._leftovers, self._sleep = store, leftovers, sleep
+        self._store, self.leftovers, self._sleep = store, leftovers, sleep
         self._holder: tuple[str, int] | None = None
 
     async def begin(self) -> None:
@@ -177,7 +179,7 @@ class StoreGuard:
     async def clear(self) -> None:
         """Delete what runs have left that were killed."""
         await self.check()
-        await in_thread(lambda: self._store.delete(self._leftovers))
+        await in_thread(lambda: self._store.delete(self.leftovers))
 
     async def run(self, work: Coroutine[Any, Any, None]) -> None:
         """Run `work` while the lease is held; however that ends, a lease that was lost is the error."""
@@ -230,6 +232,8 @@ class ClusterWalk:
         self._app_id = app_id
         self._out = out
         self._budget = budget
+        self.dead_jobs: list[str] = []
+        """Of runs that were killed, or have lost their lease; their files are removed by now."""
         self.requests: int = 0
 
     async def __call__(self, walk: OpenWalk, /) -> None:
@@ -247,6 +251,10 @@ class ClusterWalk:
             return
         place: AttemptPlace = self._store or AttemptFolder(self._out, walk.pool.archive.disk)
         name = f"{JOB_PREFIX}{os.urandom(8).hex()}"
+        leftovers = [finding.name for finding in walk.pool.archive.findings if finding.kind == "leftover"]
+        leftovers += self._guard.leftovers if self._guard is not None else []
+        stems = (PurePosixPath(each).name.removesuffix(NEW) for each in leftovers)
+        self.dead_jobs = [each for each in stems if each.startswith(JOB_PREFIX)]
         sources = ((known.number, known.source) for known in walk.sources.known)
         await in_thread(lambda: write_job(place, name, self._app_id, walk.pool.archive.plan, sources))
         try:

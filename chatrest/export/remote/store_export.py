@@ -46,8 +46,8 @@ from .working_folder import WorkingFolder
 PUBLISH_SECONDS: Final = 600.0
 """The least time between two publications of a run that is writing."""
 _COPIES: Final = 20
-"""Times the seconds in which the journal is copied, between two publications: each copies all of it, and would
-cost the square of the export's size if it were not made more seldom."""
+"""Times the seconds in which the journal is copied, between two publications: each copies all of it, and
+would cost the square of the size if it were not made more seldom."""
 _RETRY_SECONDS: Final = 60.0
 """The time before one that has failed is tried again; it doubles, up to that of the others."""
 _LINKS: Final = f"{ATTACHMENTS}/{ATTACHMENT_JOURNAL}"
