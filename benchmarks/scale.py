@@ -202,8 +202,11 @@ class Costs(NamedTuple):
     task: float
     server: float
 
-    def constants(self, start: float, runs: Sequence[ClusterRun], users: int) -> Constants:
-        """Return the constants of the model; `exchange` is fitted to the runs, and `idle` to the first."""
+    def constants(self, least: ClusterRun, runs: Sequence[ClusterRun], users: int) -> Constants:
+        """Return the constants of the model; `exchange` is fitted to the runs, `idle` and `tick` to one.
+
+        `least` is an export of next to nothing.
+        """
         request = _per_request(self.page, self.users)
         pages = max(1, self.pages.requests - self.page.requests)
         more = self.pages.shown - self.page.shown
@@ -214,8 +217,8 @@ class Costs(NamedTuple):
         wall = _slope(few, long, "adopt_wall", "messages") + _slope(few, long, "rest_wall", "messages")
         files = self.files
         constants = Constants(
-            start=start, idle=_idle(start, runs[0]),
-            shard=shard, request=request, message=message, task=self.task,
+            start=least.wall, idle=_idle(least.wall, runs[0]),
+            shard=shard, request=request, message=message, process=0.0, tick=0.0, task=self.task,
             source=(files.adopt_cpu + files.rest_cpu) / files.sources, adopted=adopted,
             source_wall=(files.adopt_wall + files.rest_wall) / files.sources, adopted_wall=wall, exchange=0.0,
             server=self.server, base=few.peak * 1e6,
@@ -225,7 +228,12 @@ class Costs(NamedTuple):
             message_journal=_slope(few, long, "journal", "messages"),
             source_manifest=_slope(few, self.many, "manifest", "sources"),
         )  # fmt: skip
-        return constants._replace(exchange=_exchange(constants, runs, users))
+        process = max(0.0, least.worker - worker_cpu(constants, _load(least, 1)))
+        constants = constants._replace(process=process / least.workers)
+        first = runs[0]
+        ticks = max(0.0, first.worker - worker_cpu(constants, _load(first, users), first.workers))
+        tick = ticks / (first.workers * first.wall)
+        return constants._replace(tick=tick, exchange=_exchange(constants, runs, users))
 
 
 def _per_request(page: WorkerCost, users: WorkerCost) -> float:
@@ -291,8 +299,8 @@ def runs_table(runs: Sequence[ClusterRun], constants: Constants, users: int) -> 
             f"{run.workers}", f"{run.requests:,}", f"{run.shards}", f"{run.wall:.1f}",
             f"{run.counts.allowed / run.wall / RATE:.0%}", f"{run.counts.refused / run.requests:.2%}",
             f"{result.total:.1f}", f"{result.total / run.wall - 1:+.0%}", result.first,
-            f"{run.worker:.1f}", f"{worker_cpu(constants, load):.1f}", f"{run.coordinator:.1f}", f"{own:.1f}",
-            f"{run.counts.cpu:.1f}",
+            f"{run.worker:.1f}", f"{worker_cpu(constants, load, run.workers, run.wall):.1f}",
+            f"{run.coordinator:.1f}", f"{own:.1f}", f"{run.counts.cpu:.1f}",
         ))  # fmt: skip
     heads = (
         "workers", "requests", "shards", "wall s", "of the limit", "429", "model s", "off", "longest",
@@ -303,6 +311,7 @@ def runs_table(runs: Sequence[ClusterRun], constants: Constants, users: int) -> 
 
 _UNITS: Final = {
     "start": (1, "s"), "idle": (1, "s"), "shard": (1e3, "ms"), "request": (1e3, "ms"), "message": (1e6, "µs"),
+    "process": (1, "s"), "tick": (1e3, "ms"),
     "task": (1e3, "ms"), "source": (1e3, "ms"), "adopted": (1e6, "µs"), "source_wall": (1e3, "ms"),
     "adopted_wall": (1e6, "µs"), "exchange": (1e3, "ms"), "server": (1e3, "ms"), "base": (1e-6, "MB"),
     "source_memory": (1e-3, "KB"), "message_memory": (1, "bytes"), "source_journal": (1, "bytes"),
@@ -318,7 +327,8 @@ def constants_text(constants: Constants) -> str:
         "seconds = start + max(requests / limit, "
         f"(requests * latency / {CONCURRENCY} + idle * shards) / ({SLOTS} * workers), "
         "CPU / cores, coordinator)\n"
-        "CPU of workers = shard * shards + request * requests + message * messages in all lists\n"
+        "CPU of workers = shard * shards + request * requests + message * messages in all lists + "
+        "(process + tick * seconds) * workers\n"
         "CPU of the coordinator = source * sources + adopted * messages + task * shards + "
         "exchange * workers * seconds\n"
         f"{', '.join(values)}"
@@ -358,14 +368,14 @@ def _coordinator(sources: int, messages: int, partition: Partition = "month") ->
         return measure_coordinator(server.app, sources, messages, partition)
 
 
-def measure_runs(sizes: Sizes) -> tuple[float, list[ClusterRun]]:
-    """Return the seconds of an export of next to nothing, and the exports by clusters."""
+def measure_runs(sizes: Sizes) -> tuple[ClusterRun, list[ClusterRun]]:
+    """Return an export of next to nothing, and the exports by clusters."""
     uids = _uids(sizes.users)
 
-    async def measure(server: ServerProcess) -> tuple[float, list[ClusterRun]]:
+    async def measure(server: ServerProcess) -> tuple[ClusterRun, list[ClusterRun]]:
         least = await measure_cluster(server, 1, uids[:1])
         await measure_shards(server.app, uids, sizes.messages, 1)  # the server makes its pages
-        return least.wall, [await measure_cluster(server, each, uids) for each in sizes.workers]
+        return least, [await measure_cluster(server, each, uids) for each in sizes.workers]
 
     with ServerProcess(sizes.messages, users=sizes.users, rate=RATE, latency=LATENCY) as server:
         return asyncio.run(measure(server))
@@ -388,8 +398,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(title("Exports by a cluster on this machine", method, "chatrest-client", "distributed"), flush=True)
     costs = measure_costs(sizes)
     print(costs_table(costs), flush=True)
-    start, runs = measure_runs(sizes)
-    constants = costs.constants(start, runs, sizes.users)
+    least, runs = measure_runs(sizes)
+    constants = costs.constants(least, runs, sizes.users)
     print(f"\n{constants_text(constants)}\n\n{runs_table(runs, constants, sizes.users)}\n", flush=True)
     print(table(LARGE_HEADS, large_table(constants, 0.15)))
     print(apps_text(constants))

@@ -41,16 +41,10 @@ class ShardRunner(Protocol):
     """The workers, as the loop sees them."""
 
     async def slots(self) -> int:
-        """Return how many shards the workers read at the same time, at least 1.
-
-        Raises `ClusterError` where there are no workers, or the cluster is gone.
-        """
+        """Return how many shards the workers read at the same time, at least 1; raises `ClusterError`."""
 
     async def run(self, shard: Shard, operation: str) -> ShardResult:
-        """Return what has come of a shard; raises `ShardLostError` and `ClusterError`.
-
-        `operation` is the name of the operation that reads its lists.
-        """
+        """Return what has come of a shard whose lists an operation reads; raises `ShardLostError`, too."""
 
 
 def operation_of(source: Source) -> str:

@@ -33,10 +33,9 @@ BEGIN
 
 @final
 class ShardSource(Struct, frozen=True, array_like=True):
-    """The gaps of one source, which are to be read."""
+    """The gaps of one source, by its number in the coordinator's journal."""
 
     number: int
-    """In the coordinator's journal."""
     gaps: list[Gap]
 
 
@@ -59,13 +58,11 @@ class Shard(Struct, frozen=True, array_like=True):
 
     id: int
     job: str
-    """The name of the job's file."""
     until: int
     """The frozen end."""
     sources: list[ShardSource]
     budget: Budget
     concurrency: int
-    """The requests that may be under way at the same time."""
 
 
 @final
@@ -76,7 +73,7 @@ class SourceResult(Struct, frozen=True, array_like=True):
     intervals: list[Interval]
     """The ids that are covered now, by this shard."""
     shown: int = 0
-    """The number of messages that its list has shown."""
+    """The messages that its list has shown."""
     newest: int = 0
     """The highest id that its list is known to have; 0 where that was not asked for."""
     is_proven: bool = False
@@ -94,7 +91,6 @@ class ShardResult(Struct, frozen=True, array_like=True):
 
     shard: int
     attempt: ShardAttempt = ShardAttempt()
-    """The attempt that is adopted."""
     sources: list[SourceResult] = []
     requests: int = 0
     """Calls of this shard."""
@@ -107,7 +103,6 @@ class ShardResult(Struct, frozen=True, array_like=True):
     page_items: int = 0
     """The messages of its largest page."""
     warnings: list[str] = []
-    """Of its run, a sentence each."""
     is_held: bool = False
     """True where its time was over while requests waited for the rate: that says nothing about its lists."""
 
@@ -187,33 +182,17 @@ def _ids_of_bytes(kind: type, value: bytes) -> IdSet:
     return IdSet.from_bytes(value)
 
 
-_SHARD: Final = msgspec.msgpack.Decoder(Shard)
-_RESULT: Final = msgspec.msgpack.Decoder(ShardResult, dec_hook=_ids_of_bytes)
-
-
 def encode(value: Shard | ShardResult) -> bytes:
-    """Return a shard or a result as bytes."""
     return msgspec.msgpack.encode(value, enc_hook=_ids_as_bytes)
 
 
-def decode_shard(data: bytes) -> Shard:
-    """Return the shard of its bytes."""
-    return _SHARD.decode(data)
-
-
-def decode_result(data: bytes) -> ShardResult:
-    """Return the result of its bytes."""
-    return _RESULT.decode(data)
+decode_shard: Final = msgspec.msgpack.Decoder(Shard).decode
+decode_result: Final = msgspec.msgpack.Decoder(ShardResult, dec_hook=_ids_of_bytes).decode
 
 
 def _plan_of_files(plan: Plan) -> Plan:
     """Return a plan for the same files and messages without the names of its sources, which may be many."""
     return Plan(
-        all_users=True,
-        since=plan.since,
-        until=plan.until,
-        query=plan.query,
-        format=plan.format,
-        compress=plan.compress,
-        partition=plan.partition,
-    )
+        all_users=True, since=plan.since, until=plan.until, query=plan.query, format=plan.format,
+        compress=plan.compress, partition=plan.partition,
+    )  # fmt: skip

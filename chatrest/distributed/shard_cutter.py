@@ -60,18 +60,15 @@ class LongSource(Struct):
 
     number: int
     newest: int
-    """The highest id of its list."""
     ids_a_page: float
-    """The ids between the first and the last message of a page."""
+    """From the first to the last message of a page."""
     gaps: list[Gap] = []
 
     @property
     def pages(self) -> float:
-        """The pages of its gaps, about."""
         return sum(map(self.size, self.gaps)) / self.ids_a_page
 
     def size(self, gap: Gap) -> int:
-        """Return how many ids of a gap may be used."""
         return max(1, min(gap.until, self.newest) - gap.after)
 
     def cut(self, pages: float) -> list[Gap]:
@@ -179,7 +176,6 @@ class ShardCutter:
         return self._shard([*pieces, *lists], requests, slots)
 
     def _take_pieces(self, slots: int) -> Iterator[ShardSource]:
-        """Take pieces of long sources, as many as one shard should have."""
         _, _, budget = self._job
         most = budget.requests * _FULL
         pages = max(_LEAST_PAGES, min(most, self._long_pages(most * slots) / slots))
@@ -202,7 +198,6 @@ class ShardCutter:
         return pages
 
     def _take_lists(self, count: int) -> Iterator[ShardSource]:
-        """Take gaps of so many sources, not cut."""
         for _ in range(count):
             if self._returned:
                 yield self._returned.popleft()

@@ -74,7 +74,6 @@ class BudgetedSender:
         return getattr(self._send, name)
 
     async def __call__(self, call: Call[R], /) -> R:
-        """Make a call; `BudgetUsedError` where the budget is used up."""
         self._check()
         self.sent += 1
         self._under_way += 1
