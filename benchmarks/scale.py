@@ -203,7 +203,7 @@ class Costs(NamedTuple):
     server: float
 
     def constants(self, least: ClusterRun, runs: Sequence[ClusterRun], users: int) -> Constants:
-        """Return the constants of the model; `exchange` is fitted to the runs, `idle` and `tick` to one.
+        """Return the constants of the model; `tick` and `exchange` are fitted to the runs, `idle` to one.
 
         `least` is an export of next to nothing.
         """
@@ -230,10 +230,15 @@ class Costs(NamedTuple):
         )  # fmt: skip
         process = max(0.0, least.worker - worker_cpu(constants, _load(least, 1)))
         constants = constants._replace(process=process / least.workers)
-        first = runs[0]
-        ticks = max(0.0, first.worker - worker_cpu(constants, _load(first, users), first.workers))
-        tick = ticks / (first.workers * first.wall)
-        return constants._replace(tick=tick, exchange=_exchange(constants, runs, users))
+        loads = [_load(run, users) for run in runs]
+        ticks = [
+            run.worker - worker_cpu(constants, load, run.workers)
+            for run, load in zip(runs, loads, strict=True)
+        ]
+        exchanges = [
+            run.coordinator - coordinator_cpu(constants, load) for run, load in zip(runs, loads, strict=True)
+        ]
+        return constants._replace(tick=_fitted(ticks, runs), exchange=_fitted(exchanges, runs))
 
 
 def _per_request(page: WorkerCost, users: WorkerCost) -> float:
@@ -250,10 +255,8 @@ def _idle(start: float, run: ClusterRun) -> float:
     return max(0.0, ((run.wall - start) * SLOTS * run.workers - used) / max(1, run.shards))
 
 
-def _exchange(constants: Constants, runs: Sequence[ClusterRun], users: int) -> float:
-    """Return the coordinator's CPU a second and worker that nothing else explains, by least squares."""
-    known = [coordinator_cpu(constants, _load(run, users)) for run in runs]
-    left = [run.coordinator - each for run, each in zip(runs, known, strict=True)]
+def _fitted(left: Sequence[float], runs: Sequence[ClusterRun]) -> float:
+    """Return the CPU a second and worker that nothing else explains, by least squares."""
     seconds = [run.workers * run.wall for run in runs]
     top = sum(rest * each for rest, each in zip(left, seconds, strict=True))
     return max(0.0, top / sum(each * each for each in seconds))

@@ -28,7 +28,7 @@ from ..errors import ChatRestError, OutcomeUnknownError
 from . import streams
 from .call_arguments import ReadFile, call_of, texts_of
 from .call_parameters import Parameters
-from .environment import session
+from .environment import all_apps, session
 from .options import option_table
 from .process import run
 from .replies import check_success, client_of, line_of, send
@@ -199,14 +199,10 @@ async def _run(job: _LineCalls, options: EachOptions) -> "FanOutCounts":
 
 
 def _call_apps(job: _LineCalls, options: EachOptions) -> None:
-    from ..export.app_file import read_apps
-
     if job.endpoint.interface == "management":
         raise click.UsageError(f"--apps: {job.endpoint.name} is of the account, and not of an app")
     job.call("")  # raises for a wrong parameter, before a key is read
-    apps = read_apps(options.file)
-    for each in apps:
-        streams.hide(each.app.api_key)
+    apps = all_apps(options.file)
     streams.output()
     counts = run(_run_apps(job, apps, options.jobs))
     if counts.failed:

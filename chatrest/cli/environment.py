@@ -27,6 +27,7 @@ from . import streams
 from .process import NAME
 
 if TYPE_CHECKING:
+    from ..export.app_file import AppExport
     from ..management import AsyncManagement
     from ..session import AsyncSession
     from ..telemetry import Listener
@@ -73,14 +74,25 @@ def the_app() -> App:
     if name is not None:
         from ..export.app_file import read_app
 
-        app = read_app(apps_file(), name).app
-        streams.hide(app.api_key)
-        return app
+        return _hidden([read_app(apps_file(), name)])[0].app
     try:
         return App.from_env()
     except RequestInvalidError as error:
         error.add_note(SEE_HELP)
         raise
+
+
+def all_apps(file: str) -> "list[AppExport]":
+    """Return the apps of a file; errors as `read_apps`."""
+    from ..export.app_file import read_apps
+
+    return _hidden(read_apps(file))
+
+
+def _hidden(apps: "list[AppExport]") -> "list[AppExport]":
+    for each in apps:
+        streams.hide(each.app.api_key)
+    return apps
 
 
 def app_name() -> str | None:

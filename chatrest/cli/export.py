@@ -166,15 +166,10 @@ def export(
         "recheck": recheck,
         "workers": workers,
     }
-    if dask is not None:
-        _check_dask(apps, dry_run=dry_run)
+    _check_together(apps, dask, dry_run=dry_run)
     if apps is not None:
-        if click.get_current_context().find_root().params.get("app"):
-            raise click.UsageError("--app names one app, and --apps exports all of a file: give one of them")
-        if dry_run:
-            raise click.UsageError("--dry-run estimates one app: give it without --apps")
         options |= {"journal": journal, "at_once": apps_at_once or APPS_AT_ONCE}
-        export_apps(out, apps, plan, options, as_json=as_json, quiet=quiet)
+        export_apps(out, apps, plan, options, dask=dask, as_json=as_json, quiet=quiet)
         return
     if apps_at_once is not None:
         raise click.UsageError("--apps-at-once needs --apps")
@@ -205,12 +200,15 @@ def export(
         _print_report(report, progress, out, totals, monitor.elapsed, as_json=as_json)
 
 
-def _check_dask(apps: str | None, *, dry_run: bool) -> None:
-    if apps is not None:
-        raise click.UsageError("--dask reads one app: give it without --apps")
-    if dry_run:
+def _check_together(apps: str | None, dask: str | None, *, dry_run: bool) -> None:
+    """Raise `click.UsageError` for options that exclude each other."""
+    if apps is not None and click.get_current_context().find_root().params.get("app"):
+        raise click.UsageError("--app names one app, and --apps exports all of a file: give one of them")
+    if apps is not None and dry_run:
+        raise click.UsageError("--dry-run estimates one app: give it without --apps")
+    if dask is not None and dry_run:
         raise click.UsageError("--dry-run reads a few pages only: give it without --dask")
-    if proxy() is not None:
+    if dask is not None and proxy() is not None:
         raise click.UsageError(
             "--dask cannot be used with a proxy (--proxy, CHATREST_PROXY): its workers have none"
         )

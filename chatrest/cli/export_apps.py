@@ -5,7 +5,6 @@ seconds. The exit status is the largest of those that single exports would have.
 """
 
 import asyncio
-import shlex
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
@@ -16,9 +15,9 @@ from msgspec import structs
 from ..core.environment import headers_from_env
 from ..errors import AuthenticationError, ExportIncompleteError, RequestInvalidError
 from . import streams
-from .environment import proxy
+from .environment import all_apps, proxy
 from .export_texts import duration, plural
-from .process import invocation, run
+from .process import continuation, run
 
 if TYPE_CHECKING:
     from ..export import Plan
@@ -34,27 +33,25 @@ APPS_AT_ONCE: Final = 4  # a copy of the constant of `export.apps`, whose import
 
 
 def export_apps(
-    out: str, apps: str, plan: "Plan | None", options: Mapping[str, Any], *, as_json: bool, quiet: bool
-) -> None:
+    out: str, apps: str, plan: "Plan | None", options: Mapping[str, Any], *, dask: str | None, as_json: bool,
+    quiet: bool,
+) -> None:  # fmt: skip
     """Export the apps of the file `apps`, print a summary, and end the command with the worst status."""
-    from ..export.app_file import read_apps
-
-    exports = read_apps(apps)
-    for each in exports:
-        streams.hide(each.app.api_key)
+    exports = all_apps(apps)
     began = time.monotonic()
     try:
-        report = run(_run(exports, out, plan, options, quiet=quiet))
+        report = run(_run(exports, out, plan, options, dask, quiet=quiet))
     except (KeyboardInterrupt, asyncio.CancelledError) as end:
-        place = [] if options.get("journal") is None else ["--journal", str(options["journal"])]
-        end.add_note(f"continue with: {invocation()} export {shlex.join([out, '--apps', apps, *place])}")
+        given = {"--apps": apps, "--journal": options.get("journal"), "--dask": dask}
+        end.add_note(continuation("export", [out], given))
         raise
     _print(report, out, time.monotonic() - began, as_json=as_json)
 
 
 async def _run(
-    exports: "list[AppExport]", out: str, plan: "Plan | None", options: Mapping[str, Any], *, quiet: bool
-) -> "AppsReport":
+    exports: "list[AppExport]", out: str, plan: "Plan | None", options: Mapping[str, Any], dask: str | None,
+    *, quiet: bool,
+) -> "AppsReport":  # fmt: skip
     from ..export.apps import export_apps as run_apps
 
     runs: dict[str, AppRun] = {}
@@ -65,16 +62,15 @@ async def _run(
         if is_shown:
             streams.warn(f"{app_run.app_id}: {app_run.words}")
 
+    given: Any = {**options, "headers": headers_from_env(), "watch": watch}
     async with _log(runs, len(exports), is_shown=is_shown):
-        return await run_apps(
-            exports,
-            out,
-            plan,
-            headers=headers_from_env(),
-            proxy=proxy(),
-            watch=watch,
-            **options,
-        )
+        if dask is None:
+            return await run_apps(exports, out, plan, proxy=proxy(), **given)
+        from ..distributed.job import connect
+        from ..distributed.start import export_apps as run_on_cluster
+
+        async with connect(dask, quiet=True) as client:
+            return await run_on_cluster(client, exports, out, plan, **given)
 
 
 @asynccontextmanager

@@ -1,7 +1,8 @@
-"""`html`: write the messages of an export as pages that open without a server."""
+"""`html` and `view`: an export as pages, in a folder, or served on this machine until it is stopped."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import asyncio
+import signal
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,7 +11,8 @@ from msgspec import structs
 
 from . import streams
 from .export_texts import plural
-from .options import TimeOption, option_table
+from .options import TimeOption, option_table, shown_default
+from .process import run
 
 CHOICE: Final = (
     ("--conversation conversations", None, "ID",
@@ -54,7 +56,7 @@ def html(out: str, site: Path, as_json: bool, quiet: bool, **choice: Any) -> Non
     """
     from ..archive import write_site  # imports aiohttp, which a help text does not need
 
-    with _bar(is_shown=not quiet) as progress:
+    with streams.progress_bar(is_shown=not quiet) as progress:
         result = write_site(out, site, progress=progress, **choice)
     if as_json:
         streams.write_json({"site": str(site), **structs.asdict(result)})
@@ -70,22 +72,46 @@ def html(out: str, site: Path, as_json: bool, quiet: bool, **choice: Any) -> Non
         streams.warn(f"{files} of the export cannot be found: 'chatrest verify' says more")
 
 
-@contextmanager
-def _bar(*, is_shown: bool) -> Iterator[Callable[[str, int, int | None], None]]:
-    """Show a progress bar with the remaining time on standard error if that is a terminal."""
-    if not is_shown or not streams.is_terminal("stderr"):
-        yield lambda *_: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress as Bar, TextColumn, TimeRemainingColumn
+@click.command(short_help="Show an export as pages, from a server on this machine.")
+@click.argument("out")
+@option_table(
+    ("--port", click.IntRange(0, 65_535), "N", "TCP port; 0 for any free one.", shown_default(0)),
+    ("--title", None, "TEXT", "The title of the pages.", shown_default("Messages")),
+)
+def view(out: str, port: int, title: str) -> None:
+    """Show the export in OUT as the pages of `chatrest html`, at an address of this machine, until Ctrl-C.
 
-    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        tasks = {}
+    Prints the address on standard output. It has a random token, without which nothing is answered, and only
+    programs of this machine can ask. OUT is a folder or the address of an object store, and may still be
+    growing: each start takes in what is new. The index is beside the folder, in OUT.view.sqlite, about as
+    large as the messages; it can be removed at any time. It needs the extra `html`, and no credentials.
 
-        def show(phase: str, done: int, total: int | None) -> None:
-            if phase not in tasks:
-                tasks[phase] = bar.add_task(phase, total=total)
-            bar.update(tasks[phase], completed=done, total=total)
+    \b
+    Examples:
+      chatrest view backup
+      chatrest view backup --port 8080 --title 'The team'
+    """
+    run(_serve(out, port, title))
 
-        yield show
+
+async def _serve(out: str, port: int, title: str) -> None:
+    from ..archive import Viewer  # imports aiohttp, which a help text does not need
+
+    with streams.status_line("reading the export") as update:
+        viewer = Viewer(
+            out,
+            port=port,
+            title=title,
+            progress=lambda count: update(f"reading the export: {count:,} messages"),
+        )
+        await viewer.__aenter__()
+    try:
+        streams.write_lines([viewer.url])
+        streams.warn("open this address in a browser; stop with Ctrl-C")
+        stop, loop = asyncio.Event(), asyncio.get_running_loop()
+        for each in (signal.SIGINT, signal.SIGTERM):
+            with suppress(NotImplementedError):
+                loop.add_signal_handler(each, stop.set)
+        await stop.wait()
+    finally:
+        await viewer.__aexit__()

@@ -1,6 +1,5 @@
 """`import`: send files of records to the service, or check them, and print a summary."""
 
-import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -13,7 +12,7 @@ from . import streams
 from .environment import session
 from .export_texts import plural
 from .options import option_table
-from .process import invocation, run
+from .process import continuation, run
 
 if TYPE_CHECKING:
     from ..importing import ImportResult, Kind, Progress
@@ -104,18 +103,13 @@ def _imported(
         return run(work())
     except BaseException as error:
         if not isinstance(error, RequestInvalidError):
-            error.add_note(f"continue with: {_command(files, journal, options)}")
+            given = {
+                "--kind": options["kind"],
+                "--journal": journal,
+                "--incomplete": options["allow_incomplete"],
+            }
+            error.add_note(continuation("import", files, given))
         raise
-
-
-def _command(files: tuple[str, ...], journal: Path | None, options: dict[str, Any]) -> str:
-    words = [
-        *files,
-        *(["--kind", options["kind"]] if options["kind"] else []),
-        *(["--journal", str(journal)] if journal else []),
-        *(["--incomplete"] if options["allow_incomplete"] else []),
-    ]
-    return f"{invocation()} import {shlex.join(words)}"
 
 
 def _print(result: "ImportResult", *, as_json: bool) -> None:

@@ -6,7 +6,7 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from shutil import which
@@ -77,6 +77,17 @@ def invocation() -> str:
     context = click.get_current_context(silent=True)
     app = None if context is None else getattr(context.find_root().obj, "app", None)
     return f"{_program()} --app {shlex.quote(app)}" if app else _program()
+
+
+def continuation(command: str, words: Iterable[str], options: Mapping[str, object]) -> str:
+    """Return the note that shows the command that continues, with the options that are not None or False."""
+    given = [
+        word
+        for name, value in options.items()
+        if value is not None and value is not False
+        for word in ([name] if value is True else [name, str(value)])
+    ]
+    return f"continue with: {invocation()} {command} {shlex.join([*words, *given])}"
 
 
 def _program() -> str:

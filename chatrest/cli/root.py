@@ -31,13 +31,12 @@ from .emulator import emulator
 from .environment import RootOptions, apps_file, hint
 from .export import export
 from .guide import guide
-from .html import html
+from .html import html, view
 from .importing import import_
 from .lists import apps, messages, users
 from .process import NAME
 from .status import status
 from .stored_export import cat, changes, compact, verify
-from .view import view
 from .writing import send, token
 
 

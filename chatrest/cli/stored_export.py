@@ -1,8 +1,7 @@
 """`verify`, `cat`, `changes` and `compact`: check, print or merge an export's files, without the service."""
 
 import shlex
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -50,8 +49,8 @@ def verify(out: str, as_json: bool, quiet: bool) -> None:
     """
     from ..export import verify as verify_export  # imports aiohttp, which a help text does not need
 
-    with _bar(quiet=quiet) as progress:
-        result = verify_export(out, progress=progress)
+    with streams.progress_bar(is_shown=not quiet, of_bytes=True) as show:
+        result = verify_export(out, progress=lambda done, total: show("verifying", done, total))
     if as_json:
         streams.write_json({"export": str(out), **structs.asdict(result), "count": result.count})
     else:
@@ -61,21 +60,6 @@ def verify(out: str, as_json: bool, quiet: bool) -> None:
         raise ChatRestError(_failure_text(out, result))
     if not quiet and not as_json:
         streams.write_lines(_summary(result))
-
-
-@contextmanager
-def _bar(*, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar on standard error if that is a terminal; yields its update function, in bytes."""
-    if quiet or not streams.is_terminal("stderr"):
-        yield lambda *_: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress as Bar, TextColumn, TimeRemainingColumn
-
-    columns = [TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()]
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("verifying", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _failure_text(out: str, result: "VerifyResult") -> str:

@@ -24,7 +24,10 @@ _METADATA_SERVICE: Final = re.compile(
 )
 _REDIRECT: Final = "redirect without LOCATION"
 _REGION: Final = "; AWS_REGION may not be the region of the bucket"
-_HINTS: Final = dict.fromkeys(("AuthorizationHeaderMalformed", "IllegalLocationConstraintException"), _REGION)
+_HINTS: Final = {
+    **dict.fromkeys(("AuthorizationHeaderMalformed", "IllegalLocationConstraintException"), _REGION),
+    "NoSuchBucket": "; make the bucket, or correct its name",
+}
 _NO_RESPONSE: Final[Mapping[str, str]] = {
     "Connect": "no connection could be made",
     "Request": "the connection ended before the reply",

@@ -20,19 +20,19 @@ from ..extras import missing_extra as _missing_extra
 if TYPE_CHECKING:
     from .coordinator import ClusterError
     from .item_runner import fan_out
-    from .start import export
+    from .start import export, export_apps
 
 if _find_spec("distributed") is None:
     raise RequestInvalidError(_missing_extra("chatrest.distributed", "dask"))
 
-__all__ = ["ClusterError", "export", "fan_out"]
+__all__ = ["ClusterError", "export", "export_apps", "fan_out"]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "export":
-        from .start import export
+    if name in ("export", "export_apps"):
+        from . import start
 
-        return export
+        return getattr(start, name)
     if name == "fan_out":
         from .item_runner import fan_out
 

@@ -62,6 +62,9 @@ _LOCAL: Final = re.compile(r"local:([1-9][0-9]{0,2})")
 _ADDRESS: Final = re.compile(r"(?:tcp|tls|ucx|ucxs|ws|wss)://[^\s/]+:[0-9]{1,5}")
 _TLS: Final = ("tls", "ucxs", "wss")
 _TLS_SETTINGS: Final = ("ca-file", "client.key", "client.cert")
+_OTHER_SCHEME: Final = {"tcp": "tls", "tls": "tcp"}
+_IGNORE_CTRL_C: Final = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+"""For processes of this command: a terminal sends Ctrl-C to them, too, and the command ends them."""
 _CONNECT_SECONDS: Final = 20
 CLOSE_SECONDS: Final = 10
 """After these a cluster that does not answer is left alone."""
@@ -91,14 +94,15 @@ async def connect(address: str, *, quiet: bool = False) -> AsyncIterator["Client
     """
     workers = check_address(address)
     if quiet:
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        for name in ("distributed", "distributed.client"):  # Dask gives the second a level of its own
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     if workers is None:
         async with _client(address) as client:
             yield client
         return
     options: dict[str, Any] = {
         "n_workers": workers, "threads_per_worker": 2, "processes": True, "dashboard_address": "127.0.0.1:0",
-        "memory_limit": 0, "asynchronous": True,
+        "memory_limit": 0, "asynchronous": True, "preload": [_IGNORE_CTRL_C],
     }  # fmt: skip
     if quiet:
         options["silence_logs"] = logging.CRITICAL
@@ -119,11 +123,21 @@ async def _client(cluster: Any) -> AsyncIterator["Client"]:
         if client is not None:
             with suppress(Exception):
                 await client.close(CLOSE_SECONDS)
-        raise ClusterError(f"no scheduler answers at {cluster}: {error}") from None
+        raise ClusterError(
+            f"no scheduler answers at {cluster}: {error}{_hint(str(cluster), error)}"
+        ) from None
     try:
         yield client
     finally:
         await client.close(CLOSE_SECONDS)
+
+
+def _hint(address: str, error: Exception) -> str:
+    """Return what to try where something answers that is no scheduler of this protocol."""
+    scheme, _, rest = address.partition(":")
+    if scheme not in _OTHER_SCHEME or "Timed out" in str(error):
+        return ""
+    return f"; with{'out' if scheme == 'tls' else ''} TLS its address is {_OTHER_SCHEME[scheme]}:{rest}"
 
 
 def _check_tls(address: str) -> None:
@@ -161,6 +175,12 @@ def check_client(client: object) -> "Client":
             f"client = {client!r}: allowed is a distributed.Client with asynchronous=True"
         )
     return client
+
+
+def check_connection(client: Any, address: str) -> None:
+    """Raise `ClusterError` if the scheduler of a client is gone, which was at `address`."""
+    if client.status != "running":
+        raise ClusterError(f"the scheduler at {address} is gone")
 
 
 # ── its rate ──
@@ -217,8 +237,8 @@ class RateCoordinator:
             await self._client.run(
                 receive_grants, self._job, messages, workers=list(messages), on_error="ignore"
             )
-        except OSError as error:  # the scheduler is gone, and so are the slots soon
-            LOGGER.warning("the workers cannot be told the rate of app %s: %s", self._app_id, error)
+        except OSError as error:  # the scheduler is gone, which ends the job, and so are the slots soon
+            LOGGER.debug("the workers cannot be told the rate of app %s: %s", self._app_id, error)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -254,6 +274,7 @@ class ClusterJob:
         self._slots = (0, float("-inf"))
 
     async def __aenter__(self) -> Self:
+        self.check_connection()
         for name in self._dead:  # its shards would keep the workers busy until their time is over
             await self._unregister(name)
         for left in reversed(range(_TRIES)):
@@ -278,7 +299,7 @@ class ClusterJob:
     async def _unregister(self, name: str) -> None:
         if self._client.status != "running":  # a cluster that is gone needs no word
             return
-        with suppress(ClusterError, ShardLostError, TimeoutError, ValueError):  # it may know of no job
+        with suppress(ClusterError, ShardLostError, TimeoutError, ValueError, KeyError):  # of no such job
             async with asyncio.timeout(_END_SECONDS):
                 await self.call(self._client.unregister_worker_plugin(name))
 
@@ -291,7 +312,8 @@ class ClusterJob:
         while not (count := await self._threads()):
             waited = self._clock() - begun
             if waited > _WORKERLESS_SECONDS:
-                raise ClusterError(f"the scheduler at {self.address} has no workers")
+                hint = f"start some with `dask worker {self.address}`"
+                raise ClusterError(f"the scheduler at {self.address} has no workers: {hint}")
             if waited > _SILENT_SECONDS:
                 self._progress.enter(Phase.WAITING_FOR_WORKER, self.address)
             await asyncio.sleep(_REFRESH_SECONDS / 4)
@@ -368,8 +390,7 @@ class ClusterJob:
 
     def check_connection(self) -> None:
         """Raise `ClusterError` if the scheduler is gone."""
-        if self._client.status != "running":
-            raise ClusterError(f"the scheduler at {self.address} is gone")
+        check_connection(self._client, self.address)
 
     @property
     def address(self) -> str:

@@ -91,6 +91,11 @@ def token_of(name: str, dask_worker: Any = None) -> str | None:
     return plugin.token if isinstance(plugin, JobPlugin) else None
 
 
+def missing_variables(names: list[str]) -> list[str]:
+    """Return the environment variables that this worker lacks."""
+    return [name for name in names if not os.environ.get(name)]
+
+
 def is_rare_call(record: logging.LogRecord) -> bool:
     """Return False for the lines that Dask logs for a `client.run` that comes several times a second."""
     return record.args not in ((receive_grants.__name__,), (token_of.__name__,))

@@ -2,8 +2,9 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from concurrent.futures import CancelledError
+from contextlib import AbstractAsyncContextManager, suppress
 from itertools import count
 from os import PathLike
 from pathlib import Path, PurePosixPath
@@ -16,6 +17,8 @@ from ..cloud.store_errors import LeaseLostError, ObjectStoreError
 from ..core.pace.pacer import Pace
 from ..core.requests.hosts import App
 from ..errors import RequestInvalidError
+from ..export.app_file import AppExport, AppReference
+from ..export.apps import AT_ONCE, AppsReport, Watch, export_each, make_runs
 from ..export.dataset.attachments import AttachmentOptions
 from ..export.dataset.tables import Table
 from ..export.entry_points import journal_root, run_at
@@ -28,8 +31,9 @@ from ..export.store.segments import NEW
 from ..export.worker_pool import WORKERS
 from ..session import AsyncSession
 from .attempt_place import JOB_PREFIX, AttemptFolder, AttemptPlace, AttemptStore
-from .coordinator import Coordinator, ShardRunner
-from .job import ClusterJob, check_client
+from .coordinator import ClusterError, Coordinator, ShardRunner
+from .job import ClusterJob, check_client, check_connection
+from .plugin import missing_variables
 from .shard import Budget, Shard, ShardResult, decode_result, encode, write_job
 from .worker import ExportWork
 
@@ -42,6 +46,10 @@ _SQLITE: Final = (
 )
 _PATIENCE: Final = 4.0
 """Times the seconds that a shard has, after which it is lost: it may wait behind another one."""
+_ANSWER_SECONDS: Final = 10.0
+"""Seconds for the workers' answer which variables they lack."""
+_SHOWN: Final = 5
+"""Workers that an error names."""
 _WATCH_SECONDS: Final = 10.0
 """Seconds between two looks at the lease of an export in a store."""
 
@@ -85,6 +93,79 @@ async def export(
         )  # fmt: skip
 
 
+async def export_apps(
+    client: "Client",
+    apps: Sequence[AppExport],
+    out: str | PathLike[str],
+    plan: Plan | None = None,
+    *,
+    at_once: int = AT_ONCE,
+    journal: str | PathLike[str] | None = None,
+    headers: Mapping[str, str] | None = None,
+    watch: Watch | None = None,
+    **options: Any,
+) -> AppsReport:
+    """Export many apps with the workers of one Dask cluster, each into `out/<app id>`.
+
+        report = await export_apps(client, read_apps("apps.toml"), "/shared/backups")
+        report.check()
+
+    `client` and `out` are as for `export`, all else as for `chatrest.export.export_apps`. The apps share the
+    workers, and each has its own rate. A shard keeps no thread of a worker while it waits, so a service that
+    hangs delays its own app only.
+
+    A worker reads an app's key in the variable `key_env` of its own environment, or in the file `key_file` of
+    its own disk. No key is sent, so an app with neither is a `RequestInvalidError`. `headers` are those of
+    this process, and workers have `CHATREST_HEADERS`. An app whose variable some worker lacks fails, with the
+    names of the variable and the workers. Raises `ClusterError` where this is true for every app.
+    """
+    client, runs = check_client(client), make_runs(apps, out, at_once)
+    references = {each.app.app_id: AppReference.of(each) for each in apps}
+    address = str(client.scheduler.address) if client.scheduler is not None else "its address"
+    check_connection(client, address)
+    lacks = await _missing_variables(client, references.values())
+    if all(each.key_env in lacks for each in references.values()):
+        raise ClusterError(_missing_words(lacks))
+
+    async def export_one(session: AsyncSession, *args: Any, **options: Any) -> Report:
+        check_connection(client, address)
+        reference = references[session.app.app_id]
+        if (name := reference.key_env) in lacks:
+            raise ClusterError(_missing_words({name: lacks[name]}))
+        return await export_with(client, session, *args, reference=reference, **options)
+
+    await export_each(
+        runs, export_one, plan, out=out, at_once=at_once, journal=journal, sessions={"headers": headers},
+        watch=watch, **options,
+    )  # fmt: skip
+    return AppsReport(runs)
+
+
+async def _missing_variables(client: Any, references: Iterable[AppReference]) -> dict[str, list[str]]:
+    """Return the variables that workers lack, each with the workers' addresses.
+
+    A worker that comes later, or that does not answer now, finds it out with its first task.
+    """
+    names = list(dict.fromkeys(each.key_env for each in references if each.key_env))
+    answers: dict[str, object] = {}
+    with suppress(OSError, CancelledError):
+        async with asyncio.timeout(_ANSWER_SECONDS):
+            answers = await client.run(missing_variables, names, on_error="return")
+    missing = {worker: answer for worker, answer in answers.items() if isinstance(answer, list)}
+    workers = {name: [worker for worker, lacked in missing.items() if name in lacked] for name in names}
+    return {name: lacking for name, lacking in workers.items() if lacking}
+
+
+def _missing_words(lacks: Mapping[str, Sequence[str]]) -> str:
+    names: dict[str, list[str]] = {}
+    for name, workers in lacks.items():
+        for worker in workers:
+            names.setdefault(worker, []).append(name)
+    parts = [f"the worker {worker} lacks {', '.join(each)}" for worker, each in names.items()]
+    more = f"; and {len(parts) - _SHOWN:,} more" if len(parts) > _SHOWN else ""
+    return f"{'; '.join(parts[:_SHOWN])}{more}: start the workers with the keys of the apps, as none are sent"
+
+
 async def export_with(
     client: "Client",
     session: AsyncSession,
@@ -92,6 +173,7 @@ async def export_with(
     plan: Plan | None = None,
     *,
     budget: Budget | None = None,
+    reference: AppReference | None = None,
     pace: Pace | None = None,
     tables: Sequence[Table] = (),
     attachments: bool | AttachmentOptions = False,
@@ -100,7 +182,10 @@ async def export_with(
     journal: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Export as `export` does, with a session that is open, and with a budget for each shard."""
+    """Export as `export` does, with a session that is open, and with a budget for each shard.
+
+    `reference` is given for one of many apps: it says where workers have its key.
+    """
     if plan is not None and plan.format == "sqlite":
         raise RequestInvalidError(_SQLITE)
     shown = progress or Progress()
@@ -118,7 +203,7 @@ async def export_with(
             await guard.begin()
 
         def open_runner(name: str) -> ShardTasks:
-            work = ExportWork(address, name)
+            work = ExportWork(address, name, reference)
             return ShardTasks(
                 ClusterJob(client, session.app.app_id, name, work, pace, shown, dead=ahead.dead_jobs)
             )

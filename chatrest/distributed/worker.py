@@ -5,6 +5,7 @@ task itself waits in one of Dask's threads.
 """
 
 import asyncio
+import os
 import pickle
 import sys
 import time
@@ -24,6 +25,7 @@ from ..core.pace.pacer import DOCUMENTED_RATES, GatePacer, Pace, Pacer
 from ..core.requests.endpoint import RateClass
 from ..core.requests.hosts import App
 from ..errors import AuthenticationError, ChatRestError, RequestInvalidError
+from ..export.app_file import AppReference
 from ..export.report import Progress
 from ..network.options import ClientOptions
 from ..session import AsyncSession
@@ -85,6 +87,8 @@ class JobWork(Protocol):
     """True if a task leaves Dask's pool of threads: a worker runs as many as are sent to it."""
     options: dict[str, Any]
     """Of the session."""
+    reference: AppReference | None
+    """Where this process has the app's key; None for the app of its environment."""
 
     async def run(self, job: "WorkerJob", payload: bytes) -> bytes:
         """Return the result of a task; called in the job's event loop."""
@@ -170,8 +174,8 @@ class WorkerJob:
         """`work` is the pickle of a `JobWork`. Raises `JobFailure` where this worker cannot run it."""
         if version != (own := installed_version()):
             raise JobFailure("version", f"{own}, and not {version}")
-        app, headers = credentials(app_id)
         self.work: JobWork = pickle.loads(work)  # noqa: S301, Dask unpickles all it gets
+        app, headers = credentials(app_id, self.work.reference)
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever, name="chatrest", daemon=True)
         self._thread.start()
@@ -221,18 +225,19 @@ def run_payload(job: Callable[[], WorkerJob], payload: bytes, address: str) -> T
     return TaskEnd(failure=failure, reason=reason[:_LONGEST_REASON], worker=address)
 
 
-def credentials(app_id: str) -> tuple[App, Mapping[str, str]]:
+def credentials(app_id: str, reference: AppReference | None) -> tuple[App, Mapping[str, str]]:
     """Return the app and the headers of this process's environment, from where alone a worker has them.
 
     Raises `JobFailure` where there are none, or those of another app.
     """
     try:
-        app = App.from_env()
+        app = App.from_env() if reference is None else reference.app(os.environ)
+        headers = headers_from_env()
     except RequestInvalidError as error:
         raise JobFailure("credentials", str(error)) from None
     if app.app_id != app_id:
         raise JobFailure("other_app", f"CHATREST_APP_ID = {app.app_id!r}: allowed is {app_id!r}")
-    return app, headers_from_env()
+    return app, headers
 
 
 def installed_version() -> str:
@@ -245,19 +250,22 @@ def installed_version() -> str:
 
 @final
 class ExportWork:
-    """Reads shards; `out` is the export's folder or address, in which `file` is that of the job."""
+    """Reads shards; `out` is the export's folder or address, in which `file` is that of the job.
 
-    secedes = False
+    `reference` is given for one of many apps that share the workers. Its tasks leave Dask's pool of threads:
+    an app that is slow keeps no thread from the others.
+    """
 
-    def __init__(self, out: str, file: str) -> None:
-        self._out, self._file = out, file
+    def __init__(self, out: str, file: str, reference: AppReference | None = None) -> None:
+        self._out, self._file, self.reference = out, file, reference
+        self.secedes = reference is not None
         self._counts = Progress()
         self._opened: tuple[OpenJob, AttemptPlace] | None = None
         self._reported = (0, 0)
         self.options: dict[str, Any] = {"telemetry": self._counts.heard}
 
     def __reduce__(self) -> Any:
-        return type(self), (self._out, self._file)
+        return type(self), (self._out, self._file, self.reference)
 
     async def run(self, job: WorkerJob, payload: bytes) -> bytes:
         """Return the encoded `ShardResult` of an encoded `Shard`."""
@@ -294,6 +302,7 @@ class ItemWork:
 
     def __init__(self, worker: ItemWorker) -> None:
         self._worker = worker
+        self.reference: AppReference | None = None
         self.options: dict[str, Any] = {"priority": "bulk"}
 
     async def run(self, job: WorkerJob, payload: bytes) -> bytes:

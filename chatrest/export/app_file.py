@@ -17,6 +17,8 @@
 | `key_command = "pass x"`  | the first line that a program prints; no shell, or a list of its arguments |
 | `key = "…"`               | that text, if nobody but the owner may read the apps file (mode 0600)      |
 
+The workers of a cluster read `key_env` and `key_file` in their own environment and on their own disk, and get
+nothing but these names.
 A file that another user could have written runs no program. TOML, as people write and comment this file by
 hand, and the standard library reads it.
 """
@@ -31,7 +33,7 @@ from difflib import get_close_matches
 from os import PathLike
 from os.path import expanduser  # unlike that of `Path`, it accepts a user without a home
 from pathlib import Path
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, NamedTuple, Self, final
 
 from msgspec import Struct
 
@@ -58,9 +60,41 @@ class AppExport(Struct, frozen=True):
     plan: Plan | None = None
     """None for the plan of the run, or of the app's folder."""
     key_env: str | None = None
-    """The name of the environment variable that has the key, for messages."""
+    """The name of the environment variable that has the key, for messages and for a cluster's workers."""
     name: str | None = None
     """Its name in the file; None where it has its id alone."""
+    key_file: str | None = None
+    """The absolute path of the file that has the key, for a cluster's workers."""
+
+
+class AppReference(Struct, frozen=True):
+    """An app without its key, for another process that has the key under the same name."""
+
+    app_id: str
+    region: str
+    service_domain: str | None
+    base_url: str | None
+    key_env: str | None
+    key_file: str | None
+
+    @classmethod
+    def of(cls, export: AppExport) -> Self:
+        """Return the reference to an app; `RequestInvalidError` where another process cannot have its key."""
+        app = export.app
+        if export.key_env is None and export.key_file is None:
+            raise RequestInvalidError(
+                f"app {app.app_id}: the workers of a cluster get no key, they read it from their environment "
+                "or disk: expected is key_env or key_file"
+            )
+        return cls(app.app_id, app.region, app.service_domain, app.base_url, export.key_env, export.key_file)
+
+    def app(self, environ: Mapping[str, str]) -> App:
+        """Return the app with the key that this process has; `RequestInvalidError` where it has none."""
+        key = _variable(self.key_env, environ) if self.key_env else _file_text(Path(self.key_file or ""))
+        return App(
+            self.app_id, key, self.region, service_domain=self.service_domain, base_url=self.base_url,
+            allow_http=allows_http(environ),
+        )  # fmt: skip
 
 
 def read_apps(path: str | PathLike[str], environ: Mapping[str, str] | None = None) -> list[AppExport]:
@@ -195,7 +229,8 @@ def _app(file: _AppFile, place: str, table: Mapping[str, Any], env: Mapping[str,
         source = next(name for name in _KEYS if name in table)
         app = App(table["id"], _READERS[source](file, table[source], env), **options)
         _ = app.chat_url
-        return AppExport(app, _plan(table.get("plan")), table.get("key_env"), table.get("name"))
+        key_file = str(_key_path(file, table["key_file"])) if source == "key_file" else None
+        return AppExport(app, _plan(table.get("plan")), table.get("key_env"), table.get("name"), key_file)
     except RequestInvalidError as error:
         failure = str(error)
     raise RequestInvalidError(f"{place}: {failure}")
@@ -204,14 +239,17 @@ def _app(file: _AppFile, place: str, table: Mapping[str, Any], env: Mapping[str,
 # ── where a key comes from; no error repeats what may be one ──
 
 
-def _key_of_variable(_: _AppFile, name: str, env: Mapping[str, str]) -> str:
+def _variable(name: str, env: Mapping[str, str]) -> str:
     if key := env.get(name):
         return key
     raise RequestInvalidError(f"the environment lacks {name}")
 
 
-def _key_of_file(file: _AppFile, name: str, _: Mapping[str, str]) -> str:
-    path = file.path.parent / expanduser(name)  # noqa: PTH111
+def _key_path(file: _AppFile, name: str) -> Path:
+    return file.path.absolute().parent / expanduser(name)  # noqa: PTH111
+
+
+def _file_text(path: Path) -> str:
     try:
         key = path.read_text("utf-8").strip()
     except (OSError, ValueError) as error:
@@ -262,8 +300,8 @@ def _key_of_text(file: _AppFile, key: str, _: Mapping[str, str]) -> str:
 
 
 _READERS: Final[Mapping[str, Callable[[_AppFile, Any, Mapping[str, str]], str]]] = {
-    "key_env": _key_of_variable,
-    "key_file": _key_of_file,
+    "key_env": lambda _, name, env: _variable(name, env),
+    "key_file": lambda file, name, _: _file_text(_key_path(file, name)),
     "key_command": _key_of_program,
     "key": _key_of_text,
 }

@@ -1,10 +1,10 @@
 """Exports of many apps in one run: a folder an app, each with its own limit, some of them at a time."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import StrEnum
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from ..cloud.address import is_address
 from ..core.requests.arguments import check, check_count
@@ -19,8 +19,6 @@ from .plan import Plan
 
 if TYPE_CHECKING:  # from the package, which is loaded by the time that anything here runs
     from . import Report
-
-T = TypeVar("T")
 
 AT_ONCE: Final = 4
 """Apps that are exported at the same time."""
@@ -118,6 +116,10 @@ Watch = Callable[[AppRun], object]
 """Called when an app begins and when it ends; must be fast."""
 
 
+ExportApp = Callable[..., Awaitable["Report"]]
+"""Exports one app, with the arguments of `chatrest.export.export`."""
+
+
 async def export_apps(
     apps: Sequence[AppExport],
     out: str | PathLike[str],
@@ -145,47 +147,68 @@ async def export_apps(
 
     An app that fails does not stop the others: its error is in the report. A cancel or a kill loses what it
     would lose of each single export; the same call continues. Raises `RequestInvalidError` for wrong
-    arguments, before anything is written.
+    arguments, before anything is written. `chatrest.distributed.export_apps` does it with a cluster.
     """
+    from . import export
+
+    runs = make_runs(apps, out, at_once)
+    sessions = {"headers": headers, "proxy": proxy}
+    await export_each(
+        runs,
+        export,
+        plan,
+        out=out,
+        at_once=at_once,
+        journal=journal,
+        sessions=sessions,
+        watch=watch,
+        **options,
+    )
+    return AppsReport(runs)
+
+
+def make_runs(apps: Sequence[AppExport], out: str | PathLike[str], at_once: int) -> list[AppRun]:
+    """Return the runs of apps before they begin; `RequestInvalidError` for wrong arguments."""
     fits = len(apps) > 0 and all(isinstance(each, AppExport) for each in apps)
     check(fits, "apps", apps, "a list of AppExport, one at least")
     check_names([each.app.app_id for each in apps], [f"apps[{number}]" for number in range(len(apps))])
     check_count("at_once", at_once)
+    return [AppRun(each, _place(out, each.app.app_id)) for each in apps]
+
+
+async def export_each(
+    runs: Sequence[AppRun],
+    export: ExportApp,
+    plan: Plan | None,
+    *,
+    out: str | PathLike[str],
+    at_once: int,
+    journal: str | PathLike[str] | None,
+    sessions: Mapping[str, Any],
+    watch: Watch | None,
+    **options: Any,
+) -> None:
+    """Export apps with `export`, `at_once` at a time; `sessions` are the options of their sessions."""
     root = journal_root(out, journal)
     journals = None if journal is None else root
-    runs = [AppRun(each, _place(out, each.app.app_id)) for each in apps]
 
     async def work(run: AppRun) -> None:
         run.has_begun = True
         _notify(watch, run)
         copy = {} if journals is None else {"journal": journals / run.app_id}
-        await _export(run, plan, headers, proxy, {**options, **copy})
+        progress = run.progress
+        try:
+            async with AsyncSession(run.export.app, telemetry=progress.heard, **sessions) as session:
+                run.report = await export(
+                    session, run.folder, run.export.plan or plan, progress=progress, **options, **copy
+                )
+        except Exception as error:
+            run.error = first_error(error)
+            if not isinstance(run.error, ChatRestError | OSError):
+                LOGGER.exception("the export of app %s failed", run.app_id)
         _notify(watch, run)
 
     await for_each(runs, work, at_once)
-    return AppsReport(runs)
-
-
-async def _export(
-    run: AppRun,
-    plan: Plan | None,
-    headers: Mapping[str, str] | None,
-    proxy: str | None,
-    options: Mapping[str, Any],
-) -> None:
-    """Export one app; whatever it fails by is noted in its run."""
-    from . import export
-
-    try:
-        app, progress = run.export.app, run.progress
-        async with AsyncSession(app, telemetry=progress.heard, headers=headers, proxy=proxy) as session:
-            run.report = await export(
-                session, run.folder, run.export.plan or plan, progress=progress, **options
-            )
-    except Exception as error:
-        run.error = first_error(error)
-        if not isinstance(run.error, ChatRestError | OSError):
-            LOGGER.exception("the export of app %s failed", run.app_id)
 
 
 def _place(out: str | PathLike[str], app_id: str) -> Path | str:

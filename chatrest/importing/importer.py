@@ -8,11 +8,11 @@ as imported before.
 One request at a time keeps the order: messages get their ids in the order of the file.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias, final
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, final
 
 from msgspec import Struct
 
@@ -35,6 +35,8 @@ from .entities import Kind, Reading
 from .import_journal import ImportJournal
 from .inputs import ImportInput, Inputs, read_inputs
 from .result import NO_OUTCOME, ImportResult, LineNote, list_omissions
+
+T = TypeVar("T")
 
 ATTEMPTS: Final = 5
 """Requests for a batch whose replies are lost, before the error is raised."""
@@ -171,8 +173,10 @@ class _Importer:
         """Import what is left of a file."""
         state = self._journal.state(number)
         self._sent_to = state.open.line
+        async for _ in _in_threads(each.prepare()):
+            pass
         lines = each.lines(state.settled, state.open)
-        for batch in batches(each.name, each.kind, lines, each.read):
+        async for batch in _in_threads(batches(each.name, each.kind, lines, each.read)):
             await self._settle(number, each, batch)
 
     async def _settle(self, number: int, each: ImportInput, batch: LineBatch) -> None:
@@ -211,6 +215,12 @@ class _Importer:
 
     def _may_be_applied(self, batch: LineBatch) -> None:
         self._sent_to = max(self._sent_to, batch.end.line)
+
+
+async def _in_threads(items: Iterator[T]) -> AsyncIterator[T]:
+    """Yield items, each of which is made in a thread: a file may have to be read, or downloaded, for it."""
+    while (item := await in_thread(partial(next, items, None))) is not None:
+        yield item
 
 
 class _Outcomes(NamedTuple):

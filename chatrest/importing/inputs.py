@@ -49,6 +49,8 @@ class ImportInput(NamedTuple):
     read: Reader
     is_last: bool = False
     """True for what comes after all kinds."""
+    prepare: Callable[[], Iterator[object]] = tuple[object]().__iter__
+    """Steps that are needed before the first line; each may read a file."""
 
 
 class Inputs(NamedTuple):
@@ -140,7 +142,8 @@ class _Export:
             if kind in self._tables:
                 read = read_active if kind == "users" else read_shown
                 yield self._part(kind, kind, partial(self._table, kind), read)
-        yield self._part("messages", "messages", self._messages.records, read_shown)
+        messages = self._part("messages", "messages", self._messages.records, read_shown)
+        yield messages._replace(prepare=self._messages.fill)
         if "users" in self._tables:
             part = self._part("users (deactivated)", "users", self._deactivated, read_again)
             yield part._replace(is_last=True)

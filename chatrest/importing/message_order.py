@@ -36,21 +36,26 @@ class MessageOrder:
 
     def records(self) -> Iterator[bytes]:
         """Yield the messages by their ids; those whose id is no number come last, by their time."""
-        if not self._is_filled:
-            self._fill()
-            self._is_filled = True
+        for _ in self.fill():
+            pass
         sql = "SELECT raw FROM messages ORDER BY number IS NULL, number, sent_at, rowid"
         yield from (raw for (raw,) in self._db.execute(sql))
 
-    def _fill(self) -> None:
+    def fill(self) -> Iterator[int]:
+        """Read all messages, unless they were read before; yields their number, a thousand at a time."""
+        if self._is_filled:
+            return
         self._db.execute("PRAGMA journal_mode=OFF")
         self._db.execute("CREATE TABLE messages(number INTEGER, sent_at INTEGER, raw BLOB NOT NULL)")
         self._db.execute("CREATE TABLE muids(muid BLOB PRIMARY KEY) WITHOUT ROWID")
         rows = map(self._row, self._read())
         self._db.execute("BEGIN")
+        count = 0
         while batch := list(islice(rows, _BATCH)):
             self._db.executemany("INSERT INTO messages VALUES(?, ?, ?)", batch)
+            yield (count := count + len(batch))
         self._db.execute("COMMIT")
+        self._is_filled = True
 
     def _row(self, raw: bytes) -> tuple[int | None, int | None, bytes]:
         try:

@@ -210,6 +210,11 @@ def _names(kind: type[Body]) -> Mapping[str, str]:
     return {spelling: each.name for each in fields(kind) for spelling in (each.encode_name, each.name)}
 
 
+@cache
+def _required(kind: type[Body]) -> frozenset[str]:
+    return frozenset(each.name for each in fields(kind) if each.required)
+
+
 def import_record(where: str, value: Any, kind: type[B]) -> B:
     """Return `value`, an instance of `kind` or its JSON object, as an instance.
 
@@ -225,9 +230,8 @@ def import_record(where: str, value: Any, kind: type[B]) -> B:
     if unknown := [name for name in value if name not in names]:
         raise RequestInvalidError(f"{where}: a {kind.__name__} has no {', '.join(map(shown, unknown))}")
     members = {names[name]: member for name, member in value.items()}
-    for field in fields(kind):
-        if field.required and field.name not in members:
-            raise RequestInvalidError(f"{where}: {field.name!r} is missing")
+    if missing := _required(kind).difference(members):
+        raise RequestInvalidError(f"{where}: {min(missing)!r} is missing")
     try:
         return kind(**members)
     except RequestInvalidError as error:

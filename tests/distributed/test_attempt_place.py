@@ -1,6 +1,7 @@
 """Attempts in a folder or a store: a file is put once, while the job is there, and passes no coordinator."""
 
 import asyncio
+import tracemalloc
 from collections import Counter
 from hashlib import sha256
 from pathlib import Path
@@ -46,6 +47,22 @@ def has_job(place: AttemptPlace, name: str) -> bool:
     assert rules.writer("ann", "g", "group") == USERS[2][1]
     assert rules.writer("eve", "bob", "user") is None
     return True
+
+
+def test_a_worker_holds_none_of_the_sources_of_a_job(tmp_path: Path) -> None:
+    place, count = AttemptFolder(tmp_path), 20_000
+    sources = [Source("user", (f"user-{number:05}",)) for number in range(1, count + 1)]
+    write_job(place, "job-1", "app", Plan(), enumerate(sources, 1))
+    tracemalloc.start()
+    try:
+        with place.job_file("job-1") as path:
+            opened = OpenJob(path)
+        rules = opened.rules()
+        assert rules.writer("user-19999", "user-00007", "user") == sources[6]
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 2 * count, "bytes"
 
 
 class CountingDisk(Disk):

@@ -28,6 +28,7 @@ from chatrest.distributed.shard import Budget, Shard, encode, write_job
 from chatrest.distributed.start import export_with
 from chatrest.distributed.worker import ExportWork, WorkerJob
 from chatrest.export import Phase, Plan, Progress, export, verify
+from chatrest.export.app_file import AppReference
 from tests.cli.conftest import EmulatorThread
 from tests.exporting import assert_whole, on_one_line, raws_of
 
@@ -182,6 +183,26 @@ def test_the_command_reads_with_a_cluster(
     assert len(raws_of(out)) == MESSAGES
 
 
+def test_the_command_reads_all_apps_of_a_file_with_a_cluster(
+    service: EmulatorThread, cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, out, app = tmp_path / "apps.toml", tmp_path / "out", service.emulator.app
+    address, names = f'base_url = "{app.base_url}"\n', {app.app_id: "CHATREST_API_KEY", "game": "GAME_KEY"}
+    file.write_text(
+        "".join(f'[[app]]\nid = "{name}"\nkey_env = "{key}"\n{address}' for name, key in names.items())
+    )
+    monkeypatch.setenv("GAME_KEY", app.api_key)  # the workers lack it
+    args = ["export", str(out), "--apps", str(file), "--dask", cluster.scheduler_address, "--json"]
+    result = CliRunner().invoke(root, [*args, "--partition", "month"])
+    assert result.exit_code == 1, result.output
+    summary = json.loads(result.stdout)
+    assert [(each["app"], each["status"]) for each in summary["apps"]] == [(app.app_id, 0), ("game", 1)]
+    workers = {line for line in result.stderr.splitlines() if line.startswith("chatrest: game: ")}
+    assert len(workers) == 1
+    assert workers.pop().count(" lacks GAME_KEY") == 2
+    assert_all_of(service, out / app.app_id)
+
+
 @pytest.mark.parametrize(
     ("args", "status", "message"),
     [
@@ -210,6 +231,23 @@ def test_what_the_command_says_without_a_cluster(
     assert message in result.stderr
     assert result.stderr.count("\n") <= 4
     assert not (tmp_path / "out").exists()
+
+
+async def test_what_answers_without_being_a_scheduler_of_this_protocol_is_named_with_the_other_one() -> None:
+    async def close(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async with await asyncio.start_server(close, "127.0.0.1") as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(ClusterError, match=rf"; with TLS its address is tls://127\.0\.0\.1:{port}$"):
+            async with connect(f"tcp://127.0.0.1:{port}"):
+                pass
+
+
+async def test_processes_of_this_machine_leave_ctrl_c_to_the_command() -> None:
+    async with connect("local:1", quiet=True) as client:
+        handlers = await client.run(signal.getsignal, signal.SIGINT)
+    assert list(handlers.values()) == [signal.SIG_IGN]
 
 
 async def test_a_worker_that_cannot_read_is_an_error_with_its_address(
@@ -271,6 +309,7 @@ class HangingWork:
 
     def __init__(self) -> None:
         self.options: dict[str, Any] = {}
+        self.reference: AppReference | None = None
 
     async def run(self, job: WorkerJob, payload: bytes) -> bytes:
         await asyncio.Event().wait()
@@ -332,12 +371,14 @@ async def test_a_worker_without_the_package_is_an_error_with_what_to_install(tmp
         """A client of workers that cannot import the plugin: Dask raises what they say as a text."""
 
         status = "running"
+        scheduler = None
 
         async def register_plugin(self, plugin: object, name: str) -> None:
             raise Exception("ModuleNotFoundError(\"No module named 'chatrest'\")")  # noqa: TRY002
 
         async def unregister_worker_plugin(self, name: str) -> None:
             ended.append(name)
+            raise KeyError(name)  # of a worker that has no such plugin
 
     ended = list[str]()
     client: Any = Unequipped()

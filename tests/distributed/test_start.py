@@ -1,17 +1,28 @@
-"""The guard of an export in a store: a coordinator that has slept for long finds that it is not its own."""
+"""The guard of an export in a store, whose lease another run may have taken; many apps on one cluster."""
 
 import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 
 import pytest
+from distributed import Client, LocalCluster
 
+from chatrest import RequestInvalidError
 from chatrest.cloud.lease import LEASE, LeaseRecord
 from chatrest.cloud.store import ObjectStore
 from chatrest.cloud.store_errors import LeaseLostError, ObjectStoreError
 from chatrest.distributed.attempt_place import AttemptStore
 from chatrest.distributed.coordinator import ClusterError
+from chatrest.distributed.job import connect
 from chatrest.distributed.shard import write_job
-from chatrest.distributed.start import StoreGuard
-from chatrest.export import Plan
+from chatrest.distributed.start import StoreGuard, export_apps
+from chatrest.emulator import Emulator
+from chatrest.emulator.weather import HalfOpen
+from chatrest.export import AppExport, Plan
+from tests.distributed.test_job import IN_THIS_PROCESS, OPTIONS
+from tests.exporting import raws_of
 
 LOST = r"writer\.json has passed to another writer$"
 
@@ -109,3 +120,70 @@ async def test_a_store_that_does_not_answer_now_ends_nothing(monkeypatch: pytest
         await made.has_napped.wait()
 
     await made.guard.run(work())
+
+
+# ── many apps ──
+
+
+@asynccontextmanager
+async def apps_on_a_cluster(*emulators: Emulator) -> AsyncIterator[tuple[Client, list[AppExport]]]:
+    """A cluster of one thread, and running services, whose keys have the names `KEY_0`, `KEY_1` …"""
+    async with AsyncExitStack() as stack:
+        for each in emulators:
+            await stack.enter_async_context(each)
+        cluster = await stack.enter_async_context(LocalCluster(**(OPTIONS | IN_THIS_PROCESS)))
+        client = await stack.enter_async_context(connect(cluster.scheduler_address))
+        yield client, [AppExport(each.app, key_env=f"KEY_{n}") for n, each in enumerate(emulators)]
+
+
+def service(number: int) -> Emulator:
+    return Emulator(app_id=f"app-{number}", users=3, messages=20 + number, seed=number)
+
+
+async def test_an_app_whose_key_a_worker_lacks_fails_and_the_others_do_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = Plan(all_users=True)
+    async with apps_on_a_cluster(service(0), service(1), service(2)) as (client, apps):
+        with pytest.raises(ClusterError, match=r"^the worker tcp://\S+ lacks KEY_0, KEY_1, KEY_2: start"):
+            await export_apps(client, apps, tmp_path, plan)
+        assert not (tmp_path / "app-0").exists()
+        monkeypatch.setenv("KEY_0", apps[0].app.api_key)
+        monkeypatch.setenv("KEY_2", "wr0ng-k3y")
+        report = await export_apps(client, apps, tmp_path, plan)
+        assert [run.state for run in report.runs] == ["complete", "failed", "failed"]
+        assert re.match(r"the worker tcp://\S+ lacks KEY_1: start the", str(report.runs[1].error))
+        assert re.match(r"the service refuses the key of the worker tcp://", str(report.runs[2].error))
+        monkeypatch.setenv("KEY_1", apps[1].app.api_key)
+        (tmp_path / "key").write_text(apps[2].app.api_key)
+        apps[2] = AppExport(apps[2].app, key_file=str(tmp_path / "key"))
+        assert (await export_apps(client, apps, tmp_path, plan)).complete
+    assert [len(raws_of(tmp_path / f"app-{number}")) for number in range(3)] == [20, 21, 22]
+    with pytest.raises(ClusterError, match=r"^the scheduler at its address is gone$"):
+        await export_apps(client, apps, tmp_path, plan)
+
+
+async def test_a_service_that_hangs_keeps_no_thread_from_another_app(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, slow = Plan(all_users=True), service(0)
+    slow.weather.add(HalfOpen(route="messages.list_user"))
+    async with apps_on_a_cluster(slow, service(1)) as (client, apps):
+        for each in apps:
+            monkeypatch.setenv(each.key_env or "", each.app.api_key)
+        hanging = asyncio.create_task(export_apps(client, apps[:1], tmp_path, plan))
+        while not any(each.fault for each in slow.requests):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)  # the worker's thread is waited for
+        assert (await export_apps(client, apps[1:], tmp_path, plan)).complete
+        assert not hanging.done()
+        slow.weather.clear()
+        slow.weather.release()
+        assert (await hanging).complete
+    asked = [(each.path, each.query) for each in slow.requests if "/users/" in each.path]
+    assert len(asked) == len(set(asked)), "no shard of it has come to the end of its time meanwhile"
+
+
+async def test_an_app_whose_key_no_worker_can_have_is_refused(tmp_path: Path) -> None:
+    async with apps_on_a_cluster(service(0)) as (client, [app]):
+        with pytest.raises(RequestInvalidError, match=r"app app-0: .*: expected is key_env or key_file"):
+            await export_apps(client, [AppExport(app.app)], tmp_path)

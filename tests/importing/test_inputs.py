@@ -1,67 +1,97 @@
 """Exports at the address of an object store as the input of an import."""
 
+import asyncio
 import json
-from collections.abc import Callable
+import threading
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from chatrest import AsyncSession, RequestInvalidError
+from chatrest import AsyncSession, RequestInvalidError, ServerError
 from chatrest.cloud.store import ObjectStore
 from chatrest.cloud.store_errors import ObjectStoreError
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import First, Status
 from chatrest.export import Plan, export
-from chatrest.export.plan import Format
-from chatrest.importing import ImportResult, check, run
+from chatrest.export.dataset.tables import Table, read_table
+from chatrest.importing import check, run
 
 
 @pytest.fixture
-def exported(tmp_path: Path) -> Callable[..., Any]:
-    """A function that exports an app with 300 messages to a folder, or to an address."""
-
-    async def make(out: str | Path, format: Format) -> None:
-        journal = tmp_path / "copy" if "://" in str(out) else None
-        plan = Plan(format=format, partition=None if format == "sqlite" else "month")
-        async with (
-            Emulator(users=6, messages=300, groups=2, seed=5) as source,
-            AsyncSession(source.app) as session,
-        ):
-            await export(session, out, plan, journal=journal, tables=["users", "groups", "members"])
-
-    return make
+def address(tmp_path: Path) -> str:
+    return f"file://{tmp_path}/store/chat"
 
 
 def stored(emulator: Emulator) -> list[tuple[str, str, int]]:
+    """Return the messages that an import takes, in the order of their ids."""
     records = [json.loads(record) for record in emulator.store.records(emulator.store.ids())]
-    return [(each["sender"], each["receiver"], each["sentAt"]) for each in records]
+    return [
+        (each["sender"], each["receiver"], each["sentAt"])
+        for each in records
+        if each["category"] in ("message", "custom") and not each.get("deletedAt")
+    ]
 
 
-def counts(result: ImportResult) -> list[tuple[str, int, int, int, int]]:
-    return [(each.kind, each.lines, each.imported, each.skipped, each.refused) for each in result.files]
+@pytest.fixture
+async def exported(address: str, tmp_path: Path) -> list[tuple[str, str, int]]:
+    """What is `stored` of an app with 120 messages, whose export is at the address."""
+    plan = Plan(everything=True, format="parquet", partition="month")
+    tables: list[Table] = ["users", "groups", "members"]
+    async with Emulator(users=6, messages=120, groups=2, seed=5) as app, AsyncSession(app.app) as session:
+        await export(session, address, plan, journal=tmp_path / "copy", tables=tables)
+        return stored(app)
 
 
-@pytest.mark.parametrize("format", ["ndjson", "parquet", "sqlite"])
-async def test_an_export_at_an_address_is_imported_as_one_in_a_folder(
-    session: AsyncSession, emulator: Emulator, tmp_path: Path, exported: Callable[..., Any], format: Format
+async def test_an_export_at_an_address_is_imported_in_threads_and_continues(
+    session: AsyncSession,
+    emulator: Emulator,
+    address: str,
+    exported: list[tuple[str, str, int]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
-    address, folder = f"file://{tmp_path}/store/chat", tmp_path / "chat"
-    await exported(folder, format)
-    await exported(address, format)
-    journal = tmp_path / "journal"
-    assert counts(check([address])) == counts(check([folder]))
-    emulator.weather.add(Status(500, route="data_import.import_messages", when=First(99, after=2)))
-    with pytest.raises(Exception, match="500"):
+    threads, journal = set[threading.Thread](), tmp_path / "journal"
+
+    def read_in(*args: Any) -> Iterator[bytes]:
+        threads.add(threading.current_thread())
+        return read_table(*args)
+
+    monkeypatch.setattr("chatrest.importing.inputs.read_table", read_in)
+    emulator.weather.add(Status(500, route="data_import.import_messages", when=First(99, after=1)))
+    with pytest.raises(ServerError):
         await run(session, [address], journal=journal)
+    assert len(stored(emulator)) == 50
     emulator.weather.clear()
     result = await run(session, [address], journal=journal)
     assert result.ok, result.refused
     assert {each.file.partition("/")[0] for each in result.files} == {"chat"}
-    async with Emulator(users=0, messages=0, groups=0) as other, AsyncSession(other.app) as into:
-        expected = await run(into, [folder])
-        assert counts(result) == counts(expected)
-        assert stored(emulator) == stored(other)
+    assert stored(emulator) == exported
+    assert threads
+    assert threading.main_thread() not in threads
+
+
+@pytest.mark.usefixtures("exported")
+async def test_a_cancel_ends_the_sorting_of_messages(
+    session: AsyncSession, address: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    enough = threading.Event()
+
+    def endless(out: object) -> Iterator[bytes]:
+        for number in count(1):
+            if number > 2_000:
+                enough.set()
+            yield b'{"id": "%d"}' % number
+
+    monkeypatch.setattr("chatrest.importing.inputs.read_raw", endless)
+    work = run(session, [address], kind="messages", journal=tmp_path / "journal")
+    task = asyncio.create_task(work)
+    await asyncio.to_thread(enough.wait)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
 
 
 def test_an_address_without_an_export_is_named(tmp_path: Path) -> None:
@@ -71,6 +101,9 @@ def test_an_address_without_an_export_is_named(tmp_path: Path) -> None:
     with pytest.raises(RequestInvalidError, match="holds no export: there is no such folder"):
         check([f"file://{tmp_path}/nothing"])
     assert not (tmp_path / "nothing").exists()
+    (tmp_path / "empty" / "writer.json").write_text("{}")
+    with pytest.raises(RequestInvalidError, match=r"manifest\.json, as its first run has published nothing"):
+        check([f"file://{tmp_path}/empty"])
 
 
 async def test_the_address_of_an_exports_own_folder_is_refused_with_its_path(tmp_path: Path) -> None:
@@ -80,11 +113,8 @@ async def test_the_address_of_an_exports_own_folder_is_refused_with_its_path(tmp
         check([f"file://{tmp_path}/chat"])
 
 
-async def test_a_table_that_is_damaged_in_the_store_is_refused(
-    tmp_path: Path, exported: Callable[..., Any]
-) -> None:
-    address = f"file://{tmp_path}/store/chat"
-    await exported(address, "ndjson")
+@pytest.mark.usefixtures("exported")
+async def test_a_table_that_is_damaged_in_the_store_is_refused(address: str) -> None:
     store = ObjectStore.open(address)
     [name] = [info.name async for info in store.list() if "users-" in info.name]
     await store.put(name, b"x" * (await store.head(name)).size)
@@ -92,11 +122,10 @@ async def test_a_table_that_is_damaged_in_the_store_is_refused(
         check([address])
 
 
+@pytest.mark.usefixtures("exported")
 async def test_the_journal_of_an_address_is_in_the_current_folder(
-    session: AsyncSession, tmp_path: Path, exported: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    session: AsyncSession, tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address = f"file://{tmp_path}/store/chat"
-    await exported(address, "ndjson")
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     assert (await run(session, [address], kind="users")).imported == 6

@@ -11,6 +11,7 @@ from tempfile import mkdtemp
 from typing import Final, Self, final
 
 from ...cloud.address import parse_address
+from ...cloud.lease import LEASE
 from ...cloud.publication import Version, base_name, fetch_file, read_version
 from ...cloud.store import ObjectStore
 from ...cloud.store_errors import ObjectNotFoundError, ObjectStoreError
@@ -55,7 +56,9 @@ class StoreView:
         """The sizes of the export's files, as far as they are known."""
         if not self._version.number and not may_be_new:
             self._end()
-            raise RequestInvalidError(f"{address} holds no export: it has no {MANIFEST}")
+            begun = ", as its first run has published nothing yet: wait for that, or run it again"
+            more = begun if wait_for(self._has_begun()) else ""
+            raise RequestInvalidError(f"{address} holds no export: it has no {MANIFEST}{more}")
 
     def __enter__(self) -> Self:
         return self
@@ -107,6 +110,13 @@ class StoreView:
                 return
             size += self._sizes.get(name, 0)
             self._ahead[name] = self._threads.submit(_wait_for_file, weakref.ref(self), name)
+
+    async def _has_begun(self) -> bool:
+        try:
+            await self._store.head(LEASE)
+        except ObjectNotFoundError:
+            return False
+        return True
 
     async def _fetch_first(self) -> Version:
         await self._store.check_reachable()
