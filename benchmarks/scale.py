@@ -218,7 +218,8 @@ class Costs(NamedTuple):
         files = self.files
         constants = Constants(
             start=least.wall, idle=_idle(least.wall, runs[0]),
-            shard=shard, request=request, message=message, process=0.0, tick=0.0, task=self.task,
+            shard=shard, request=request, message=message, process=0.0, tick=0.0, begin=0.0,
+            task=self.task,
             source=(files.adopt_cpu + files.rest_cpu) / files.sources, adopted=adopted,
             source_wall=(files.adopt_wall + files.rest_wall) / files.sources, adopted_wall=wall, exchange=0.0,
             server=self.server, base=few.peak * 1e6,
@@ -229,7 +230,8 @@ class Costs(NamedTuple):
             source_manifest=_slope(few, self.many, "manifest", "sources"),
         )  # fmt: skip
         process = max(0.0, least.worker - worker_cpu(constants, _load(least, 1)))
-        constants = constants._replace(process=process / least.workers)
+        begin = max(0.0, least.coordinator - coordinator_cpu(constants, _load(least, 1)))
+        constants = constants._replace(process=process / least.workers, begin=begin)
         loads = [_load(run, users) for run in runs]
         ticks = [
             run.worker - worker_cpu(constants, load, run.workers)
@@ -314,7 +316,7 @@ def runs_table(runs: Sequence[ClusterRun], constants: Constants, users: int) -> 
 
 _UNITS: Final = {
     "start": (1, "s"), "idle": (1, "s"), "shard": (1e3, "ms"), "request": (1e3, "ms"), "message": (1e6, "µs"),
-    "process": (1, "s"), "tick": (1e3, "ms"),
+    "process": (1, "s"), "tick": (1e3, "ms"), "begin": (1, "s"),
     "task": (1e3, "ms"), "source": (1e3, "ms"), "adopted": (1e6, "µs"), "source_wall": (1e3, "ms"),
     "adopted_wall": (1e6, "µs"), "exchange": (1e3, "ms"), "server": (1e3, "ms"), "base": (1e-6, "MB"),
     "source_memory": (1e-3, "KB"), "message_memory": (1, "bytes"), "source_journal": (1, "bytes"),
@@ -332,7 +334,7 @@ def constants_text(constants: Constants) -> str:
         "CPU / cores, coordinator)\n"
         "CPU of workers = shard * shards + request * requests + message * messages in all lists + "
         "(process + tick * seconds) * workers\n"
-        "CPU of the coordinator = source * sources + adopted * messages + task * shards + "
+        "CPU of the coordinator = begin + source * sources + adopted * messages + task * shards + "
         "exchange * workers * seconds\n"
         f"{', '.join(values)}"
     )

@@ -45,6 +45,8 @@ class Constants(NamedTuple):
     """CPU of a worker's process before its first shard: imports, and a session."""
     tick: float
     """CPU of a worker a second: messages about the rate, heartbeats, and requests that wait."""
+    begin: float
+    """CPU of scheduler and coordinator for an export of next to nothing."""
     task: float
     """CPU of scheduler and coordinator for a shard: Dask's part."""
     source: float
@@ -112,7 +114,7 @@ def worker_cpu(constants: Constants, load: Load, workers: int = 0, seconds: floa
 
 def coordinator_cpu(constants: Constants, load: Load, worker_seconds: float = 0.0) -> float:
     """Return the CPU seconds of scheduler and coordinator."""
-    work = constants.source * load.sources + constants.adopted * load.messages
+    work = constants.begin + constants.source * load.sources + constants.adopted * load.messages
     return work + constants.task * load.shards + constants.exchange * worker_seconds
 
 
