@@ -21,12 +21,9 @@ from ..export.store.fragments import FragmentLostError
 from .shard import Budget, Shard, ShardResult, ShardSource
 from .shard_cutter import ShardCutter
 
-MOST_LOST: Final = 10
-"""Shards that may be lost one after the other, beside those that are under way."""
-MOST_TROUBLES: Final = 3
-"""Shards in which a list may fail, or show nothing; then it has failed."""
-_AHEAD: Final = 2
-"""Shards under way for each slot of the workers: the next one is there when one ends."""
+MOST_LOST: Final = 10  # shards one after the other, beside those that are under way
+MOST_TROUBLES: Final = 3  # shards in which a list may fail, or show nothing; then it has failed
+_AHEAD: Final = 2  # shards under way for each slot: the next one is there when one ends
 
 
 class ClusterError(ChatRestError):

@@ -42,8 +42,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-_LEAST_REQUESTS: Final = 8
-"""Requests that a shard may send however long they wait: each attempt gets on."""
+_LEAST_REQUESTS: Final = 8  # that a shard may send however long they wait: each attempt gets on
 _LEAST_PAGES: Final = 4
 """Pages that have to be left of a list for it to be divided, while the rate allows more requests than are
 made: the pages that are read twice for it cost no time then."""
