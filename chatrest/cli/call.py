@@ -20,23 +20,17 @@ from click.shell_completion import CompletionItem
 from .. import resources
 from ..core.replies.decode import ACK, Each, Many
 from ..core.replies.rows import AsRows
-from ..core.requests.endpoint import Call, Endpoint, Replay
+from ..core.requests.endpoint import Endpoint, Replay
 from ..errors import RequestInvalidError
 from ..secrets import shown
 from . import streams
 from .call_arguments import call_of
 from .call_each import call_each, checked_options, each_options
-from .call_parameters import (
-    Parameter,
-    Parameters,
-    Place,
-    completions,
-    nearest,
-)
+from .call_parameters import Parameter, Parameters, Place, completions, nearest
 from .lists import ListPrinter, list_options
 from .process import run
 from .record_formats import Format, RecordWriter, kind_of
-from .replies import check_success, client_of, line_of, send
+from .replies import check_success, client_of, line_of, send_alone
 
 _INDENT: Final = " " * 7
 
@@ -211,14 +205,9 @@ def _call_list(
 def _call_once(endpoint: Endpoint[Any], texts: tuple[str, ...]) -> None:
     call = call_of(endpoint, texts, _text_of)
     streams.output()  # raises if it is closed, before anything is sent
-    reply = run(_send(endpoint, call))
+    reply = run(send_alone(endpoint, call))
     streams.write_reply(line_of(reply), "the call succeeded")
     check_success(endpoint, reply)
-
-
-async def _send(endpoint: Endpoint[Any], call: Call[Any]) -> Any:
-    async with client_of(endpoint) as client:
-        return await send(client, endpoint, call)
 
 
 def _text_of(name: str) -> str:

@@ -7,7 +7,7 @@ last line says how to continue.
 import errno
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -23,7 +23,7 @@ from .export_apps import APPS_AT_ONCE, export_apps
 from .export_texts import FileTotals, estimate_lines, summary_lines
 from .filters import NO_OPTION, ListCommand, filter_options, query_of
 from .options import AgeOption, TimeOption, local_copy, option_table, shown_default
-from .process import invocation, run
+from .process import continuation, invocation, run
 
 if TYPE_CHECKING:
     from ..export import AttachmentOptions, Plan, Progress, Report
@@ -191,9 +191,7 @@ def export(
 
     if root is not None and not quiet:
         streams.warn(f"the local copy of {out} is in {root}")
-    place = {"--journal": journal, "--dask": dask}
-    command = [out, *(f"{name}={value}" for name, value in place.items() if value is not None)]
-    with _resume_hint(command, progress):
+    with _resume_hint(out, {"--journal": journal, "--dask": dask}, progress):
         with display_of(out, quiet=quiet) as display:
             report = run(work())
         totals = _files(Path(out) if root is None else root / "export")
@@ -278,10 +276,10 @@ def display_of(out: str, *, quiet: bool) -> "Display":
 
 
 @contextmanager
-def _resume_hint(command: list[str], progress: "Progress") -> Iterator[None]:
+def _resume_hint(out: str, options: Mapping[str, object], progress: "Progress") -> Iterator[None]:
     """Add to an error of the block a note that says how to continue the export.
 
-    `command` is OUT, and the options that say where the export is and who reads.
+    The options are those that say where the export is and who reads.
     """
     try:
         yield
@@ -289,16 +287,16 @@ def _resume_hint(command: list[str], progress: "Progress") -> Iterator[None]:
         from ..export.worker_pool import first_error
 
         cause = first_error(error)
-        if advice := _advice(cause, command, progress):
+        if advice := _advice(cause, out, options, progress):
             cause.add_note(advice)
         raise
 
 
-def _advice(error: BaseException, arguments: list[str], progress: "Progress") -> str:
+def _advice(error: BaseException, out: str, options: Mapping[str, object], progress: "Progress") -> str:
     from ..storage import InUseError, UnreadableError
 
     has_plan, again = progress.phase.has_plan, "run the same command again"
-    command = f"continue with: {invocation()} export {shlex.join(arguments)}" if has_plan else again
+    command = continuation("export", [out], options) if has_plan else again
     match error:
         case ExportIncompleteError():
             return again
@@ -307,7 +305,7 @@ def _advice(error: BaseException, arguments: list[str], progress: "Progress") ->
         case RequestInvalidError():
             return ""
         case UnreadableError():
-            return f"{invocation()} verify {shlex.quote(arguments[0])} says what can safely be done"
+            return f"{invocation()} verify {shlex.quote(out)} says what can safely be done"
         case AuthenticationError():
             return f"no exported message is lost; {command}"
         case OSError(errno=errno.ENOSPC | errno.EDQUOT) if not isinstance(error, ChatRestError):

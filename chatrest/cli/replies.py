@@ -26,6 +26,12 @@ def client_of(endpoint: Endpoint[Any]) -> "AsyncSession | AsyncManagement":
     return management() if endpoint.interface == "management" else session()
 
 
+async def send_alone(endpoint: Endpoint[Any], call: Call[Any]) -> Any:
+    """Return the reply of a call with a client that is made for it; see `send`."""
+    async with client_of(endpoint) as client:
+        return await send(client, endpoint, call)
+
+
 async def send(client: "AsyncSession | AsyncManagement", endpoint: Endpoint[Any], call: Call[Any]) -> Any:
     """Return the reply; a record as its bytes, because a struct would leave out unknown members.
 

@@ -1,6 +1,6 @@
 """`send` and `token`: the commands that change something on the service."""
 
-from typing import Any, Literal
+from typing import Literal
 
 import click
 
@@ -36,12 +36,8 @@ def send(receiver: str, text: str, on_behalf_of: str | None, receiver_type: Lite
     """
     message = NewMessage.text(receiver, text, receiver_type=receiver_type)
     streams.output()  # raises if it is closed, before the message is sent
-    streams.write_reply(replies.line_of(run(_send(message, on_behalf_of))), "the message was sent")
-
-
-async def _send(message: NewMessage, on_behalf_of: str | None) -> Any:
-    async with session() as chat:
-        return await replies.send(chat, SEND, SEND(body=message, on_behalf_of=on_behalf_of))
+    reply = run(replies.send_alone(SEND, SEND(body=message, on_behalf_of=on_behalf_of)))
+    streams.write_reply(replies.line_of(reply), "the message was sent")
 
 
 @click.command(short_help="Create a login token for a user, and print it.")

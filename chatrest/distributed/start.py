@@ -114,8 +114,8 @@ async def export_apps(
     workers, and each has its own rate. A shard keeps no thread of a worker while it waits, so a service that
     hangs delays its own app only.
 
-    A worker reads an app's key in the variable `key_env` of its own environment, or in the file `key_file` of
-    its own disk. No key is sent, so an app with neither is a `RequestInvalidError`. `headers` are those of
+    A worker reads an app's key in the variable `key_env` of its environment, or in the file `key_file` of its
+    disk. No key is sent, so an app with neither is a `RequestInvalidError`. `headers` are those of
     this process, and workers have `CHATREST_HEADERS`. An app whose variable some worker lacks fails, with the
     names of the variable and the workers. Raises `ClusterError` where this is true for every app.
     """

@@ -127,16 +127,16 @@ def test_an_interrupted_export_can_be_continued(
 
 @pytest.mark.parametrize("phase", Phase)
 def test_an_interrupt_in_any_phase_says_how_to_continue(phase: Phase) -> None:
-    progress = Progress()
+    progress, options = Progress(), {"--journal": None, "--dask": "local:4"}
     progress.enter(phase)
-    with pytest.raises(KeyboardInterrupt) as caught, _resume_hint(["a b", "--dask=local:4"], progress):
+    with pytest.raises(KeyboardInterrupt) as caught, _resume_hint("a b", options, progress):
         raise KeyboardInterrupt
     [advice] = caught.value.__notes__
     if phase in (Phase.BEGINNING, Phase.WAITING_FOR_LEASE, Phase.COPYING_FROM_STORE):
         assert advice == "run the same command again"
     else:
         assert advice.startswith("continue with: ")
-        assert advice.endswith(" export 'a b' --dask=local:4")
+        assert advice.endswith(" export 'a b' --dask local:4")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudoterminal")
