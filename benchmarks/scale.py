@@ -27,12 +27,13 @@ from distributed import Client
 from chatrest import App, AsyncSession, Pace
 from chatrest.core.paging.intervals import Gap
 from chatrest.distributed import export
-from chatrest.distributed.attempt_folder import AttemptFolder
+from chatrest.distributed.attempt_place import AttemptFolder
 from chatrest.distributed.job import connect
-from chatrest.distributed.shard import Budget, OpenJob, Shard, ShardJob, ShardSource
+from chatrest.distributed.shard import Budget, OpenJob, Shard, ShardSource, write_job
 from chatrest.distributed.shard_cutter import CONCURRENCY
 from chatrest.distributed.shard_reader import read_shard
 from chatrest.export import Plan
+from chatrest.export.ownership import Source
 
 from .measure import count, table, title
 from .scale_coordinator import CoordinatorCost, Partition, measure_coordinator
@@ -88,13 +89,13 @@ class WorkerCost(NamedTuple):
 
 async def measure_shards(app: App, uids: Sequence[str], until: int, shards: int) -> WorkerCost:
     """Return the mean cost of reading so many shards, each with the whole lists of `uids`."""
-    sources = [(number + 1, f'["user", "{uid}"]') for number, uid in enumerate(uids)]
-    files = Plan(all_users=True)
-    job = ShardJob(app_id=app.app_id, plan=files.encoded(), sources=sources)
-    opened, cpu, wall, requests, shown = OpenJob(job), 0.0, 0.0, 0, 0
+    sources = [(number, Source("user", (uid,))) for number, uid in enumerate(uids, 1)]
+    cpu, wall, requests, shown = 0.0, 0.0, 0, 0
     with TemporaryDirectory() as folder:
         place = AttemptFolder(Path(folder))
-        place.write_job("job-scale", b"")
+        write_job(place, "job-scale", app.app_id, Plan(all_users=True), sources)
+        with place.job_file("job-scale") as path:
+            opened = OpenJob(path)
         async with AsyncSession(app, pace=_FREE) as session:
             for each in range(shards + 1):
                 gaps = [ShardSource(number, [Gap(0, until)]) for number, _ in sources]
@@ -201,8 +202,11 @@ class Costs(NamedTuple):
     task: float
     server: float
 
-    def constants(self, start: float, runs: Sequence[ClusterRun], users: int) -> Constants:
-        """Return the constants of the model; `exchange` is fitted to the runs, and `idle` to the first."""
+    def constants(self, least: ClusterRun, runs: Sequence[ClusterRun], users: int) -> Constants:
+        """Return the constants of the model; `tick` and `exchange` are fitted to the runs, `idle` to one.
+
+        `least` is an export of next to nothing.
+        """
         request = _per_request(self.page, self.users)
         pages = max(1, self.pages.requests - self.page.requests)
         more = self.pages.shown - self.page.shown
@@ -213,8 +217,9 @@ class Costs(NamedTuple):
         wall = _slope(few, long, "adopt_wall", "messages") + _slope(few, long, "rest_wall", "messages")
         files = self.files
         constants = Constants(
-            start=start, idle=_idle(start, runs[0]),
-            shard=shard, request=request, message=message, task=self.task,
+            start=least.wall, idle=_idle(least.wall, runs[0]),
+            shard=shard, request=request, message=message, process=0.0, tick=0.0, begin=0.0,
+            task=self.task,
             source=(files.adopt_cpu + files.rest_cpu) / files.sources, adopted=adopted,
             source_wall=(files.adopt_wall + files.rest_wall) / files.sources, adopted_wall=wall, exchange=0.0,
             server=self.server, base=few.peak * 1e6,
@@ -224,7 +229,18 @@ class Costs(NamedTuple):
             message_journal=_slope(few, long, "journal", "messages"),
             source_manifest=_slope(few, self.many, "manifest", "sources"),
         )  # fmt: skip
-        return constants._replace(exchange=_exchange(constants, runs, users))
+        process = max(0.0, least.worker - worker_cpu(constants, _load(least, 1)))
+        begin = max(0.0, least.coordinator - coordinator_cpu(constants, _load(least, 1)))
+        constants = constants._replace(process=process / least.workers, begin=begin)
+        loads = [_load(run, users) for run in runs]
+        ticks = [
+            run.worker - worker_cpu(constants, load, run.workers)
+            for run, load in zip(runs, loads, strict=True)
+        ]
+        exchanges = [
+            run.coordinator - coordinator_cpu(constants, load) for run, load in zip(runs, loads, strict=True)
+        ]
+        return constants._replace(tick=_fitted(ticks, runs), exchange=_fitted(exchanges, runs))
 
 
 def _per_request(page: WorkerCost, users: WorkerCost) -> float:
@@ -241,10 +257,8 @@ def _idle(start: float, run: ClusterRun) -> float:
     return max(0.0, ((run.wall - start) * SLOTS * run.workers - used) / max(1, run.shards))
 
 
-def _exchange(constants: Constants, runs: Sequence[ClusterRun], users: int) -> float:
-    """Return the coordinator's CPU a second and worker that nothing else explains, by least squares."""
-    known = [coordinator_cpu(constants, _load(run, users)) for run in runs]
-    left = [run.coordinator - each for run, each in zip(runs, known, strict=True)]
+def _fitted(left: Sequence[float], runs: Sequence[ClusterRun]) -> float:
+    """Return the CPU a second and worker that nothing else explains, by least squares."""
     seconds = [run.workers * run.wall for run in runs]
     top = sum(rest * each for rest, each in zip(left, seconds, strict=True))
     return max(0.0, top / sum(each * each for each in seconds))
@@ -290,8 +304,8 @@ def runs_table(runs: Sequence[ClusterRun], constants: Constants, users: int) -> 
             f"{run.workers}", f"{run.requests:,}", f"{run.shards}", f"{run.wall:.1f}",
             f"{run.counts.allowed / run.wall / RATE:.0%}", f"{run.counts.refused / run.requests:.2%}",
             f"{result.total:.1f}", f"{result.total / run.wall - 1:+.0%}", result.first,
-            f"{run.worker:.1f}", f"{worker_cpu(constants, load):.1f}", f"{run.coordinator:.1f}", f"{own:.1f}",
-            f"{run.counts.cpu:.1f}",
+            f"{run.worker:.1f}", f"{worker_cpu(constants, load, run.workers, run.wall):.1f}",
+            f"{run.coordinator:.1f}", f"{own:.1f}", f"{run.counts.cpu:.1f}",
         ))  # fmt: skip
     heads = (
         "workers", "requests", "shards", "wall s", "of the limit", "429", "model s", "off", "longest",
@@ -302,6 +316,7 @@ def runs_table(runs: Sequence[ClusterRun], constants: Constants, users: int) -> 
 
 _UNITS: Final = {
     "start": (1, "s"), "idle": (1, "s"), "shard": (1e3, "ms"), "request": (1e3, "ms"), "message": (1e6, "µs"),
+    "process": (1, "s"), "tick": (1e3, "ms"), "begin": (1, "s"),
     "task": (1e3, "ms"), "source": (1e3, "ms"), "adopted": (1e6, "µs"), "source_wall": (1e3, "ms"),
     "adopted_wall": (1e6, "µs"), "exchange": (1e3, "ms"), "server": (1e3, "ms"), "base": (1e-6, "MB"),
     "source_memory": (1e-3, "KB"), "message_memory": (1, "bytes"), "source_journal": (1, "bytes"),
@@ -317,8 +332,9 @@ def constants_text(constants: Constants) -> str:
         "seconds = start + max(requests / limit, "
         f"(requests * latency / {CONCURRENCY} + idle * shards) / ({SLOTS} * workers), "
         "CPU / cores, coordinator)\n"
-        "CPU of workers = shard * shards + request * requests + message * messages in all lists\n"
-        "CPU of the coordinator = source * sources + adopted * messages + task * shards + "
+        "CPU of workers = shard * shards + request * requests + message * messages in all lists + "
+        "(process + tick * seconds) * workers\n"
+        "CPU of the coordinator = begin + source * sources + adopted * messages + task * shards + "
         "exchange * workers * seconds\n"
         f"{', '.join(values)}"
     )
@@ -357,14 +373,14 @@ def _coordinator(sources: int, messages: int, partition: Partition = "month") ->
         return measure_coordinator(server.app, sources, messages, partition)
 
 
-def measure_runs(sizes: Sizes) -> tuple[float, list[ClusterRun]]:
-    """Return the seconds of an export of next to nothing, and the exports by clusters."""
+def measure_runs(sizes: Sizes) -> tuple[ClusterRun, list[ClusterRun]]:
+    """Return an export of next to nothing, and the exports by clusters."""
     uids = _uids(sizes.users)
 
-    async def measure(server: ServerProcess) -> tuple[float, list[ClusterRun]]:
+    async def measure(server: ServerProcess) -> tuple[ClusterRun, list[ClusterRun]]:
         least = await measure_cluster(server, 1, uids[:1])
         await measure_shards(server.app, uids, sizes.messages, 1)  # the server makes its pages
-        return least.wall, [await measure_cluster(server, each, uids) for each in sizes.workers]
+        return least, [await measure_cluster(server, each, uids) for each in sizes.workers]
 
     with ServerProcess(sizes.messages, users=sizes.users, rate=RATE, latency=LATENCY) as server:
         return asyncio.run(measure(server))
@@ -387,8 +403,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(title("Exports by a cluster on this machine", method, "chatrest-client", "distributed"), flush=True)
     costs = measure_costs(sizes)
     print(costs_table(costs), flush=True)
-    start, runs = measure_runs(sizes)
-    constants = costs.constants(start, runs, sizes.users)
+    least, runs = measure_runs(sizes)
+    constants = costs.constants(least, runs, sizes.users)
     print(f"\n{constants_text(constants)}\n\n{runs_table(runs, constants, sizes.users)}\n", flush=True)
     print(table(LARGE_HEADS, large_table(constants, 0.15)))
     print(apps_text(constants))

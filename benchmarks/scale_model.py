@@ -15,8 +15,15 @@ from typing import Final, NamedTuple
 
 from chatrest.core.pace.pacer import DOCUMENTED_RATES
 from chatrest.distributed.shard_cutter import CONCURRENCY, MOST_SOURCES
+from chatrest.export.remote.store_export import PUBLISH_SECONDS
 
 PAGE: Final = 1000
+MONTHS: Final = 12
+"""Files of a shard."""
+RECORD: Final = 850
+"""Bytes of a message."""
+STORE_SECONDS: Final = 5.0
+"""Seconds between two requests about the lease: it is renewed, and the coordinator looks whose it is."""
 SLOTS: Final = 2
 """Shards that a worker reads at the same time, as one of `--dask local:N`."""
 
@@ -34,6 +41,12 @@ class Constants(NamedTuple):
     """CPU of a worker."""
     message: float
     """CPU of a worker, for each message that a list shows: two lists show each message between users."""
+    process: float
+    """CPU of a worker's process before its first shard: imports, and a session."""
+    tick: float
+    """CPU of a worker a second: messages about the rate, heartbeats, and requests that wait."""
+    begin: float
+    """CPU of scheduler and coordinator for an export of next to nothing."""
     task: float
     """CPU of scheduler and coordinator for a shard: Dask's part."""
     source: float
@@ -93,14 +106,15 @@ def load_of(sources: int, messages: int) -> Load:
     return Load(sources, messages, pages + sources, shown, shards)
 
 
-def worker_cpu(constants: Constants, load: Load) -> float:
-    """Return the CPU seconds of all workers."""
-    return constants.shard * load.shards + constants.request * load.requests + constants.message * load.shown
+def worker_cpu(constants: Constants, load: Load, workers: int = 0, seconds: float = 0.0) -> float:
+    """Return the CPU seconds of all workers, of which there are so many for so long."""
+    work = constants.shard * load.shards + constants.request * load.requests + constants.message * load.shown
+    return work + workers * (constants.process + constants.tick * seconds)
 
 
 def coordinator_cpu(constants: Constants, load: Load, worker_seconds: float = 0.0) -> float:
     """Return the CPU seconds of scheduler and coordinator."""
-    work = constants.source * load.sources + constants.adopted * load.messages
+    work = constants.begin + constants.source * load.sources + constants.adopted * load.messages
     return work + constants.task * load.shards + constants.exchange * worker_seconds
 
 
@@ -121,10 +135,11 @@ def forecast(
     own = coordinator_cpu(constants, load)
     disk = constants.source_wall * load.sources + constants.adopted_wall * load.messages
     serial = max(own + constants.task * load.shards, disk)
-    cpu = (worker_cpu(constants, load) + own + server) / cores
+    cpu = (worker_cpu(constants, load, workers) + own + server) / cores
     longest = max(limit, waits, cpu, serial)
     exchanges = constants.exchange * workers * longest  # they take CPU time for as long as it lasts
-    cpu, serial = cpu + exchanges / cores, serial + exchanges
+    cpu += (exchanges + constants.tick * workers * longest) / cores
+    serial += exchanges
     return Forecast(limit, waits, cpu, serial, constants.start + max(limit, waits, cpu, serial))
 
 
@@ -137,6 +152,19 @@ def largest(constants: Constants, load: Load) -> dict[str, float]:
         "journal": constants.source_journal * load.sources + constants.message_journal * load.messages,
         "manifest": constants.source_manifest * load.sources,
     }
+
+
+def bucket(constants: Constants, load: Load, seconds: float) -> tuple[float, float]:
+    """Return the requests to an object store, and the bytes that are put there, for files of a month each.
+
+    A shard asks for its job, and puts and checks each of its files; the end of the run reads small files,
+    puts them as larger ones, and deletes them. The journal is put in changes, and as a whole when these are
+    half of it: about three times in all.
+    """
+    files = MONTHS * load.shards
+    requests = load.shards + 4 * files + seconds / STORE_SECONDS + 8 * (1 + seconds / PUBLISH_SECONDS)
+    sizes = largest(constants, load)
+    return requests, 2 * RECORD * load.messages + 3 * sizes["journal"] + 2 * sizes["manifest"]
 
 
 _LARGE: Final = (
@@ -159,10 +187,10 @@ def large_table(constants: Constants, latency: float) -> list[tuple[str, ...]]:
         result = forecast(
             constants, load, workers=workers, rate=rate, latency=latency, cores=workers + 1, with_server=False
         )
-        sizes = largest(constants, load)
+        sizes, (requests, put) = largest(constants, load), bucket(constants, load, result.total)
         rows.append((
             name, f"{load.requests:,}", f"{workers}", *map(_time, result[:-1]), _time(result.total),
-            result.first, *map(_bytes, sizes.values()), f"{load.shards:,}",
+            result.first, *map(_bytes, sizes.values()), f"{load.shards:,}", f"{requests:,.0f}", _bytes(put),
         ))  # fmt: skip
     return rows
 
@@ -176,7 +204,7 @@ def apps_text(constants: Constants) -> str:
 
 LARGE_HEADS: Final = (
     "extrapolated", "requests", "workers", "limit", "waits", "CPU", "coordinator", "time", "longest",
-    "memory", "journal", "manifest", "shards",
+    "memory", "journal", "manifest", "shards", "bucket: requests", "put",
 )  # fmt: skip
 
 

@@ -414,7 +414,9 @@ async def test_scale_measures_a_cluster_and_its_parts() -> None:
 
     few, long = (structs.replace(own, sources=2, messages=each) for each in (2, 30))
     costs = scale.Costs(worker, worker, worker, few, own, long, own, task=0.002, server=0.001)
-    constants = costs.constants(1.0, [run], 4)
+    constants = costs.constants(run, [run], 4)
+    load = scale_model.Load(4, run.messages, run.requests, 2 * run.messages, run.shards)
+    assert scale_model.worker_cpu(constants, load, 1, run.wall) == pytest.approx(run.worker, rel=0.3)
     output = (
         scale.constants_text(constants) + scale.costs_table(costs) + scale.runs_table([run], constants, 4)
     )

@@ -2,14 +2,14 @@
 
 A bounded number of shards is under way, and nothing of one counts before its attempt is committed to the
 archive. A shard that is lost, with its worker or otherwise, is a gap that is still open. Nothing here knows
-Dask. Memory: about half a KB a source, as in any run, and the results of the shards under way.
+Dask. Memory: the results of the shards under way, and nothing of a source beside what any run has.
 """
 
 import asyncio
 from collections import Counter
+from collections.abc import Iterator
 from typing import Final, Protocol, final
 
-from ..core.paging.intervals import Gap
 from ..errors import ChatRestError
 from ..export.adoption import adopt
 from ..export.in_thread import in_thread
@@ -18,15 +18,12 @@ from ..export.ownership import Source
 from ..export.report import Active
 from ..export.run import OpenWalk
 from ..export.store.fragments import FragmentLostError
-from .shard import Budget, Shard, ShardResult
+from .shard import Budget, Shard, ShardResult, ShardSource
 from .shard_cutter import ShardCutter
 
-MOST_LOST: Final = 10
-"""Shards that may be lost one after the other, beside those that are under way."""
-MOST_TROUBLES: Final = 3
-"""Shards in which a list may fail, or show nothing; then it has failed."""
-_AHEAD: Final = 2
-"""Shards under way for each slot of the workers: the next one is there when one ends."""
+MOST_LOST: Final = 10  # shards one after the other, beside those that are under way
+MOST_TROUBLES: Final = 3  # shards in which a list may fail, or show nothing; then it has failed
+_AHEAD: Final = 2  # shards under way for each slot: the next one is there when one ends
 
 
 class ClusterError(ChatRestError):
@@ -41,16 +38,10 @@ class ShardRunner(Protocol):
     """The workers, as the loop sees them."""
 
     async def slots(self) -> int:
-        """Return how many shards the workers read at the same time, at least 1.
-
-        Raises `ClusterError` where there are no workers, or the cluster is gone.
-        """
+        """Return how many shards the workers read at the same time, at least 1; raises `ClusterError`."""
 
     async def run(self, shard: Shard, operation: str) -> ShardResult:
-        """Return what has come of a shard; raises `ShardLostError` and `ClusterError`.
-
-        `operation` is the name of the operation that reads its lists.
-        """
+        """Return what has come of a shard whose lists an operation reads; raises `ShardLostError`, too."""
 
 
 def operation_of(source: Source) -> str:
@@ -71,13 +62,9 @@ class Coordinator:
     def __init__(self, walk: OpenWalk, runner: ShardRunner, job: str, budget: Budget | None = None) -> None:
         self._walk = walk
         self._runner = runner
-        self._known: dict[int, SourceState] = {
-            known.number: known
-            for known in walk.sources.known
-            if not known.by_time and known.source not in walk.pool.sides.others
-        }
+        self._sources = sum(1 for _ in self._known())
         self._cutter = ShardCutter(
-            self._known, self._gaps, until=walk.until, job=job, count=len(self._known), budget=budget
+            self._lists(), until=walk.until, job=job, count=self._sources, budget=budget
         )
         self._lost = 0
         self._troubles = Counter[int]()
@@ -86,7 +73,7 @@ class Coordinator:
     async def read(self) -> None:
         """Read until no gap is left that a worker can read. However it ends, what was adopted stays."""
         progress = self._walk.pool.progress
-        progress.ids += len(self._known) * self._walk.until
+        progress.ids += self._sources * self._walk.until
         tasks: dict[asyncio.Task[ShardResult], Shard] = {}
         try:
             while True:
@@ -107,13 +94,24 @@ class Coordinator:
             await asyncio.gather(*tasks, return_exceptions=True)
         self._walk.sources.refresh()
 
-    def _gaps(self, number: int) -> list[Gap]:
-        gaps = [gap for work in self._walk.left([self._known[number]]) for gap in work.gaps]
-        self._walk.pool.progress.covered += self._walk.until - sum(gap.until - gap.after for gap in gaps)
-        return gaps
+    def _known(self) -> Iterator[SourceState]:
+        """Yield the sources that workers can read."""
+        others = self._walk.pool.sides.others
+        return (
+            known for known in self._walk.sources.known if not known.by_time and known.source not in others
+        )
+
+    def _lists(self) -> Iterator[ShardSource]:
+        """Yield the gaps of each source that has any."""
+        for known in self._known():
+            gaps = [gap for work in self._walk.left([known]) for gap in work.gaps]
+            self._walk.pool.progress.covered += self._walk.until - sum(gap.until - gap.after for gap in gaps)
+            if gaps:
+                yield ShardSource(known.number, gaps)
 
     async def _run(self, shard: Shard) -> ShardResult:
-        first = self._known[shard.sources[0].number].source
+        number = shard.sources[0].number
+        first = self._walk.pool.archive.journal.sources_of([number])[number]
         active, progress = self._walk.pool.progress.active, self._walk.pool.progress
         more = len(shard.sources) - 1
         active[-shard.id] = Active(f"{first} and {more:,} more" if more else str(first))
@@ -142,8 +140,10 @@ class Coordinator:
     def _note_trouble(self, shard: Shard, result: ShardResult) -> None:
         """Note lists that fail: the last time that one may, its error becomes that of the run."""
         for each in result.sources:
-            self._troubles[each.number] += bool(each.trouble)
-            if each.trouble and self._troubles[each.number] >= MOST_TROUBLES:
+            if not each.trouble:
+                continue
+            self._troubles[each.number] += 1
+            if self._troubles[each.number] >= MOST_TROUBLES:
                 times = f"{MOST_TROUBLES} times, on workers of the cluster: "
                 self._walk.pool.failed[each.number] = ChatRestError(times + each.trouble)
                 self._walk.pool.progress.failed += 1

@@ -33,7 +33,7 @@ from ..fan_out.outcome_journal import job_of
 from ..fan_out.stream import FanOut, FanOutCounts, ProgressListener, fan_out as run_here
 from ..fan_out.worker_tasks import Outcome
 from ..session import AsyncSession
-from .attempt_folder import JOB_PREFIX
+from .attempt_place import JOB_PREFIX
 from .coordinator import ClusterError, ShardLostError
 from .job import ClusterJob, check_client
 from .plugin import token_of
@@ -45,13 +45,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
-_REFRESH_SECONDS: Final = 2.0
-"""The age that the list of workers may have, in seconds."""
-_LIST_SECONDS: Final = 5.0
-"""The time in which all workers have to answer for a new list."""
+_REFRESH_SECONDS: Final = 2.0  # the age that the list of workers may have
+_LIST_SECONDS: Final = 5.0  # in which all workers have to answer for a new list
 _LOOK_SECONDS: Final = 0.25
-_MOST_RUNS: Final = 4
-"""The most runs of an item whose workers die."""
+_MOST_RUNS: Final = 4  # of an item whose workers die
 
 
 class ClusterFailure(BaseException):
@@ -76,7 +73,6 @@ class ItemRunner:
         self._numbers = count(1)
 
     async def run(self, item: Any) -> Any:
-        """Return the result of the caller's function for an item, or raise its error."""
         try:
             end, content = pickle.loads(await self._run(dumps(item)))  # noqa: S301, Dask unpickles all it gets
         except ClusterError as error:
@@ -107,7 +103,6 @@ class ItemRunner:
         raise OutcomeUnknownError("the Dask worker that ran the item has died; it may have been run in part")
 
     async def _choose(self) -> str:
-        """Return the address of the worker with the fewest items; wait for one if need be."""
         while not (tokens := await self._workers()):
             await self._job.slots()  # raises where there is none for a minute
             await asyncio.sleep(_LOOK_SECONDS)

@@ -21,11 +21,10 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Self, TypeVar, final
 
 import dask.config
@@ -43,7 +42,7 @@ from ..telemetry import LOGGER
 from .coordinator import ClusterError, ShardLostError
 from .credits import EVERY, CreditBook, Grants, RateReport
 from .plugin import JobPlugin, receive_grants, run_task
-from .worker import JobWork, TaskEnd, installed_version, topic_of
+from .worker import FailureKind, JobWork, TaskEnd, installed_version, topic_of
 
 R = TypeVar("R")
 
@@ -189,11 +188,7 @@ def check_connection(client: Any, address: str) -> None:
 
 @final
 class RateCoordinator:
-    """One rate for all workers of a job: `async with RateCoordinator(…):`.
-
-    `client` is an asynchronous Dask `Client`, and `pace` that of an `AsyncSession` (None learns the limit).
-    Behind the block, or after the death of this process, workers send nothing more after a third of a second.
-    """
+    """One rate for all workers of a job; after the block, or the death of this process, none is used."""
 
     def __init__(self, client: Client, app_id: str, pace: Pace | None, job: str) -> None:
         self._client: Any = client
@@ -202,22 +197,12 @@ class RateCoordinator:
         self._wakeup = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
 
-    @property
-    def rate(self) -> float | None:
-        """Requests a second of the standard class that the whole cluster may send; None before the first."""
-        shared = self._book.classes.get("standard")
-        if shared is None:
-            return None
-        return 0.0 if shared.pacer.held_since is not None else shared.pacer.bulk_rate
-
     async def __aenter__(self) -> Self:
         self._client.subscribe_topic(topic_of(self._job), self._hear)
         self._start(self._act())
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -277,9 +262,10 @@ class ClusterJob:
         pace: Pace | None = None,
         progress: Progress | None = None,
         clock: Callable[[], float] = time.monotonic,
+        dead: Iterable[str] = (),
     ) -> None:
-        """`name` is the job's own, which no other job has."""
-        self.name = name
+        """`name` is the job's own, which no other job has; the jobs `dead` are ended on all workers first."""
+        self.name, self._dead = name, dead
         self._client: Any = client
         self._plugin = JobPlugin(name, installed_version(), app_id, dumps(work))
         self._rate = RateCoordinator(client, app_id, pace, name)
@@ -289,6 +275,8 @@ class ClusterJob:
 
     async def __aenter__(self) -> Self:
         self.check_connection()
+        for name in self._dead:  # its shards would keep the workers busy until their time is over
+            await self._unregister(name)
         for left in reversed(range(_TRIES)):
             try:
                 await self.call(self._client.register_plugin(self._plugin, name=self.name))
@@ -299,21 +287,21 @@ class ClusterJob:
             except Exception as error:  # of a worker, which Dask gives as a text
                 if "ModuleNotFoundError" not in str(error):
                     raise
-                await self._unregister()
+                await self._unregister(self.name)
                 raise _unequipped(error) from None
         await self._rate.__aenter__()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._rate.__aexit__(None, None, None)
-        await self._unregister()
+        await self._rate.__aexit__()
+        await self._unregister(self.name)
 
-    async def _unregister(self) -> None:
+    async def _unregister(self, name: str) -> None:
         if self._client.status != "running":  # a cluster that is gone needs no word
             return
         with suppress(ClusterError, ShardLostError, TimeoutError, ValueError, KeyError):  # of no such job
             async with asyncio.timeout(_END_SECONDS):
-                await self.call(self._client.unregister_worker_plugin(self.name))
+                await self.call(self._client.unregister_worker_plugin(name))
 
     async def slots(self) -> int:
         """Return the number of the workers' threads; waits for a worker where there is none."""
@@ -321,7 +309,7 @@ class ClusterJob:
         if count and self._clock() < since + _REFRESH_SECONDS:
             return count
         begun, phase = self._clock(), self._progress.phase
-        while not (count := sum((await self.threads()).values())):
+        while not (count := await self._threads()):
             waited = self._clock() - begun
             if waited > _WORKERLESS_SECONDS:
                 hint = f"start some with `dask worker {self.address}`"
@@ -333,12 +321,10 @@ class ClusterJob:
         self._slots = count, self._clock()
         return count
 
-    async def threads(self) -> dict[str, int]:
-        """Return the number of threads of each worker."""
+    async def _threads(self) -> int:
         with suppress(ShardLostError):
-            threads: dict[str, int] = await self.call(self._client.nthreads())
-            return threads
-        return {}
+            return sum((await self.call(self._client.nthreads())).values())
+        return 0
 
     async def submit(
         self,
@@ -383,7 +369,7 @@ class ClusterJob:
         if end.failure in ("error", "ended"):
             raise ShardLostError(f"the worker {end.worker} failed: {end.reason}")
         if end.failure:
-            raise ClusterError(_words(end))
+            raise ClusterError(_FAILURES[end.failure].format(end.worker, end.reason))
         return end.content
 
     def _lost(self, reason: str) -> ShardLostError:
@@ -417,21 +403,12 @@ def _unequipped(error: Exception) -> ClusterError:
     return ClusterError(f"a worker cannot run it: {error}; it needs {install_command('dask')}, as here")
 
 
-def _words(end: TaskEnd) -> str:
-    worker, reason = end.worker, end.reason
-    match end.failure:
-        case "no_job":
-            return f"the worker {worker} does not see {reason}: OUT has to be a folder that all share"
-        case "no_store":
-            return f"the worker {worker} cannot use the store: {reason}"
-        case "version":
-            return f"the worker {worker} has chatrest {reason}: all machines need the same version"
-        case "key_refused":
-            return f"the service refuses the key of the worker {worker}: {reason}"
-        case "credentials":
-            return (
-                f"the worker {worker} has no credentials: {reason}; start workers with the variables of the "
-                "app, as none are sent"
-            )
-        case _:
-            return f"the worker {worker} cannot read: {reason}"
+_FAILURES: Final[dict[FailureKind, str]] = {
+    "no_job": "the worker {0} does not see {1}: OUT has to be a folder that all share",
+    "no_store": "the worker {0} cannot use the store: {1}",
+    "version": "the worker {0} has chatrest {1}: all machines need the same version",
+    "key_refused": "the service refuses the key of the worker {0}: {1}",
+    "credentials": "the worker {0} has no credentials: {1}; start workers with the variables of the app, as "
+    "none are sent",
+    "other_app": "the worker {0} cannot read: {1}",
+}

@@ -37,7 +37,6 @@ class JobPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
         return type(self), (self.name, self.version, self.app_id, self.work)
 
     def setup(self, worker: Worker) -> None:
-        """Begin on a worker; nothing is opened before the first task."""
         self.worker = worker
         logging.getLogger("distributed.worker").addFilter(is_rare_call)
 

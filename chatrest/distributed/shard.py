@@ -1,10 +1,14 @@
-"""The data that travel between coordinator and workers: what is to be read, and what has come of it. Pure.
+"""The data that travel between coordinator and workers: what is to be read, and what has come of it.
 
-A shard names its sources by their numbers in the coordinator's journal, so that neither a task nor what the
-scheduler keeps of it holds a uid. Names, plan and rule of placement are in the job, which each worker reads
-from a file of the export's folder.
+A shard names its sources by their numbers in the coordinator's journal. Their names, the plan and the rule of
+placement are in the file of the job, a small database, in which workers look up what a shard needs.
 """
 
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final, final
 
 import msgspec
@@ -15,14 +19,23 @@ from ..export.adoption import ShardAttempt
 from ..export.id_set import IdSet
 from ..export.ownership import OwnershipRules, Source
 from ..export.plan import Plan
+from ..export.store.segments import NEW
+from ..storage import sql_in
+from .attempt_place import AttemptPlace
+
+_SCHEMA: Final = """
+PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;
+CREATE TABLE job(app_id TEXT, plan TEXT, kinds TEXT, count INTEGER);
+CREATE TABLE sources(number INTEGER PRIMARY KEY, key TEXT UNIQUE);
+BEGIN
+"""
 
 
 @final
 class ShardSource(Struct, frozen=True, array_like=True):
-    """The gaps of one source, which are to be read."""
+    """The gaps of one source, by its number in the coordinator's journal."""
 
     number: int
-    """In the coordinator's journal."""
     gaps: list[Gap]
 
 
@@ -45,13 +58,11 @@ class Shard(Struct, frozen=True, array_like=True):
 
     id: int
     job: str
-    """The name of the job's file."""
     until: int
     """The frozen end."""
     sources: list[ShardSource]
     budget: Budget
     concurrency: int
-    """The requests that may be under way at the same time."""
 
 
 @final
@@ -62,7 +73,7 @@ class SourceResult(Struct, frozen=True, array_like=True):
     intervals: list[Interval]
     """The ids that are covered now, by this shard."""
     shown: int = 0
-    """The number of messages that its list has shown."""
+    """The messages that its list has shown."""
     newest: int = 0
     """The highest id that its list is known to have; 0 where that was not asked for."""
     is_proven: bool = False
@@ -80,7 +91,6 @@ class ShardResult(Struct, frozen=True, array_like=True):
 
     shard: int
     attempt: ShardAttempt = ShardAttempt()
-    """The attempt that is adopted."""
     sources: list[SourceResult] = []
     requests: int = 0
     """Calls of this shard."""
@@ -93,31 +103,74 @@ class ShardResult(Struct, frozen=True, array_like=True):
     page_items: int = 0
     """The messages of its largest page."""
     warnings: list[str] = []
-    """Of its run, a sentence each."""
     is_held: bool = False
     """True where its time was over while requests waited for the rate: that says nothing about its lists."""
 
 
 @final
-class ShardJob(Struct, frozen=True, kw_only=True):
-    """The data that all shards of a run have in common; kept in a file of the export's folder."""
-
-    app_id: str
-    plan: bytes
-    """The plan without the names of its sources."""
-    sources: list[tuple[int, str]]
-    """The number and the key of each source of the plan, in the order of the rule of placement."""
-
-
-@final
 class OpenJob:
-    """A job as a worker uses it. Costs about half a KB of memory a source of the plan."""
+    """The data that all shards of a run have in common, as a worker looks them up in the file of the job.
 
-    def __init__(self, job: ShardJob) -> None:
-        self.job: ShardJob = job
-        self.plan: Plan = Plan.parse(job.plan)
-        self.sources: dict[int, Source] = {number: Source.parse(key) for number, key in job.sources}
-        self.rules: OwnershipRules = OwnershipRules(self.sources.values())
+    None of the plan's sources is in memory.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """The file needs no name once this has read it."""
+        uri = f"{path.absolute().as_uri()}?immutable=1"
+        self._db = sqlite3.connect(uri, uri=True, check_same_thread=False)
+        self.app_id: str
+        self.app_id, plan, self._kinds, self._count = self._db.execute("SELECT * FROM job").fetchone()
+        self.plan: Plan = Plan.parse(plan)
+
+    def sources(self, numbers: Collection[int]) -> dict[int, Source]:
+        rows = sql_in(self._db, "SELECT number, key FROM sources WHERE number IN", numbers)
+        return {number: Source.parse(key) for number, key in rows}
+
+    def rules(self) -> OwnershipRules:
+        """Return the rule of the plan for one shard."""
+        if self._count == 1:
+            [(key,)] = self._db.execute("SELECT key FROM sources")
+            return OwnershipRules([Source.parse(key)])
+        return OwnershipRules(number_of=self._number_of)
+
+    def _number_of(self, source: Source) -> int | None:
+        if source.kind not in self._kinds:
+            return None
+        row = self._db.execute("SELECT number FROM sources WHERE key = ?", (source.key,)).fetchone()
+        return None if row is None else int(row[0])
+
+
+def write_job(
+    place: AttemptPlace, name: str, app_id: str, plan: Plan, sources: Iterable[tuple[int, Source]]
+) -> None:
+    """Put the file of a job in place: each source's number and key, as the rule of placement has them.
+
+    The names of sources are nowhere else, so neither a task nor what the scheduler keeps of it has a uid.
+    """
+    if place.scratch is not None:
+        place.scratch.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix="chatrest-", suffix=NEW, dir=place.scratch) as folder:
+        _write_database(path := Path(folder) / name, app_id, plan, sources)
+        place.write_job(name, path)
+
+
+def _write_database(path: Path, app_id: str, plan: Plan, sources: Iterable[tuple[int, Source]]) -> None:
+    kinds, count = set[str](), 0
+
+    def rows() -> Iterator[tuple[int, str]]:
+        nonlocal count
+        for number, source in sources:
+            kinds.add(source.kind)
+            count += 1
+            yield number, source.key
+
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.executescript(_SCHEMA)
+        db.executemany("INSERT INTO sources VALUES(?, ?)", rows())
+        plan = _plan_of_files(plan)
+        row = (app_id, plan.encoded().decode(), " ".join(kinds), count)
+        db.execute("INSERT INTO job VALUES(?, ?, ?, ?)", row)
+        db.execute("COMMIT")
 
 
 def _ids_as_bytes(value: object) -> bytes:
@@ -129,39 +182,17 @@ def _ids_of_bytes(kind: type, value: bytes) -> IdSet:
     return IdSet.from_bytes(value)
 
 
-_JOB: Final = msgspec.msgpack.Decoder(ShardJob)
-_SHARD: Final = msgspec.msgpack.Decoder(Shard)
-_RESULT: Final = msgspec.msgpack.Decoder(ShardResult, dec_hook=_ids_of_bytes)
-
-
-def encode(value: ShardJob | Shard | ShardResult) -> bytes:
-    """Return a job, a shard or a result as bytes."""
+def encode(value: Shard | ShardResult) -> bytes:
     return msgspec.msgpack.encode(value, enc_hook=_ids_as_bytes)
 
 
-def decode_job(data: bytes) -> ShardJob:
-    """Return the job of its bytes; `msgspec.DecodeError` where they are none."""
-    return _JOB.decode(data)
+decode_shard: Final = msgspec.msgpack.Decoder(Shard).decode
+decode_result: Final = msgspec.msgpack.Decoder(ShardResult, dec_hook=_ids_of_bytes).decode
 
 
-def decode_shard(data: bytes) -> Shard:
-    """Return the shard of its bytes."""
-    return _SHARD.decode(data)
-
-
-def decode_result(data: bytes) -> ShardResult:
-    """Return the result of its bytes."""
-    return _RESULT.decode(data)
-
-
-def plan_of_files(plan: Plan) -> Plan:
+def _plan_of_files(plan: Plan) -> Plan:
     """Return a plan for the same files and messages without the names of its sources, which may be many."""
     return Plan(
-        all_users=True,
-        since=plan.since,
-        until=plan.until,
-        query=plan.query,
-        format=plan.format,
-        compress=plan.compress,
-        partition=plan.partition,
-    )
+        all_users=True, since=plan.since, until=plan.until, query=plan.query, format=plan.format,
+        compress=plan.compress, partition=plan.partition,
+    )  # fmt: skip

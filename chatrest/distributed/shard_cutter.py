@@ -18,7 +18,7 @@ may be wrong: a shard ends with its budget, and what is left of it comes here ag
 """
 
 from collections import deque
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Final, final
 
 from msgspec import Struct, structs
@@ -26,32 +26,19 @@ from msgspec import Struct, structs
 from ..core.paging.intervals import Gap, gaps as gaps_between
 from .shard import Budget, Shard, ShardResult, ShardSource, SourceResult
 
-MOST_SOURCES: Final = 250
-"""Sources of one shard: each costs a request at least, mostly two."""
-_SHARDS_A_SLOT: Final = 4
-"""Shards of many sources that each slot of a worker should have."""
-_LEAST_PAGES: Final = 16
-"""Pages below which a shard is not cut."""
-_PIECE_PAGES: Final = 8
-"""Pages below which a gap is not cut: a cut costs about a page that is read twice."""
-_FIRST_REQUESTS: Final = 12
-"""The budget of a shard that is to find out how long a list is."""
-_LAST_REQUESTS: Final = 256
-"""The least budget of a shard with the last lists: long ones of them are divided among idle workers then."""
-_FULL: Final = 0.8
-"""The part of its budget that a cut shard is expected to use."""
-_ROUNDED: Final = 1.25
-"""A gap that is at most so many times too large for a shard is not cut."""
-CONCURRENCY: Final = 64
-"""Requests of one shard at the same time."""
-_LISTS: Final = 32
-"""Lists that a shard has at least: the other requests divide those that are long."""
-_WELL_FILLED: Final = 128
-"""Short lists with which a shard's requests at the same time are nearly always in use."""
-_IDLE: Final = 8
-"""Requests under way below which a shard of many lists ends, where there is more to read."""
-_TRIED: Final = 8
-"""Requests that each list of a shard should have, where a budget is small."""
+MOST_SOURCES: Final = 250  # of one shard: each costs a request at least, usually two
+CONCURRENCY: Final = 64  # requests of one shard at the same time
+_SHARDS_A_SLOT: Final = 4  # of many sources
+_LEAST_PAGES: Final = 16  # below which a shard is not cut
+_PIECE_PAGES: Final = 8  # below which a gap is not cut: a cut costs about a page that is read twice
+_FIRST_REQUESTS: Final = 12  # of a shard that is to find out how long a list is
+_LAST_REQUESTS: Final = 256  # at least, of a shard with the last lists: long ones are divided then
+_FULL: Final = 0.8  # the part of its budget that a cut shard is expected to use
+_ROUNDED: Final = 1.25  # times too large for a shard: such a gap is not cut
+_LISTS: Final = 32  # that a shard has at least: the other requests divide those that are long
+_WELL_FILLED: Final = 128  # short lists with which a shard's requests are nearly always in use
+_IDLE: Final = 8  # requests under way below which a shard of many lists ends, where there is more to read
+_TRIED: Final = 8  # requests that each list of a shard should have, where a budget is small
 
 
 @final
@@ -60,18 +47,15 @@ class LongSource(Struct):
 
     number: int
     newest: int
-    """The highest id of its list."""
     ids_a_page: float
-    """The ids between the first and the last message of a page."""
+    """From the first to the last message of a page."""
     gaps: list[Gap] = []
 
     @property
     def pages(self) -> float:
-        """The pages of its gaps, about."""
         return sum(map(self.size, self.gaps)) / self.ids_a_page
 
     def size(self, gap: Gap) -> int:
-        """Return how many ids of a gap may be used."""
         return max(1, min(gap.until, self.newest) - gap.after)
 
     def cut(self, pages: float) -> list[Gap]:
@@ -133,19 +117,16 @@ class ShardCutter:
 
     def __init__(
         self,
-        sources: Iterable[int],
-        gaps: Callable[[int], list[Gap]],
+        sources: Iterable[ShardSource],
         *,
         until: int,
         job: str,
         count: int,
         budget: Budget | None = None,
     ) -> None:
-        """`gaps` gives those of a source when it is its turn; `count` is the number of the sources."""
+        """`sources` have a gap or more each, and are taken when it is their turn; `count` is their number."""
         self._job = (job, until, budget or Budget())
-        self._unread: Iterator[ShardSource] = (
-            ShardSource(number, own) for number in sources if (own := gaps(number))
-        )
+        self._unread = iter(sources)
         self._unread_count = count
         self._returned: deque[ShardSource] = deque()
         self._long: dict[int, LongSource] = {}
@@ -182,7 +163,6 @@ class ShardCutter:
         return self._shard([*pieces, *lists], requests, slots)
 
     def _take_pieces(self, slots: int) -> Iterator[ShardSource]:
-        """Take pieces of long sources, as many as one shard should have."""
         _, _, budget = self._job
         most = budget.requests * _FULL
         pages = max(_LEAST_PAGES, min(most, self._long_pages(most * slots) / slots))
@@ -205,7 +185,6 @@ class ShardCutter:
         return pages
 
     def _take_lists(self, count: int) -> Iterator[ShardSource]:
-        """Take gaps of so many sources, not cut."""
         for _ in range(count):
             if self._returned:
                 yield self._returned.popleft()

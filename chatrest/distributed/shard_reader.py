@@ -14,11 +14,10 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast, final
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, final
 
-from ..core.paging.cursor_key import CursorKey
 from ..core.paging.intervals import Gap
-from ..core.paging.paging import PageSizes
 from ..core.replies.decode import Listing
 from ..core.requests.endpoint import Call, Send
 from ..errors import ChatRestError, NotFoundError
@@ -34,7 +33,7 @@ from ..export.store.fragments import Fragment
 from ..export.store.journal import StoreFile
 from ..export.store.segments import NEW
 from ..export.worker_pool import WorkerPool
-from .attempt_folder import AttemptPlace
+from .attempt_place import AttemptPlace
 from .shard import Budget, OpenJob, Shard, ShardResult, SourceResult
 
 if TYPE_CHECKING:
@@ -43,8 +42,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-_LEAST_REQUESTS: Final = 8
-"""Requests that a shard may send however long they wait: each attempt gets on."""
+_LEAST_REQUESTS: Final = 8  # that a shard may send however long they wait: each attempt gets on
 _LEAST_PAGES: Final = 4
 """Pages that have to be left of a list for it to be divided, while the rate allows more requests than are
 made: the pages that are read twice for it cost no time then."""
@@ -58,17 +56,9 @@ class BudgetUsedError(ChatRestError):
 
 @final
 class BudgetedSender:
-    """A `Send` that sends as many requests as a budget allows."""
+    """A `Send` that sends as many requests as a budget allows; all else is as of the one that it is given."""
 
     def __init__(self, send: Send, budget: Budget, clock: Callable[[], float]) -> None:
-        self.app_id: str = send.app_id
-        self.acting_user: str | None = send.acting_user
-        self.page_sizes: PageSizes = send.page_sizes
-        self.cursor_key: CursorKey | None = send.cursor_key
-        self.check_acting_user: bool = send.check_acting_user
-        self.has_reader_token: bool = send.has_reader_token
-        self.sleep: Callable[[float], Awaitable[None]] = send.sleep
-        self.dice: Callable[[], float] = send.dice
         self.sent: int = 0
         self.page_items: int = 0
         """The items of the largest list that came."""
@@ -79,8 +69,10 @@ class BudgetedSender:
         self._clock = clock
         self._end = clock() + budget.seconds
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._send, name)
+
     async def __call__(self, call: Call[R], /) -> R:
-        """Make a call; `BudgetUsedError` where the budget is used up."""
         self._check()
         self.sent += 1
         self._under_way += 1
@@ -98,14 +90,6 @@ class BudgetedSender:
         is_idle = self._is_busy and self._under_way + 1 < self._budget.idle
         if is_late or is_idle or self.sent >= self._budget.requests:
             raise BudgetUsedError("the budget of the shard is used up")
-
-
-@final
-class BudgetedSession:
-    """The part of a session that the readers of lists use."""
-
-    def __init__(self, sender: BudgetedSender) -> None:
-        self.sender: BudgetedSender = sender
 
 
 class ScratchDisk(Disk):
@@ -133,9 +117,7 @@ async def read_shard(
     sender = BudgetedSender(session.with_options(priority="bulk").sender, shard.budget, clock)
     with TemporaryDirectory(prefix="chatrest-", suffix=NEW, dir=place.scratch) as folder:
         archive = await in_thread(
-            lambda: Archive(
-                Path(folder), job.plan, app_id=job.job.app_id, disk=ScratchDisk(), journal=_MEMORY
-            ),
+            lambda: Archive(Path(folder), job.plan, app_id=job.app_id, disk=ScratchDisk(), journal=_MEMORY),
             Archive.close,
         )
         with archive:
@@ -165,12 +147,12 @@ class ShardReading:
         self._is_held = False
         self._silent: set[str] = set()
         """The sources, as text, of which a request that was sent long before the end brought no reply."""
-        session = cast("AsyncSession", BudgetedSession(sender))  # the pool needs its sender, and nothing else
+        session: Any = SimpleNamespace(sender=sender)  # the pool needs nothing else of it
         self._pool = WorkerPool(
-            session, archive, job.rules, self._progress, shard.concurrency,
+            session, archive, job.rules(), self._progress, shard.concurrency,
             lambda: LEAST_PAGES if waits_for_rate() else _LEAST_PAGES,
         )  # fmt: skip
-        sources = {each.number: job.sources[each.number] for each in shard.sources}
+        sources = job.sources([each.number for each in shard.sources])
         with archive.journal.transaction():
             archive.journal.add_sources(sources.values())
         own = {known.source: known.number for known in archive.journal.sources()}

@@ -7,7 +7,7 @@ from concurrent.futures import CancelledError
 from contextlib import AbstractAsyncContextManager, suppress
 from itertools import count
 from os import PathLike
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, Self, final
 
 from ..cloud.address import parse_address
@@ -27,14 +27,14 @@ from ..export.local_path import local_path
 from ..export.plan import Plan
 from ..export.report import Progress, Report
 from ..export.run import OpenWalk, export_folder
+from ..export.store.segments import NEW
 from ..export.worker_pool import WORKERS
 from ..session import AsyncSession
-from .attempt_folder import JOB_PREFIX, AttemptFolder
-from .attempt_store import AttemptStore
+from .attempt_place import JOB_PREFIX, AttemptFolder, AttemptPlace, AttemptStore
 from .coordinator import ClusterError, Coordinator, ShardRunner
 from .job import ClusterJob, check_client, check_connection
 from .plugin import missing_variables
-from .shard import Budget, Shard, ShardJob, ShardResult, decode_result, encode, plan_of_files
+from .shard import Budget, Shard, ShardResult, decode_result, encode, write_job
 from .worker import ExportWork
 
 if TYPE_CHECKING:
@@ -204,7 +204,9 @@ async def export_with(
 
         def open_runner(name: str) -> ShardTasks:
             work = ExportWork(address, name, reference)
-            return ShardTasks(ClusterJob(client, session.app.app_id, name, work, pace, shown))
+            return ShardTasks(
+                ClusterJob(client, session.app.app_id, name, work, pace, shown, dead=ahead.dead_jobs)
+            )
 
         ahead = ClusterWalk(open_runner, session.app.app_id, folder, budget, store, guard)
         return await export_folder(
@@ -247,7 +249,7 @@ class StoreGuard:
 
     def __init__(self, store: AttemptStore, leftovers: list[str], sleep: Sleep = asyncio.sleep) -> None:
         """`leftovers` are objects that were there before this run held the lease."""
-        self._store, self._leftovers, self._sleep = store, leftovers, sleep
+        self._store, self.leftovers, self._sleep = store, leftovers, sleep
         self._holder: tuple[str, int] | None = None
 
     async def begin(self) -> None:
@@ -262,7 +264,7 @@ class StoreGuard:
     async def clear(self) -> None:
         """Delete what runs have left that were killed."""
         await self.check()
-        await in_thread(lambda: self._store.delete(self._leftovers))
+        await in_thread(lambda: self._store.delete(self.leftovers))
 
     async def run(self, work: Coroutine[Any, Any, None]) -> None:
         """Run `work` while the lease is held; however that ends, a lease that was lost is the error."""
@@ -315,6 +317,8 @@ class ClusterWalk:
         self._app_id = app_id
         self._out = out
         self._budget = budget
+        self.dead_jobs: list[str] = []
+        """Of runs that were killed, or have lost their lease; their files are removed by now."""
         self.requests: int = 0
 
     async def __call__(self, walk: OpenWalk, /) -> None:
@@ -330,9 +334,14 @@ class ClusterWalk:
     async def _read(self, walk: OpenWalk) -> None:
         if not any(walk.left(walk.sources.known)):
             return
-        place = self._store or AttemptFolder(self._out, walk.pool.archive.disk)
+        place: AttemptPlace = self._store or AttemptFolder(self._out, walk.pool.archive.disk)
         name = f"{JOB_PREFIX}{os.urandom(8).hex()}"
-        await in_thread(lambda: place.write_job(name, encode(self._job(walk))))
+        leftovers = [finding.name for finding in walk.pool.archive.findings if finding.kind == "leftover"]
+        leftovers += self._guard.leftovers if self._guard is not None else []
+        stems = (PurePosixPath(each).name.removesuffix(NEW) for each in leftovers)
+        self.dead_jobs = [each for each in stems if each.startswith(JOB_PREFIX)]
+        sources = ((known.number, known.source) for known in walk.sources.known)
+        await in_thread(lambda: write_job(place, name, self._app_id, walk.pool.archive.plan, sources))
         try:
             async with self._open_runner(name) as runner:
                 coordinator = Coordinator(walk, runner, name, self._budget)
@@ -345,10 +354,3 @@ class ClusterWalk:
             added = await in_thread(walk.pool.archive.adopt_fragments)
             walk.pool.stats.written += added
             walk.pool.progress.written += added
-
-    def _job(self, walk: OpenWalk) -> ShardJob:
-        return ShardJob(
-            app_id=self._app_id,
-            plan=plan_of_files(walk.pool.archive.plan).encoded(),
-            sources=[(known.number, known.source.key) for known in walk.sources.known],
-        )

@@ -29,11 +29,10 @@ from ..export.app_file import AppReference
 from ..export.report import Progress
 from ..network.options import ClientOptions
 from ..session import AsyncSession
-from .attempt_folder import AttemptPlace, JobEndedError
-from .attempt_store import place_of
+from .attempt_place import AttemptPlace, JobEndedError, place_of
 from .credit_pacer import CreditAccount
 from .credits import Grants
-from .shard import OpenJob, decode_job, decode_shard, encode
+from .shard import OpenJob, decode_shard, encode
 from .shard_reader import read_shard
 
 if TYPE_CHECKING:
@@ -284,7 +283,8 @@ class ExportWork:
         """Read the job's file."""
         try:
             place = place_of(self._out)
-            return OpenJob(decode_job(place.read_job(self._file))), place
+            with place.job_file(self._file) as path:
+                return OpenJob(path), place
         except FileNotFoundError as error:
             raise JobFailure("no_job", str(error.filename)) from None
         except (RequestInvalidError, ObjectStoreError) as error:

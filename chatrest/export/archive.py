@@ -468,7 +468,7 @@ class Archive:
         journal = self.journal
         with journal.transaction():
             journal.begin_run(last_run(self.folder))
-            if plan is not None and not journal.sources():  # nothing was asked for yet
+            if plan is not None and not any(journal.iter_sources()):  # nothing was asked for yet
                 journal["plan"] = plan.encoded().decode()
             stored, agreed_plan = agreed(
                 self.folder, {name: journal[name] for name in ("app", "plan")}, plan, app_id

@@ -36,7 +36,7 @@ from .file_names import HISTORY
 from .id_set import IdSet
 from .message_ids import number
 from .ownership import Source
-from .store.journal import DAMAGE, LAYOUT as STORE_LAYOUT, NAME, SCHEMA, Count, StoreJournal
+from .store.journal import DAMAGE, LAYOUT as STORE_LAYOUT, NAME, PORTION, SCHEMA, Count, StoreJournal
 
 __all__ = ["NAME", "DeletedId", "Journal", "Recheck", "SourceState", "State"]
 
@@ -101,6 +101,11 @@ class SourceState(NamedTuple):
     asked: bool = True
     """True where the plan still asks for it; what it wrote is kept where not."""
 
+    @property
+    def is_read(self) -> bool:
+        """True where runs read it."""
+        return self.asked and self.state != "deleted_user"
+
 
 class Recheck(NamedTuple):
     """A source that is read again."""
@@ -150,12 +155,23 @@ class Journal(StoreJournal):
     # ── sources ──
 
     def sources(self) -> list[SourceState]:
-        sql = "SELECT number, key, state, error, by_time, proven, asked FROM sources ORDER BY number"
-        rows = self._typed(sql, tuple[int, str, State, str | None, bool, Count, bool])
-        try:
-            return [SourceState(number, Source.parse(key), *rest) for number, key, *rest in rows]
-        except DAMAGE as error:
-            raise UnreadableError(f"{self.path} is damaged: {error}") from None
+        return list(self.iter_sources())
+
+    def iter_sources(self) -> Iterator[SourceState]:
+        """Yield all sources, in the order of their numbers; a part of them is in memory at a time.
+
+        A change that is made meanwhile may be seen, or not.
+        """
+        sql = """SELECT number, key, state, error, by_time, proven, asked FROM sources WHERE number > ?
+            ORDER BY number LIMIT ?"""
+        kind, after = tuple[int, str, State, str | None, bool, Count, bool], -1
+        while rows := self._typed(sql, kind, after, PORTION):
+            for after, key, *rest in rows:
+                try:
+                    source = Source.parse(key)
+                except DAMAGE as error:
+                    raise UnreadableError(f"{self.path} is damaged: {error}") from None
+                yield SourceState(after, source, *rest)
 
     def sources_of(self, numbers: Iterable[int]) -> dict[int, Source]:
         """Return the sources of these numbers, without those that there are not; the others are not read."""
@@ -172,17 +188,18 @@ class Journal(StoreJournal):
         return int(rows[0][0]) if rows else 0
 
     def add_sources(self, sources: Iterable[Source]) -> None:
-        keys = [(source.key,) for source in sources]
-        self._db.executemany("INSERT OR IGNORE INTO sources(key) VALUES(?)", keys)
         self._db.executemany(
-            "UPDATE sources SET state = 'open' WHERE key = ? AND state = 'deleted_user'", keys
+            """INSERT INTO sources(key) VALUES(?) ON CONFLICT(key) DO UPDATE SET state = 'open'
+            WHERE state = 'deleted_user'""",
+            ((source.key,) for source in sources),
         )
 
-    def set_asked(self, sources: Iterable[Source]) -> None:
-        """Note which sources the plan asks for; the others are kept."""
-        self._db.execute("UPDATE sources SET asked = 0")
-        keys = [(source.key,) for source in sources]
-        self._db.executemany("UPDATE sources SET asked = 1 WHERE key = ?", keys)
+    def set_asked(self, sources: Iterable[Source], *, all_users: bool = False) -> None:
+        """Note which sources the plan asks for, and with `all_users` every user; the others are kept."""
+        self._db.execute("UPDATE sources SET asked = ? AND key LIKE '[\"user\",%'", (all_users,))
+        self._db.executemany(
+            "UPDATE sources SET asked = 1 WHERE key = ?", ((source.key,) for source in sources)
+        )
 
     def set_state(self, source: int, state: State, error: str | None = None) -> None:
         self._db.execute("UPDATE sources SET state = ?, error = ? WHERE number = ?", (state, error, source))

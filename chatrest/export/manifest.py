@@ -13,11 +13,12 @@ import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, final
+from typing import Any, Final, final
 
 import msgspec
 from msgspec import Raw, Struct, structs
 
+from ..core.paging.intervals import LAST
 from ..errors import ChatRestError, RequestInvalidError
 from .disk import Disk, ErrorPath, sync_folder
 from .file_names import HISTORY, STEM
@@ -30,6 +31,8 @@ VERSION: Final = 3
 _MAKER: Final = "chatrest export"
 _CHECKSUM: Final = re.compile(rb'"checksum": "([0-9a-f]{64})"\n}\n\Z')
 _NO_CHECKSUM: Final = b'"checksum": ""\n}\n'
+_MANY: Final = ("sources", "files")
+"""The members that may have a million entries, in their order."""
 
 
 @final
@@ -199,15 +202,18 @@ def file_entries(journal: Journal) -> Iterator[FileEntry]:
     for file in journal.files("sealed"):
         if is_table(file.stem):
             continue
-        blocks = journal.blocks(file.number)
-        ids = [edge for block in blocks if block.ids for edge in (block.ids.first, block.ids.last)]
+        messages, first, last = 0, LAST, 0
+        for block in journal.iter_blocks(file.number):  # one for each of perhaps a million sources
+            messages += block.rows
+            if block.ids:
+                first, last = min(first, block.ids.first), max(last, block.ids.last)
         yield FileEntry(
             name=file.name,
             role="history" if file.stem == HISTORY else "part",
             bytes=file.size,
-            messages=sum(block.rows for block in blocks),
-            first_id=str(min(ids)) if ids else None,
-            last_id=str(max(ids)) if ids else None,
+            messages=messages,
+            first_id=str(first) if last else None,
+            last_id=str(last) if last else None,
             sha256="" if file.sha256 is None else file.sha256.hex(),
         )
 
@@ -238,6 +244,7 @@ def is_table(stem: str) -> bool:
 def write_finished(folder: Path, disk: Disk, journal: Journal, report: Report) -> None:
     """Write the manifest of a run that came to its end. Nothing may change the journal after that."""
     counts = journal.rows([STEM])
+    sources = (_source_entry(journal, each, counts.get(each.number, 0)) for each in journal.iter_sources())
     manifest = structs.replace(
         _begun(journal, report.started),
         reasons=report.all_reasons,
@@ -247,11 +254,9 @@ def write_finished(folder: Path, disk: Disk, journal: Journal, report: Report) -
         messages=report.messages,
         deleted=[each.id for each in journal.deleted()],
         missing=[each.id for each in journal.deleted(missing=True)],
-        sources=[_source_entry(journal, each, counts.get(each.number, 0)) for each in journal.sources()],
-        files=list(file_entries(journal)),
         journal_facts=journal.facts(),
     )
-    put(disk, folder / NAME, encode(manifest))
+    put(disk, folder / NAME, _portions(manifest, {"sources": sources, "files": file_entries(journal)}))
 
 
 def write_unfinished(
@@ -285,19 +290,31 @@ def _begun(journal: Journal, started: int) -> Manifest:
 
 def encode(manifest: Manifest) -> bytes:
     """Return the content of the file, with its checksum."""
-    blank = _formatted(structs.replace(manifest, checksum=""))
-    return _formatted(structs.replace(manifest, checksum=hashlib.sha256(blank).hexdigest()))
+    return b"".join(_portions(manifest, {name: iter(getattr(manifest, name)) for name in _MANY}))
 
 
-def _formatted(manifest: Manifest) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
+def _portions(manifest: Manifest, entries: dict[str, Iterator[Any]]) -> Iterator[bytes]:
+    """Yield the content of the file, with its checksum, and the entries of each list in `entries`."""
+    empty = structs.replace(manifest, checksum="", **{name: [] for name in entries})
+    blank, digest = msgspec.json.format(msgspec.json.encode(empty), indent=1) + b"\n", hashlib.sha256()
+    for name, many in entries.items():
+        before, blank = blank.split(b'\n "%b": []' % name.encode(), 1)
+        opening = b'%b\n "%b": [' % (before, name.encode())
+        for each in many:
+            entry = msgspec.json.format(msgspec.json.encode(each), indent=1).replace(b"\n", b"\n  ")
+            digest.update(portion := opening + b"\n  " + entry)
+            yield portion
+            opening = b","
+        blank = b"\n ]" + blank if opening == b"," else opening + b"]" + blank
+    digest.update(blank)
+    yield blank.removesuffix(_NO_CHECKSUM) + b'"checksum": "%b"\n}\n' % digest.hexdigest().encode()
 
 
-def put(disk: Disk, path: Path, data: bytes) -> None:
-    """Replace a small file: at any moment it is the old one or the new one."""
+def put(disk: Disk, path: Path, data: bytes | Iterator[bytes]) -> None:
+    """Replace a small file, or one whose content comes in portions: it is the old one or the new one."""
     new = path.with_name(path.name + ".new")
     with ErrorPath(new), new.open("wb") as file:
-        file.write(data)
+        file.writelines((data,) if isinstance(data, bytes) else data)
         file.flush()
         disk.sync(file.fileno())
     disk.replace(new, path)

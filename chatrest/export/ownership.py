@@ -16,7 +16,7 @@ that saw it.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal, TypeAlias, final
 
 import msgspec
@@ -70,8 +70,14 @@ class Source(Struct, frozen=True):
 class OwnershipRules:
     """The rule for the sources of a plan."""
 
-    def __init__(self, sources: Iterable[Source] = ()) -> None:
-        self._ranks: dict[Source, tuple[int, int]] = {}
+    def __init__(
+        self, sources: Iterable[Source] = (), number_of: Callable[[Source], int | None] | None = None
+    ) -> None:
+        """`number_of` gives the number of a source, and None for one that is not the plan's: of many sources
+        none is in memory then.
+        """
+        self._ranks: dict[Source, int] = {}
+        self._number_of = number_of or self._ranks.get
         self._claimants: dict[tuple[str, str, str], list[Source]] = {}
         self._empty: set[Source] = set()
         for source in sources:
@@ -80,7 +86,7 @@ class OwnershipRules:
     def add(self, source: Source) -> None:
         """Add a source; among users, those that were added before go first."""
         if source not in self._ranks:
-            self._ranks[source] = (_ORDER[source.kind], len(self._ranks))
+            self._ranks[source] = len(self._ranks)
             self._claimants.clear()
 
     def note_empty(self, source: Source) -> None:
@@ -112,7 +118,13 @@ class OwnershipRules:
         if claimants is None:
             if len(self._claimants) >= _KEPT:
                 self._claimants.clear()
-            claimants = self._claimants[names] = sorted(self._candidates(*names), key=self._ranks.__getitem__)
+            numbers = ((each, self._number_of(each)) for each in self._candidates(*names))
+            ranked = sorted(
+                (_ORDER[each.kind], number, each.names, each)
+                for each, number in numbers
+                if number is not None
+            )
+            claimants = self._claimants[names] = [each for *_, each in ranked]
         return claimants
 
     def _candidates(self, sender: str, receiver: str, receiver_type: str) -> "set[Source]":
@@ -121,7 +133,7 @@ class OwnershipRules:
             candidates.add(Source("group", (receiver,)))
         elif receiver_type == "user":
             candidates |= {pair_of(sender, receiver), Source("user", (receiver,))}
-        return candidates & self._ranks.keys()
+        return candidates
 
 
 def pair_of(uid: str, other: str) -> Source:

@@ -298,15 +298,15 @@ class Run:
             self._prove_covered()
             pool.ids.save()
             pool.sides.save()
-            current = {known.number for known in self._sources.known}
-            for known in archive.journal.sources():
-                if known.number in current or known.number in pool.failed:
+            for known in archive.journal.iter_sources():
+                report.sources += known.is_read
+                if known.is_read or known.number in pool.failed:
                     self._note(known, report)
             if self._has_checked_end and report.messages > 1:  # of one, the oldest is the newest
                 archive.journal[GOES_BACKWARDS] = "yes"
             if self._asks_all and not any(self._left()):
                 archive.journal[RUNS] = "0"
-        report.sources = len(self._sources.known) - len(report.deleted_users)
+        report.sources -= len(report.deleted_users)
         pool.progress.failed = len(report.failed)
         return report
 
@@ -338,7 +338,7 @@ class Run:
     async def _empty_fault(self, report: Report) -> str | None:
         """Return the reason why an export that holds nothing is not whole: the app has messages."""
         plan = self._pool.archive.plan
-        if plan.all_users and self._until != LAST and not self._pool.archive.journal.sources():
+        if plan.all_users and self._until != LAST and not any(self._pool.archive.journal.iter_sources()):
             return "the service lists no users, although the app has messages"
         is_doubtful = plan.everything or (plan.all_users and self._until != LAST)
         if not is_doubtful or report.messages or report.failed:

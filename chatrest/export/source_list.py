@@ -4,8 +4,9 @@ Beside them stand the other requests of an export that read no source: the app's
 of an empty list.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing
+from itertools import islice
 from typing import Any, Final, final
 
 from msgspec import structs
@@ -54,10 +55,13 @@ class SourceList:
         self._journal = pool.archive.journal
         self._plan = pool.archive.plan
         self._listed: set[Source] = set()
-        self.known: list[SourceState] = []
-        """Those that are read: what the plan asks for, without users that were deleted."""
         self.fault: str | None = None
         """The reason why the users are not known to be all, if that is so."""
+
+    @property
+    def known(self) -> Iterator[SourceState]:
+        """Those that are read: what the plan asks for, without users that were deleted. None is in memory."""
+        return (each for each in self._journal.iter_sources() if each.is_read)
 
     async def learn(self) -> None:
         """Note the sources of the plan, and ask for the users where all of them are wanted."""
@@ -66,7 +70,7 @@ class SourceList:
             await self._list_users()
         returned = [
             known.number
-            for known in self._journal.sources()
+            for known in self._journal.iter_sources()
             if known.state == "deleted_user" and known.source in self._listed
         ]
         # In an order that is the same whichever page a user was on.
@@ -86,19 +90,18 @@ class SourceList:
         """Return the app's own list as a source, which the plan need not ask for."""
         app_list = Source("everything")
         self._add([app_list])
-        return next(known for known in self._journal.sources() if known.source == app_list)
+        return next(known for known in self._journal.iter_sources() if known.source == app_list)
 
     def refresh(self) -> None:
-        self.known = [each for each in self._journal.sources() if each.asked and each.state != "deleted_user"]
+        self._pool.progress.sources = 0
         for each in self.known:
             self._pool.rules.add(each.source)
-        self._pool.progress.sources = len(self.known)
+            self._pool.progress.sources += 1
 
     def _add(self, sources: list[Source]) -> None:
         with self._journal.transaction():
             self._journal.add_sources(sources)
-            users = (known.source for known in self._journal.sources() if known.source.kind == "user")
-            self._journal.set_asked([*self._plan.sources, *(users if self._plan.all_users else ())])
+            self._journal.set_asked(self._plan.sources, all_users=self._plan.all_users)
             for number in self._pool.by_time:
                 self._journal.set_by_time(number)
         self.refresh()
@@ -119,7 +122,7 @@ class SourceList:
         Costs up to 20 requests; None where no message there tells a time.
         """
         messages = Messages(AsRows(self._session.sender))
-        for known in self.known[:_ASKED_FOR_TIME]:
+        for known in islice(self.known, _ASKED_FOR_TIME):
             walk = known.source.list(messages, MessageQuery(affix="prepend")).limit(_NEWEST)
             try:
                 times = [row.sent_at for row in await walk.collect()]
@@ -134,7 +137,7 @@ class SourceList:
     @property
     def kept(self) -> list[str]:
         """Sources that earlier runs have read, and that the plan does not ask for any more."""
-        unasked = [each for each in self._journal.sources() if not each.asked]
+        unasked = (each for each in self._journal.iter_sources() if not each.asked)
         return [str(each.source) for each in unasked if each.proven or not is_app_list(each)]
 
     def lists(self, known: SourceState) -> bool:

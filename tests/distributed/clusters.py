@@ -7,17 +7,9 @@ from types import TracebackType
 from typing import Self
 
 from chatrest import AsyncSession
-from chatrest.distributed.attempt_folder import AttemptFolder, AttemptPlace
+from chatrest.distributed.attempt_place import AttemptFolder, AttemptPlace
 from chatrest.distributed.coordinator import ShardLostError
-from chatrest.distributed.shard import (
-    OpenJob,
-    Shard,
-    ShardResult,
-    decode_job,
-    decode_result,
-    decode_shard,
-    encode,
-)
+from chatrest.distributed.shard import OpenJob, Shard, ShardResult, decode_result, decode_shard, encode
 from chatrest.distributed.shard_reader import read_shard
 
 
@@ -62,10 +54,14 @@ class HomeCluster:
                 return await self.read(shard)
 
     async def read(self, shard: Shard) -> ShardResult:
-        job = OpenJob(decode_job(await asyncio.to_thread(self.place.read_job, shard.job)))
+        job = await asyncio.to_thread(self.open_job, shard.job)
         result = await read_shard(
             decode_shard(encode(shard)), job, self.session, self.place,
             waits_for_rate=lambda: self.waits_for_rate,
         )  # fmt: skip
         self.results.append(result)
         return decode_result(encode(result))
+
+    def open_job(self, name: str) -> OpenJob:
+        with self.place.job_file(name) as path:
+            return OpenJob(path)

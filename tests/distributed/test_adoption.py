@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from chatrest.core.paging.intervals import Gap, merge
-from chatrest.distributed.attempt_folder import AttemptFolder
-from chatrest.distributed.shard import Budget, OpenJob, Shard, ShardJob, ShardSource, plan_of_files
+from chatrest.distributed.attempt_place import AttemptFolder
+from chatrest.distributed.shard import Budget, OpenJob, Shard, ShardSource, write_job
 from chatrest.distributed.shard_reader import read_shard
 from chatrest.export import Plan
 from chatrest.export.adoption import ShardAttempt, adopt
@@ -49,15 +49,11 @@ class Attempts(NamedTuple):
 async def attempts(request: pytest.FixtureRequest, tmp_path: Path, small_pages: None) -> Attempts:
     plan = Plan(users=("ann", "bob"), **PLANS[request.param])
     place = AttemptFolder(tmp_path)
-    place.write_job("job-1", b"")
     dice = Random(5)
     async with served(160) as service:
-        job = OpenJob(
-            ShardJob(
-                app_id=service.session.app.app_id, plan=plan_of_files(plan).encoded(),
-                sources=[(number, source.key) for number, source in enumerate(plan.sources, 1)],
-            )
-        )  # fmt: skip
+        write_job(place, "job-1", service.session.app.app_id, plan, enumerate(plan.sources, 1))
+        with place.job_file("job-1") as path:
+            job = OpenJob(path)
         made = []
         for number in range(COUNT):
             gaps = [Gap(0, 160)] if number < 2 else [Gap(low := dice.randrange(120), low + 40)]

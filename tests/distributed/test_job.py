@@ -21,11 +21,14 @@ from distributed.comm.utils import to_frames
 from chatrest import AsyncSession, Pace
 from chatrest.cli.root import root
 from chatrest.distributed import ClusterError
+from chatrest.distributed.attempt_place import JOB_PREFIX, AttemptFolder
+from chatrest.distributed.coordinator import ShardLostError
 from chatrest.distributed.job import ClusterJob, connect
-from chatrest.distributed.shard import Budget, Shard, encode
+from chatrest.distributed.shard import Budget, Shard, encode, write_job
 from chatrest.distributed.start import export_with
-from chatrest.distributed.worker import ExportWork
-from chatrest.export import Phase, Plan, Progress, verify
+from chatrest.distributed.worker import ExportWork, WorkerJob
+from chatrest.export import Phase, Plan, Progress, export, verify
+from chatrest.export.app_file import AppReference
 from tests.cli.conftest import EmulatorThread
 from tests.exporting import assert_whole, on_one_line, raws_of
 
@@ -297,6 +300,46 @@ async def test_the_end_of_a_job_leaves_those_of_others_alone(service: EmulatorTh
             [worker] = cluster.workers.values()
             assert [name for name in worker.plugins if name.startswith("job-")] == ["job-new"]
         assert not [name for name in worker.plugins if name.startswith("job-")]
+
+
+class HangingWork:
+    """A shard that a worker reads for ever."""
+
+    secedes = False
+
+    def __init__(self) -> None:
+        self.options: dict[str, Any] = {}
+        self.reference: AppReference | None = None
+
+    async def run(self, job: WorkerJob, payload: bytes) -> bytes:
+        await asyncio.Event().wait()
+        return b""
+
+
+async def test_a_run_does_not_wait_for_the_shards_of_one_that_was_killed(
+    service: EmulatorThread, tmp_path: Path
+) -> None:
+    out, app, name = tmp_path / "out", service.emulator.app, f"{JOB_PREFIX}0123456789abcdef"
+    async with (
+        AsyncSession(app) as session,
+        LocalCluster(**(OPTIONS | IN_THIS_PROCESS)) as cluster,
+        client_of(cluster) as killed,
+    ):
+        await export(session, out, Plan(users=["user-02"]))
+        dead = ClusterJob(killed, app.app_id, name, HangingWork())
+        await dead.__aenter__()
+        hanging = asyncio.create_task(dead.submit(b"", "shard"))
+        [worker] = cluster.workers.values()
+        while not worker.state.executing_count:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        write_job(AttemptFolder(out), name, app.app_id, Plan(users=["user-01"]), [])
+        async with client_of(cluster) as client, asyncio.timeout(60):
+            plan = Plan(users=["user-02", "user-01"])
+            report = await export_with(client, session, out, plan, pace=FAST)
+        assert report.complete
+        assert name not in worker.plugins
+        with pytest.raises(ShardLostError):
+            await hanging
 
 
 async def test_a_cluster_without_workers_is_an_error_after_a_minute(tmp_path: Path) -> None:

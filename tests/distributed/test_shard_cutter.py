@@ -1,12 +1,13 @@
 """Cutting gaps into shards: every id is in one shard at a time, and none is left out."""
 
 import itertools
+from collections.abc import Iterable, Iterator
 from random import Random
 
 from hypothesis import given, strategies as st
 
 from chatrest.core.paging.intervals import LAST, Gap, Interval, gaps, merge
-from chatrest.distributed.shard import Budget, Shard, ShardResult, SourceResult
+from chatrest.distributed.shard import Budget, Shard, ShardResult, ShardSource, SourceResult
 from chatrest.distributed.shard_cutter import CONCURRENCY, MOST_SOURCES, ShardCutter, gaps_left
 
 UNTIL = 20_000
@@ -60,12 +61,18 @@ class Service:
         return ShardResult(shard.id, None, results, shard.budget.requests - left, page_items=100)
 
 
+def lists(numbers: Iterable[int], service: Service | None = None) -> Iterator[ShardSource]:
+    for number in numbers:
+        if own := service.gaps(number) if service else [Gap(0, UNTIL)]:
+            yield ShardSource(number, own)
+
+
 @given(st.randoms(use_true_random=False), st.integers(1, 12), st.integers(1, 6), st.integers(1, 30))
 def test_all_is_read_whatever_is_lost(dice: Random, count: int, slots: int, requests: int) -> None:
     steps = {number: dice.choice((1, 7, 900, 15_000)) for number in range(1, count + 1)}
     service = Service(dice, steps, {number: dice.choice((0, 90, 5_000, UNTIL)) for number in steps})
     budget = Budget(requests, 60.0)
-    cutter = ShardCutter(steps, service.gaps, until=UNTIL, job="job-1", count=count, budget=budget)
+    cutter = ShardCutter(lists(steps, service), until=UNTIL, job="job-1", count=count, budget=budget)
     under_way: list[Shard] = []
     lost = 0
     while (shard := cutter.next(slots) if len(under_way) < slots * 2 else None) is not None or under_way:
@@ -92,7 +99,7 @@ def test_all_is_read_whatever_is_lost(dice: Random, count: int, slots: int, requ
 def test_a_list_whose_length_is_known_is_divided_among_the_workers() -> None:
     service = Service(Random(1), {1: 1}, {1: UNTIL})
     service.uncut.clear()
-    cutter = ShardCutter([1], service.gaps, until=UNTIL, job="job-1", count=1, budget=Budget())
+    cutter = ShardCutter(lists([1], service), until=UNTIL, job="job-1", count=1, budget=Budget())
     first = cutter.next(4)
     assert first is not None
     assert cutter.next(4) is None, "the first shard finds out how long it is"
@@ -109,14 +116,14 @@ def test_a_list_whose_length_is_known_is_divided_among_the_workers() -> None:
 
 
 def test_a_shard_has_as_many_lists_as_it_reads_at_the_same_time() -> None:
-    cutter = ShardCutter(range(1, 61), lambda _: [Gap(0, UNTIL)], until=UNTIL, job="job-1", count=60)
+    cutter = ShardCutter(lists(range(1, 61)), until=UNTIL, job="job-1", count=60)
     shards = [cutter.next(2, under_way) for under_way in range(2)]
     assert [len(shard.sources) for shard in shards if shard] == [30, 30]
     assert cutter.next(2) is None
 
 
 def test_short_lists_are_not_cut_into_shards_that_cannot_fill_their_requests() -> None:
-    cutter = ShardCutter(range(1, 1001), lambda _: [Gap(0, UNTIL)], until=UNTIL, job="job", count=1000)
+    cutter = ShardCutter(lists(range(1, 1001)), until=UNTIL, job="job", count=1000)
     sizes, turns = [], itertools.count()
     while shard := cutter.next(4, next(turns)):
         sizes.append(len(shard.sources))
@@ -128,7 +135,7 @@ def test_short_lists_are_not_cut_into_shards_that_cannot_fill_their_requests() -
 
 
 def test_a_source_that_has_to_be_read_by_the_coordinator_comes_in_no_shard_again() -> None:
-    cutter = ShardCutter([1, 2], lambda _: [Gap(0, UNTIL)], until=UNTIL, job="job-1", count=2)
+    cutter = ShardCutter(lists([1, 2]), until=UNTIL, job="job-1", count=2)
     shard = cutter.next(1)
     assert shard is not None
     done = cutter.divide(shard, ShardResult(1, None, [SourceResult(1, [], is_left=True)], 1))

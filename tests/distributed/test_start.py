@@ -13,9 +13,10 @@ from chatrest import RequestInvalidError
 from chatrest.cloud.lease import LEASE, LeaseRecord
 from chatrest.cloud.store import ObjectStore
 from chatrest.cloud.store_errors import LeaseLostError, ObjectStoreError
-from chatrest.distributed.attempt_store import AttemptStore
+from chatrest.distributed.attempt_place import AttemptStore
 from chatrest.distributed.coordinator import ClusterError
 from chatrest.distributed.job import connect
+from chatrest.distributed.shard import write_job
 from chatrest.distributed.start import StoreGuard, export_apps
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import HalfOpen
@@ -38,7 +39,7 @@ class Guarded:
         self.store = ObjectStore.in_memory()
         hold(self.store, "ab", 4)
         self.attempts = AttemptStore(self.store)
-        self.attempts.write_job("job-killed", b"")
+        write_job(self.attempts, "job-killed", "app", Plan(), [])
         self.naps = 0
         self.has_napped = asyncio.Event()
         self.guard = StoreGuard(self.attempts, self.attempts.names(), self.nap)
@@ -58,7 +59,7 @@ class Guarded:
     async def pass_on(self) -> None:
         """Let another run take the lease, with a job of its own."""
         await asyncio.to_thread(hold, self.store, "cd", 5)
-        await asyncio.to_thread(self.attempts.write_job, "job-successor", b"")
+        await asyncio.to_thread(write_job, self.attempts, "job-successor", "app", Plan(), [])
 
     async def names(self) -> list[str]:
         return await asyncio.to_thread(self.attempts.names)

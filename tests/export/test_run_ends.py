@@ -168,7 +168,7 @@ class FullJournal:
     [
         "INSERT INTO blocks",
         "COMMIT",
-        "INSERT OR IGNORE INTO sources",
+        "INSERT INTO sources",
         "UPDATE sources",
     ],
 )

@@ -44,6 +44,9 @@ from .working_folder import WorkingFolder
 
 PUBLISH_SECONDS: Final = 600.0
 """The least time between two publications of a run that is writing."""
+_COPIES: Final = 20
+"""Times the seconds in which the journal is copied, between two publications: each copies all of it, and
+would cost the square of the size if it were not made more seldom."""
 _RETRY_SECONDS: Final = 60.0
 """The time before one that has failed is tried again; it doubles, up to that of the others."""
 _LINKS: Final = f"{ATTACHMENTS}/{ATTACHMENT_JOURNAL}"
@@ -115,6 +118,8 @@ class StoreExport:
         self._sleep = sleep
         self._pages: dict[str, bytes] = {}
         """The digests of the journals' pages as they are being published."""
+        self._copied_at = 0.0
+        """The loop's time when the last publication had its copy of the journals."""
         self._failures = 0
         """Publications of the running export that have failed."""
         self._failure = ""
@@ -224,7 +229,8 @@ class StoreExport:
             else:
                 self._progress.unpublished = ""
                 succeeded, retry = now(), _RETRY_SECONDS
-                wait = max(PUBLISH_SECONDS, succeeded - begun)  # half of the time: else it could not keep up
+                # Half of the time: else it could not keep up.
+                wait = max(PUBLISH_SECONDS, succeeded - begun, _COPIES * (self._copied_at - begun))
 
     async def _publish_running(self, archive: Archive) -> None:
         with self._staging() as staging:
@@ -247,6 +253,7 @@ class StoreExport:
     async def _publish(self, stage: _Stage, *, is_running: bool) -> None:
         """Publish the state of a moment; while a run is writing, without what only its end writes."""
         changing = await in_thread(partial(self._changing, stage, is_running=is_running))
+        self._copied_at = asyncio.get_running_loop().time()
         beside = [] if is_running else await in_thread(self._attachments)
         manifest = stage.manifest
         version = await self._publisher.publish(

@@ -12,7 +12,9 @@ What is `seen` and in no block is missing. All writes are made inside of a `tran
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -42,6 +44,8 @@ DAMAGE: Final = (msgspec.MsgspecError, ValueError, TypeError, OverflowError, Uni
 FileState: TypeAlias = Literal["open", "sealing", "sealed", "dropped"]
 """open: a segment; sealing: becomes a file, or is taken into one (`successor`); sealed: immutable;
 dropped: replaced, and to be unlinked."""
+PORTION: Final = 1000
+"""Rows that are read at once."""
 _FILES: Final = "SELECT number, name, stem, state, size, sha256, successor FROM files"
 
 
@@ -69,6 +73,10 @@ class StoreBlock(NamedTuple):
     since: int
     until: int
     ids: IdSet
+
+
+_NUMBERED_BLOCK: Final = tuple[Count, Count, int, int, IdSet, int]
+"""A block, and its number."""
 
 
 class StoreJournal(JournalFile):
@@ -134,8 +142,12 @@ class StoreJournal(JournalFile):
 
     def blocks(self, file: int) -> list[StoreBlock]:
         """Return the blocks of a file, in the order of its rows where it is a segment."""
+        return list(self.iter_blocks(file))
+
+    def iter_blocks(self, file: int) -> Iterator[StoreBlock]:
+        """Yield the same, one in memory at a time; nothing is to be written meanwhile."""
         sql = "SELECT source, rows, since, until, ids FROM blocks WHERE file = ? ORDER BY number"
-        return self._typed(sql, StoreBlock, file)
+        return self._iter_typed(sql, StoreBlock, file)
 
     def rows(self, stems: Iterable[str]) -> dict[int, int]:
         """Return the count of rows of each source in files whose stems begin so; 0 is for those of none."""
@@ -164,17 +176,20 @@ class StoreJournal(JournalFile):
 
         `times` are those of rows that came into them.
         """
-        blocks = list[StoreBlock]()
         since, until, is_dated = times
         for file in files:
-            blocks += self.blocks(file.number)
-            self._db.execute("DELETE FROM blocks WHERE file = ?", (file.number,))
+            self._db.execute("UPDATE blocks SET file = ? WHERE file = ?", (target, file.number))
             self._db.execute("UPDATE other_ids SET file = ? WHERE file = ?", (target, file.number))
         if until >= 0 or not is_dated:
-            blocks = [
-                each._replace(since=min(since, each.since), until=max(until, each.until)) for each in blocks
-            ]
-        self.replace_blocks(target, blocks)
+            sql = "UPDATE blocks SET since = min(since, ?), until = max(until, ?) WHERE file = ?"
+            self._db.execute(sql, (since, until, target))
+        sql = """SELECT source, rows, since, until, ids, number FROM blocks WHERE file = ?1 AND source IN
+            (SELECT source FROM blocks WHERE file = ?1 GROUP BY source HAVING count(*) > 1)
+            ORDER BY source, number"""  # sorted: what is read is not what is changed meanwhile
+        for source, group in groupby(self._iter_typed(sql, _NUMBERED_BLOCK, target), key=itemgetter(0)):
+            rows = list(group)
+            self._db.executemany("DELETE FROM blocks WHERE number = ?", [row[-1:] for row in rows])
+            self.add_blocks(target, [_joined(source, [StoreBlock(*row[:-1]) for row in rows])])
 
     # ── ids ──
 
@@ -199,7 +214,8 @@ class StoreJournal(JournalFile):
         Older rows that are more than twice as large stay: millions of ids are not written anew for a few.
         """
         sizes: dict[int, list[tuple[int, int]]] = {}
-        sql = "SELECT number, source, length(ids) FROM seen ORDER BY number"
+        sql = """SELECT number, source, length(ids) FROM seen WHERE source IN
+            (SELECT source FROM seen GROUP BY source HAVING count(*) > 1) ORDER BY number"""
         for number, source, size in self._typed(sql, tuple[int, int, int]):
             sizes.setdefault(source, []).append((number, size))
         for source, rows in sizes.items():
@@ -252,11 +268,17 @@ class StoreJournal(JournalFile):
 
     def _typed(self, sql: str, kind: Any, *values: Any) -> list[Any]:
         """Return the rows of a query; `UnreadableError` for a value that cannot be one of its column."""
-        rows = self._all(sql, *values)
-        try:
-            return msgspec.convert(rows, list[kind], strict=False, dec_hook=_read_ids)
-        except DAMAGE as error:
-            raise UnreadableError(f"{self.path} is damaged: {error}") from None
+        return list(self._iter_typed(sql, kind, *values))
+
+    def _iter_typed(self, sql: str, kind: Any, *values: Any) -> Iterator[Any]:
+        """Yield the same, some at a time."""
+        with self._errors():
+            rows = self._db.execute(sql, values)
+            while portion := rows.fetchmany(PORTION):
+                try:
+                    yield from msgspec.convert(portion, list[kind], strict=False, dec_hook=_read_ids)
+                except DAMAGE as error:
+                    raise UnreadableError(f"{self.path} is damaged: {error}") from None
 
 
 def _read_ids(kind: type, value: Any) -> IdSet:

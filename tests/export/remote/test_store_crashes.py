@@ -250,6 +250,34 @@ async def test_publications_of_a_running_export_that_fail_are_seen_repeated_and_
     assert messages() == 800
 
 
+async def test_a_copy_of_the_journal_that_takes_long_is_made_seldom(
+    tmp_path: Path, at: Callable[[StoreDouble], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each publication copies all of the journal: the time for it stays a part of the run's."""
+    at(StoreDouble())
+    publications, waits, copies = Publications(monkeypatch), list[float](), list[int]()
+    loop, changing = asyncio.get_running_loop(), StoreExport._changing
+    time = loop.time
+
+    def copy(self: StoreExport, *args: Any, **options: Any) -> Any:
+        copies.append(100)
+        return changing(self, *args, **options)
+
+    async def wait(seconds: float) -> None:
+        waits.append(seconds)
+        if copies:
+            publications.end()
+        publications.note()
+        await asyncio.sleep(0)
+
+    monkeypatch.setattr(loop, "time", lambda: time() + sum(copies))
+    monkeypatch.setattr(StoreExport, "_changing", copy)
+    async with Emulator(users=10, messages=300) as emulator, AsyncSession(emulator.app) as session:
+        await run(session, tmp_path, Plan(all_users=True), wait)
+    assert waits[0] == 600
+    assert 2000 <= max(waits) < 2100
+
+
 async def test_a_run_ends_when_its_lease_has_passed_to_another_writer(
     tmp_path: Path, at: Callable[[StoreDouble], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
