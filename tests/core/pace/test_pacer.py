@@ -214,7 +214,7 @@ def test_search_requests_are_spread_at_the_learnt_rate(urgent: bool) -> None:
 def test_search_a_429_begins_a_hold_and_then_a_lower_rate() -> None:
     pacer = learnt(100.0)
     rate = pacer.rate or 0.0
-    now = exchange_all(pacer, 60.0, 50)[-1]
+    now = exchange_all(pacer, 60.0, 200)[-1]
     pacer.observe(now, Signal(True, retry_after=2.0), now)
     assert pacer.delay(now, urgent=True) == 2.0
     exchange(pacer, now + 2)
@@ -230,7 +230,7 @@ def test_search_429s_after_a_few_accepted_requests_lower_the_rate_by_little_and_
         pacer.take(now, urgent=True)
         rates.append(pacer.rate or 0.0)
     assert rates[0] >= rates[1] > rates[2] >= 0.9 * rates[1]
-    assert rates[-1] >= 0.3 * rates[0]
+    assert rates[-1] >= 0.3 * rates[1]
 
 
 # ── given ──
