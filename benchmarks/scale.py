@@ -159,8 +159,12 @@ async def measure_cluster(server: ServerProcess, workers: int, uids: Sequence[st
     app = server.limited
     names = (("APP_ID", app.app_id), ("API_KEY", app.api_key), ("BASE_URL", app.chat_url))
     environment = {f"CHATREST_{name}": value for name, value in names}
-    with dask.config.set({"distributed.nanny.pre-spawn-environ": environment}):
-        return await _measure_cluster(server, workers, uids)
+    try:
+        with dask.config.set({"distributed.nanny.pre-spawn-environ": environment}):
+            return await _measure_cluster(server, workers, uids)
+    finally:  # Dask leaves them in this process, where they would hide those of the next server
+        for name in environment:
+            os.environ.pop(name, None)
 
 
 async def _measure_cluster(server: ServerProcess, workers: int, uids: Sequence[str]) -> ClusterRun:
