@@ -221,6 +221,17 @@ def test_search_a_429_begins_a_hold_and_then_a_lower_rate() -> None:
     assert 0.5 * rate <= (pacer.rate or 0.0) < rate
 
 
+def test_search_a_first_429_of_a_bulk_ramp_is_bracketed_by_the_ramps_rate() -> None:
+    pacer, now = Pacer(Pace()), 0.0
+    while pacer.bulk_rate < 120:
+        now += pacer.delay(now, urgent=False)
+        exchange(pacer, now, urgent=False)
+    pacer.take(now, urgent=False)
+    pacer.observe(now, Signal(True), now)
+    exchange(pacer, now + pacer.delay(now, urgent=False), urgent=False)
+    assert 90 <= (pacer.rate or 0.0) <= 120
+
+
 def test_search_429s_after_a_few_accepted_requests_lower_the_rate_by_little_and_not_without_end() -> None:
     pacer, now = learnt(100.0), 60.0
     rates = [pacer.rate or 0.0]
