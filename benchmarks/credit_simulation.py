@@ -184,7 +184,7 @@ class Cluster:
         self.limit, self.latency = limit, 0.002
         """The limit, and the seconds until a reply; both may be changed at any time."""
         self._retry_after, self._message_delay = retry_after, message_delay
-        self._events: list[tuple[float, int, Callable[[], None]]] = []
+        self._events: list[tuple[float, int, Callable[[], object]]] = []
         self._numbers = count()
         self._act_at = 0.0
         self._idle_until = -math.inf
@@ -202,7 +202,7 @@ class Cluster:
         self.workers[name] = SimulatedWorker(self, name, demand, 0.0, Pacer(Pace()))
         return self.workers[name]
 
-    def at(self, when: float, act: Callable[[], None]) -> None:
+    def at(self, when: float, act: Callable[[], object]) -> None:
         """Call `act` at the time `when`."""
         heappush(self._events, (when, next(self._numbers), act))
 

@@ -108,13 +108,13 @@ def joining(cluster: Cluster, workers: int) -> None:
     """Equal demand; half of the workers begin at 120 s."""
     equal(cluster, workers - workers // 2)
     for _ in range(workers // 2):
-        cluster.at(120, lambda: cluster.add() and None)
+        cluster.at(120, cluster.add)
 
 
 def beside_another(cluster: Cluster, workers: int) -> None:
     """Equal demand; from 120 s on a session of one machine calls without pause, too."""
     equal(cluster, workers)
-    cluster.at(120, lambda: cluster.add_alone() and None)
+    cluster.at(120, cluster.add_alone)
 
 
 def slow(cluster: Cluster, workers: int) -> None:

@@ -172,7 +172,8 @@ class RateCoordinator:
     """One rate for all workers of a job: `async with RateCoordinator(…):`.
 
     `client` is an asynchronous Dask `Client`, and `pace` that of an `AsyncSession` (None learns the limit).
-    Behind the block, or after the death of this process, workers send nothing more after a third of a second.
+    Behind the block, or after the death of this process, workers send nothing more after a third of a second;
+    after a few seconds where this process got so little CPU time that slots had to last longer.
     """
 
     def __init__(self, client: Client, app_id: str, pace: Pace | None, job: str) -> None:

@@ -162,6 +162,11 @@ class RateSearch:
     | a trial is passed at the high end      | no high end any more          | three times that step more,|
     |                                        |                               | up to the double; trials   |
     |                                        |                               | half as long each          |
+    | … and the next rate is beyond the low  | the same                      | that low end; then 1 %     |
+    | end of the 429 with the longest run    |                               | more                       |
+
+    The last line is for long windows: after a short run in one that is nearly full nothing more is known than
+    before, and doubling what little went would exceed the window once more.
 
     Near are ends less than 8 % apart. A trial there is long beside what a 429 costs: eight times the hold,
     but a minute at most, and a hundred requests where they take less than 20 s. So a 429 is at most about
@@ -181,7 +186,7 @@ class RateSearch:
         self._low, self._high = 0.0, inf
         self._trial, self._used = 0.0, 0.0
         self._step, self._failed = self._STEP, 0
-        self._known, self._known_seconds = 0.0, 0.0
+        self._known, self._known_seconds = 0.0, 0.0  # of the 429 with the longest run, until it is exceeded
         self.strike(strike, now)
 
     def rate_at(self, sent: float) -> float:
