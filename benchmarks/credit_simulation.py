@@ -26,7 +26,6 @@ ACT_SOONEST: Final = 0.02
 REPORT_EVERY: Final = 0.25
 """Seconds after which a worker that was told nothing reports by itself."""
 _POLL: Final = 0.25
-_LATENCY: Final = 0.002
 
 
 def prompt(dice: Random) -> float:
@@ -49,7 +48,7 @@ class SimulatedWorker:
         self._pacer: GatePacer = pacer or self._account.pacer("standard")
         self._waiting: deque[int] = deque()
         self._readers = 0
-        self._wake_at = self._alarm_at = self._reported_at = -math.inf
+        self._wake_at = self._alarm_at = self._reported_at = self._idle_until = -math.inf
         cluster.at(cluster.now, self._follow_demand)
         if pacer is None:
             cluster.at(cluster.now, self._report_on_time)
@@ -65,12 +64,23 @@ class SimulatedWorker:
         self._pacer = self._account.pacer("standard")
         self._go()
 
+    def stand_still(self, seconds: float) -> None:
+        """Do nothing for so many seconds, as a process that gets no CPU time."""
+        self._idle_until = self._cluster.now + seconds
+        self._cluster.at(self._idle_until, self._go)
+
+    @property
+    def _is_idle(self) -> bool:
+        return not self.is_alive or self._cluster.now < self._idle_until
+
     def receiver(self) -> Callable[[Grants], None]:
         """Return what takes a message of the coordinator, and answers it."""
         account = self._account
 
         def receive(grants: Grants) -> None:
-            if self.is_alive and account is self._account and account.receive(grants, self.now):
+            if self._cluster.now < self._idle_until:
+                self._cluster.at(self._idle_until, lambda: receive(grants))
+            elif self.is_alive and account is self._account and account.receive(grants, self.now):
                 self._report()
                 self._go()
 
@@ -96,12 +106,12 @@ class SimulatedWorker:
             self._cluster.at(self._alarm_at, self._report)
 
     def _report(self) -> None:
-        if self.is_alive:
+        if not self._is_idle:
             self._reported_at = self._cluster.now
             self._cluster.post(self._account.report(self.now))
 
     def _go(self) -> None:
-        while self._waiting and self.is_alive:
+        while self._waiting and not self._is_idle:
             if self._readers > self._demand(self._cluster.now):
                 self._readers -= 1
                 self._waiting.pop()
@@ -123,9 +133,9 @@ class SimulatedWorker:
         def arrive() -> None:
             wait = cluster.ask()
             (self.refused if wait else self.accepted).append(cluster.now)
-            cluster.at(cluster.now + _LATENCY / 2, lambda: self._answer(sent, wait, failures))
+            cluster.at(cluster.now + cluster.latency / 2, lambda: self._answer(sent, wait, failures))
 
-        cluster.at(cluster.now + _LATENCY * (0.4 + 0.2 * cluster.dice.random()), arrive)
+        cluster.at(cluster.now + cluster.latency * (0.4 + 0.2 * cluster.dice.random()), arrive)
 
     def _answer(self, sent: float, wait: float, failures: int) -> None:
         if not self.is_alive:
@@ -171,11 +181,13 @@ class Cluster:
         """The messages that were sent, in both directions."""
         self.is_led = True
         """False once the coordinator is dead."""
-        self.limit = limit
+        self.limit, self.latency = limit, 0.002
+        """The limit, and the seconds until a reply; both may be changed at any time."""
         self._retry_after, self._message_delay = retry_after, message_delay
-        self._events: list[tuple[float, int, Callable[[], None]]] = []
+        self._events: list[tuple[float, int, Callable[[], object]]] = []
         self._numbers = count()
         self._act_at = 0.0
+        self._idle_until = -math.inf
         self.at(0.0, self._act)
 
     def add(self, demand: Demand = lambda _: 40, *, clock: float = 0.0) -> SimulatedWorker:
@@ -190,9 +202,13 @@ class Cluster:
         self.workers[name] = SimulatedWorker(self, name, demand, 0.0, Pacer(Pace()))
         return self.workers[name]
 
-    def at(self, when: float, act: Callable[[], None]) -> None:
+    def at(self, when: float, act: Callable[[], object]) -> None:
         """Call `act` at the time `when`."""
         heappush(self._events, (when, next(self._numbers), act))
+
+    def stand_still(self, seconds: float) -> None:
+        """Let the coordinator do nothing for so many seconds; what comes waits."""
+        self._idle_until = self.now + seconds
 
     def run(self, end: float) -> "Cluster":
         """Let the time pass until `end`."""
@@ -231,7 +247,9 @@ class Cluster:
             self.at(self.now + self._message_delay(self.dice), act)
 
     def _hear(self, report: RateReport, book: CreditBook) -> None:
-        if (
+        if self.now < self._idle_until:
+            self.at(self._idle_until, lambda: self._hear(report, book))
+        elif (
             self.is_led
             and book is self.book
             and self.book.hear(report, self.now)
@@ -242,6 +260,10 @@ class Cluster:
 
     def _act(self) -> None:
         if not self.is_led or self.now < self._act_at:
+            return
+        if self.now < self._idle_until:
+            self._act_at = self._idle_until
+            self.at(self._act_at, self._act)
             return
         for worker, grants in self.book.grants(self.now).items():
             self.messages += 1

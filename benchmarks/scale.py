@@ -10,11 +10,13 @@ Three parts, of which the first gives the constants of the model (`scale_model` 
 3. Forecasts for a billion messages, all of them extrapolated.
 
 The scheduler runs in the coordinator's process, and is counted with it. All processes share this machine.
+
+`--limits` measures something else, and that alone: what a cluster uses of a limit, see `scale_rates`.
 """
 
 import asyncio
 import os
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -48,6 +50,16 @@ from .scale_model import (
     forecast,
     large_table,
     worker_cpu,
+)
+from .scale_rates import (
+    LATENCY as PROMPT,
+    SECONDS,
+    WINDOWS,
+    RateUse,
+    cpu_seconds,
+    limit_of,
+    rates_table,
+    users_of,
 )
 from .server import ServerCounts, ServerProcess
 
@@ -148,8 +160,12 @@ async def measure_cluster(server: ServerProcess, workers: int, uids: Sequence[st
     app = server.limited
     names = (("APP_ID", app.app_id), ("API_KEY", app.api_key), ("BASE_URL", app.chat_url))
     environment = {f"CHATREST_{name}": value for name, value in names}
-    with dask.config.set({"distributed.nanny.pre-spawn-environ": environment}):
-        return await _measure_cluster(server, workers, uids)
+    try:
+        with dask.config.set({"distributed.nanny.pre-spawn-environ": environment}):
+            return await _measure_cluster(server, workers, uids)
+    finally:  # Dask leaves them in this process, where they would hide those of the next server
+        for name in environment:
+            os.environ.pop(name, None)
 
 
 async def _measure_cluster(server: ServerProcess, workers: int, uids: Sequence[str]) -> ClusterRun:
@@ -386,13 +402,53 @@ def measure_runs(sizes: Sizes) -> tuple[ClusterRun, list[ClusterRun]]:
         return asyncio.run(measure(server))
 
 
+def measure_rate(rate: int, window: str, workers: int, seconds: int, latency: int = PROMPT) -> RateUse:
+    """Return what an export uses of a limit that nobody names; its lists take about so many seconds."""
+    users = users_of(rate, seconds)
+    with ServerProcess(users, users=users, limit=limit_of(rate, window), latency=latency) as server:
+        before = cpu_seconds()
+        run = asyncio.run(measure_cluster(server, workers, _uids(users)))
+        after, times = cpu_seconds(), server.times()
+    all_seconds = max(1e-9, after.all - before.all)
+    own = run.worker + run.coordinator + run.counts.cpu
+    busy = (after.busy - before.busy) / all_seconds
+    return RateUse(
+        rate, window, workers, times, run.counts.refused, busy, own / all_seconds, os.getloadavg()[0]
+    )
+
+
+def _print_rates(args: Namespace) -> None:
+    method = (
+        f"replies after {args.latency} ms, lists for {args.seconds} s at the limit; nobody names the limit"
+    )
+    print(title("What a cluster uses of a limit", method, "chatrest-client", "distributed"), flush=True)
+    uses: list[RateUse] = []
+    for workers in args.workers or FULL.workers:
+        for rate in args.limits:
+            for window in args.windows:
+                uses.append(measure_rate(rate, window, workers, args.seconds, args.latency))
+                print("  ".join(uses[-1].cells), flush=True)
+    print(f"\n{rates_table(uses)}")
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, and print the tables."""
     parser = ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--short", action="store_true", help="small sizes, and two workers alone")
     parser.add_argument("--workers", type=count, nargs="+", help=f"of the exports {FULL.workers}")
     parser.add_argument("--users", type=count, help=f"users of the exports by a cluster ({FULL.users})")
+    rates = parser.add_argument_group("what is used of limits, instead of all else")
+    rates.add_argument("--limits", type=count, nargs="+", help="requests a second that are allowed")
+    rates.add_argument(
+        "--windows", nargs="+", default=["bucket"], metavar="WINDOW",
+        help=f"kinds of limits, of {' '.join(WINDOWS)} (bucket; seconds of fixed windows, 10s: sliding)",
+    )  # fmt: skip
+    rates.add_argument("--seconds", type=count, default=SECONDS, help=f"of each export ({SECONDS})")
+    rates.add_argument("--latency", type=count, default=PROMPT, help=f"milliseconds of a reply ({PROMPT})")
     args = parser.parse_args(argv)
+    if args.limits:
+        _print_rates(args)
+        return
     sizes = SHORT if args.short else FULL
     sizes = sizes._replace(users=args.users or sizes.users, workers=tuple(args.workers or sizes.workers))
     busy = os.getloadavg()[0]

@@ -5,9 +5,10 @@ input, so also when its parent process ends in any way. A page is created once a
 that clients do not wait for the server.
 
 The paths below `/packed` are the same service with gzip for clients that accept it; a page is compressed
-once. Those below `/limited` answer `--latency` milliseconds late, and 429 beyond `--rate` requests a second;
-`/limited/counts` tells what came. `--users` distributes the messages over many users. `--endless` is for
-millions of messages: one user's list that is composed of few records and not stored.
+once. Those below `/limited` answer `--latency` milliseconds late, and 429 beyond `--limit`, a `RateLimit` as
+JSON; `/limited/counts` tells what came, and `/limited/times` when. `--users` distributes the messages over
+many users. `--endless` is for millions of messages: one user's list that is composed of few records and not
+stored.
 """
 
 import asyncio
@@ -42,6 +43,7 @@ KEY: Final = "benchmark-key"
 _PACKED: Final = "/packed"
 _LIMITED: Final = b" /limited"
 _COUNTS: Final = "/limited/counts"
+_TIMES: Final = "/limited/times"
 _BURST_SECONDS: Final = 0.2
 _LEVEL: Final = 6  # the usual default of servers
 _END: Final = b"\r\n\r\n"
@@ -60,15 +62,27 @@ class ServerCounts(NamedTuple):
 class ServerProcess:
     """The server as a child process, which ends with the `with` block.
 
-    `app` is the app for clients, `packed` the same app with gzip replies, `limited` the one with a rate limit
-    of `rate` requests a second, whose replies are `latency` milliseconds late.
+    `app` is the app for clients, `packed` the same app with gzip replies, `limited` the one with a limit,
+    whose replies are `latency` milliseconds late: `limit`, or `rate` requests a second, or none.
     """
 
     def __init__(
-        self, messages: int, *, users: int = 2, endless: bool = False, rate: int = 0, latency: int = 0
+        self,
+        messages: int,
+        *,
+        users: int = 2,
+        endless: bool = False,
+        rate: int = 0,
+        latency: int = 0,
+        limit: RateLimit | None = None,
     ) -> None:
+        if rate:
+            limit = RateLimit(
+                kind="bucket", per_window=rate, window=1, burst=ceil(rate * _BURST_SECONDS),
+                headers="retry-after",
+            )  # fmt: skip
         sizes = ("--messages", str(messages), "--users", str(users), *(["--endless"] if endless else []))
-        limits = ("--rate", str(rate), "--latency", str(latency))
+        limits = ("--limit", msgspec.json.encode(limit).decode(), "--latency", str(latency))
         command = (sys.executable, "-m", "benchmarks.server", *sizes, *limits)
         self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._child.stdout is not None
@@ -79,7 +93,7 @@ class ServerProcess:
         self.app = App("benchmark", KEY, base_url=f"{origin}/v3")
         self.packed = App("benchmark", KEY, base_url=f"{origin}{_PACKED}/v3")
         self.limited = App("benchmark", KEY, base_url=f"{origin}/limited/v3")
-        self._counts = f"{origin}{_COUNTS}"
+        self._origin = origin
 
     def __enter__(self) -> Self:
         return self
@@ -95,8 +109,13 @@ class ServerProcess:
 
     def counts(self) -> ServerCounts:
         """Return the counts of the server."""
-        with urllib.request.urlopen(self._counts, timeout=10) as reply:
+        with urllib.request.urlopen(f"{self._origin}{_COUNTS}", timeout=10) as reply:
             return msgspec.json.decode(reply.read(), type=ServerCounts)
+
+    def times(self) -> list[float]:
+        """Return when each request was accepted below `/limited`, in seconds of the server's clock."""
+        with urllib.request.urlopen(f"{self._origin}{_TIMES}", timeout=10) as reply:
+            return msgspec.json.decode(reply.read(), type=list[float])
 
 
 class _Pages:
@@ -152,27 +171,32 @@ class ComposedList:
 class _Throttle:
     """The rate limit and the latency of the paths below `/limited`."""
 
-    def __init__(self, rate: int, latency: float) -> None:
-        limit = RateLimit(
-            kind="bucket", per_window=rate or 1, window=1, burst=ceil(rate * _BURST_SECONDS) or 1
-        )
-        self._limiter = limit.limiter() if rate else None
-        self._allowed = self._refused = 0
+    def __init__(self, limit: RateLimit | None, latency: float) -> None:
+        self._limit, self._limiter = limit, limit.limiter() if limit is not None else None
+        self._refused = 0
+        self._times: list[float] = []
         self.latency = latency
 
     def refusal(self) -> bytes | None:
         """Count a request; return the reply that refuses it, or None."""
-        verdict = self._limiter.allow(time.monotonic()) if self._limiter is not None else None
+        now = time.monotonic()
+        verdict = self._limiter.allow(now) if self._limiter is not None else None
         if verdict is None or verdict.allowed:
-            self._allowed += 1
+            self._times.append(now)
             return None
         self._refused += 1
-        return _to_bytes(Reply(429, TOO_MANY), headers=f"Retry-After: {max(1, ceil(verdict.wait))}\r\n")
+        is_named = self._limit is not None and self._limit.headers != "none"
+        named = f"Retry-After: {max(1, ceil(verdict.wait))}\r\n" if is_named else ""
+        return _to_bytes(Reply(429, TOO_MANY), headers=named)
 
     def counts(self) -> bytes:
         """Return the reply with the counts."""
-        counts = ServerCounts(self._allowed, self._refused, time.process_time())
+        counts = ServerCounts(len(self._times), self._refused, time.process_time())
         return _to_bytes(Reply(200, msgspec.json.encode(counts)))
+
+    def times(self) -> bytes:
+        """Return the reply with the times of what was accepted."""
+        return _to_bytes(Reply(200, msgspec.json.encode(self._times)))
 
 
 class _Connection(asyncio.Protocol):
@@ -194,6 +218,8 @@ class _Connection(asyncio.Protocol):
                 self._transport.write(self._pages.reply(head))
             elif _COUNTS.encode() in head[:64]:
                 self._transport.write(self._throttle.counts())
+            elif _TIMES.encode() in head[:64]:
+                self._transport.write(self._throttle.times())
             else:
                 self._answer_late(head.replace(_LIMITED, b" ", 1))
 
@@ -222,7 +248,8 @@ def _to_bytes(reply: Reply, *, packed: bool = False, headers: str = "") -> bytes
 
 
 async def _serve(args: Namespace) -> None:
-    throttle = _Throttle(args.rate, args.latency / 1000)
+    limit = msgspec.json.decode(args.limit, type=RateLimit | None)
+    throttle = _Throttle(limit, args.latency / 1000)
     if args.endless:
         await _listen(_Pages(ComposedList(args.messages).answer, store=False), throttle)
         return
@@ -247,7 +274,7 @@ def main() -> None:
     parser.add_argument("--messages", type=int, required=True)
     parser.add_argument("--users", type=int, default=2)
     parser.add_argument("--endless", action="store_true")
-    parser.add_argument("--rate", type=int, default=0)
+    parser.add_argument("--limit", default="null")
     parser.add_argument("--latency", type=int, default=0)
     asyncio.run(_serve(parser.parse_args()))
 

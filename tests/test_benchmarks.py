@@ -34,6 +34,7 @@ from benchmarks import (
     scale,
     scale_coordinator,
     scale_model,
+    scale_rates,
     split,
     waits,
     walk,
@@ -423,6 +424,24 @@ async def test_scale_measures_a_cluster_and_its_parts() -> None:
     assert output.count("the coordinator alone") == output.count("of the limit") == 1
     assert len(scale_model.large_table(constants, 0.3)) == 3
     assert "1,000 such apps" in scale_model.apps_text(constants)
+
+
+def test_scale_prints_what_is_used_of_a_limit_that_nobody_names(capsys: pytest.CaptureFixture[str]) -> None:
+    limits = ("--limits", "200", "--windows", "bucket", "1s", "--workers", "1")
+    scale.main([*limits, "--seconds", "1", "--latency", "1"])
+    output = capsys.readouterr().out
+    assert [output.count(f"\n200/s, {window} ") for window in ("bucket", "1s")] == [2, 2]
+
+
+def test_the_use_of_a_limit_is_told_from_the_times_of_what_was_accepted() -> None:
+    times = [number / 10 for number in range(101)]
+    use = scale_rates.RateUse(10, "10", 4, times, refused=2, busy=0.5, own=0.2, load=1.0)
+    assert use.used() == pytest.approx(1.0, abs=0.02)
+    assert use.used(0.25, 0.75) == pytest.approx(1.0, abs=0.05)
+    assert use.refused_share == pytest.approx(2 / 103)
+    assert scale_rates.limit_of(10, "10s") == RateLimit(
+        kind="sliding", per_window=100, window=10, headers="none"
+    )
 
 
 def test_the_model_of_scale_names_what_takes_longest() -> None:

@@ -1,7 +1,8 @@
 """One rate for a cluster, by credits: the coordinator's own pacer hands out single slots to whoever asks.
 
 Pure: time is an argument. The pacer is the one that a session on one machine has. It is asked for the slots
-of the next 0.3 s, each of which goes to one worker, and what became of them is replayed into it.
+of the next 0.3 s, each of which goes to one worker, and what became of them is replayed into it. Where the
+coordinator's process has so much to do that it looks seldom, slots are handed out for as long as that takes.
 
 | event                           | what follows                                                             |
 |---------------------------------|--------------------------------------------------------------------------|
@@ -44,6 +45,8 @@ _LIKELY: Final = 1.3  # times what a worker has sent of late: what it is likely 
 _MESSAGES_A_SECOND: Final = 200.0  # to all workers together; beyond, each hears less often
 _LEAST_FULL: Final = 0.8  # of the slots: where fewer were used, the rate was not in full use
 _JUDGED: Final = 0.3  # seconds of the rate over which that is judged
+_STALLS: Final = 5.0  # seconds for which a late look of the coordinator counts
+_LONGER: Final = 1.5  # times as long as such a look was late: slots last until the next one
 
 
 class Refusal(Struct, frozen=True, array_like=True):
@@ -216,14 +219,14 @@ class Credits:
         member = self.members[worker]
         return member.waiting > 0 and not member.slots and self.pacer.held_since is None
 
-    def hand_out(self, now: float, asking: Mapping[str, float], every: float) -> None:
-        """Hand out the slots of the next seconds; `asking` are the workers, with the seconds of messages."""
+    def hand_out(self, now: float, asking: Mapping[str, float], seconds: float) -> None:
+        """Hand out the slots of so many seconds; `asking` are the workers, with the seconds of messages."""
         for member in self.members.values():
             member.drop(now - LATE)
         if not asking:
             return
         lead = max(_LEAD, median(asking.values()))
-        horizon = lead + HORIZON * every / EVERY
+        horizon = lead + seconds
         for name in self._in_turn(asking, horizon):
             wait = self.pacer.delay(now + lead, urgent=False)
             is_held = self.pacer.held_since is not None
@@ -301,6 +304,8 @@ class CreditBook:
         self._pace = pace
         self.classes: dict[RateClass, Credits] = {}
         self._lines: dict[str, _Line] = {}
+        self._looked_at: float | None = None
+        self._stall = 0.0
 
     def hear(self, report: RateReport, now: float) -> bool:
         """Take a report; return True if there is something to be told at once."""
@@ -323,22 +328,29 @@ class CreditBook:
             del self._lines[name]
             for each in self.classes.values():
                 each.members.pop(name, None)
-        every = max(EVERY, len(self._lines) / _MESSAGES_A_SECOND)
+        every, stall = max(EVERY, len(self._lines) / _MESSAGES_A_SECOND), self._late(now)
         asking = {
             name: line.seconds
             for name, line in self._lines.items()
-            if now - line.heard_at <= _SILENT + line.seconds + every
+            if now - line.heard_at <= _SILENT + line.seconds + max(every, stall)
         }
         for each in self.classes.values():
-            each.hand_out(now, asking, every)
+            each.hand_out(now, asking, max(HORIZON * every / EVERY, _LONGER * stall))
         return {name: self._grants(name, now) for name in asking if self._is_due(name, now, every)}
+
+    def _late(self, now: float) -> float:
+        """Return the seconds between two looks of late: a machine that has much to do looks seldom."""
+        seconds = 0.0 if self._looked_at is None else now - self._looked_at
+        self._looked_at = now
+        self._stall = min(_FARTHEST, max(seconds, self._stall * exp(-seconds / _STALLS)))
+        return self._stall
 
     def _is_due(self, name: str, now: float, every: float) -> bool:
         members = [each.members[name] for each in self.classes.values() if name in each.members]
         line, before = self._lines[name], self._lines[name].granted_at
         if now - before >= _ALIVE and any(member.waiting for member in members):
             return True
-        if line.is_mute(now):
+        if line.is_mute(now - self._stall):
             return False
         if any(member.is_urgent for member in members):
             return True

@@ -188,7 +188,11 @@ def check_connection(client: Any, address: str) -> None:
 
 @final
 class RateCoordinator:
-    """One rate for all workers of a job; after the block, or the death of this process, none is used."""
+    """One rate for all workers of a job; after the block, none is used.
+
+    After the death of this process workers send for a third of a second more; for a few seconds where it got
+    so little CPU time that slots had to last longer.
+    """
 
     def __init__(self, client: Client, app_id: str, pace: Pace | None, job: str) -> None:
         self._client: Any = client

@@ -66,6 +66,47 @@ def test_changing_demand_and_late_messages_cost_use_and_no_429s(
     assert refused <= 0.02
 
 
+@pytest.mark.parametrize(
+    "setup",
+    [benchmark.joining, benchmark.beside_another, benchmark.busy_worker, benchmark.busy_coordinator],
+    ids=lambda setup: setup.__name__,
+)
+def test_workers_that_come_and_stand_still_and_other_clients_cost_little(setup: benchmark.Setup) -> None:
+    used, refused = use(cluster(4, setup=setup).run(180), 60, 180)
+    assert used >= 0.9
+    assert refused <= 0.02
+
+
+def test_slots_last_until_a_coordinator_that_gets_no_time_looks_again() -> None:
+    made = Cluster(Bucket(10_000, 1, 100), pace=Pace(rate=50, window=1))
+    benchmark.equal(made, 4)
+    for second in range(5, 60):
+        made.at(second, lambda: made.stand_still(0.9))
+    made.run(60)
+    assert sum(made.accepted(10, 60)) >= 0.9 * 50 * 50
+    assert_rate_kept(made, 50, 2 * 5)
+
+
+@pytest.mark.parametrize("factor", [0.5, 2])
+def test_a_limit_that_changes_is_learnt_again(factor: float) -> None:
+    made = cluster(4).run(60)
+    made.limit = Bucket(round(factor * 50), 1, 10)
+    made.run(140)
+    used, refused = use(made, 60, 140, factor * 50)
+    assert used >= 0.85
+    assert refused <= 0.02
+
+
+def test_a_limit_that_is_not_known_is_used_from_the_first_minute_on() -> None:
+    made = Cluster(RateLimit(kind="bucket", per_window=100, window=1, burst=20).limiter())
+    made.latency = 0.1
+    for _ in range(4):
+        made.add(lambda _: 128)
+    used, refused = use(made.run(60), 0, 60, 100)
+    assert used >= 0.92
+    assert refused <= 0.02
+
+
 def test_workers_that_want_all_get_the_same() -> None:
     accepted = cluster(4).run(60).accepted(20, 60)
     assert min(accepted) >= 0.95 * max(accepted)

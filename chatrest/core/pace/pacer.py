@@ -137,7 +137,7 @@ class _Slots:
         if self.free:
             self.free -= 1
             return
-        if not urgent and now - self._urgent_at < _URGENT_SECONDS:
+        if not urgent and self.has_urgent(now):
             interval /= _BULK_SHARE
         if self.next < now - self._late - interval:  # one was left unused
             self._used_since = now
@@ -152,6 +152,10 @@ class _Slots:
         self._last = 0.0
         if urgent:
             self._urgent_at = now
+
+    def has_urgent(self, now: float) -> bool:
+        """Return True while interactive requests come."""
+        return now - self._urgent_at < _URGENT_SECONDS
 
     def confirm(self, sent: float) -> float:
         """Return the further seconds of full use that an accepted request shows.
@@ -351,9 +355,15 @@ class Pacer:
         if self._hold is None:
             if sent < self._resumed_at:  # it was refused by the limit of which the end was seen since
                 return
-            rate = None if self._curve is None else self._curve.rate_at(sent)
-            self._hold = _Hold(sent, now, rate)
+            self._hold = _Hold(sent, now, self._rate_at(sent))
         self._hold.refuse(sent, now, signal.retry_after)
+
+    def _rate_at(self, sent: float) -> float | None:
+        """Return the rate when a recent request was sent; None where nothing bounded it."""
+        if self._curve is not None:
+            return self._curve.rate_at(sent)
+        is_bound = self._start.rate >= 2 * self._start.first and not self._slots.has_urgent(sent)
+        return self._start.rate if is_bound else None
 
     def _resume(self, now: float, end: float) -> None:
         """Go on after a hold that ended at `end`, as seen at `now`."""
@@ -370,12 +380,13 @@ class Pacer:
     def _learn(self, hold: _Hold, now: float, end: float) -> None:
         accepted, seconds = (0, 0.0) if self._run is None else self._run.until(end)
         search = self._curve if isinstance(self._curve, RateSearch) else None
+        ramp = self._curve if isinstance(self._curve, Ramp) else self._start
         # A few calls a minute say nothing about a limit: a 429 among them may have any cause.
         is_sparse = self._curve is None and accepted < _SPARSE * (seconds - (end - hold.began))
         if accepted >= EVIDENCE and not is_sparse:
             strike = Strike(
                 rate=hold.rate,
-                at_rate=seconds if search is None else min(seconds, hold.began - search.changed_at),
+                at_rate=min(seconds, ramp.seconds if search is None else hold.began - search.changed_at),
                 accepted=accepted,
                 seconds=seconds,
                 held=end - hold.began,
@@ -385,7 +396,7 @@ class Pacer:
                 self._curve = RateSearch(strike, now)
             else:
                 search.strike(strike, now)
-            self._run = None
+            self._run = AcceptedRun(end)
         elif search is not None:
             search.slow_down(now)
         elif isinstance(self._curve, Ramp):

@@ -22,7 +22,7 @@ If less than a quarter of that rate was in use, the average shows how much was w
 Then the lower end is at least half of the upper one.
 """
 
-from math import inf, sqrt
+from math import inf, log, log2, sqrt
 from typing import ClassVar, Final, Protocol, final
 
 from msgspec import Struct
@@ -65,6 +65,11 @@ class Ramp:
 
     def use(self, seconds: float, sent: float, now: float) -> None:
         self._used += seconds
+
+    @property
+    def seconds(self) -> float:
+        """The seconds in which the present rate lets as many requests go as the ramp has."""
+        return 1 / log(2) + max(0.0, self._used - log2(self.most / self.first))
 
     @property
     def is_over(self) -> bool:
@@ -157,6 +162,11 @@ class RateSearch:
     | a trial is passed at the high end      | no high end any more          | three times that step more,|
     |                                        |                               | up to the double; trials   |
     |                                        |                               | half as long each          |
+    | … and the next rate is beyond the low  | the same                      | that low end; then 1 %     |
+    | end of the 429 with the longest run    |                               | more                       |
+
+    The last line is for long windows: after a short run in one that is nearly full nothing more is known than
+    before, and doubling what little went would exceed the window once more.
 
     Near are ends less than 8 % apart. A trial there is long beside what a 429 costs: eight times the hold,
     but a minute at most, and a hundred requests where they take less than 20 s. So a 429 is at most about
@@ -176,6 +186,7 @@ class RateSearch:
         self._low, self._high = 0.0, inf
         self._trial, self._used = 0.0, 0.0
         self._step, self._failed = self._STEP, 0
+        self._known, self._known_seconds = 0.0, 0.0  # of the 429 with the longest run, until it is exceeded
         self.strike(strike, now)
 
     def rate_at(self, sent: float) -> float:
@@ -191,6 +202,8 @@ class RateSearch:
             low = self._low
         self._low, self._high = low, high
         self._failed += 1
+        if strike.seconds >= self._known_seconds:
+            self._known, self._known_seconds = low, strike.seconds
         self._change(min(sqrt(self._low * high), self._BELOW * high), now)
         a_few = 10 / self.rate
         if high <= self._NEAR * self._low:
@@ -219,7 +232,12 @@ class RateSearch:
             self._step = self._STEP
             self._change(sqrt(self._low * self._high), now)
             return
-        self._change(self.rate + max(self._step * self.rate, self._LEAST_STEP), now)
+        rate = self.rate + max(self._step * self.rate, self._LEAST_STEP)
+        if self.rate < self._known < self._BELOW * rate:
+            rate, self._step, self._trial = self._known, self._STEP, min(10.0, self._known_seconds)
+        elif self.rate >= self._known:
+            self._known_seconds = 0.0
+        self._change(rate, now)
         self._step = min(1.0, self._FASTER * self._step)
         if self._high == inf:
             self._trial = max(1.0, self._trial / 2)
