@@ -19,6 +19,7 @@ from typing import Any, Final, Self, final
 from aiohttp import web
 
 from ..export import attachment_files
+from .filling import OnCount
 from .index import ConversationEntry
 from .items import KIND_OF
 from .pages import TEMPLATES, Pages, SearchWords, parts_of
@@ -62,7 +63,7 @@ class Viewer:
         *,
         port: int = 0,
         title: str = "Messages",
-        progress: Callable[[int], None] = lambda _: None,
+        progress: OnCount = lambda *_: None,
     ) -> None:
         self._out, self._port, self._title, self._progress = out, port, title, progress
         self._token = secrets.token_urlsafe(24)
@@ -183,7 +184,7 @@ class Viewer:
 
     def _of_conversation(self, conversation: ConversationEntry, match: re.Match[str]) -> str | None:
         pages = self._pages
-        cuts = pages.cuts(conversation)
+        cuts = self._index.pages(conversation.number)
         if match["days"]:
             return pages.days(conversation, len(cuts))
         if match["last"]:

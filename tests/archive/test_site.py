@@ -12,7 +12,7 @@ from chatrest import RequestInvalidError
 pytest.importorskip("jinja2")
 
 from chatrest.archive import write_site
-from chatrest.archive.site import _State
+from chatrest.archive.site_files import SiteFiles
 
 from .chats import HOSTILE, LONG, START, STEP, Page, files, make_export, message, pages, shown_ids
 
@@ -217,9 +217,9 @@ def test_a_run_that_dies_leaves_a_site_that_says_so(
         pass
 
     writes = 0
-    replace = _State._replace
+    replace = SiteFiles._replace
 
-    def dying(state: _State, name: str, data: bytes | Path) -> None:
+    def dying(state: SiteFiles, name: str, data: bytes | Path) -> None:
         nonlocal writes
         is_last = name == "index.html" and isinstance(data, bytes) and b"not complete" not in data
         if is_last if after is None else writes == after:
@@ -232,7 +232,7 @@ def test_a_run_that_dies_leaves_a_site_that_says_so(
         write_site(out, folder, title="Another")
     before = files(folder)
     with monkeypatch.context() as patch:
-        patch.setattr(_State, "_replace", dying)
+        patch.setattr(SiteFiles, "_replace", dying)
         with pytest.raises(KilledError):
             write_site(out, folder, title="The archive")
     index = files(folder).get("index.html", b"")
@@ -273,7 +273,7 @@ def test_a_folder_with_something_else_is_refused(out: Path, tmp_path: Path) -> N
 def test_two_at_once_are_refused(out: Path, tmp_path: Path) -> None:
     (tmp_path / "site" / ".chatrest").mkdir(parents=True)
     with (
-        _State(tmp_path / "site"),
+        SiteFiles(tmp_path / "site"),
         pytest.raises(RequestInvalidError, match="another chatrest html is writing"),
     ):
         write_site(out, tmp_path / "site")
