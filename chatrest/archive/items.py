@@ -11,7 +11,7 @@
 
 import re
 from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
+from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -28,7 +28,8 @@ LONGEST_SOURCE: Final = 60_000
 """Bytes of a record that is shown with those of its page."""
 _EXCERPT: Final = 160
 _COLOURS: Final = tuple(f"c{number}" for number in range(8))
-_EPOCH: Final = datetime(1970, 1, 1)
+_EPOCH: Final = date(1970, 1, 1)
+_MINUTES: Final = [f"T{minute // 60:02}:{minute % 60:02}:" for minute in range(24 * 60)]
 _NAME: Final = 120
 _MOST_FILES: Final = 50
 _MOST_REACTIONS: Final = 100
@@ -411,13 +412,13 @@ def iso_of(time: int) -> str:
     """Return a time in milliseconds as `2026-11-22T12:11:03Z`; empty for 0."""
     if not time:
         return ""
-    minute, second = divmod(time // 1000, 60)
-    return f"{_minute(minute)}{second:02}Z"
+    day, second = divmod(time // 1000, 86_400)
+    return f"{_date(day)}{_MINUTES[second // 60]}{second % 60:02}Z"
 
 
 @lru_cache(4096)
-def _minute(minute: int) -> str:
-    return f"{_EPOCH + timedelta(minutes=minute):%Y-%m-%dT%H:%M:}"
+def _date(day: int) -> str:
+    return str(_EPOCH + timedelta(day))
 
 
 def words_of(iso: str) -> str:

@@ -145,7 +145,8 @@ class TextPart(NamedTuple):
     is_mention: bool = False
 
 
-_LINK: Final = re.compile(r"<@uid:([^<>\s]{1,200})>|(https?://[^\s<>\"'⟨⟩]{1,2000})", re.IGNORECASE)
+# Letters of both cases instead of a flag: then the search for its beginning is fast.
+_LINK: Final = re.compile(r"<@[uU][iI][dD]:([^<>\s]{1,200})>|([hH][tT][tT][pP][sS]?://[^\s<>\"'⟨⟩]{1,2000})")
 _AFTER_LINK: Final = ".,;:!?)]}»”’…"
 
 
