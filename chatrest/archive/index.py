@@ -55,6 +55,7 @@ class PersonEntry(NamedTuple):
     name: str
     file: str
     """The name of the page, without its end."""
+    initials: str
 
 
 class ConversationEntry(NamedTuple):
@@ -290,7 +291,10 @@ class Index:
 
     def _persons(self, rest: str, *values: Any) -> Iterator[PersonEntry]:
         rows = self.db.execute(f"SELECT number, uid, name, file FROM people {rest}", values)  # noqa: S608
-        return (PersonEntry(number, shown(self._hide(uid)), name, file) for number, uid, name, file in rows)
+        return (
+            PersonEntry(number, shown(self._hide(uid)), name, file, initials(name))
+            for number, uid, name, file in rows
+        )
 
     def everybody(self) -> Iterator[PersonEntry]:
         """Yield all people, those who wrote nothing included."""
@@ -319,3 +323,9 @@ class Index:
             " GROUP BY conversation ORDER BY 2 DESC, 1 LIMIT ?",
             (sender, limit),
         ).fetchall()
+
+
+def initials(name: str) -> str:
+    """Return up to two letters for a name."""
+    words = [word for word in name.replace("&", " ").split() if word[0].isalnum()]
+    return "".join(word[0] for word in words[:2]).upper() or "?"

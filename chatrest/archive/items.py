@@ -10,7 +10,7 @@
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -31,6 +31,8 @@ _COLOURS: Final = tuple(f"c{number}" for number in range(8))
 _EPOCH: Final = date(1970, 1, 1)
 _MINUTES: Final = [f"T{minute // 60:02}:{minute % 60:02}:" for minute in range(24 * 60)]
 _NAME: Final = 120
+_TOGETHER: Final = 600_000
+"""Milliseconds in which messages of one sender are shown together."""
 _MOST_FILES: Final = 50
 _MOST_REACTIONS: Final = 100
 _STORED: Final = re.compile(r"files/([0-9a-f]{2})/([0-9a-f]{64})(?:\.([a-z0-9]{1,10}))?", re.ASCII)
@@ -142,15 +144,6 @@ class Item(Struct, gc=False):
     def at(self) -> str:
         """The time as people read it."""
         return words_of(self.iso)
-
-    @property
-    def row(self) -> tuple[Any, ...]:
-        """The parts of most messages for a template: variables of its loop cost less than attributes."""
-        sender = self.sender
-        return (
-            self, self.is_plain, self.anchor, self.id, self.colour, sender.file, sender.name, self.href,
-            self.iso, self.source_href, self.text,
-        )  # fmt: skip
 
     @property
     def day(self) -> str:
@@ -400,6 +393,25 @@ def _text(value: Any) -> str:
 
 def _id(value: Any) -> str:
     return shown(str(value)) if isinstance(value, str | int) else ""
+
+
+def rows_of(items: Iterable[Item]) -> list[tuple[Any, ...]]:
+    """Return what a template needs of most items: variables of its loop cost less than attributes.
+
+    A message that follows one of the same sender is shown without the name.
+    """
+    rows, last, until = list[tuple[Any, ...]](), 0, 0
+    for item in items:
+        sender = item.sender
+        style = "message" if item.kind == "said" else f"message {item.kind}"
+        if sender.number == last and item.time < until:
+            style += " more"
+        last, until = sender.number, item.time + _TOGETHER
+        rows.append((
+            item, style, item.is_plain, item.anchor, item.id, item.colour, sender.file, sender.name,
+            sender.initials, item.href, item.iso, item.source_href, item.text,
+        ))  # fmt: skip
+    return rows
 
 
 def excerpt(text: str) -> str:

@@ -26,8 +26,8 @@ from urllib.parse import urlencode
 from ..errors import RequestInvalidError
 from ..extras import missing_extra
 from .heads import record_of
-from .index import ConversationEntry, Index, MessageEntry, PageCut, PersonEntry
-from .items import Item, Items, Uses, day_of, excerpt
+from .index import ConversationEntry, Index, MessageEntry, PageCut, PersonEntry, initials
+from .items import Item, Items, Uses, day_of, excerpt, rows_of
 from .text import is_address, shown_json
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -100,7 +100,7 @@ class Pages:
         return self.index.messages(conversation.number, cut.time, cut.rank, cut.messages)
 
     def page(self, conversation: ConversationEntry, cut: PageCut, items: list[Item], pages: int) -> str:
-        groups = [(day, [item.row for item in each]) for day, each in groupby(items, key=_DAY)]
+        groups = [(day, rows_of(each)) for day, each in groupby(items, key=_DAY)]
         return self._render(
             "conversation", "../../", conversation=conversation, page=cut.page, groups=groups,
             days=[day for day, _ in groups], is_last=cut.page == pages, has_days=pages > 1,
@@ -157,8 +157,8 @@ class Pages:
             item.href = f"{page}.html#{item.anchor}"
             item.source_href = source if item.is_long else f"{page}-source.html#{item.anchor}"
         first = None if parent is None else items.pop(0)
-        rows = [item.row for item in items]
-        return {"rank": rank, "parent": first and first.row, "replies": rows, "skipped": skipped}
+        parents = None if first is None else rows_of([first])
+        return {"rank": rank, "parent": parents, "replies": rows_of(items), "skipped": skipped}
 
     # ── lists ──
 
@@ -182,7 +182,7 @@ class Pages:
     def people_page(self, part: int, parts: int) -> str:
         rows = [
             person._asdict() | {
-                "colour": person.number % 8, "initials": initials(person.name), "messages": messages,
+                "colour": person.number % 8, "messages": messages,
                 "first": day_of(first), "last": day_of(last),
             }
             for person, messages, first, last in self.index.people(offset=(part - 1) * LIST, limit=LIST)
@@ -255,9 +255,3 @@ def _environment(values: dict[str, Any]) -> Any:
 def parts_of(rows: int) -> int:
     """Return the number of pages of a list, at least one."""
     return max(1, -(-rows // LIST))
-
-
-def initials(name: str) -> str:
-    """Return up to two letters for a name."""
-    words = [word for word in name.replace("&", " ").split() if word[0].isalnum()]
-    return "".join(word[0] for word in words[:2]).upper() or "?"
