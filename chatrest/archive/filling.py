@@ -393,10 +393,11 @@ class Filling:
     def _cut_threads(self) -> None:
         """Put threads on pages, some to a page or one on some pages."""
         rows = self._db.execute(
-            "SELECT conversation, parent, count(*) FROM messages WHERE parent NOT NULL"
+            "SELECT conversation, parent, count(*) FROM messages INDEXED BY by_parent WHERE parent NOT NULL"
             " AND conversation IN touched GROUP BY conversation, parent ORDER BY conversation, parent"
         )
         last, page, room = 0, 0, 0
+        threads = list[tuple[int, ...]]()
         for conversation, parent, replies in rows:
             if conversation != last:
                 last, page, room = conversation, 0, 0
@@ -405,9 +406,14 @@ class Filling:
                 if part + 1 > room:
                     page, room = page + 1, MESSAGES + 1
                 room -= part + 1
-                self._db.execute(
-                    "INSERT INTO threads VALUES(?, ?, ?, ?, ?)", (conversation, page, parent, skipped, part)
-                )
+                threads.append((conversation, page, parent, skipped, part))
+            if len(threads) > _BATCH:
+                self._write_threads(threads)
+                threads.clear()
+        self._write_threads(threads)
+
+    def _write_threads(self, threads: Sequence[Sequence[int]]) -> None:
+        self._db.executemany("INSERT INTO threads VALUES(?, ?, ?, ?, ?)", threads)
 
     def _write_cuts(self, pages: Sequence[Sequence[int]], days: Sequence[Sequence[int]]) -> None:
         self._db.executemany("INSERT INTO pages VALUES(?, ?, ?, ?, ?, ?, ?)", pages)

@@ -10,6 +10,7 @@ import sqlite3
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
@@ -86,8 +87,8 @@ class PageCut(NamedTuple):
 class Choice(NamedTuple):
     """The part of an export that an archive has."""
 
-    conversations: Collection[str] = ()
-    users: Collection[str] = ()
+    conversations: Collection[str] = frozenset()
+    users: Collection[str] = frozenset()
     """Only conversations that one of these takes part in, or has written in."""
     redact: bool = False
     since: int | None = None
@@ -243,6 +244,16 @@ class Index:
             "SELECT page, parent, skipped, replies FROM threads WHERE conversation = ? ORDER BY page, parent",
             (conversation,),
         ).fetchall()
+
+    def thread_facts(self, conversation: int) -> tuple[str, list[tuple[int, int]]]:
+        """Return a hash of a conversation's threads, and in order (time, rank) of what they began with."""
+        rows = self.db.execute(
+            "SELECT DISTINCT m.time, m.rank FROM threads t JOIN messages m ON m.rank = t.parent"
+            " WHERE t.conversation = ? ORDER BY m.time, m.rank",
+            (conversation,),
+        )
+        digest = blake2b(msgspec.json.encode(self.threads(conversation)), digest_size=16)
+        return digest.hexdigest(), rows.fetchall()
 
     def threads_of(self, ranks: Iterable[int]) -> dict[int, tuple[int, int]]:
         """Return (replies, page) of the threads that began with any of these messages."""

@@ -10,6 +10,7 @@
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, timedelta
 from functools import lru_cache
@@ -19,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from .heads import ShownRecord, milliseconds, rank_of, record_of, shown_record_of
-from .index import DELETED, Index, MessageEntry, MessagePlace, PersonEntry
+from .index import DELETED, Index, MessageEntry, MessagePlace, PageCut, PersonEntry
 from .text import TextPart, is_address, segments, shown, shown_json
 
 LONGEST_TEXT: Final = 4_000
@@ -176,6 +177,7 @@ class Items:
     def __init__(self, index: Index) -> None:
         self._index = index
         self._person_of: Callable[[str], PersonEntry | None] = lru_cache(10_000)(index.person_of)
+        self._thread_facts = lru_cache(1)(index.thread_facts)
         self.uses = Uses()
 
     def of(self, messages: list[MessageEntry]) -> list[Item]:
@@ -186,15 +188,17 @@ class Items:
             self._add_threads(items)
         return items
 
-    def facts(self, conversation: int, uses: Uses) -> list[Any]:
-        """Return what the index knows now of what items were made with."""
+    def facts(self, conversation: int, cut: PageCut, uses: Uses) -> list[Any]:
+        """Return what the index knows now of what the items of a page were made with."""
         index = self._index
+        threads, parents = self._thread_facts(conversation)
+        begun = parents[bisect_left(parents, (cut.time, cut.rank)) : bisect_left(parents, (cut.last + 1, 0))]
         return [
             [index.person(number) for number in sorted(uses.senders)],
             [self._person_of(uid) for uid in sorted(uses.people)],
             [index.place(rank) for rank in sorted(uses.quoted)],
             [index.files(rank) for rank in sorted(uses.files)],
-            index.threads(conversation) if uses.has_threads else (),
+            threads if uses.has_threads else begun,
         ]  # fmt: skip
 
     def _add_threads(self, items: list[Item]) -> None:

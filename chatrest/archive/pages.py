@@ -92,9 +92,9 @@ class Pages:
         """What the last items were made with."""
         return self._items.uses
 
-    def facts(self, conversation: ConversationEntry, uses: Uses) -> list[Any]:
-        """Return what is known now of what items were made with."""
-        return self._items.facts(conversation.number, uses)
+    def facts(self, conversation: ConversationEntry, cut: PageCut, uses: Uses) -> list[Any]:
+        """Return what is known now of what the items of a page were made with."""
+        return self._items.facts(conversation.number, cut, uses)
 
     def stored(self, conversation: ConversationEntry, cut: PageCut) -> list[MessageEntry]:
         return self.index.messages(conversation.number, cut.time, cut.rank, cut.messages)

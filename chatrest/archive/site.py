@@ -194,7 +194,7 @@ class _Writer:
         page = self._state.page(path)
         facts = (_generation(), self._pages.site, conversation[1:5], cut, cut.page == count, count > 1)
         self._times.append((page.number, cut.time, cut.last))
-        is_same = page.hash and page.hash == self._hash(facts, conversation, _USES.decode(page.uses))
+        is_same = page.hash and page.hash == self._hash(facts, conversation, cut, _USES.decode(page.uses))
         if is_same and all(map(self._state.is_there, page.files)):
             return
         items = self._pages.items(conversation, cut)
@@ -205,11 +205,11 @@ class _Writer:
         copied = list(self._copy_files(items))
         if not is_same:
             page.files, page.uses = [*made, *copied], msgspec.json.encode(uses)
-            page.hash = self._hash(facts, conversation, uses)
+            page.hash = self._hash(facts, conversation, cut, uses)
             self._state.note_page(page)
 
-    def _hash(self, facts: object, conversation: ConversationEntry, uses: Uses) -> bytes:
-        used = self._pages.facts(conversation, uses)
+    def _hash(self, facts: object, conversation: ConversationEntry, cut: PageCut, uses: Uses) -> bytes:
+        used = self._pages.facts(conversation, cut, uses)
         return blake2b(msgspec.json.encode((facts, used)), digest_size=16).digest()
 
     def _made(
