@@ -22,8 +22,10 @@ import msgspec
 
 from .text import DENSE, folded, terms
 
-_AT_ONCE: Final = 1_500_000
+_AT_ONCE: Final = 3_000_000
 """Pairs of a term and a page that are gathered in memory."""
+_TERM: Final = 30
+"""Pairs that need as much of it as a term."""
 _LEAST: Final = 24_000
 _MOST: Final = 64_000
 """Bytes of a shard."""
@@ -68,6 +70,7 @@ class TermIndex:
             count += 1
             if (listed := pages.get(term)) is None:
                 pages[term] = [page]
+                count += _TERM
             else:
                 listed.append(page)
         self._pairs += count
