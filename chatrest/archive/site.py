@@ -76,7 +76,8 @@ def write_site(
     - `since`, `until`: only messages sent in that time, as `read` takes it.
     - `redact`: hide phone numbers and e-mail addresses, in the names of files, too.
 
-    Memory is flat; `site/.chatrest` keeps all records for later runs, which take in what is new. It reads and writes a disk, and blocks.
+    Memory is flat; `site/.chatrest` keeps all records for later runs, which take in what is new. It reads and
+    writes a disk, and blocks.
     Raises `RequestInvalidError` for a wrong argument, for a folder with something else in it, where another
     process writes there, and for a choice without messages; `ChatRestError` for a damaged export; OSError.
     """
