@@ -177,41 +177,59 @@ class _Writer:
         )
 
     def _conversation(self, conversation: ConversationEntry) -> Iterator[int]:
-        """Write the pages of a conversation, and yield the numbers of their messages."""
+        """Write the pages of a conversation that have changed, and yield the numbers of messages of all.
+
+        What is made of several pages comes first: a kill meanwhile leaves it to be made again.
+        """
         pages, state, folder = self._pages, self._state, f"c/{conversation.name}"
         cuts = self._index.pages(conversation.number)
+        changed = list[PageCut]()
         for cut in cuts:
-            self._page(conversation, cut, len(cuts), folder)
+            if self._is_same(conversation, cut, len(cuts)):
+                yield cut.messages
+            else:
+                changed.append(cut)
+        names = [f"{folder}/{name}.html" for name in (["days", "last"] if len(cuts) > 1 else [])]
+        numbers = dict.fromkeys(page for page, *_ in self._index.threads(conversation.number))
+        names += [f"{folder}/threads-{page}.html" for page in numbers]
+        if not all(list(map(state.is_there, names))) or changed:
+            if len(cuts) > 1:
+                state.write(f"{folder}/days.html", _bytes(pages.days(conversation, len(cuts))))
+                state.write(f"{folder}/last.html", _bytes(pages.last(conversation, len(cuts))))
+            for page, html in pages.threads(conversation):
+                state.write(f"{folder}/threads-{page}.html", _bytes(html))
+        for cut in changed:
+            self._page(conversation, cut, len(cuts))
             yield cut.messages
-        if len(cuts) > 1:
-            state.write(f"{folder}/days.html", _bytes(pages.days(conversation, len(cuts))))
-            state.write(f"{folder}/last.html", _bytes(pages.last(conversation, len(cuts))))
-        for page, html in pages.threads(conversation):
-            state.write(f"{folder}/threads-{page}.html", _bytes(html))
 
-    def _page(self, conversation: ConversationEntry, cut: PageCut, count: int, folder: str) -> None:
-        """Write a page with all that belongs to it, if it was not made of the same."""
-        path = f"{folder}/{cut.page}.html"
-        page = self._state.page(path)
-        facts = (_generation(), self._pages.site, conversation[1:5], cut, cut.page == count, count > 1)
+    def _is_same(self, conversation: ConversationEntry, cut: PageCut, count: int) -> bool:
+        """Return True for a page whose files are there, made of what it would be made of now."""
+        page = self._state.page(_path(conversation, cut))
         self._times.append((page.number, cut.time, cut.last))
-        is_same = page.hash and page.hash == self._hash(facts, conversation, cut, _USES.decode(page.uses))
-        if is_same and all(map(self._state.is_there, page.files)):
-            return
+        if not page.hash or page.hash != self._hash(conversation, cut, count, _USES.decode(page.uses)):
+            return False
+        return all(map(self._state.is_there, page.files))
+
+    def _page(self, conversation: ConversationEntry, cut: PageCut, count: int) -> None:
+        """Write a page with all that belongs to it."""
+        page = self._state.page(_path(conversation, cut))
         items = self._pages.items(conversation, cut)
         uses = self._pages.uses
         made = dict(self._made(conversation, cut, count, page, items))
         for name, data in made.items():
             self._state.write(name, data)
         copied = list(self._copy_files(items))
-        if not is_same:
-            page.files, page.uses = [*made, *copied], msgspec.json.encode(uses)
-            page.hash = self._hash(facts, conversation, cut, uses)
+        digest = self._hash(conversation, cut, count, uses)
+        if digest != page.hash:
+            page.files, page.uses, page.hash = [*made, *copied], msgspec.json.encode(uses), digest
             self._state.note_page(page)
 
-    def _hash(self, facts: object, conversation: ConversationEntry, cut: PageCut, uses: Uses) -> bytes:
-        used = self._pages.facts(conversation, cut, uses)
-        return blake2b(msgspec.json.encode((facts, used)), digest_size=16).digest()
+    def _hash(self, conversation: ConversationEntry, cut: PageCut, count: int, uses: Uses) -> bytes:
+        """Return a hash of all that a page is made of."""
+        site, named = (_generation(), self._pages.site), conversation[1:5]
+        facts = self._pages.facts(conversation, cut, uses)
+        of = msgspec.json.encode((site, named, cut, cut.page == count, count > 1, facts))
+        return blake2b(of, digest_size=16).digest()
 
     def _made(
         self, conversation: ConversationEntry, cut: PageCut, count: int, page: KnownPage, items: list[Item]
@@ -271,6 +289,10 @@ def _search_texts(conversation: ConversationEntry, path: str, items: list[Item])
             messages.append((str(item.rank), people[person.number], item.time, text))
     data = {"title": conversation.title, "path": path, "people": named, "messages": messages}
     return script(data), page_terms(conversation.title, named, [message[3] for message in messages])
+
+
+def _path(conversation: ConversationEntry, cut: PageCut) -> str:
+    return f"c/{conversation.name}/{cut.page}.html"
 
 
 def _list_name(name: str, part: int) -> str:

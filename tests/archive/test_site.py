@@ -260,7 +260,7 @@ def test_what_a_killed_run_has_finished_is_not_made_again(
             write_site(out, tmp_path / "site")
     assert len(rendered) == 4
     write_site(out, tmp_path / "site")
-    assert len(rendered) == 4
+    assert rendered[4:] == ["ann_user_bob 3"]  # its last state was not committed
 
 
 def test_what_somebody_removed_or_cut_is_written_again(out: Path, tmp_path: Path) -> None:
