@@ -1,14 +1,18 @@
-"""The head of a record: the members that place a message, read from bytes of any shape at little cost."""
+"""The members of a record that an archive needs, read from bytes of any shape at little cost.
+
+The head places a message; the shown members are what its page is made of. A record with members of other
+types is read as Python objects instead, so nothing is too odd to be shown.
+"""
 
 from base64 import b32encode
 from contextlib import suppress
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
-from ..models.raw_json import read_value
+from ..models.raw_json import REFUSED, read_value
 from ..times import MILLISECONDS_FROM
 from .text import shown
 
@@ -59,7 +63,34 @@ class RecordHead(Struct, gc=False, rename="camel"):
         return "_user_".join(sorted((self.sender, self.receiver)))
 
 
+class ShownData(Struct, gc=False, rename="camel"):
+    text: Any = None
+    caption: Any = None
+    url: Any = None
+    name: Any = None
+    size: Any = None
+    attachments: Any = None
+    reactions: Any = None
+    custom_data: Any = None
+
+
+class ShownRecord(Struct, gc=False, rename="camel"):
+    """The members of a record that its page is made of."""
+
+    id: Any = None
+    category: Any = None
+    type: Any = None
+    data: ShownData = field(default_factory=ShownData)
+    edited_at: Any = None
+    edited_by: Any = None
+    deleted_at: Any = None
+    deleted_by: Any = None
+    quoted_message: Any = None
+
+
+_S = TypeVar("_S", bound=Struct)
 _HEAD: Final = msgspec.json.Decoder(RecordHead)
+_SHOWN: Final = msgspec.json.Decoder(ShownRecord)
 
 
 def rank_of(id: int | str) -> int:
@@ -109,3 +140,19 @@ def head_of(raw: bytes) -> RecordHead:
         with suppress(msgspec.ValidationError, UnicodeEncodeError):
             head.data = msgspec.convert(record.get("data"), _Data)
         return head
+
+
+def shown_record_of(raw: bytes) -> ShownRecord:
+    """Return the shown members of a record."""
+    try:
+        return _SHOWN.decode(raw)
+    except REFUSED:
+        record = record_of(raw)
+        data = record.get("data")
+        shown_data = _struct_of(ShownData, data if isinstance(data, dict) else {})
+        return _struct_of(ShownRecord, record | {"data": shown_data})
+
+
+def _struct_of(type: type[_S], members: dict[str, Any]) -> _S:
+    fields = msgspec.structs.fields(type)
+    return type(**{each.name: members[each.encode_name] for each in fields if each.encode_name in members})

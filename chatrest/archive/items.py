@@ -10,7 +10,8 @@
 """
 
 import re
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -18,8 +19,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from .heads import milliseconds, rank_of, record_of
-from .index import DELETED, Index, MessageEntry, MessagePlace, PersonEntry
+from .heads import ShownRecord, milliseconds, rank_of, record_of, shown_record_of
+from .index import DELETED, Index, MessageEntry, MessagePlace, PageCut, PersonEntry
 from .text import TextPart, is_address, segments, shown, shown_json
 
 LONGEST_TEXT: Final = 4_000
@@ -29,7 +30,10 @@ LONGEST_SOURCE: Final = 60_000
 _EXCERPT: Final = 160
 _COLOURS: Final = tuple(f"c{number}" for number in range(8))
 _EPOCH: Final = date(1970, 1, 1)
+_MINUTES: Final = [f"T{minute // 60:02}:{minute % 60:02}:" for minute in range(24 * 60)]
 _NAME: Final = 120
+_TOGETHER: Final = 600_000
+"""Milliseconds in which messages of one sender are shown together."""
 _MOST_FILES: Final = 50
 _MOST_REACTIONS: Final = 100
 _STORED: Final = re.compile(r"files/([0-9a-f]{2})/([0-9a-f]{64})(?:\.([a-z0-9]{1,10}))?", re.ASCII)
@@ -66,11 +70,11 @@ class Note(NamedTuple):
     """An edit or deletion of a message: by whom, and when."""
 
     by: str
-    at: str
+    iso: str
 
     @property
-    def iso(self) -> str:
-        return _iso(self.at)
+    def at(self) -> str:
+        return words_of(self.iso)
 
 
 class Quote(NamedTuple):
@@ -80,6 +84,19 @@ class Quote(NamedTuple):
     text: str
     is_deleted: bool
     place: MessagePlace | None
+
+
+class Uses(Struct):
+    """What items were made with beside their records: pages of other facts are made again."""
+
+    senders: set[int] = set()
+    people: set[str] = set()
+    """Their uids."""
+    quoted: set[int] = set()
+    """Ranks of messages."""
+    files: set[int] = set()
+    """Ranks of messages with attachments."""
+    has_threads: bool = False
 
 
 class Item(Struct, gc=False):
@@ -93,8 +110,8 @@ class Item(Struct, gc=False):
     colour: str
     """One of eight colours, by the sender."""
     time: int
-    at: str
-    """The time in UTC; empty where there is none."""
+    iso: str
+    """The time in UTC, as machines read it; empty where there is none."""
     raw: bytes
     is_long: bool
     """True where text or record are too large for its page, and have one of their own."""
@@ -125,23 +142,14 @@ class Item(Struct, gc=False):
     source_href: str = ""
 
     @property
-    def iso(self) -> str:
-        """The time as machines read it."""
-        return _iso(self.at)
-
-    @property
-    def row(self) -> tuple[Any, ...]:
-        """The parts of most messages for a template: variables of its loop cost less than attributes."""
-        sender = self.sender
-        return (
-            self, self.is_plain, self.anchor, self.id, self.colour, sender.file, sender.name, self.href,
-            self.at, _iso(self.at), self.source_href, self.text,
-        )  # fmt: skip
+    def at(self) -> str:
+        """The time as people read it."""
+        return words_of(self.iso)
 
     @property
     def day(self) -> str:
         """The day in UTC, `undated` where there is none."""
-        return self.at[:10] or "undated"
+        return self.iso[:10] or "undated"
 
     @property
     def excerpt(self) -> str:
@@ -169,54 +177,73 @@ class Items:
     def __init__(self, index: Index) -> None:
         self._index = index
         self._person_of: Callable[[str], PersonEntry | None] = lru_cache(10_000)(index.person_of)
+        self._thread_facts = lru_cache(1)(index.thread_facts)
+        self.uses = Uses()
 
     def of(self, messages: list[MessageEntry]) -> list[Item]:
-        """Return the items of messages, with the numbers of their replies."""
+        """Return the items of messages, with the numbers of their replies; `uses` is of the last ones."""
+        self.uses = Uses()
         items = list(map(self._item, messages))
         if self._index.has_threads:
             self._add_threads(items)
-        for item in items:
-            more = item.files or item.json or item.reactions or item.thread or item.quote or item.edited
-            item.is_plain = len(item.segments) == 1 and item.kind == "said" and not (more or item.is_long)
         return items
+
+    def facts(self, conversation: int, cut: PageCut, uses: Uses) -> list[Any]:
+        """Return what the index knows now of what the items of a page were made with."""
+        index = self._index
+        threads, parents = self._thread_facts(conversation)
+        begun = parents[bisect_left(parents, (cut.time, cut.rank)) : bisect_left(parents, (cut.last + 1, 0))]
+        return [
+            [index.person(number) for number in sorted(uses.senders)],
+            [self._person_of(uid) for uid in sorted(uses.people)],
+            [index.place(rank) for rank in sorted(uses.quoted)],
+            [index.files(rank) for rank in sorted(uses.files)],
+            threads if uses.has_threads else begun,
+        ]  # fmt: skip
 
     def _add_threads(self, items: list[Item]) -> None:
         parents = {item.parent for item in items if item.parent is not None}
         threads = self._index.threads_of({item.rank for item in items} | parents)
-        for item in items:
+        for item in items if threads else ():
             if (own := threads.get(item.rank)) is not None:
                 item.replies, item.thread = own[0], f"threads-{own[1]}.html#t{item.rank}"
             elif item.parent is not None:
                 item.thread = f"threads-{threads[item.parent][1]}.html#t{item.parent}"
+            if item.thread:
+                item.is_plain, self.uses.has_threads = False, True
 
     def _item(self, stored: MessageEntry) -> Item:
-        record = record_of(stored.raw)
-        data = _object(record.get("data"))
-        category = record.get("category")
-        sender = self._index.person(stored.sender)
+        _, time, rank, sender_number, parent, flags, raw = stored
+        record = shown_record_of(raw)
+        sender = self._index.person(sender_number)
+        self.uses.senders.add(sender_number)
         item = Item(
-            _id(record.get("id")), stored.rank, f"m{stored.rank}", sender, _COLOURS[sender.number % 8],
-            stored.time, utc(stored.time), stored.raw, len(stored.raw) > LONGEST_SOURCE, stored.parent,
+            _id(record.id), rank, f"m{rank}", sender, _COLOURS[sender_number & 7], time, iso_of(time), raw,
+            len(raw) > LONGEST_SOURCE, parent,
         )  # fmt: skip
-        if stored.flags & DELETED:
-            item.deleted = self._note(record, "deleted")
+        if flags & DELETED:
+            item.deleted = self._note(record.deleted_by, record.deleted_at)
             return item
-        text = _text(data.get("text")) or _text(data.get("caption"))
+        data, category = record.data, record.category
+        text = _text(data.text) or _text(data.caption)
         if category == "message":
-            if "url" in data or "attachments" in data:
-                item.files = self._files(item, record, data)
+            item.is_plain = not item.is_long
+            if data.url is not None or data.attachments is not None:
+                item.files = self._files(item, record)
         elif category in ("action", "call"):
-            item.kind, text = "line", self._sentence(record, data, item.sender.name)
+            item.kind, text = "line", self._sentence(record, record_of(raw), sender.name)
         else:
-            self._add_json(item, record, data)
-            text = "\n".join(dict.fromkeys(filter(None, [text, *_strings(data.get("customData"))])))
+            self._add_json(item, record, record_of(raw))
+            text = "\n".join(dict.fromkeys(filter(None, [text, *_strings(data.custom_data)])))
         self._add_text(item, text)
-        if record.get("editedAt"):
-            item.edited = self._note(record, "edited")
-        if "quotedMessage" in record:
-            item.quote = self._quote(_object(record["quotedMessage"]))
-        if "reactions" in data:
-            item.reactions = _reactions(data["reactions"])
+        if record.edited_at:
+            item.edited = self._note(record.edited_by, record.edited_at)
+        if record.quoted_message is not None:
+            item.quote = self._quote(_object(record.quoted_message))
+        if data.reactions is not None:
+            item.reactions = _reactions(data.reactions)
+        if item.files or item.reactions or item.quote or item.edited or len(item.segments) != 1:
+            item.is_plain = False
         return item
 
     def _add_text(self, item: Item, text: str) -> None:
@@ -224,7 +251,7 @@ class Items:
             return
         item.text, item.letters = shown(text), len(text)
         if len(text) > LONGEST_TEXT:
-            item.is_long = True
+            item.is_long, item.is_plain = True, False
             item.segments = segments(item.text[:LONGEST_TEXT] + "…", self._mention)
             return
         item.segments = segments(item.text, self._mention)
@@ -232,6 +259,7 @@ class Items:
             item.text = "".join(segment.text for segment in item.segments)
 
     def _mention(self, uid: str) -> TextPart:
+        self.uses.people.add(uid)
         person = self._person_of(uid)
         if person is None:
             return TextPart(f"@{uid}")
@@ -240,31 +268,34 @@ class Items:
     def _name(self, uid: object) -> str:
         if not isinstance(uid, str) or not uid:
             return ""
+        self.uses.people.add(uid)
         person = self._person_of(uid)
         return shown(uid) if person is None else person.name
 
-    def _note(self, record: dict[str, Any], verb: str) -> Note:
-        at = record.get(f"{verb}At")
-        return Note(self._name(record.get(f"{verb}By")), utc(milliseconds(at) if type(at) is int else 0))
+    def _note(self, by: object, at: object) -> Note:
+        return Note(self._name(by), iso_of(milliseconds(at)) if type(at) is int else "")
 
     def _quote(self, quoted: dict[str, Any]) -> Quote | None:
         if not quoted:
             return None
-        place = self._index.place(rank_of(_id(quoted.get("id"))))
+        rank = rank_of(_id(quoted.get("id")))
+        self.uses.quoted.add(rank)
+        place = self._index.place(rank)
         data = _object(quoted.get("data"))
         is_deleted = bool(quoted.get("deletedAt")) or (place is not None and bool(place.flags & DELETED))
         text = _text(data.get("text")) or _text(data.get("caption")) or _text(quoted.get("type"))
         return Quote(self._name(quoted.get("sender")), excerpt(shown(text)), is_deleted, place)
 
-    def _sentence(self, record: dict[str, Any], data: dict[str, Any], sender: str) -> str:
+    def _sentence(self, record: ShownRecord, members: dict[str, Any], sender: str) -> str:
         """Return the line of an action or a call."""
+        data = _object(members.get("data"))
         entities = _object(data.get("entities"))
         names = {key: self._entity_name(_object(entities.get(key))) for key in ("by", "on", "for")}
         by, action = names["by"] or sender, _text(data.get("action"))
-        if record.get("category") == "call":
+        if record.category == "call":
             call = _object(_object(entities.get("on")).get("entity"))
             state = action or _text(call.get("status"))
-            return f"{by}: {_text(record.get('type'))} call, {state}".removesuffix(", ")
+            return f"{by}: {_text(record.type)} call, {state}".removesuffix(", ")
         if (sentence := _SENTENCES.get(action)) is not None:
             group = names["for"] or "the group"
             return sentence.format(by=by, on=names["on"] or "somebody", for_=group)
@@ -275,9 +306,10 @@ class Items:
         entity = _object(wrapper.get("entity"))
         return self._name(entity.get("uid")) or _text(entity.get("name")) or _text(entity.get("guid"))
 
-    def _add_json(self, item: Item, record: dict[str, Any], data: dict[str, Any]) -> None:
-        known = {"custom": "customData", "interactive": "interactiveData"}.get(str(record.get("category")))
-        item.label = shown(_text(record.get("type")) or _text(record.get("category")) or "unknown")[:_NAME]
+    def _add_json(self, item: Item, record: ShownRecord, members: dict[str, Any]) -> None:
+        known = {"custom": "customData", "interactive": "interactiveData"}.get(str(record.category))
+        data = _object(members.get("data"))
+        item.label = shown(_text(record.type) or _text(record.category) or "unknown")[:_NAME]
         if known is None or known not in data:
             item.kind = "unknown"
             item.json = item.source()[:LONGEST_TEXT]
@@ -288,15 +320,17 @@ class Items:
         except (UnicodeEncodeError, RecursionError):
             item.json = item.source()[:LONGEST_TEXT]
 
-    def _files(self, item: Item, record: dict[str, Any], data: dict[str, Any]) -> tuple[FileLink, ...]:
-        files = data.get("attachments")
-        if not files and isinstance(data.get("url"), str):
-            files = [data]
+    def _files(self, item: Item, record: ShownRecord) -> tuple[FileLink, ...]:
+        data = record.data
+        files = data.attachments
+        if not files and isinstance(data.url, str):
+            files = [{"url": data.url, "name": data.name, "size": data.size}]
         if not isinstance(files, list):
             return ()
+        self.uses.files.add(item.rank)
         stored = self._index.files(item.rank) if self._index.has_files else {}
         return tuple(
-            _file(each, stored.get(position, ""), _text(record.get("type")))
+            _file(each, stored.get(position, ""), _text(record.type))
             for position, each in enumerate(files[:_MOST_FILES])
             if isinstance(each, dict)
         )
@@ -304,9 +338,10 @@ class Items:
 
 def _file(file: dict[str, Any], stored: str, type: str) -> FileLink:
     url = file.get("url")
-    name = shown(_text(file.get("name"))) or shown(str(url).rpartition("/")[2]) or "file"
+    name = shown(_text(file.get("name"))) or shown(str(url)).rpartition("/")[2] or "file"
     size = file.get("size")
-    size = int(size) if isinstance(size, str) and size.isascii() and size[:15].isdigit() else size
+    if isinstance(size, str):
+        size = int(size) if size.isascii() and size.isdigit() and len(size) < 16 else None
     text = size_text(size) if type_is_size(size) else ""
     if match := _STORED.fullmatch(stored):
         kind = KIND_OF.get(match[3] or "")
@@ -364,25 +399,49 @@ def _id(value: Any) -> str:
     return shown(str(value)) if isinstance(value, str | int) else ""
 
 
+def rows_of(items: Iterable[Item]) -> list[tuple[Any, ...]]:
+    """Return what a template needs of most items: variables of its loop cost less than attributes.
+
+    A message that follows one of the same sender is shown without the name.
+    """
+    rows, last, until = list[tuple[Any, ...]](), 0, 0
+    for item in items:
+        sender = item.sender
+        style = "message" if item.kind == "said" else f"message {item.kind}"
+        if sender.number == last and item.time < until:
+            style += " more"
+        last, until = sender.number, item.time + _TOGETHER
+        rows.append((
+            item, style, item.is_plain, item.anchor, item.id, item.colour, sender.file, sender.name,
+            sender.initials, item.href, item.iso, item.source_href, item.text,
+        ))  # fmt: skip
+    return rows
+
+
 def excerpt(text: str) -> str:
     """Return the beginning of a text, on one line."""
     line = " ".join(text[: 2 * _EXCERPT].split())
     return line if len(line) <= _EXCERPT else f"{line[:_EXCERPT]}…"
 
 
-def utc(time: int) -> str:
-    """Return a time in milliseconds as `2026-11-22 12:11:03 UTC`; empty for 0."""
+def iso_of(time: int) -> str:
+    """Return a time in milliseconds as `2026-11-22T12:11:03Z`; empty for 0."""
     if not time:
         return ""
-    days, second = divmod(time // 1000, 86_400)
-    return f"{date_of(days)} {second // 3600:02}:{second // 60 % 60:02}:{second % 60:02} UTC"
-
-
-def _iso(at: str) -> str:
-    return f"{at[:10]}T{at[11:19]}Z"
+    day, second = divmod(time // 1000, 86_400)
+    return f"{_date(day)}{_MINUTES[second // 60]}{second % 60:02}Z"
 
 
 @lru_cache(4096)
-def date_of(day: int) -> str:
-    """Return a day since 1970 in UTC, such as `2026-11-22`."""
+def _date(day: int) -> str:
     return str(_EPOCH + timedelta(day))
+
+
+def words_of(iso: str) -> str:
+    """Return such a time as people read it."""
+    return f"{iso[:10]} {iso[11:19]} UTC" if iso else ""
+
+
+def day_of(time: int) -> str:
+    """Return the day of a time in milliseconds in UTC, such as `2026-11-22`; `undated` for 0."""
+    return iso_of(time)[:10] or "undated"

@@ -22,8 +22,10 @@ import msgspec
 
 from .text import DENSE, folded, terms
 
-_AT_ONCE: Final = 1_500_000
+_AT_ONCE: Final = 3_000_000
 """Pairs of a term and a page that are gathered in memory."""
+_TERM: Final = 30
+"""Pairs that need as much of it as a term."""
 _LEAST: Final = 24_000
 _MOST: Final = 64_000
 """Bytes of a shard."""
@@ -46,7 +48,8 @@ def base36(number: int) -> str:
 
 def page_terms(title: str, people: Iterable[tuple[str, str]], texts: list[str]) -> set[str]:
     """Return all terms of a page."""
-    result = terms(folded("\n".join(texts)))
+    words = set("\n".join(texts).split())  # most words of a page are there more than once
+    result = terms(folded(" ".join(words)))
     result.update(f"#{term}" for term in terms(folded(title)))
     result.update(f"@{term}" for term in terms(folded(" ".join(f"{uid} {name}" for uid, name in people))))
     return result
@@ -67,6 +70,7 @@ class TermIndex:
             count += 1
             if (listed := pages.get(term)) is None:
                 pages[term] = [page]
+                count += _TERM
             else:
                 listed.append(page)
         self._pairs += count

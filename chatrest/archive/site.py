@@ -1,16 +1,15 @@
-"""Write a static site, or bring it up to date: only what has changed is written.
+"""Write a static site, or bring it up to date: only what has changed is made and written.
 
 ```
-read all → index (a file that is thrown away) → pages, terms → shards → lists → index.html, the last of all
+export → index (kept) → pages, their terms → shards → people, lists → index.html, the last of all
 ```
 
-`SITE/.chatrest/site.sqlite` knows the hash of each file that was written, and the terms of each page. Before
-the first change of a run `index.html` says that the site is not complete, so a kill leaves none that looks
-whole, and the next run writes what is left. Each file is replaced by renaming a new one.
+`SITE/.chatrest` has the index, and in `site.sqlite` what was written, with a hash of all that each page of a
+conversation was made of: one whose hash is the same is not made again, whether the last run came to its end
+or was killed. Before the first change of a run `index.html` says that the site is not complete, so a kill
+leaves none that looks whole. Each file is replaced by renaming a new one.
 """
 
-import shutil
-import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -19,39 +18,27 @@ from hashlib import blake2b
 from itertools import chain
 from os import PathLike
 from pathlib import Path
+from sqlite3 import DatabaseError
 from tempfile import TemporaryDirectory
 from typing import Any, Final, TypeAlias, final
 
+import msgspec
 from msgspec import Struct
 
 from ..cloud.address import is_address
 from ..errors import RequestInvalidError
-from ..export import attachment_files, read_raw, read_table
-from ..storage import JournalFile, Layout
-from ..times import Time
-from .index import Choice, ConversationEntry, Index
-from .items import Item
-from .pages import TEMPLATES, PageCut, Pages, parts_of
+from ..export import attachment_files, read_raw
+from ..times import Time, parse_timestamp
+from .filling import bring_up_to_date
+from .index import Choice, ConversationEntry, Index, PageCut
+from .items import Item, Uses
+from .pages import TEMPLATES, Pages, parts_of
 from .search import TermIndex, meta, page_terms, script
+from .site_files import STATE, KnownPage, SiteFiles
 
-STATE: Final = ".chatrest"
-_INDEX: Final = "index.html"
-_SCHEMA: Final = """
-CREATE TABLE files(path TEXT PRIMARY KEY, digest BLOB NOT NULL, size INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE pages(number INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, digest BLOB, terms BLOB);
-CREATE TABLE state(is_complete INTEGER NOT NULL)
-"""
-_LAYOUT: Final = Layout(
-    "chatrest html",
-    _SCHEMA,
-    version=1,
-    application=0x63_72_68_74,
-    remedy="remove the site, and write it again",
-)
-_COMMIT_EVERY: Final = 500
-"""Files after which the state is committed: a kill costs that they are written again."""
 _IN_FOLDER: Final = 1000
 _STATIC: Final = ("site.css", "site.js")
+_USES: Final = msgspec.json.Decoder(Uses)
 OnProgress: TypeAlias = Callable[[str, int, int | None], None]
 """Called with a phase, what is done of it, and what there is; None where that is not known yet."""
 
@@ -89,30 +76,40 @@ def write_site(
     - `since`, `until`: only messages sent in that time, as `read` takes it.
     - `redact`: hide phone numbers and e-mail addresses, in the names of files, too.
 
-    Memory is flat; the folder needs temporary space for all records. It reads and writes a disk, and blocks.
+    Memory is flat; `site/.chatrest` keeps all records for later runs, which take in what is new. It reads and
+    writes a disk, and blocks.
     Raises `RequestInvalidError` for a wrong argument, for a folder with something else in it, where another
     process writes there, and for a choice without messages; `ChatRestError` for a damaged export; OSError.
     """
     folder = Path(site)
     _check_folder(out, folder)
-    choice = Choice(frozenset(conversations), frozenset(users), redact)
-    records = read_raw(out, since=since, until=until)
+    window = (
+        None if since is None else parse_timestamp("since", since, end=False),
+        None if until is None else parse_timestamp("until", until, end=True),
+    )
+    choice = Choice(frozenset(conversations), frozenset(users), redact, *window)
+    read_raw(out, since=since, until=until)  # nothing is made for what is no export
     with ExitStack() as stack:
         (folder / STATE).mkdir(parents=True, exist_ok=True)
-        state = stack.enter_context(_State(folder))
-        scratch = Path(stack.enter_context(TemporaryDirectory(dir=folder / STATE, prefix="work-")))
-        index = stack.enter_context(Index(scratch / "index.sqlite", choice))
-        index.add(records, lambda count: progress("reading", count, None))
-        tables = (read_table(out, name) for name in ("users", "groups", "attachments"))
-        index.add_tables(*tables)
-        index.finish()
+        state = stack.enter_context(SiteFiles(folder))
+        index = stack.enter_context(_opened(folder / STATE / "index.sqlite", choice))
+        bring_up_to_date(index, out, lambda count, total: progress("reading", count, total))
         if (choice.conversations or choice.users) and not index.count("messages"):
             raise RequestInvalidError(
                 f"{out}: no message is of {_named(choice)}: allowed are those of the export"
             )
         files = stack.enter_context(attachment_files(out))
         pages = Pages(index, title or "Messages")
-        return _Writer(state, pages, TermIndex(scratch), files, progress).write()
+        return _Writer(state, pages, files, progress).write()
+
+
+def _opened(path: Path, choice: Choice) -> Index:
+    """Open the index of a site; one of another choice, or that is damaged, is made again."""
+    try:
+        return Index(path, choice)
+    except DatabaseError:
+        path.unlink()
+        return Index(path, choice)
 
 
 def _check_folder(out: str | PathLike[str], folder: Path) -> None:
@@ -145,141 +142,14 @@ def _generation() -> bytes:
     return digest.digest()
 
 
-# ── what is written ──
-
-
-@final
-class _State(JournalFile):
-    """The files of a site, and the page numbers of the search; open while this process writes it."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder / STATE / "site.sqlite", _LAYOUT, _begin)
-        self._db.execute("PRAGMA synchronous=OFF")  # a site that a loss of power takes is written again
-        for left in (folder / STATE).glob("work-*"):  # of a run that was killed
-            shutil.rmtree(left, ignore_errors=True)
-        self.folder = folder
-        self.written = self.removed = 0
-        self._touched = set[str]()
-        [(self._is_complete,)] = self._all("SELECT is_complete FROM state")
-        self._db.execute("BEGIN")
-
-    def write(self, name: str, data: bytes, digest: bytes = b"") -> None:
-        """Write a file of the site, if it is not there with this content, or with what `digest` is of."""
-        digest = digest or blake2b(data, digest_size=16).digest()
-        if not self.is_there(name, digest):
-            self._replace(name, data)
-            self._note(name, digest, len(data))
-
-    def is_there(self, name: str, digest: bytes | None = None) -> bool:
-        """Return True for a file that was written, with this content, and has its size; it is kept."""
-        self._touched.add(name)
-        row = self._db.execute("SELECT digest, size FROM files WHERE path = ?", (name,)).fetchone()
-        if row is None or (digest is not None and bytes(row[0]) != digest):
-            return False
-        try:
-            return (self.folder / name).stat().st_size == int(row[1])
-        except OSError:
-            return False
-
-    def copy(self, name: str, source: Path) -> bool:
-        """Copy an attachment; False where it is not there."""
-        if self.is_there(name):
-            return True
-        if not source.is_file():
-            return False
-        self._replace(name, source)
-        self._note(name, b"", source.stat().st_size)
-        return True
-
-    def _replace(self, name: str, data: bytes | Path) -> None:
-        self._say_incomplete()
-        path = self.folder / name
-        new = path.with_name(f"{path.name}.new")
-        try:
-            new.write_bytes(data) if isinstance(data, bytes) else shutil.copyfile(data, new)
-        except FileNotFoundError:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            new.write_bytes(data) if isinstance(data, bytes) else shutil.copyfile(data, new)
-        new.replace(path)
-        self.written += 1
-
-    def _note(self, name: str, digest: bytes, size: int) -> None:
-        self._db.execute("INSERT OR REPLACE INTO files VALUES(?, ?, ?)", (name, digest, size))
-        if self.written % _COMMIT_EVERY == 0:
-            self._db.execute("COMMIT")
-            self._db.execute("BEGIN")
-
-    placeholder: bytes = b""
-    """The content of index.html while the site is not complete."""
-
-    def _say_incomplete(self) -> None:
-        """Have index.html say that the site is not complete, before anything of it is changed."""
-        if not self._is_complete:
-            return
-        self._is_complete = 0
-        self._db.execute("UPDATE state SET is_complete = 0")
-        self._db.execute("DELETE FROM files WHERE path = ?", (_INDEX,))
-        self._db.execute("COMMIT")
-        self._db.execute("BEGIN")
-        self._replace(_INDEX, self.placeholder)
-
-    def begin(self) -> None:
-        """Have index.html of a new site, and of one that a kill has left, say that it is not complete."""
-        path = self.folder / _INDEX
-        if not self._is_complete and not (path.exists() and path.read_bytes() == self.placeholder):
-            self._replace(_INDEX, self.placeholder)
-
-    def finish(self) -> None:
-        """Note that the site is complete, and remove what is no part of it."""
-        names = [name for (name,) in self._db.execute("SELECT path FROM files")]
-        for name in names:
-            if name not in self._touched:
-                (self.folder / name).unlink(missing_ok=True)
-                self._db.execute("DELETE FROM files WHERE path = ?", (name,))
-                self.removed += 1
-        if not self._is_complete:
-            self._db.execute("UPDATE state SET is_complete = 1")
-        self._db.execute("COMMIT")
-        for name in {str(Path(name).parent) for name in names} if self.removed else ():
-            self._remove_empty(self.folder / name)
-
-    def _remove_empty(self, folder: Path) -> None:
-        while folder != self.folder and folder.is_dir() and not any(folder.iterdir()):
-            folder.rmdir()
-            folder = folder.parent
-
-    # ── pages of the search ──
-
-    def page(self, path: str) -> tuple[int, bytes, bytes] | None:
-        """Return number, digest and packed terms of a page."""
-        row = self._db.execute("SELECT number, digest, terms FROM pages WHERE path = ?", (path,)).fetchone()
-        return None if row is None else (row[0], bytes(row[1]), bytes(row[2]))
-
-    def number(self, path: str) -> int:
-        """Return the number of a page, the next one for a new one."""
-        self._db.execute("INSERT OR IGNORE INTO pages(path, digest, terms) VALUES(?, '', '')", (path,))
-        [number] = self._db.execute("SELECT number FROM pages WHERE path = ?", (path,)).fetchone()
-        return int(number)
-
-    def note_page(self, number: int, digest: bytes, terms: bytes) -> None:
-        self._db.execute("UPDATE pages SET digest = ?, terms = ? WHERE number = ?", (digest, terms, number))
-
-
-def _begin(db: sqlite3.Connection) -> None:
-    db.execute("INSERT INTO state VALUES(0)")
-
-
 @final
 class _Writer:
     """Writes all of a site, in the order in which it becomes whole."""
 
-    def __init__(
-        self, state: _State, pages: Pages, terms: TermIndex, files: Any, progress: OnProgress
-    ) -> None:
+    def __init__(self, state: SiteFiles, pages: Pages, files: Any, progress: OnProgress) -> None:
         self._state = state
         self._pages = pages
         self._index = pages.index
-        self._terms = terms
         self._files = files
         self._progress = progress
         self._times: list[tuple[int, int, int]] = []
@@ -287,8 +157,7 @@ class _Writer:
 
     def write(self) -> SiteResult:
         state, index = self._state, self._index
-        state.placeholder = _bytes(self._pages.unfinished())
-        state.begin()
+        state.begin(_bytes(self._pages.unfinished()))
         for name in _STATIC:
             state.write(name, (TEMPLATES / name).read_bytes())
         done, messages = 0, index.count("messages")
@@ -308,49 +177,78 @@ class _Writer:
         )
 
     def _conversation(self, conversation: ConversationEntry) -> Iterator[int]:
-        """Write the pages of a conversation, and yield the numbers of their messages."""
+        """Write the pages of a conversation that have changed, and yield the numbers of messages of all.
+
+        What is made of several pages comes first: a kill meanwhile leaves it to be made again.
+        """
         pages, state, folder = self._pages, self._state, f"c/{conversation.name}"
-        cuts = pages.cuts(conversation)
+        cuts = self._index.pages(conversation.number)
+        changed = list[PageCut]()
         for cut in cuts:
-            self._page(conversation, cut, len(cuts), folder)
+            if self._is_same(conversation, cut, len(cuts)):
+                yield cut.messages
+            else:
+                changed.append(cut)
+        names = [f"{folder}/{name}.html" for name in (["days", "last"] if len(cuts) > 1 else [])]
+        numbers = dict.fromkeys(page for page, *_ in self._index.threads(conversation.number))
+        names += [f"{folder}/threads-{page}.html" for page in numbers]
+        if not all(list(map(state.is_there, names))) or changed:
+            if len(cuts) > 1:
+                state.write(f"{folder}/days.html", _bytes(pages.days(conversation, len(cuts))))
+                state.write(f"{folder}/last.html", _bytes(pages.last(conversation, len(cuts))))
+            for page, html in pages.threads(conversation):
+                state.write(f"{folder}/threads-{page}.html", _bytes(html))
+        for cut in changed:
+            self._page(conversation, cut, len(cuts))
             yield cut.messages
-        if len(cuts) > 1:
-            state.write(f"{folder}/days.html", _bytes(pages.days(conversation, len(cuts))))
-            state.write(f"{folder}/last.html", _bytes(pages.last(conversation, len(cuts))))
-        for page, html in pages.threads(conversation):
-            state.write(f"{folder}/threads-{page}.html", _bytes(html))
 
-    def _page(self, conversation: ConversationEntry, cut: PageCut, count: int, folder: str) -> None:
-        state, pages = self._state, self._pages
-        items = pages.items(conversation, cut)
-        path, source = f"{folder}/{cut.page}.html", f"{folder}/{cut.page}-source.html"
-        html = _bytes(pages.page(conversation, cut, items, count))
-        hashed = blake2b(_generation(), digest_size=16)
-        hashed.update(html)
+    def _is_same(self, conversation: ConversationEntry, cut: PageCut, count: int) -> bool:
+        """Return True for a page whose files are there, made of what it would be made of now."""
+        page = self._state.page(_path(conversation, cut))
+        self._times.append((page.number, cut.time, cut.last))
+        if not page.hash or page.hash != self._hash(conversation, cut, count, _USES.decode(page.uses)):
+            return False
+        return all(map(self._state.is_there, page.files))
+
+    def _page(self, conversation: ConversationEntry, cut: PageCut, count: int) -> None:
+        """Write a page with all that belongs to it."""
+        page = self._state.page(_path(conversation, cut))
+        items = self._pages.items(conversation, cut)
+        uses = self._pages.uses
+        made = dict(self._made(conversation, cut, count, page, items))
+        for name, data in made.items():
+            self._state.write(name, data)
+        copied = list(self._copy_files(items))
+        digest = self._hash(conversation, cut, count, uses)
+        if digest != page.hash:
+            page.files, page.uses, page.hash = [*made, *copied], msgspec.json.encode(uses), digest
+            self._state.note_page(page)
+
+    def _hash(self, conversation: ConversationEntry, cut: PageCut, count: int, uses: Uses) -> bytes:
+        """Return a hash of all that a page is made of."""
+        site, named = (_generation(), self._pages.site), conversation[1:5]
+        facts = self._pages.facts(conversation, cut, uses)
+        of = msgspec.json.encode((site, named, cut, cut.page == count, count > 1, facts))
+        return blake2b(of, digest_size=16).digest()
+
+    def _made(
+        self, conversation: ConversationEntry, cut: PageCut, count: int, page: KnownPage, items: list[Item]
+    ) -> Iterator[tuple[str, bytes]]:
+        """Yield the files of a page with their names, and set its terms."""
+        pages, folder = self._pages, page.path.rpartition("/")[0]
+        yield page.path, _bytes(pages.page(conversation, cut, items, count))
+        yield f"{folder}/{cut.page}-source.html", _bytes(pages.source(conversation, cut, items))
+        data, terms = _search_texts(conversation, page.path, items)
+        page.terms = zlib.compress("\n".join(terms).encode(), 1)
+        yield f"search/p/{page.number // _IN_FOLDER}/{page.number}.js", data
         for item in items:
-            hashed.update(item.raw)
-        digest, known = hashed.digest(), state.page(path)
-        number = state.number(path) if known is None else known[0]
-        texts = f"search/p/{number // _IN_FOLDER}/{number}.js"
-        wholes = {f"{folder}/{item.anchor}.html": item for item in items if item.is_long}
-        self._copy_files(items)
-        are_there = [state.is_there(name, digest) for name in (path, source, texts, *wholes)]
-        if known is not None and known[1] == digest and all(are_there):
-            unpacked = zlib.decompress(known[2]).decode()
-            self._terms.add(number, unpacked.split("\n") if unpacked else ())
-        else:
-            data, terms = _search_texts(conversation, path, items)
-            state.write(path, html, digest)
-            state.write(source, _bytes(pages.source(conversation, cut, items)), digest)
-            state.write(texts, data, digest)
-            for name, item in wholes.items():
-                state.write(name, _bytes(pages.whole(conversation, cut.page, item)), digest)
-            state.note_page(number, digest, zlib.compress("\n".join(terms).encode(), 1))
-            self._terms.add(number, terms)
-        self._times.append((number, cut.time, cut.last))
+            if item.is_long:
+                yield f"{folder}/{item.anchor}.html", _bytes(pages.whole(conversation, cut.page, item))
 
-    def _copy_files(self, items: list[Item]) -> None:
+    def _copy_files(self, items: list[Item]) -> Iterator[str]:
+        """Copy the attachments of a page, and yield the names of all that it should have."""
         for file in (file for item in items for file in item.files if file.stored):
+            yield file.href
             if not self._state.is_there(file.href):
                 with self._files(file.stored) as path:
                     self._missing += not self._state.copy(file.href, path)
@@ -363,11 +261,18 @@ class _Writer:
             self._state.write(_list_name("people", part), _bytes(self._pages.people_page(part, parts)))
 
     def _search(self) -> None:
+        """Write the index of the search, where any page has changed."""
+        if self._state.keep_search():
+            return
         firsts = list[tuple[str, str]]()
-        for first, name, data in self._terms.shards():
-            self._state.write(f"search/w/{name}.js", data)
-            firsts.append((first, name))
-            self._progress("search", len(firsts), None)
+        with TemporaryDirectory(dir=self._state.folder / STATE, prefix="work-") as scratch:
+            index = TermIndex(Path(scratch))
+            for number, packed in self._state.page_terms():
+                index.add(number, zlib.decompress(packed).decode().splitlines())
+            for first, name, data in index.shards():
+                self._state.write(f"search/w/{name}.js", data)
+                firsts.append((first, name))
+                self._progress("search", len(firsts), None)
         self._state.write("search/meta.js", meta(firsts, sorted(self._times)))
 
 
@@ -384,6 +289,10 @@ def _search_texts(conversation: ConversationEntry, path: str, items: list[Item])
             messages.append((str(item.rank), people[person.number], item.time, text))
     data = {"title": conversation.title, "path": path, "people": named, "messages": messages}
     return script(data), page_terms(conversation.title, named, [message[3] for message in messages])
+
+
+def _path(conversation: ConversationEntry, cut: PageCut) -> str:
+    return f"c/{conversation.name}/{cut.page}.html"
 
 
 def _list_name(name: str, part: int) -> str:

@@ -5,11 +5,10 @@ terms give candidates, and their texts are compared. It is brought up to date wh
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import lru_cache
-from hashlib import blake2b
 from itertools import islice
 from os import PathLike
 from pathlib import Path
@@ -17,14 +16,14 @@ from typing import Final, NamedTuple
 
 from ..cloud.address import is_address
 from ..errors import RequestInvalidError
-from ..export import read_raw, read_table, runs
-from .index import EVERYTHING, ConversationEntry, Index, MessageEntry
+from ..export import read_raw
+from .filling import OnCount, bring_up_to_date
+from .index import ConversationEntry, Index, MessageEntry
 from .items import Item, Items
 from .pages import SearchWords
 from .text import Query, folded, terms
 
 SUFFIX: Final = ".view.sqlite"
-_VERSION: Final = "1"
 _FILLED_AT_ONCE: Final = 500
 FOUND: Final = 200
 """Results on one page."""
@@ -53,48 +52,36 @@ class ViewIndex(Index):
         if not self.path.exists():
             next(read_raw(out), None)  # nothing is made for what is no export
         with self._errors():
-            super().__init__(self.path, EVERYTHING, is_kept=True)
-            if self.is_filled and not self._all("SELECT 1 FROM state WHERE text GLOB ?", f"{_VERSION} *"):
-                raise sqlite3.DatabaseError("it is of another version")
+            super().__init__(self.path)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.OperationalError as error:
-            self.close()
             reason = "another viewer shows this export" if "locked" in str(error) else error
             raise RequestInvalidError(f"{self.path}: {reason}") from None
         except sqlite3.DatabaseError as error:
-            self.close()
             raise RequestInvalidError(
                 f"{self.path} is not an index of this viewer ({error}): move it away, and it is made again"
             ) from None
 
-    def update(self, progress: Callable[[int], None] = lambda _: None) -> None:
-        """Take in what has changed since the last time: costs a comparison a message where anything has."""
-        state = f"{_VERSION} {_fingerprint(self._out)}"
-        if self.is_filled and self._all("SELECT text FROM state") == [(state,)]:
-            return
+    def update(self, on_count: OnCount = lambda *_: None) -> None:
+        """Take in what has changed since the last time."""
         with self._errors():
-            self.add(read_raw(self._out), progress)
-            self.add_tables(*(read_table(self._out, name) for name in ("users", "groups", "attachments")))
-            self._db.execute("DELETE FROM state")
-            self._db.execute("INSERT INTO state VALUES(?)", (state,))
-            self.finish()
+            bring_up_to_date(self, self._out, on_count, self._add_terms)
             # Others may read what is complete now, and nobody may change it while it is shown.
             for mode in ("NORMAL", "EXCLUSIVE"):
-                self._db.execute(f"PRAGMA locking_mode={mode}")
-                self._db.execute("SELECT 1 FROM state").fetchall()
+                self.db.execute(f"PRAGMA locking_mode={mode}")
+                self.db.execute("SELECT 1 FROM state").fetchall()
 
-    def finish(self) -> None:
-        """Order the messages, and add the terms of those that are new."""
-        self._db.execute(_SCHEMA)
-        self._order()
+    def _add_terms(self) -> None:
+        """Add the terms of the messages that are new."""
+        self.db.execute(_SCHEMA)
         [(last,)] = self._all("SELECT ifnull(max(rowid), 0) FROM texts")
         items = Items(self)
         while new := self._stored("WHERE number > ? ORDER BY number LIMIT ?", last, _FILLED_AT_ONCE):
-            self._db.executemany(
+            self.db.executemany(
                 "INSERT INTO texts(rowid, terms) VALUES(?, ?)",
                 [
                     (stored.number, " ".join(terms(folded(item.searched))))
@@ -102,7 +89,6 @@ class ViewIndex(Index):
                 ],
             )
             last = new[-1].number
-        self._db.execute("COMMIT")
 
     def candidates(
         self, query: Query, since: int | None, until: int | None
@@ -113,7 +99,7 @@ class ViewIndex(Index):
         """
         matched = " ".join(f'"{term}"*' for term in sorted(query.terms()))
         source = "texts JOIN messages m ON m.number = texts.rowid" if matched else "messages m"
-        rows = self._db.execute(
+        rows = self.db.execute(
             "SELECT m.conversation, m.number, m.time, m.rank, m.sender, m.parent, m.flags, m.raw"  # noqa: S608
             f" FROM {source} WHERE {'texts MATCH ?' if matched else '? = 0'} AND m.time >= ? AND m.time < ?"
             " ORDER BY m.time DESC, m.rank DESC",
@@ -194,17 +180,3 @@ def _day(text: str, later: int) -> int | None:
         return round((datetime.strptime(text, "%Y-%m-%d") + timedelta(later)).timestamp() * 1000)
     except (ValueError, OverflowError):
         return None
-
-
-def _fingerprint(out: str | PathLike[str]) -> str:
-    """Return a hash of what tells that an export has changed: its files' sizes and times, or its runs."""
-    digest = blake2b(digest_size=16)
-    if isinstance(out, str) and is_address(out):
-        for entry in runs(out):
-            digest.update(f"{entry.started} {entry.finished} {entry.messages}\n".encode())
-        return digest.hexdigest()
-    for path in sorted(Path(out).rglob("*")):
-        if path.is_file():
-            status = path.stat()
-            digest.update(f"{path} {status.st_size} {status.st_mtime_ns}\n".encode())
-    return digest.hexdigest()

@@ -6,6 +6,7 @@ refused before anything is read.
 """
 
 import asyncio
+import logging
 import mimetypes
 import re
 import secrets
@@ -19,12 +20,15 @@ from typing import Any, Final, Self, final
 from aiohttp import web
 
 from ..export import attachment_files
+from .filling import OnCount
 from .index import ConversationEntry
 from .items import KIND_OF
 from .pages import TEMPLATES, Pages, SearchWords, parts_of
 from .view_index import ViewIndex, search
 
 HOST: Final = "127.0.0.1"
+_LOGGER: Final = logging.getLogger("chatrest.viewer")
+"""Of requests that are no HTTP; the terminal of `chatrest view` is not theirs to write to."""
 _HEADERS: Final = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
@@ -62,7 +66,7 @@ class Viewer:
         *,
         port: int = 0,
         title: str = "Messages",
-        progress: Callable[[int], None] = lambda _: None,
+        progress: OnCount = lambda *_: None,
     ) -> None:
         self._out, self._port, self._title, self._progress = out, port, title, progress
         self._token = secrets.token_urlsafe(24)
@@ -77,7 +81,7 @@ class Viewer:
             await self._run(self._prepare)
             app = web.Application(middlewares=[self._guard])
             app.router.add_get("/{token}/{path:.*}", self._answer)
-            self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
+            self._runner = web.AppRunner(app, access_log=None, logger=_LOGGER, shutdown_timeout=1)
             await self._runner.setup()
             site = web.TCPSite(self._runner, HOST, self._port)
             await site.start()
@@ -123,6 +127,8 @@ class Viewer:
     def _check(self, request: web.Request) -> None:
         if request.method not in ("GET", "HEAD"):
             raise web.HTTPMethodNotAllowed(request.method, ["GET", "HEAD"])
+        if not request.raw_path.startswith("/"):
+            raise web.HTTPForbidden(text="This server is no proxy.")
         if request.headers.getall("Host", []) not in ([f"{HOST}:{self._port}"], [f"localhost:{self._port}"]):
             raise web.HTTPForbidden(text="This address is not the viewer's.")
         if request.path == "/favicon.ico":  # which browsers ask for by themselves
@@ -183,7 +189,7 @@ class Viewer:
 
     def _of_conversation(self, conversation: ConversationEntry, match: re.Match[str]) -> str | None:
         pages = self._pages
-        cuts = pages.cuts(conversation)
+        cuts = self._index.pages(conversation.number)
         if match["days"]:
             return pages.days(conversation, len(cuts))
         if match["last"]:

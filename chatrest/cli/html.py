@@ -102,7 +102,7 @@ async def _serve(out: str, port: int, title: str) -> None:
             out,
             port=port,
             title=title,
-            progress=lambda count: update(f"reading the export: {count:,} messages"),
+            progress=lambda count, _: update(f"reading the export: {count:,} messages"),
         )
         await viewer.__aenter__()
     try:

@@ -59,7 +59,7 @@ def test_what_does_not_fit_into_memory_is_merged(
     pages: dict[int, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = shards(tmp_path, pages)
-    monkeypatch.setattr(search, "_AT_ONCE", 3_000)
+    monkeypatch.setattr(search, "_AT_ONCE", 30_000)
     assert shards(tmp_path, pages) == expected
     assert len(list(tmp_path.iterdir())) > 10
 

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,11 @@ from chatrest import RequestInvalidError
 
 pytest.importorskip("jinja2")
 
-from chatrest.archive import write_site
-from chatrest.archive.site import _State
+from chatrest.archive import filling, site_files, write_site
+from chatrest.archive.pages import Pages
+from chatrest.archive.site_files import SiteFiles
 
-from .chats import HOSTILE, LONG, START, STEP, Page, files, make_export, message, pages, shown_ids
+from .chats import HOSTILE, LONG, NAMES, START, STEP, Page, files, make_export, message, pages, shown_ids
 
 NEWS = [message(number, f"news {number}") for number in range(1, 300)]
 
@@ -174,12 +176,32 @@ def test_a_second_run_writes_nothing(out: Path, site: Path) -> None:
     assert (result.written, result.removed) == (0, 0)
 
 
-def test_new_messages_change_the_last_page_alone(tmp_path: Path) -> None:
+@pytest.fixture
+def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The pages of conversations that were made."""
+    names = list[str]()
+    page = Pages.page
+
+    def noting(pages: Pages, conversation: Any, cut: Any, *rest: Any) -> str:
+        names.append(f"{conversation.id} {cut.page}")
+        return page(pages, conversation, cut, *rest)
+
+    monkeypatch.setattr(Pages, "page", noting)
+    return names
+
+
+def test_new_messages_change_the_last_page_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rendered: list[str]
+) -> None:
     out, site = tmp_path / "out", tmp_path / "site"
     write_site(make_export(out, NEWS[:280]), site)
     before = files(site)
     make_export(out, NEWS)
-    assert write_site(out, site).messages == 299
+    rendered.clear()
+    with monkeypatch.context() as patch:  # only what the new run has brought is read
+        patch.delattr(filling, "read_raw")
+        assert write_site(out, site).messages == 299
+    assert rendered == ["ann_user_bob 2"]
     after = files(site)
     changed = {name for name, data in after.items() if before.get(name) != data}
     others = [name for name in changed if not name.startswith(("search/w/", "u/"))]
@@ -187,6 +209,58 @@ def test_new_messages_change_the_last_page_alone(tmp_path: Path) -> None:
         "index.html", "people.html", "c/X/2.html", "c/X/2-source.html", "c/X/days.html",
         "search/meta.js", "search/p/0/2.js",
     }  # fmt: skip
+    write_site(out, tmp_path / "fresh")
+    assert after == files(tmp_path / "fresh")
+
+
+def _with(number: int, **members: Any) -> Callable[[list[dict[str, Any]]], None]:
+    def change(made: list[dict[str, Any]]) -> None:
+        made[number] = made[number] | members
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda made: None, []),
+        (_with(LONG + len(HOSTILE), deletedAt=START, deletedBy="bob"), ["group_den 1"]),  # it is quoted
+        (_with(LONG + len(HOSTILE) + 3, parentId=str(LONG + len(HOSTILE) + 1)), ["group_den 1"]),
+        (_with(10, parentId="401"), ["ann_user_bob 1", "ann_user_bob 2"]),
+        (lambda made: made.pop(300), ["ann_user_bob 2", "ann_user_bob 3"]),
+        ("Anna", ["ann_user_bob 1", "ann_user_bob 2", "ann_user_bob 3", "group_den 1"]),
+    ],
+    ids=["nothing", "deletion", "reply", "thread", "removal", "name"],
+)
+def test_a_page_is_made_again_where_anything_that_it_shows_has_changed(
+    change: Callable[[Any], object] | str, expected: list[str], out: Path, made: list[dict[str, Any]],
+    tmp_path: Path, rendered: list[str], monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    other = list(made)
+    if callable(change):
+        change(other)
+    else:
+        monkeypatch.setitem(NAMES, "ann", change)
+    write_site(out, tmp_path / "site")
+    rendered.clear()
+    changed = make_export(tmp_path / "out", other)
+    write_site(changed, tmp_path / "site")
+    assert sorted(rendered) == expected
+    write_site(changed, tmp_path / "fresh")
+    assert files(tmp_path / "site") == files(tmp_path / "fresh")
+
+
+def test_what_a_killed_run_has_finished_is_not_made_again(
+    out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rendered: list[str]
+) -> None:
+    monkeypatch.setattr(site_files, "_COMMIT_EVERY", 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(Pages, "person", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            write_site(out, tmp_path / "site")
+    assert len(rendered) == 4
+    write_site(out, tmp_path / "site")
+    assert rendered[4:] == ["ann_user_bob 3"]  # its last state was not committed
 
 
 def test_what_somebody_removed_or_cut_is_written_again(out: Path, tmp_path: Path) -> None:
@@ -217,9 +291,9 @@ def test_a_run_that_dies_leaves_a_site_that_says_so(
         pass
 
     writes = 0
-    replace = _State._replace
+    replace = SiteFiles._replace
 
-    def dying(state: _State, name: str, data: bytes | Path) -> None:
+    def dying(state: SiteFiles, name: str, data: bytes | Path) -> None:
         nonlocal writes
         is_last = name == "index.html" and isinstance(data, bytes) and b"not complete" not in data
         if is_last if after is None else writes == after:
@@ -232,7 +306,7 @@ def test_a_run_that_dies_leaves_a_site_that_says_so(
         write_site(out, folder, title="Another")
     before = files(folder)
     with monkeypatch.context() as patch:
-        patch.setattr(_State, "_replace", dying)
+        patch.setattr(SiteFiles, "_replace", dying)
         with pytest.raises(KilledError):
             write_site(out, folder, title="The archive")
     index = files(folder).get("index.html", b"")
@@ -273,7 +347,7 @@ def test_a_folder_with_something_else_is_refused(out: Path, tmp_path: Path) -> N
 def test_two_at_once_are_refused(out: Path, tmp_path: Path) -> None:
     (tmp_path / "site" / ".chatrest").mkdir(parents=True)
     with (
-        _State(tmp_path / "site"),
+        SiteFiles(tmp_path / "site"),
         pytest.raises(RequestInvalidError, match="another chatrest html is writing"),
     ):
         write_site(out, tmp_path / "site")

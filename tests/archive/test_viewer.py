@@ -138,6 +138,30 @@ async def test_only_who_has_the_address_is_answered(
         assert status == 200 or "The archive" not in await response.text()
 
 
+@pytest.mark.parametrize(
+    ("request_line", "headers", "status"),
+    [
+        ("GET http://evil.example{path}", "Host: {host}\r\n", 403),
+        ("GET {path}", "Host: {host}\r\nHost: evil.example\r\n", 400),
+        ("GET {path}", "", 400),
+        ("GET {path}", "Host: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n", 200),
+        ("CONNECT {host}", "Host: {host}\r\n", 405),
+    ],
+    ids=["proxy", "two hosts", "no host", "websocket", "connect"],
+)
+async def test_odd_requests_are_refused_without_a_word_on_the_terminal(
+    request_line: str, headers: str, status: int, viewer: Viewer, caplog: pytest.LogCaptureFixture
+) -> None:
+    _, _, host, token, _ = viewer.url.split("/")
+    reader, writer = await asyncio.open_connection(*host.split(":"))
+    line = request_line.format(path=f"/{token}/index.html", host=host)
+    writer.write(f"{line} HTTP/1.1\r\n{headers.format(host=host)}\r\n".encode())
+    assert (await reader.readline()).split()[1] == str(status).encode()
+    writer.close()
+    await writer.wait_closed()
+    assert {record.name for record in caplog.records} <= {"chatrest.viewer", "asyncio"}
+
+
 async def test_attachments_are_served_as_what_they_are(
     with_files: Path, browser: aiohttp.ClientSession
 ) -> None:
