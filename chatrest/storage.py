@@ -173,7 +173,7 @@ class JournalFile:
     def _readable(self) -> sqlite3.Connection:
         """Open it without changing anything, and without making a file beside it.
 
-        One that is closed has no `-wal` file: it is read as a file that nobody writes. One that is being
+        One that is closed has no `-wal` file: it is read as a file that no one writes. One that is being
         written has one, and is locked; one whose writer was killed has one, and is copied and read elsewhere,
         as SQLite would make an index of the log beside it.
         """
@@ -268,7 +268,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def try_lock(file: int) -> bool:
-        """Lock a byte far behind the end of an open file; return False if another handle has the lock."""
+        """Lock a byte far after the end of an open file; return False if another handle has the lock."""
         os.lseek(file, 1 << 40, os.SEEK_SET)
         try:
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)

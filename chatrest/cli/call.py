@@ -389,4 +389,4 @@ _SEARCH: Final = click.Command(
     ],
     help="Print the operations that have all WORDS in their name, path or help; all without WORDS.",
 )
-"""The command that stands behind `call --list`."""
+"""The command that is behind `call --list`."""

@@ -1,6 +1,6 @@
 """The parameters of an operation as `chatrest call` takes them, all read from its endpoint.
 
-A parameter is given by its name on the wire or in snake_case. A name that stands in several places belongs to
+A parameter is given by its name on the wire or in snake_case. A name that is in several places belongs to
 the path, and `query.NAME` and `body.NAME` reach the others.
 
 The value is read from its text as the field's type takes it. A text that does not fit the type is returned as
@@ -86,7 +86,7 @@ class Parameters:
         return [parameter for parameter in self.all if parameter.place == place]
 
     def hint(self, name: str) -> str:
-        """Return ` (did you mean …?)` for a name that is not known; empty where none is near."""
+        """Return ` (did you mean …?)` for a name that is not known; empty if none is near."""
         lowered = {known.lower(): parameter for known, parameter in self._by_name.items()}
         homonyms = [known for known in self._by_name if name and known.partition(".")[2] == name]
         matches = homonyms or get_close_matches(name.lower(), lowered, n=1)
@@ -109,7 +109,7 @@ def completions(parameters: Parameters, texts: Iterable[str], incomplete: str) -
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Return ` (did you mean …?)` with the nearest of `names`; empty where none is near."""
+    """Return ` (did you mean …?)` with the nearest of `names`; empty if none is near."""
     return _question(get_close_matches(name, list(names), n=1))
 
 

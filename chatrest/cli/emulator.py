@@ -63,7 +63,7 @@ def emulator(until_eof: bool, **options: Any) -> None:
 
 
 def _can_wait_for_input() -> bool:
-    """Return True where standard input reports its end; a file, or none at all, does not."""
+    """Return True if standard input reports its end; a file, or none at all, does not."""
     if sys.stdin is None:
         return False
     mode = os.fstat(sys.stdin.fileno()).st_mode
@@ -103,7 +103,7 @@ async def _serve(until_eof: bool, limit: int | None, weather: float, **options: 
             "EMULATOR_PID": str(os.getpid()),
         }
         if os.environ.get("CHATREST_APP"):
-            values["APP"] = ""  # else the commands would go on with that app, and not with the emulator
+            values["APP"] = ""  # else the commands would continue with that app, and not with the emulator
         uids = service.store.people.uids()
         if options["habits"] == "compatible" and uids:
             values["HEADERS"] = "\n".join(

@@ -7,8 +7,8 @@
 | neither                   | that of `CHATREST_APP_ID`, `CHATREST_API_KEY` and the other variables |
 
 The file is `CHATREST_APPS_FILE`; else `apps.toml` in the current folder, with `--app` only; else
-`~/.config/chatrest/apps.toml`. A file that just lies in the current folder is not read for a variable that
-the shell sets everywhere: who has written it could send the key to an address of his own.
+`~/.config/chatrest/apps.toml`. A file that happens to be in the current folder is not read for a variable
+that the shell sets everywhere: who has written it could send the key to an address of his own.
 """
 
 import os

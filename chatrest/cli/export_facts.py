@@ -86,7 +86,7 @@ class ExportFacts(Struct, frozen=True, kw_only=True):
     missing_files: list[str] = []
     """Files that the manifest lists, and that are not there or have another size."""
     has_journal: bool = False
-    """False where the export cannot be continued as it is."""
+    """False if the export cannot be continued as it is."""
     runs: list[RunFacts] = []
     """The newest ones, oldest first."""
 

@@ -41,7 +41,7 @@ class Wait(NamedTuple):
 
     text: str
     is_silence: bool = False
-    """True where the service does not answer, so that nobody knows when the export will end."""
+    """True if the service does not answer, so that no one knows when the export will end."""
 
 
 @final

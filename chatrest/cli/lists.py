@@ -78,7 +78,7 @@ class ListPrinter:
     async def write(self, walk: Walk[Any], limit: int | None, every: float | None = None) -> None:
         """Write at most `limit` records of the walk; the cursor advances only after a page is written.
 
-        With `every` it goes on after the end, and asks for new records at most `every` seconds later.
+        With `every` it continues after the end, and asks for new records at most `every` seconds later.
         """
         walk = walk if limit is None else walk.limit(limit)
         await self._write(walk.pages() if every is None else walk.follow(every).pages())

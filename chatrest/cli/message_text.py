@@ -19,7 +19,7 @@ _SPACE: Final = "  "
 
 
 def member(value: Any, *names: str) -> Any:
-    """Return a member of nested objects; None where one of them is no object or has no such member."""
+    """Return a member of nested objects; None if one of them is no object or has no such member."""
     for name in names:
         if not isinstance(value, dict):
             return None

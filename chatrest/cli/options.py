@@ -142,7 +142,7 @@ def option_table(*rows: tuple[Any, ...]) -> Callable[[F], F]:
 
 
 def local_copy(out: str, journal: Path | None) -> Path | None:
-    """Return the folder of the local copy of the export in `out`; None where `out` is a folder itself.
+    """Return the folder of the local copy of the export in `out`; None if `out` is a folder itself.
 
     A `journal` beside a folder is a `click.UsageError`; the other errors are those of `journal_root`.
     """

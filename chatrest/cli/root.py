@@ -261,7 +261,7 @@ def root(ctx: click.Context, verbose: int, proxy: str | None, app: str | None) -
     service sends them. What was interrupted can be continued where it stopped. `chatrest COMMAND --help` has
     examples.
 
-    Options of this page stand before the command: `chatrest -v users`.
+    Options of this page are before the command: `chatrest -v users`.
     """
     ctx.obj = RootOptions(proxy, app)
     ctx.with_resource(streams.shown_log(streams.level_of(verbose)))

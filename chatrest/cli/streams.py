@@ -149,7 +149,7 @@ def one_line(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Return `text` as one line that cannot steer a terminal or reorder what stands beside it.
+    """Return `text` as one line that cannot steer a terminal or reorder what is beside it.
 
     Line breaks become a sign, tabs spaces, and what is unsafe its escape. Joiners stay, as emojis and several
     scripts need them.

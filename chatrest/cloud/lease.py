@@ -8,7 +8,7 @@ Its rules:
 - The holder counts from the moment before it sent its last successful renewal, by its own steady clock: it
   stops before the lease can pass on, even if it cannot reach the store.
 - A holder whose conditional write is refused, because the record is another writer's, has lost the lease.
-  One that could not renew it in time may not write until `confirm()` succeeds: nobody has taken it over then.
+  One that could not renew it in time may not write until `confirm()` succeeds: no one has taken it over then.
 - It is given back by a record that says so. Nothing is deleted, as a deletion has no condition.
 """
 
@@ -190,7 +190,7 @@ class Lease:
             )
 
     async def confirm(self) -> None:
-        """Renew the lease now, also one that has run out and that nobody has taken over.
+        """Renew the lease now, also one that has run out and that no one has taken over.
 
         Raises `LeaseLostError` if it is another writer's, and `ObjectStoreError` if the store fails, in which
         case the lease is held as long as `check()` says so.

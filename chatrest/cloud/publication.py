@@ -8,7 +8,7 @@
    name that was made here.
 
 A kill after any step leaves the last version with all of its parts; the next publication lists the store, and
-goes on. A late upload of a writer that has lost its lease has a name of its own: it is listed, and deleted. A
+continues. A late upload of a writer that has lost its lease has its own name: it is listed, and deleted. A
 part is never referred to again once a version is without it, so that no late deletion harms a successor.
 """
 
@@ -174,7 +174,7 @@ class Publisher:
         if self._current is None:
             version, etag = await _read_manifest(self._store)
             listed = {info.name: info.size async for info in self._store.list()}
-            if self._has_added:  # others put files there: one that nobody has told of yet is not deleted
+            if self._has_added:  # others put files there: one that no one has told of yet is not deleted
                 listed = {name: size for name, size in listed.items() if name in self._listed}
             self._listed = listed | self._added
             self._current = version, etag

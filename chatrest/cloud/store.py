@@ -65,7 +65,7 @@ class ObjectInfo(Struct, frozen=True):
     modified: datetime
     """The time of the last write, by the store's own clock."""
     sha256: str | None = None
-    """Hexadecimal, as recorded by `put_file`; None where it was not, and in a list."""
+    """Hexadecimal, as recorded by `put_file`; None if it was not, and in a list."""
 
 
 @final
@@ -360,7 +360,7 @@ class ObjectStore:
     async def _call(self, operation: str, name: str, request: Callable[[], Awaitable[T]]) -> T:
         """Await a request, repeated as its operation allows, and raise its failure as an `ObjectStoreError`.
 
-        The error is made within the handler and raised behind it, so that no context keeps obstore's text.
+        The error is made within the handler and raised after it, so that no context keeps obstore's text.
         """
         verb, is_repeated = _OPERATIONS[operation]
         for number in count():

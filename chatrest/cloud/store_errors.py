@@ -46,7 +46,7 @@ class ObjectStoreError(ChatRestError):
 
     status: int | None = None
     is_passing: bool = False
-    """True where a reply was cut off, or did not come, and obstore did not repeat the request."""
+    """True if a reply was cut off, or did not come, and obstore did not repeat the request."""
 
 
 @final
@@ -120,7 +120,7 @@ def _found(pattern: re.Pattern[str], text: str) -> str:
 
 
 def _reason(error: Exception, text: str, status: str, code: str) -> str:
-    """Return what the text of an error tells; empty where its class says it all."""
+    """Return what the text of an error shows; empty if its class says it all."""
     retries = _found(_RETRIES, text)
     requests = f" ({int(retries) + 1} requests)" if retries else ""
     if _METADATA_SERVICE.search(text):

@@ -109,7 +109,7 @@ async def _send_parts(put: Callable[[], Awaitable[Any]], source: FileSource) -> 
         await put()
 
     task = asyncio.create_task(send())
-    # The loop would log an error that nobody retrieves, with the store's own text.
+    # The loop would log an error that no one retrieves, with the store's own text.
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
     try:
         await asyncio.shield(task)

@@ -136,7 +136,7 @@ async def read_messages(peer: str, chat: RequestChat, cursor: str | None = None)
 
 @router.post("/conversations/{peer}/messages", status_code=201)
 async def send_message(peer: str, new: NewText, chat: RequestChat) -> ChatMessage:
-    """Send a message to `peer`, once, also where the browser repeats the request."""
+    """Send a message to `peer`, once, also if the browser repeats the request."""
     if new.repeated and (message := await find_message(peer, new.muid, chat)) is not None:
         return ChatMessage.of(message)
     try:

@@ -5,7 +5,7 @@
 
 The app is that of CHATREST_APP_ID and CHATREST_API_KEY, see `chatrest guide`. The lines are written to
 `people.ndjson` beside the CSV file, and imported from there. Interrupted at any instant, the same command
-goes on; so it does when lines were added to the end of the CSV file.
+continues; so it does when lines were added to the end of the CSV file.
 """
 
 import asyncio

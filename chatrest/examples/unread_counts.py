@@ -4,7 +4,7 @@
     python -m chatrest.examples.unread_counts --users 5000 --journal counts.journal
 
 Prints a line of JSON for each user with unread messages, and a line for each app to standard error. With a
-journal, a run that was stopped goes on with the users that have no line yet.
+journal, a run that was stopped continues with the users that have no line yet.
 
 For apps of your own, put `App(app_id, api_key, region)` in the place of the emulators.
 """

@@ -84,7 +84,7 @@ def row_of(table: str, raw: bytes, message_id: str = "") -> Row:
 
 
 def value(name: str, member: object) -> str | None:
-    """Return a member as text, `…At` as a time in UTC; None where it has no such value."""
+    """Return a member as text, `…At` as a time in UTC; None if it has no such value."""
     if not isinstance(member, str | int):
         return None
     if not name.endswith("At"):

@@ -50,7 +50,7 @@ class EventStore:
             database.execute(_TABLE)
 
     async def add(self, event: Event) -> None:
-        """Store an event; it is on disk when this returns. A thread writes it, so the event loop goes on."""
+        """Store an event; it is on disk when this returns. A thread writes it, so the event loop is free."""
         await asyncio.to_thread(self._insert, event)
 
     def all(self) -> list[bytes]:

@@ -34,7 +34,7 @@ class AttemptSource(Struct, frozen=True, array_like=True):
     proven: int = 0
     """The frozen end for which the end of its list was proven; 0 where it was not."""
     by_time: bool = False
-    """True where its list goes by time."""
+    """True if its list goes by time."""
 
 
 @final

@@ -62,7 +62,7 @@ class AppExport(Struct, frozen=True):
     key_env: str | None = None
     """The name of the environment variable that has the key, for messages and for a cluster's workers."""
     name: str | None = None
-    """Its name in the file; None where it has its id alone."""
+    """Its name in the file; None if it has its id alone."""
     key_file: str | None = None
     """The absolute path of the file that has the key, for a cluster's workers."""
 

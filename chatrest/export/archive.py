@@ -53,8 +53,8 @@ T = TypeVar("T")
 
 Purpose: TypeAlias = Literal["walk", "recheck", "confirm", "missing"]
 """walk: ids that were not read yet; recheck: messages are read again, to find those that have changed or are
-deleted; confirm: ids that the recheck did not show are looked for once more; missing: ids that a source has
-seen and nobody has written."""
+deleted; confirm: ids that the recheck did not show are looked for again; missing: ids that a source has
+seen and no one has written."""
 MANY_SMALL_FILES: Final = 8
 """Small files of one partition that the end of a run merges."""
 _ACTION: Final = b'"action"'
@@ -73,7 +73,7 @@ class FetchedPage(Struct, frozen=True, kw_only=True):
     last: int
     """It covers the ids above `after` up to `last`."""
     position: Pairs = ()
-    """Where the list goes on."""
+    """Where the list continues."""
     proven: int = 0
     """The frozen end, where this page comes last, and the end of the source is proven."""
     seen: PageIds
@@ -122,7 +122,7 @@ class RemoteFiles(Protocol):
 class Archive:
     """The folder of an export, open for writing; used with `with`.
 
-    Without a plan it goes on with the folder's own. Raises `RequestInvalidError` for a folder that holds
+    Without a plan it continues with the folder's own. Raises `RequestInvalidError` for a folder that holds
     something else, an export of another plan or app, or one that another process is writing.
     """
 
@@ -167,7 +167,7 @@ class Archive:
             self.findings: list[Finding] = self._repaired()
             """The differences of disk and journal that were found, and repaired."""
             self._is_later = bool(self.counts())
-            """True where messages on disk may have been edited since they were read."""
+            """True if messages on disk may have been edited since they were read."""
             stack.callback(self.forget_index)
             self._stack = stack.pop_all()
 
@@ -464,7 +464,7 @@ class Archive:
     # ── opening ──
 
     def _agreed(self, plan: Plan | None, app_id: str) -> Plan:
-        """Return the plan to go on with, and note it as the folder's own."""
+        """Return the plan to continue with, and note it as the folder's own."""
         journal = self.journal
         with journal.transaction():
             journal.begin_run(last_run(self.folder))

@@ -1,7 +1,7 @@
 """What is new, changed or deleted in an export since a run.
 
 The journal knows by run which ids are news; the records are in the export's files, older versions in its
-history. So what is told is the difference of two states: the export at the end of a run, and as it is now.
+history. So the result is the difference of two states: the export at the end of a run, and as it is now.
 
 | since the run, a message                  | is told as | before             | after         |
 |-------------------------------------------|------------|--------------------|---------------|
@@ -12,7 +12,7 @@ history. So what is told is the difference of two states: the export at the end 
 | came, and was deleted                     | `deleted`  | as it was last stored |            |
 | changed and back, or deleted and restored | not at all |                    |               |
 
-It is told in the first of these runs. So the position of a reader is not the run of the last change, but
+It is reported in the first of these runs. So the position of a reader is not the run of the last change, but
 `ExportChanges.run`: the newest run that is in what he has read, and only once he has read all of it.
 """
 
@@ -72,12 +72,12 @@ class ExportChange(Struct, frozen=True):
 
     @property
     def before(self) -> Message | None:
-        """The message as it was; None where it is new."""
+        """The message as it was; None if it is new."""
         return None if self.raw_before is None else parse(Message, self.raw_before)
 
     @property
     def after(self) -> Message | None:
-        """The message as it is now; None where it is deleted."""
+        """The message as it is now; None if it is deleted."""
         return None if self.raw_after is None else parse(Message, self.raw_after)
 
     def to_json(self) -> bytes:
@@ -104,11 +104,11 @@ def changes(out: str | PathLike[str], *, after: int = 0) -> ExportChanges:
     """Return an iterator over what is new, changed or deleted since the run `after`, by run and kind.
 
     `out` is a folder, or the address of an object store. The number of a run is in its `Report`, and in
-    `runs(out)`; a run that was killed has one, too. With 0 all messages are told. If the journal was lost, or
+    `runs(out)`; a run that was killed has one, too. With 0 all messages are new. If the journal was lost, or
     is of version 0.2, all messages are new in the next run.
 
-    The next call continues with `after=result.run`, if all of the result was read. Each message is told once:
-    with the oldest `before` since then, and the newest `after`. A change that was
+    The next call continues with `after=result.run`, if all of the result was read. Each message is given
+    once: with the oldest `before` since then, and the newest `after`. A change that was
     found waits for its place until the run ends; one that a killed run has found is of the next run.
 
     It is no coroutine: it reads a disk, and blocks. Costs the reading of each file once for each run and kind
@@ -142,7 +142,7 @@ def _journal(folder: Path, stack: ExitStack) -> Journal:
     return state.journal
 
 
-# ── what is told ──
+# ── what is reported ──
 
 
 class _News(NamedTuple):
@@ -173,7 +173,7 @@ class _JournalNews(NamedTuple):
     files: list[_File]
     history: list[_File]
     changed: list[tuple[IdSet, set[str]]]
-    """The ids of messages that have changed, for each run that is told."""
+    """The ids of messages that have changed, for each run that is reported."""
 
 
 def _read_journal(view: FolderView, journal: Journal, after: int) -> _JournalNews:
@@ -207,7 +207,7 @@ def _changed_by_run(events: list[_Event], after: int) -> dict[int, _Ids]:
 
 
 def _chosen(events: list[_Event], after: int) -> Iterator[tuple[int, ChangeKind, _Ids]]:
-    """Yield by run and kind the ids that are told; see the table above."""
+    """Yield by run and kind the ids that are reported; see the table above."""
     nothing: _Ids = events[0][2] - events[0][2] if events else set[str]()
     was_deleted = is_deleted = came = changed = told = nothing
     by_run: dict[int, _Ids] = {}
@@ -271,9 +271,9 @@ def _changes(
 
 
 def _before(stored: _JournalNews, row: Row, older: list[bytes]) -> bytes | None:
-    """Return the version of a message at the end of the run after which changes are told.
+    """Return the version of a message at the end of the run after which changes are reported.
 
-    None where the history has lost it.
+    None if the history has lost it.
     """
     numbered, key = number(row.id), key_of(row)
     count = sum(key in keys or bool(numbered and numbered in ids) for ids, keys in stored.changed)
@@ -321,7 +321,7 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def _load_versions(view: FolderView, stored: _JournalNews, versions: sqlite3.Connection) -> None:
-    """Put the older versions of the messages that are told as changed into a database that is private."""
+    """Put the older versions of the messages that are reported as changed into a database that is private."""
     versions.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;")
     versions.execute(
         "CREATE TABLE versions(version INTEGER PRIMARY KEY, id TEXT NOT NULL, raw BLOB NOT NULL)"

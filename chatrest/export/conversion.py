@@ -1,6 +1,6 @@
 """Folders of version 0.2: their journal becomes one of this version when they are opened for writing.
 
-It keeps what was seen, covered and deleted, and knows no file any more: the opening adopts what lies in the
+It keeps what was seen, covered and deleted, and knows no file any more: the opening adopts what is in the
 folder, as where a journal was lost. Before that all is done to files that version 0.2 had noted: new content
 that waits in `spool/` is put in place, a spool of Parquet becomes a segment, the log of a database is taken
 into it, and what is not as it was committed, or was merged into another file, is set aside. A kill

@@ -1,9 +1,9 @@
 """The dry run: an estimate of what an export would cost, from few requests. Writes nothing.
 
 The users are listed, for they are the sources. Of lists with anything left up to 20 are sampled: a page,
-and a look behind it. Each sample stands for the others of its kind. One that ends with its page is counted.
+and a look after it. Each sample stands for the others of its kind. One that ends with its page is counted.
 Of a longer one the service's own total is a hint, which is believed where the ids leave room for it; else it
-is taken to go on as densely as it begins.
+is taken to continue as densely as it begins.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ SAMPLES: Final = 20
 """Lists that are sampled; a few more where there are several kinds of them."""
 _AT_ONCE: Final = 4
 _NEWS: Final = 4
-"""Requests for the two sources that are asked although the app's own list tells what is new."""
+"""Requests for the two sources that are asked although the app's own list shows what is new."""
 _SHOWN: Final = 5
 
 
@@ -64,7 +64,7 @@ class Estimate(Struct, frozen=True, kw_only=True):
     refused: list[Failure]
     """Of those that were asked, the ones that the service refuses."""
     is_exact: bool
-    """True where all lists were asked, and end with the page that was read of each."""
+    """True if all lists were asked, and end with the page that was read of each."""
     messages: int
     """To be read: one that two sources hold is read from both."""
     messages_least: int
@@ -79,7 +79,7 @@ class Estimate(Struct, frozen=True, kw_only=True):
     asked: int
     """Requests that the estimate has cost."""
     rate: float | None
-    """Requests a minute that the service allows; None where no limit was met, nor stated."""
+    """Requests a minute that the service allows; None if no limit was met, nor stated."""
 
     def check(self) -> None:
         """Raise `ExportIncompleteError` where the service refuses a source, so that the export would fail."""
@@ -164,7 +164,7 @@ def _rate(session: AsyncSession) -> float | None:
 
 
 class _Stored(Struct, kw_only=True):
-    """The export that is there already, as the next run goes on from it; nothing where there is none."""
+    """The export that is there already, as the next run continues from it; nothing where there is none."""
 
     plan: Plan
     known: set[Source] = set()
@@ -174,7 +174,7 @@ class _Stored(Struct, kw_only=True):
     seen: IdSet | None = None
     """The ids that any of them has shown."""
     has_news: bool = False
-    """True where the next run asks the app's own list for what is new, and few of the sources (`news`)."""
+    """True if the next run asks the app's own list for what is new, and few of the sources (`news`)."""
 
 
 def read_stored(folder: Path, plan: Plan | None, app_id: str, until: int, since: int | None) -> _Stored:
@@ -256,7 +256,7 @@ async def _samples(session: AsyncSession, plan: Plan, works: Iterable[Work], unt
 
 
 async def _sample(session: AsyncSession, plan: Plan, work: Work, until: int) -> _Sample:
-    """Read a page, and look whether anything comes behind it, whatever the page says."""
+    """Read a page, and look whether anything comes after it, whatever the page says."""
     since, end = Window(*plan.window).asked(work.since or None)
     query = structs.replace(plan.query, from_timestamp=since, to_timestamp=end, affix="append")
     walk, gap = work.source.list(Messages(AsRows(session.sender)), query).thorough(), work.gaps[0]
@@ -282,7 +282,7 @@ async def _sample(session: AsyncSession, plan: Plan, work: Work, until: int) -> 
 
 
 def _left(page: Page[Row], work: Work, seen: int, *, is_whole: bool) -> float:
-    """Return how many messages a list has left of which a page was seen, and more come behind it."""
+    """Return how many messages a list has left of which a page was seen, and more come after it."""
     ids = [numbered for row in page.items if (numbered := number(row.id)) is not None] or [0]
     behind, total, rows = work.ids_behind(max(ids)), _total(page), len(page.items)
     if is_whole and total is not None and total > rows and (behind is None or total - rows <= behind):
@@ -292,7 +292,7 @@ def _left(page: Page[Row], work: Work, seen: int, *, is_whole: bool) -> float:
 
 
 def _total(page: Page[Row]) -> int | None:
-    """Return the service's total; None where it is made of the page's size, which services that do not count
+    """Return the service's total; None if it is made of the page's size, which services that do not count
     write.
     """
     pagination = page.meta.pagination

@@ -1,6 +1,6 @@
 """Brings messages up to date at once whose edit or deletion an increment has read.
 
-The service tells of both by a message of its own: `category` is `action`, `data.action` is `edited` or
+The service shows of both by a message of its own: `category` is `action`, `data.action` is `edited` or
 `deleted`, and `data.entities.on.entity` is the message as it was then. Such a record is a hint. It is kept in
 the journal with the page that showed it, and compared with what is on disk when all lists are read:
 
@@ -29,7 +29,7 @@ from .archive import Archive
 from .in_thread import for_each, in_thread
 
 MOST_ASKED: Final = 1_000
-"""Messages that a run asks for by their ids; the next run goes on."""
+"""Messages that a run asks for by their ids; the next run continues."""
 _AT_ONCE: Final = 16
 _BATCH: Final = 5_000
 """Messages that are compared at once."""

@@ -48,9 +48,9 @@ async def export(
     new folder.
 
     - `tables`: any of `users`, `groups`, `members` and `conversations`, which become files beside the
-      messages: snapshots that each run reads anew, after the messages. Later runs go on with them.
+      messages: snapshots that each run reads again, after the messages. Later runs continue with them.
     - `attachments`: also fetch the files that messages link to, with the limits of `AttachmentOptions` or
-      with its defaults for True. Later runs go on with it.
+      with its defaults for True. Later runs continue with it.
     - `recheck`: read the messages of the last so many seconds again, to find those that were edited or
       deleted. The newest version of a message takes its place in the export; older versions and deleted
       messages are kept.
@@ -109,7 +109,7 @@ def compact(
     of them. Messages, and their ids, stay as they are. Costs the reading and writing of the merged files, and
     memory for a row group or a page; needs no network, but for an export in an object store, which is merged
     in its working copy (`journal`, as for `export`) and published. A crash at any point loses nothing and
-    leaves nothing twice: the next run, or the next `compact`, goes on with it. `disk` is for tests.
+    leaves nothing twice: the next run, or the next `compact`, continues with it. `disk` is for tests.
 
     Raises `RequestInvalidError` for a folder that is no export, for an export whose last run did not come to
     its end or which is being written, and for one that lacks messages: run it again first. Raises

@@ -99,7 +99,7 @@ def path_inside(folder: Path, name: str) -> Path:
 
 
 def seconds(timestamp: int) -> int:
-    """Return a timestamp of the service as epoch seconds, also where it is in milliseconds."""
+    """Return a timestamp of the service as epoch seconds, also if it is in milliseconds."""
     return timestamp // 1000 if timestamp >= MILLISECONDS else timestamp
 
 

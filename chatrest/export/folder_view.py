@@ -16,7 +16,7 @@ class FolderView(Protocol):
     name: str
     """The folder's path, or the address of the store."""
     is_remote: bool
-    """True where a file costs a download."""
+    """True if a file costs a download."""
 
     def __enter__(self) -> Self:
         """Return the view."""

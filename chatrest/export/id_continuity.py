@@ -95,7 +95,7 @@ class IdContinuity:
             )
 
     async def _message(self, id: int) -> list[Row]:
-        """Return the message that stands under an id, where it has left its list, too; none for none."""
+        """Return the message that is under an id, where it has left its list, too; none for none."""
         try:
             reply: Any = await self._messages.get(str(id))
         except ServerError:
@@ -113,7 +113,7 @@ class IdContinuity:
 
     @property
     def is_new(self) -> bool:
-        """True where the newest message is sure to go on from the one that is known, and is not noted yet."""
+        """True if the newest message is sure to continue from the one that is known, and is not noted yet."""
         return self._is_sure and not self._has_fault and self._newest not in (None, self._saved)
 
     def save(self) -> None:

@@ -49,7 +49,7 @@ class Place(NamedTuple):
 
     @property
     def position(self) -> Pairs:
-        """The position behind it."""
+        """The position after it."""
         return (("affix", "append"), ("id", str(self.id)), ("sentAt", str(self.sent_at)))
 
 
@@ -65,9 +65,9 @@ class Newest(Struct, frozen=True):
     rows: list[Row]
     ids: PageIds
     is_timed: bool
-    """True where the service's positions tell times."""
+    """True if the service's positions tell times."""
     is_by_id: bool
-    """False where the ids do not ascend with the times."""
+    """False if the ids do not ascend with the times."""
 
     @property
     def place(self) -> Place:
@@ -82,17 +82,17 @@ class ListJob(Struct, kw_only=True, eq=False):
     source: Source
     purpose: Purpose = "walk"
     until: int = LAST
-    """The frozen end: what is behind it comes with the next run."""
+    """The frozen end: what is after it comes with the next run."""
     since: int = 0
     """A recheck reads what was sent at this time or later."""
     by_time: bool = False
-    """True where the list goes by time: all of it is read, and then its ids are covered at once."""
+    """True if the list goes by time: all of it is read, and then its ids are covered at once."""
     newest: int = 0
     """The highest id that the list is known to have; 0 before that was asked for."""
     is_other_side: bool = False
-    """True where the messages of a pair are read from the list of the other one of the two."""
+    """True if the messages of a pair are read from the list of the other one of the two."""
     may_change_side: bool = False
-    """True where the list of the other one is to be read if this one shows nothing."""
+    """True if the list of the other one is to be read if this one shows nothing."""
     has_shown: bool = False
     """True once the list has shown a message."""
     proven: int = 0
@@ -100,11 +100,11 @@ class ListJob(Struct, kw_only=True, eq=False):
     end: Newest | None = None
     """The newest messages of the list when its reading began, where they are its frozen end."""
     has_newest: bool = False
-    """True where the app's newest message belongs to the list."""
+    """True if the app's newest message belongs to the list."""
     first_look: Newest | None = None
     """The newest messages of the list when its reading began, where its frozen end is the app's."""
     is_end_sure: bool = False
-    """True where the service was seen to show the newest messages where it is asked for them."""
+    """True if the service was seen to show the newest messages where it is asked for them."""
 
     def list(self, messages: Messages, query: MessageQuery) -> Walk[Any]:
         names = self.source.names[::-1] if self.is_other_side else self.source.names

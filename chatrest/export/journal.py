@@ -95,15 +95,15 @@ class SourceState(NamedTuple):
     state: State = "open"
     error: str | None = None
     by_time: bool = False
-    """True where its list goes by time, with ids in any order: each run reads all of it."""
+    """True if its list goes by time, with ids in any order: each run reads all of it."""
     proven: int = 0
     """The frozen end for which its newest id was probed: all that the service has up to there was seen."""
     asked: bool = True
-    """True where the plan still asks for it; what it wrote is kept where not."""
+    """True if the plan still asks for it; what it wrote is kept where not."""
 
     @property
     def is_read(self) -> bool:
-        """True where runs read it."""
+        """True if runs read it."""
         return self.asked and self.state != "deleted_user"
 
 
@@ -130,7 +130,7 @@ class DeletedId(NamedTuple):
     noticed: int
     """In epoch seconds."""
     missing: bool
-    """True where it is not in the export either: it was in a file that was lost."""
+    """True if it is not in the export either: it was in a file that was lost."""
 
 
 class Journal(StoreJournal):
@@ -219,13 +219,13 @@ class Journal(StoreJournal):
         return merge(Interval(first, last, position_of(text, last)) for first, last, text in rows)
 
     def cover(self, source: int, after: int, last: int, position: Pairs) -> None:
-        """Note that the ids above `after` up to `last` were read; the list goes on at `position`."""
+        """Note that the ids above `after` up to `last` were read; the list continues at `position`."""
         if last <= after:
             return
         near = (source, last + 1, after)
         sql = "SELECT first, last, position FROM covered WHERE source = ? AND first <= ? AND last >= ?"
         rows = self._typed(sql, tuple[int, int, str], *near)
-        if len(rows) == 1 and rows[0][0] <= rows[0][1] == after:  # as mostly: it goes on where it was
+        if len(rows) == 1 and rows[0][0] <= rows[0][1] == after:  # as usually: it continues where it was
             sql = "UPDATE covered SET last = ?, position = ? WHERE source = ? AND first = ?"
             self._db.execute(sql, (last, json.dumps(position), source, rows[0][0]))
             return
@@ -262,7 +262,7 @@ class Journal(StoreJournal):
     def recheck(self, source: int, since: int, until: int) -> None:
         """Note that a source is to be read again from a time on, up to an id.
 
-        One that is under way, and as long, goes on.
+        One that is under way, and as long, continues.
         """
         sql = """INSERT INTO rechecks VALUES(?, ?, 0, ?, '[]') ON CONFLICT(source) DO UPDATE
             SET since = excluded.since, after = 0, until = excluded.until, position = '[]'

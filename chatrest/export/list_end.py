@@ -37,13 +37,13 @@ from .report import Progress
 _PROBED: Final = 10
 """Messages of a probe: the newest ones of a list. Fewer are all that it has."""
 _KNOWN: Final = 3
-"""Of the known ids of a list, how many of the last ones are asked for once more with what is new: fewer than
+"""Of the known ids of a list, how many of the last ones are asked for again with what is new: fewer than
 any page has, so that a reply of them alone is not cut off."""
 _EVER: Final = Window()
 
 
 def by_id_alone(position: Pairs) -> Pairs:
-    """Return a position without its time: what came later with an earlier time lies behind it, too."""
+    """Return a position without its time: what came later with an earlier time lies after it, too."""
     return tuple(pair for pair in position if pair[0] != "sentAt")
 
 
@@ -68,9 +68,9 @@ class ShownIds(Struct, eq=False):
     newest_page: IdSet = field(default_factory=IdSet)
     """The ids of the newest page of a list that goes by id."""
     is_past: bool = False
-    """True where the list has passed the end of the plan's window."""
+    """True if the list has passed the end of the plan's window."""
     has_end: bool = False
-    """True where the message at the frozen end was shown."""
+    """True if the message at the frozen end was shown."""
 
     @property
     def last(self) -> int:
@@ -154,7 +154,7 @@ class ListEnds:
         return await in_thread(lambda: self._archive.seen(job.number))
 
     async def _last_behind(self, piece: JobPiece) -> int:
-        """Ask for what is new behind the last known ids; return its highest id, at whatever time it came.
+        """Ask for what is new after the last known ids; return its highest id, at whatever time it came.
 
         That is where the piece begins if nothing is new, and 0 where the reply does not tell: the message
         there must come as well. Raises `IdsBeginAnewError`.
@@ -228,7 +228,7 @@ class ListEnds:
             keys = await self._never_seen(job, keys)
         if keys:
             return list(keys)
-        # What the newest page has shown is on its way to the journal: nobody need look there.
+        # What the newest page has shown is on its way to the journal: no one need look there.
         await self._see_late(job, ids.numbers - shown.newest_page, shown.covered)
         return []
 
@@ -242,7 +242,7 @@ class ListEnds:
             await self._backlog.put(self._check.page(job, [], seen=PageIds(late, {})))
 
     async def is_sure(self, job: ListJob) -> bool:
-        """Return whether the newest messages have changed since the reading began, as new ones have come.
+        """Return whether the newest messages have changed since the reading began, as new ones have arrived.
 
         Where they have not, the service shows others as the newest: then there is no frozen end.
         """
@@ -257,9 +257,9 @@ class ListEnds:
         that a reading has come to, and was not seen: it would be left out.
         """
         job = piece.of
-        try:  # a service may show those behind the id as well
+        try:  # a service may show those after the id as well
             rows = await self._rows(job, affix="prepend", id=str(last + 1))
-        except BadRequestError:  # no service that goes on from an id refuses one
+        except BadRequestError:  # no service that continues from an id refuses one
             return
         later = [row for row in rows if stand < Place.of(row)]
         left = ids_of(Window(job.since or None).within(self._check.window.within(later))).numbers

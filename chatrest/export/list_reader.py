@@ -12,7 +12,7 @@
 
 Ids that are no numbers, and all ids of a list that goes by time, have no order: they were seen, or were not.
 Where the app's newest message is not known, the list ends at the newest id that it has before it is read.
-Where positions tell times, a later run goes on behind an id alone, a piece that ends before its list does is
+Where positions tell times, a later run continues after an id alone, a piece that ends before its list does is
 checked at its end, and disorder of ids and times is `NotOrderedByIdError`: the list is read whole.
 """
 
@@ -44,7 +44,7 @@ from .report import Progress
 LEAST_PAGES: Final = 16
 """Pages that have to be left of a list for it to be divided: a cut costs about a page that is read twice."""
 _TRIES: Final = 2
-"""How often a list is gone on with behind an id, and brings nothing, before that is an error."""
+"""How often a list is continued after an id, and brings nothing, before that is an error."""
 
 
 @final
@@ -171,9 +171,9 @@ class ListReader:
         return last > job.until and await self.ends.is_sure(job)
 
     async def _checked_end(self, piece: JobPiece, page: Page[Row], shown: ShownIds) -> Pairs:
-        """Check that all up to the end of a piece was shown, as its list goes on behind it.
+        """Check that all up to the end of a piece was shown, as its list continues after it.
 
-        Returns the position behind the frozen end of the list, where it has one of its own.
+        Returns the position after the frozen end of the list, where it has one of its own.
         """
         job, until = piece.of, min(piece.until, piece.of.until)
         if not _is_timed(page):
@@ -245,7 +245,7 @@ class ListReader:
         since, until = self.ends.window_of(job)
         affix = affix or query.affix
         if (affix, since, until) == (query.affix, query.from_timestamp, query.to_timestamp):
-            return query  # a filter that is made anew is checked anew
+            return query  # a filter that is made again is checked again
         return structs.replace(query, affix=affix, from_timestamp=since, to_timestamp=until)
 
 

@@ -77,10 +77,10 @@ class SourceEntry(Struct, frozen=True, omit_defaults=True):
     covered: list[tuple[str, str]]
     """The intervals of ids that were read, both ends included."""
     proven: str | None = None
-    """The id up to which the source was read, and its end confirmed by a probe; None where it was not."""
+    """The id up to which the source was read, and its end confirmed by a probe; None if it was not."""
     error: str | None = None
     asked: bool = True
-    """False where the plan does not name the source any more; its messages are kept."""
+    """False if the plan does not name the source any more; its messages are kept."""
 
 
 @final
@@ -162,7 +162,7 @@ def check_version(path: Path, version: int, allowed: tuple[int, ...]) -> None:
 
 
 def find(folder: Path) -> Manifest | None:
-    """Return the manifest of `folder`, or None where there is none; raises what `read` raises."""
+    """Return the manifest of `folder`, or None if there is none; raises what `read` raises."""
     try:
         return read(folder / NAME)
     except FileNotFoundError:
@@ -170,7 +170,7 @@ def find(folder: Path) -> Manifest | None:
 
 
 def find_undamaged(folder: Path) -> Manifest | None:
-    """Return the manifest of `folder`; None also where it is damaged, and so vouches for nothing.
+    """Return the manifest of `folder`; None also if it is damaged, and so vouches for nothing.
 
     Raises `RequestInvalidError` where it is of another version.
     """

@@ -41,7 +41,7 @@ def ids_of(rows: list[Row]) -> PageIds:
 
 
 def numbers_of(ids: list[str]) -> list[int] | None:
-    """Return ids as numbers; None where any is none, or is not written plainly."""
+    """Return ids as numbers; None if any is none, or is not written plainly."""
     if "".join(ids).isdecimal():  # with nothing but digits, JSON is the quickest way to numbers
         try:
             return _NUMBERS.decode(f"[{','.join(ids)}]")
@@ -51,7 +51,7 @@ def numbers_of(ids: list[str]) -> list[int] | None:
 
 
 def key_of(row: Row) -> str:
-    """Return the text that tells a row from all others: its id, or a hash of its bytes where it has none."""
+    """Return the text that shows a row from all others: its id, or a hash of its bytes where it has none."""
     return row.id or f"#{hashlib.sha256(row.raw).hexdigest()}"
 
 

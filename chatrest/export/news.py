@@ -91,11 +91,11 @@ class News:
 
     @property
     def is_worthwhile(self) -> bool:
-        """True where the last run has read so many sources to the same end that it saves requests."""
+        """True if the last run has read so many sources to the same end that it saves requests."""
         return len(self._eligible) >= LEAST_SOURCES
 
     async def read(self) -> bool:
-        """Read what is new; return True where the ends of the sources are proven by it.
+        """Read what is new; return True if the ends of the sources are proven by it.
 
         Where they are not, nothing is lost: each source has to be asked then, and what was written stays.
         """
@@ -109,7 +109,7 @@ class News:
     # ── the app's own list ──
 
     async def _read_list(self, after: int) -> bool:
-        """Read the app's own list behind an id; return True where it reaches the frozen end."""
+        """Read the app's own list after an id; return True if it reaches the frozen end."""
         app_list = self._sources.add_app_list()
         job = Work(app_list, [], "missing").job()
         piece = ListPiece(of=None, after=after, until=self._until, is_guess=True, may_be_cut=False)
@@ -132,7 +132,7 @@ class News:
         return False
 
     async def _take(self, job: ListJob, rows: list[Row]) -> bool:
-        """Write the rows of a page; return False where it cannot be told which of them the export holds."""
+        """Write the rows of a page; return False if it cannot be told which of them the export holds."""
         rows = self._pool.check.window.within(rows)
         if ids_of(rows).others:
             return False
@@ -161,7 +161,7 @@ class News:
     # ── the proof ──
 
     async def _sample(self, sources: set[Source]) -> bool:
-        """Read the own list of one of these sources, drawn by lot; return True where its end is proven."""
+        """Read the own list of one of these sources, drawn by lot; return True if its end is proven."""
         left = sorted(self._eligible.keys() & sources - self._sampled.keys(), key=str)
         if not left:
             return True
@@ -172,7 +172,7 @@ class News:
         return work.known.number in self._pool.ended
 
     def _prove(self, after: int) -> bool:
-        """Note that the ends of all sources are proven; False where one has seen other ids than it should."""
+        """Note that the ends of all sources are proven; False if one has seen other ids than it should."""
         journal = self._pool.archive.journal
         for source, known in self._sampled.items():
             own = journal.seen(known.number).between(after + 1, self._until)

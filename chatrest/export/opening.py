@@ -1,6 +1,6 @@
 """The checks of a folder before anything in it is changed: its paths, its journal and its manifest.
 
-A folder is refused, untouched, where going on with it could destroy messages:
+A folder is refused, untouched, where continuing with it could destroy messages:
 
 | what is there                                   | why it is refused                                     |
 |-------------------------------------------------|-------------------------------------------------------|
@@ -10,7 +10,7 @@ A folder is refused, untouched, where going on with it could destroy messages:
 | an export of version 1                          | its files are in the folder itself                    |
 
 Whatever else journal and files differ in is repaired by the store: a lost journal is rebuilt from the files,
-and an older one goes on beside newer files.
+and an older one continues beside newer files.
 
 A generation is a number and a random text. Each opening for writing gives the journal the next one, and keeps
 the one before as `previous_generation`; the manifest takes it over when the run begins to change the export,
@@ -54,7 +54,7 @@ class FolderLock:
     """The right to write into a folder: for one archive at a time, of this process or of another one.
 
     SQLite's own lock is not enough: of exports that open the journal at the same instant each can keep the
-    others out, so that none goes on. Raises `InUseError` where another one has it.
+    others out, so that none continues. Raises `InUseError` where another one has it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -122,7 +122,7 @@ def check_place(folder: Path) -> None:
 
 
 def check_folder(folder: Path, journal: Journal) -> Manifest | None:
-    """Return the folder's manifest, None where there is none, after all checks; changes nothing.
+    """Return the folder's manifest, None if there is none, after all checks; changes nothing.
 
     Raises `RequestInvalidError` with what is wrong, and what is safe to do. `ChatRestError` of a damaged
     journal is raised as it is.
@@ -203,15 +203,15 @@ class FolderState(Struct, kw_only=True):
 
     manifest: Manifest | None = None
     manifest_fault: str = ""
-    """A sentence; empty where the manifest is there and undamaged."""
+    """A sentence; empty if the manifest is there and undamaged."""
     journal: Journal | None = None
     """The journal if it is undamaged, and the manifest's or that of a run that has begun since."""
     journal_fault: str = ""
-    """A sentence; empty also where there is no journal."""
+    """A sentence; empty also if there is no journal."""
     is_in_use: bool = False
-    """True where a run is writing, and so its journal cannot be read."""
+    """True if a run is writing, and so its journal cannot be read."""
     is_finished: bool = False
-    """True where the manifest is that of a finished run, and no run has changed anything since."""
+    """True if the manifest is that of a finished run, and no run has changed anything since."""
 
 
 def read_folder(folder: Path, stack: ExitStack) -> FolderState:
@@ -270,7 +270,7 @@ def _number(generation: str | None) -> int:
 
 
 def agreed(folder: Path, kept: Mapping[str, str | None], plan: Plan | None, app_id: str) -> tuple[Plan, Plan]:
-    """Return the folder's plan, from its journal's meta, and the plan that goes on with it.
+    """Return the folder's plan, from its journal's meta, and the plan that continues with it.
 
     What `plan` does not give is as in the folder's own. Raises `RequestInvalidError` where the export cannot
     be continued by it, or the app is another one.

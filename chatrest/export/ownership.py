@@ -1,7 +1,7 @@
 """The lists that an export reads, and which of them writes a message that two of them hold. Pure.
 
 A message stands once in an export. Of the sources of the plan that claim it, which its own members decide,
-the first one writes it, so that a message lies in the same file whatever is read first:
+the first one writes it, so that a message is in the same file whatever is read first:
 
 | source     | claims                                     | how sure                                   |
 |------------|--------------------------------------------|--------------------------------------------|
@@ -97,14 +97,14 @@ class OwnershipRules:
         self._empty.add(source)
 
     def writer(self, sender: str, receiver: str, receiver_type: str) -> Source | None:
-        """Return the source that writes a message; None where no source claims it."""
+        """Return the source that writes a message; None if no source claims it."""
         claimants = self.claimants(sender, receiver, receiver_type)
         if not claimants or not self._empty:
             return claimants[0] if claimants else None
         return next((source for source in claimants if source not in self._empty), claimants[0])
 
     def writes(self, source: Source, sender: str, receiver: str, receiver_type: str) -> bool:
-        """Return True where a source writes a message: its own, or one that no source claims."""
+        """Return True if a source writes a message: its own, or one that no source claims."""
         return self.writer(sender, receiver, receiver_type) in (None, source)
 
     def writes_all(self, source: Source) -> bool:

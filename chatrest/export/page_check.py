@@ -135,7 +135,7 @@ class PageCheck:
         """Return a page with the rows that a source writes; `covered` are further fields of it."""
         shown = None
         if job.purpose in ("recheck", "confirm"):
-            shown = ids_of(rows).numbers  # whatever time it tells now, a message that is shown is not deleted
+            shown = ids_of(rows).numbers  # whatever time it shows now, a message that is shown is not deleted
         rows = [] if job.purpose == "confirm" else self.held(job, rows)
         if job.since:  # a service that does not heed it must not be read as if it did
             rows = Window(job.since).within(rows)

@@ -42,7 +42,7 @@ PARTITIONS: Final = ("none", "source", "month", "day")
 DEFAULTS: Final = {"ndjson": ("none", "source"), "parquet": ("zstd", "month"), "sqlite": ("none", "none")}
 """By format: how its files are compressed, and what each of them holds."""
 _NOT_GIVEN: Final[Any] = UNSET
-"""The default of a field that names sources: an empty list is nobody, and no list at all is everybody."""
+"""The default of a field that names sources: an empty list is no one, and no list at all is everybody."""
 _OF_OTHER_LISTS: Final = (
     "hide_messages_from_blocked_users", "receiver_type", "hide_deleted", "only_deleted", "sent_at",
     "sent_at_from", "sent_at_to", "updated_at_from", "updated_at_to", "edited_at_from", "edited_at_to",
@@ -71,7 +71,7 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
     """The messages to export, and the files to write: any of `users`, `pairs`, `groups` and `all_users`, or
     `everything` alone.
 
-    - `users` are uids, `groups` guids, `pairs` two uids each; an empty list is nobody. Where none of them is
+    - `users` are uids, `groups` guids, `pairs` two uids each; an empty list is no one. Where none of them is
       given the plan is `all_users`: every user in the service's list of users, deactivated ones included.
       `everything` is the app's own list of messages, GET /messages.
     - `since` and `until`, both included, limit the export to messages sent in that time. Each is an aware
@@ -150,7 +150,7 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
         structs.force_setattr(self, name, value)
 
     def continued(self, plan: "Plan") -> "Plan":
-        """Return the plan by which an export by this one goes on: what `plan` does not give stays."""
+        """Return the plan by which an export by this one continues: what `plan` does not give stays."""
         given: frozenset[str] = plan.__dict__["given"]
         names = given - {"sources"} | (SOURCES if "sources" in given else set())
         if "format" in given and plan.format != self.format:
@@ -208,7 +208,7 @@ def _name(name: str, value: str) -> str:
 def _pair(name: str, pair: Any) -> tuple[str, str]:
     fits = isinstance(pair, tuple) and len(pair) == 2 and pair[0] != pair[1]
     check(fits, name, pair, "two different uids")
-    for uid in pair:  # each of them may have to stand in the path and in the header
+    for uid in pair:  # each of them may have to be in the path and in the header
         segment(name, uid)
         check_acting_user(uid, name)
     one, other = sorted(pair)

@@ -6,8 +6,8 @@
 | no journal, a damaged one, or an old one | the files of a finished run's manifest; else it is refused  |
 | a run is writing                         | what is whole on the disk, open segments included           |
 
-The journal tells which rows are of a source; without it the name of a file's folder does, or a column. Where
-files may stand beside what they were made of, each message is given once all the same. Hashes are not
+The journal shows which rows are of a source; without it the name of a file's folder does, or a column. Where
+files may be beside what they were made of, each message is given once all the same. Hashes are not
 checked: `verify` does that.
 """
 
@@ -181,7 +181,7 @@ class _File(NamedTuple):
     """Bytes to read; None for all whole records that are there."""
     is_segment: bool = False
     is_wanted: Callable[[bytes], bool] | None = None
-    """Whether a record was stored for the sources that are to be read; None where all were."""
+    """Whether a record was stored for the sources that are to be read; None if all were."""
     sources: frozenset[Source] | None = None
     """Those that are to be read, where a column tells them."""
 
@@ -191,13 +191,13 @@ class _Files(NamedTuple):
 
     files: list[_File]
     is_settled: bool = True
-    """False where files may stand beside what they were made of."""
+    """False if files may be beside what they were made of."""
     again: Callable[[], list[_File]] = list
     """Returns the files that there are by now."""
 
 
 def _files(view: FolderView, state: FolderState, window: TimeWindow, source: Sources | None) -> _Files:
-    """Return what is to be read. Raises `ChatRestError` where nobody knows what is committed."""
+    """Return what is to be read. Raises `ChatRestError` where no one knows what is committed."""
     manifest, journal, folder = state.manifest, state.journal, view.folder
     listed = [] if manifest is None else [Source.parse(json.dumps(each.source)) for each in manifest.sources]
 
@@ -255,7 +255,7 @@ def _of_journal(folder: Path, journal: Journal, choice: _Choice) -> Iterator[_Fi
 
 
 def _may_hold(journal: Journal, file: StoreFile, window: TimeWindow) -> bool:
-    """Return False where no row of a file was sent in a window; those that have no numbers may be undated."""
+    """Return False if no row of a file was sent in a window; those that have no numbers may be undated."""
     return any(
         len(block.ids) < block.rows or window.may_hold(block.since, block.until)
         for block in journal.blocks(file.number)
@@ -295,7 +295,7 @@ class _SourceIds:
         self._keys = {key for key, each in owners.items() if each in self._numbers}
 
     def of(self, file: StoreFile) -> Callable[[bytes], bool] | None:
-        """Return what says whether a record of a file is one of them; None where none can be."""
+        """Return what says whether a record of a file is one of them; None if none can be."""
         blocks = self._blocks[file.number]
         ids = IdSet.union(block.ids for block in blocks if block.source in self._numbers)
         ids.update(self._adopted & IdSet.union(block.ids for block in blocks if not block.source))
@@ -310,7 +310,7 @@ class _SourceIds:
 
 
 def _on_disk(view: FolderView, choice: _Choice) -> list[_File]:
-    """Return what is there while a run goes on: its journal cannot be asked.
+    """Return what is there while a run continues: its journal cannot be asked.
 
     Rows that are on their way to a column are left out where sources are asked for.
     """
@@ -328,7 +328,7 @@ def _on_disk(view: FolderView, choice: _Choice) -> list[_File]:
 def _told(files: list[_File], choice: _Choice) -> Iterator[_File]:
     """Yield the files with rows of the sources that are to be read, as far as files tell them.
 
-    Raises `ChatRestError` where only the journal tells them.
+    Raises `ChatRestError` where only the journal shows them.
     """
     for file in files:
         is_told = _is_told(file.name, choice)
@@ -344,7 +344,7 @@ def _told(files: list[_File], choice: _Choice) -> Iterator[_File]:
 
 
 def _is_told(name: str, choice: _Choice) -> bool | None:
-    """Return whether a file holds rows of the sources, as its folder says; None where that does not."""
+    """Return whether a file holds rows of the sources, as its folder says; None if that does not."""
     if choice.sources is None:
         return True
     folder, prefix = name.rpartition("/")[0], f"{MESSAGES}/source="

@@ -1,6 +1,6 @@
 """Rows that come again, and may differ.
 
-`RepeatedRows`: under an id that this run has written; those that differ are told, as one is kept.
+`RepeatedRows`: under an id that this run has written; those that differ are reported, as one is kept.
 `StoredIndex`: read again from the service, and on disk: which have changed, which are not shown any more. It
 is a private temporary database of SQLite's own, which needs little memory and leaves nothing behind.
 """

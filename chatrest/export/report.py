@@ -150,12 +150,12 @@ class Report(Struct, kw_only=True):
     """Its number, which `changes(out, after=run)` takes: each run has a higher one than those before it, also
     one that was killed."""
     complete: bool = False
-    """True where the export holds all that its plan asks for, up to `until`. Users that were deleted in the
+    """True if the export holds all that its plan asks for, up to `until`. Users that were deleted in the
     service since (`deleted_users`) do not count against it."""
     reasons: list[str] = []
     """The reasons why it is not complete, a sentence each, beside the sources in `failed`."""
     until: int | None = None
-    """The app's newest message id when the run began: the export holds no later ones. None where the service
+    """The app's newest message id when the run began: the export holds no later ones. None if the service
     does not tell."""
     messages: int = 0
     """Messages in the export."""
@@ -177,7 +177,7 @@ class Report(Struct, kw_only=True):
     tables: dict[str, int] = {}
     """The rows of each table beside the messages, such as `users`."""
     attachments: AttachmentCounts | None = None
-    """The files that messages link to; None where they were not asked for."""
+    """The files that messages link to; None if they were not asked for."""
     kept: list[str] = []
     """Sources that earlier runs have read, and that the plan does not ask for any more: their messages stay,
     and nothing new is read of them."""
@@ -204,7 +204,7 @@ class Report(Struct, kw_only=True):
     def check(self) -> None:
         """Raise `ExportIncompleteError` with the reasons where the export is not complete.
 
-        The same export, run again, goes on with what is left.
+        The same export, run again, continues with what is left.
         """
         if self.complete:
             return

@@ -53,7 +53,7 @@ class Rereads:
     # ── what is missing ──
 
     async def read_missing(self) -> bool:
-        """Read what is missing; return True where all is on disk then, or not shown by any source.
+        """Read what is missing; return True if all is on disk then, or not shown by any source.
 
         What no source shows is taken from damaged files, where they hold it.
         """
@@ -87,7 +87,7 @@ class Rereads:
                 yield Work(known, clusters(ids, seen, LARGEST_PAGE), "missing")
 
     def _note_missing(self) -> bool:
-        """Note what no source shows any more; return False where one could not be asked."""
+        """Note what no source shows any more; return False if one could not be asked."""
         missing, keys = self._archive.missing(), self._archive.missing_keys()
         sources = self._journal.sources() if missing or keys else []
         refused = [known for known in sources if self._sources.is_refused(known)]
@@ -101,7 +101,7 @@ class Rereads:
             seen = self._journal.seen(known.number)
             unshown: list[int | str] = [*(missing & seen), *keys.get(known.number, ())]
             if unshown and self._sources.is_deleted(known):
-                is_whole = False  # nobody else can be asked: this run says so, and the report from now on
+                is_whole = False  # no one else can be asked: this run says so, and the report from now on
             self._archive.note_deleted(known.number, unshown, self._now, missing=True)
         return is_whole
 

@@ -7,7 +7,7 @@ newest id → sources → pieces of lists → archive.commit → … until no ga
 - The end is frozen: no id above the newest of the app at the beginning; where that is not known, above the
   newest of each list when its reading begins. What comes later comes with the next run, whose gaps begin
   where this one's intervals end.
-- A source that the service refuses is noted, and the rest goes on; a key that it refuses ends the run.
+- A source that the service refuses is noted, and the rest continues; a key that it refuses ends the run.
 - Gaps are looked for more than once: users may be made while others are read, and a worker that begins in the
   middle of a list may be told that there is no such position.
 """
@@ -85,7 +85,7 @@ ROUNDS: Final = 4
 """How often gaps are looked for."""
 _UNFINISHED: Final = "it is being written, or was interrupted"
 _NEWEST: Final = 100
-"""The app's newest messages that are asked for: that of the last run is mostly among them."""
+"""The app's newest messages that are asked for: that of the last run is usually among them."""
 
 
 async def export_folder(
@@ -176,7 +176,7 @@ class Run:
         self._asks_all = False
 
     async def result(self) -> Report:
-        """Run to the end; return what has come of it. However it ends, what was committed stays."""
+        """Run to the end; return what has arrived of it. However it ends, what was committed stays."""
         archive, progress = self._pool.archive, self._pool.progress
         rereads = Rereads(self._pool, self._sources, int(self._now()))
         progress.enter(Phase.LISTING_SOURCES)
@@ -220,12 +220,12 @@ class Run:
         return report
 
     async def _newest(self) -> Row | None:
-        """Return the app's newest message; None where it is not known: the export has an open end then.
+        """Return the app's newest message; None if it is not known: the export has an open end then.
 
         Raises `IdsBeginAnewError`.
         """
         rows, journal = await newest(self._session, _NEWEST), self._pool.archive.journal
-        # Ids that are no numbers, or come twice, stand first in a page, wherever they stand in the list. The
+        # Ids that are no numbers, or come twice, stand first in a page, wherever they are in the list. The
         # others are in its order: by time, the last one is not the one with the largest id.
         counts = Counter(row.id for row in rows)
         numbered = [row for row in rows if number(row.id) is not None]
@@ -279,7 +279,7 @@ class Run:
         sources = (known for known in sources if known.number not in pool.failed)
         return work_left(journal, sources, self._until, ended=pool.ended, asks_all=self._asks_all)
 
-    # ── what has come of it ──
+    # ── what has arrived of it ──
 
     def _report(self, amended: int) -> Report:
         """Note what has become of each source, and return the counts; `amended` messages were replaced."""

@@ -119,7 +119,7 @@ class SourceList:
     async def recent_time(self) -> int | None:
         """Return when one of the newest messages of the first sources was sent, in the service's unit.
 
-        Costs up to 20 requests; None where no message there tells a time.
+        Costs up to 20 requests; None if no message there tells a time.
         """
         messages = Messages(AsRows(self._session.sender))
         for known in islice(self.known, _ASKED_FOR_TIME):
@@ -182,7 +182,7 @@ async def newest(session: AsyncSession, count: int = 1) -> list[Row]:
 
 
 async def goes_backwards(session: AsyncSession, newest: Row) -> bool:
-    """Return True where the app's own list shows no message behind `newest`: one or two requests.
+    """Return True if the app's own list shows no message behind `newest`: one or two requests.
 
     A service that does not heed `affix=prepend` shows old messages as the newest ones. One that does not heed
     `id` either shows the beginning of the list here, which proves nothing.
@@ -203,7 +203,7 @@ async def users(session: AsyncSession) -> AsyncIterator[Source]:
 
 async def user_with_messages(session: AsyncSession, query: MessageQuery, window: Window) -> str | None:
     """Return one of the app's first users whose list has a message of a window, in the service's unit: a few
-    requests; None where none has.
+    requests; None if none has.
     """
     messages, (since, until) = Messages(AsRows(session.sender)), window.asked()
     query = structs.replace(query, affix="prepend", from_timestamp=since, to_timestamp=until)

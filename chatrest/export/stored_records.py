@@ -149,7 +149,7 @@ def parquet_batches(
 
 
 def _may_hold(file: Any, group: int, window: TimeWindow) -> bool:
-    """Return False where the statistics of a row group say that all its rows were sent at other times."""
+    """Return False if the statistics of a row group say that all its rows were sent at other times."""
     column = file.schema_arrow.get_field_index("sent_at")
     statistics = file.metadata.row_group(group).column(column).statistics if column >= 0 else None
     if statistics is None or not statistics.has_min_max or statistics.null_count != 0:
@@ -174,7 +174,7 @@ def database_rows(
 ) -> Iterator[list[bytes]]:
     """Yield the records of a database; `keys` are the keys of sources as a JSON array, None is any.
 
-    It is opened for each batch anew, so that no reader keeps a run from finishing it.
+    It is opened for each batch again, so that no reader keeps a run from finishing it.
     """
     sources = "TRUE" if keys is None else _OF_SOURCES
     for by, low, high in _ranges(window):

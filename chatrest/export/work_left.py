@@ -44,7 +44,7 @@ class Work(Struct, frozen=True):
 
     @property
     def ids(self) -> int | None:
-        """The count of ids to read: no more messages can be left. None where no end is known."""
+        """The count of ids to read: no more messages can be left. None if no end is known."""
         return self.ids_behind(0)
 
     def ids_behind(self, last: int) -> int | None:

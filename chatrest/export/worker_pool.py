@@ -76,7 +76,7 @@ class WorkerPool:
         self.uncut: set[int] = set()
         """Sources that the service does not let be entered at an id of our own: they are not divided."""
         self.refused: set[int] = set()
-        """Sources that it does not let be gone on with at a position that it named itself, either."""
+        """Sources that it does not let be continued at a position that it named itself, either."""
         self.warned: dict[str, None] = {}
         """The warnings of those that have read lists on other machines, each once."""
         self.sides: Sides = Sides(archive.journal)
@@ -126,7 +126,7 @@ class WorkerPool:
     def piece(self, job: ListJob, gap: Gap, *, from_start: bool = False) -> JobPiece:
         """Return the piece of a gap; one whose end is the frozen end is read to the end of the list.
 
-        `from_start`: what lies before the gap is read, too, where the service named no position for it, or
+        `from_start`: what is before the gap is read, too, where the service named no position for it, or
         none that leads on.
         """
         cannot_enter = job.number in self.uncut | self.refused

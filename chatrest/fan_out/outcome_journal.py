@@ -5,7 +5,7 @@ or `-` (failed) and 32 hexadecimal digits, a BLAKE2 digest of the item's key. Ke
 as an item may hold a credential. The last line of an item counts.
 
 - A line is written at once, so a killed process loses none; it is synced to the disk once a second, so a loss
-  of power may lose the last second. A lost line means that its item is run once more.
+  of power may lose the last second. A lost line means that its item is run again.
 - A cut-off or damaged end is dropped when the file is opened. Damage before a good line, a file that is no
   journal, and the journal of another job are refused.
 - One process at a time writes it: the file is locked while it is open.

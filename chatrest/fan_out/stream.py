@@ -1,4 +1,4 @@
-"""Fan-out: one worker for each of many items, with outcomes as they come.
+"""Fan-out: one worker for each of many items, with outcomes as they arrive.
 
 | rule          |                                                                                      |
 |---------------|--------------------------------------------------------------------------------------|
@@ -345,7 +345,7 @@ def fan_out(
     job: str | None = None,
     retry_failed: bool = False,
 ) -> FanOut[T, R]:
-    """Run `await worker(item)` for each item, `concurrency` at once; return the outcomes as they come.
+    """Run `await worker(item)` for each item, `concurrency` at once; return the outcomes as they arrive.
 
         async with session.fan_out(uids, count_unread) as outcomes:
             async for outcome in outcomes:
@@ -353,7 +353,7 @@ def fan_out(
 
     - `items`: any iterable or asynchronous iterable, also an endless one or a walk. Memory is that of at most
       twice `concurrency` items, however many there are: if the outcomes are not read, no further item begins.
-    - `worker`: uses any view of any session. Its error is an outcome, and the others go on.
+    - `worker`: uses any view of any session. Its error is an outcome, and the others continue.
     - `ordered`: the outcomes in the order of the items, else as the workers end.
     - `stop_after`: a number of errors after which no item begins. Those that run end and are given, and then
       `FanOutError` is raised.
@@ -364,10 +364,10 @@ def fan_out(
     - `group`: a function of an item, such as its app. Then each group has `concurrency` workers of its own,
       and one that hangs does not delay the others; up to 10,000 items of it are read ahead. At most 100
       groups at the same time.
-    - `journal`: a path. Items that have an outcome there are skipped, so that a killed job goes on. An
+    - `journal`: a path. Items that have an outcome there are skipped, so that a killed job continues. An
       outcome is written when the next one is asked for, or the block is left without an error: after a kill,
-      items whose outcome was not dealt with are run once more, at most twice `concurrency` of them.
-      `retry_failed` runs those again that failed. `key` gives a value with a JSON form that tells an item
+      items whose outcome was not dealt with are run again, at most twice `concurrency` of them.
+      `retry_failed` runs those again that failed. `key` gives a value with a JSON form that shows an item
       from others (the item itself by default; equal ones are one item). `job` is the name by which the
       journal of another job is refused (by default that of the worker).
 

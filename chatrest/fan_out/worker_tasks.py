@@ -268,7 +268,7 @@ class WorkerTasks(Generic[T, R]):
             self._reader.cancel()
 
     def settle(self) -> None:
-        """Note the end of workers that have just ended, whose turn in the loop has not come yet."""
+        """Note the end of workers that have just ended, whose turn in the loop has not arrived yet."""
         for task in [task for task in self._running if task.done()]:
             task.remove_done_callback(self._end)
             self._end(task)

@@ -158,7 +158,7 @@ class ImportJournal(JournalFile):
             )
 
     def message_id(self, message: str) -> str | None:
-        """Return the id that a message has got in the app, by its key; None where no reply with it came."""
+        """Return the id that a message has got in the app, by its key; None if no reply with it came."""
         rows = self._all("SELECT id FROM message_ids WHERE message = ?", message)
         return rows[0][0] if rows else None
 

@@ -1,6 +1,6 @@
 """The lines of an import: of files, plain, `.gz` or `.zst`, or of any records, with a digest of all so far.
 
-The digest is of the decompressed bytes from the beginning up to the end of a line. A run that goes on reads
+The digest is of the decompressed bytes from the beginning up to the end of a line. A run that continues reads
 the file from its beginning, and checks the digest where the run before it stopped.
 """
 

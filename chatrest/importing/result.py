@@ -27,7 +27,7 @@ class LineNote(Struct, frozen=True, kw_only=True):
     code: str
     message: str
     key: str = ""
-    """The uid, guid, member id or muid, or several ids; empty where the line has none."""
+    """The uid, guid, member id or muid, or several ids; empty if the line has none."""
 
     @property
     def is_skipped(self) -> bool:

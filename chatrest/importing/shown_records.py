@@ -52,7 +52,7 @@ _LONGEST_NAME: Final = 100
 
 
 def _known(own: str, **lost: str) -> dict[str, str]:
-    """Return the words for known members: none for the service's own, which it makes anew."""
+    """Return the words for known members: none for the service's own, which it makes again."""
     return dict.fromkeys(own.split(), "") | lost
 
 

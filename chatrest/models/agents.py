@@ -159,7 +159,7 @@ class EnabledItems(Record):
 
 @final
 class ToolIntegration(Record):
-    """An integration that an agent could have; `is_authenticated` is True where it may be used."""
+    """An integration that an agent could have; `is_authenticated` is True if it may be used."""
 
     identified_by: ClassVar[str] = "slug"
 

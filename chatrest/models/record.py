@@ -55,7 +55,7 @@ class Record(Struct, frozen=True, gc=False, rename="camel"):
     fill_missing: ClassVar[bool] = False
     """True if the lenient decoder may use "" or 0 for an absent required text or number: no id is ""."""
     identified_by: ClassVar[str] = "id"
-    """The field that identifies a record in a list, or a property where no field may stand in a cursor.
+    """The field that identifies a record in a list, or a property where no field may be in a cursor.
 
     A cursor holds the identities of the records at a page's end, and travels through browsers and logs. So a
     record that only a credential identifies has a property `identity`, which is `digest(self.api_key)`.

@@ -92,7 +92,7 @@ class ActiveCall(CallProgress, Generic[R]):
         self._pool.budget.earn()
         while True:
             try:
-                # Without listeners nobody wants the durations of each attempt.
+                # Without listeners no one wants the durations of each attempt.
                 return await (
                     self._attempt(self) if self._context.start is None else self._recorded_attempt()
                 )

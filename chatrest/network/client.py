@@ -128,7 +128,7 @@ class Sender:
 
     @property
     def has_reader_token(self) -> bool:
-        """True where a login token is sent beside the app's key: lists may be those of the token's user."""
+        """True if a login token is sent beside the app's key: lists may be those of the token's user."""
         options = self._options
         names = {name.lower() for name in options.headers}
         return LOGIN_HEADER not in options.destination.keys and LOGIN_HEADER.lower() in names

@@ -32,7 +32,7 @@ class Expiry(Struct, eq=False):
         self.task.cancel()
 
     def has_cancelled(self) -> bool:
-        """Return True if the task's `CancelledError` is this one's, and nobody else has cancelled it too."""
+        """Return True if the task's `CancelledError` is this one's, and no one else has cancelled it too."""
         return self.is_over and self.task.cancelling() - 1 <= self.cancelling
 
     def withdraw(self) -> None:

@@ -70,7 +70,7 @@ class Inflate:
         raise ReplyUnreadableError("the reply is garbled: it is not compressed as it says")
 
     def _rest(self, unpacked: int) -> bytes | None:
-        """The rest of the piece, to be unpacked next; None where it is used up."""
+        """The rest of the piece, to be unpacked next; None if it is used up."""
         if self._stream.eof:
             self._ended = True
             return self._after_end(self._stream.unused_data)

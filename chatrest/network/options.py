@@ -125,7 +125,7 @@ class CallOptions(Struct, frozen=True, kw_only=True):
     ends_at: float | None = None
     """When the time of all calls of the view ends, by the session's clock; None for no such time."""
     on_reply: OnReply | None = None
-    """Gets each reply as it came; None, where nobody asked for it."""
+    """Gets each reply as it came; None, where no one asked for it."""
 
     def __repr__(self) -> str:
         return f"<CallOptions for {self.destination.app_id}>"

@@ -167,7 +167,7 @@ class PrioritySemaphore:
         waiter = self._join(share, lane)
         try:
             await waiter.wait()
-        except BaseException:  # a cancellation, or the end of a coroutine that nobody awaits any more
+        except BaseException:  # a cancellation, or the end of a coroutine that no one awaits any more
             if waiter.served:  # it got a place at the same moment
                 self.release(share, lane)
             else:
@@ -218,7 +218,7 @@ class PrioritySemaphore:
         # Neither one app alone nor more apps than places have an app below its share: the frequent cases.
         waiter = self._neediest() if self._apps > 1 and self._holders < self.count else None
         if waiter is not None:
-            # The time of the loop: a session's own sleep may return at once, with nobody having waited.
+            # The time of the loop: a session's own sleep may return at once, with no one having waited.
             loop = asyncio.get_running_loop()
             self._timer = loop.call_at(waiter.joined + MOMENT, self._lend_to, waiter)
 

@@ -162,7 +162,7 @@ class Pool:
         self.sent: int = 0
         """The number of attempted exchanges, with and without a connection."""
         self.has_replied: bool = False
-        """True once any reply has come; before that, the region may not exist."""
+        """True once any reply has arrived; before that, the region may not exist."""
         self.budget: RetryBudget = RetryBudget()
         self.places: PrioritySemaphore = PrioritySemaphore(concurrency)
         self.state: PoolState = PoolState(self)

@@ -101,7 +101,7 @@ class RateGate:
                     await self._lead(lane, waiter)
                 else:
                     await waiter.wait()
-        except BaseException:  # a cancellation, or the end of a coroutine that nobody awaits any more
+        except BaseException:  # a cancellation, or the end of a coroutine that no one awaits any more
             if waiter.served:  # it was served at the same moment
                 self.pacer.give_back()
                 self.release(lane)

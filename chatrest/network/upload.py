@@ -32,7 +32,7 @@ class Upload:
         self.parts: list[tuple[str, str | OpenFile]] = []
         """The form's parts by name, in their order."""
         self.fault = ""
-        """Why the attempt was broken off; empty where it was not."""
+        """Why the attempt was broken off; empty if it was not."""
 
     async def __aenter__(self) -> Self:
         """Open all files; `RequestInvalidError` for one that cannot be read, and then none is left open."""

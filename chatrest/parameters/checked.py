@@ -105,7 +105,7 @@ def _documentation(cls: Any, own: str) -> str:
 
 
 def _call_fault(cls: Any, positional: int, names: Collection[str]) -> str:
-    """Return what is wrong with the names of a call; empty where they are not the cause of an error."""
+    """Return what is wrong with the names of a call; empty if they are not the cause of an error."""
     known = {field.name: field for field in fields(cls)}
     faults = []
     if positional:
@@ -119,7 +119,7 @@ def _call_fault(cls: Any, positional: int, names: Collection[str]) -> str:
 
 
 def nearest(name: str, known: Collection[str]) -> str:
-    """Return the hint at the name that was probably meant; empty where none is near."""
+    """Return the hint at the name that was probably meant; empty if none is near."""
     from difflib import get_close_matches
 
     near = get_close_matches(name, list(known), 1)

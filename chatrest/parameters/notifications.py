@@ -55,7 +55,7 @@ _Mute: TypeAlias = Annotated[
 class PreferencesChanges(Body):
     """Any part of a user's notification preferences.
 
-    The objects have members such as `groupMessages` and `oneOnOneReplies`, whose values are whole numbers.
+    The objects have members such as `groupMessages` and `oneOnOneReplies`, whose values are complete numbers.
     """
 
     group_preferences: Json | UnsetType = UNSET

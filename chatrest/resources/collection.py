@@ -107,7 +107,7 @@ class Collection:
 
 
 def _check(name: str, value: object, kind: type[Struct] | None, *, is_optional: bool) -> None:
-    """Refuse what is not the struct that the endpoint takes, or None where it is optional."""
+    """Refuse what is not the struct that the endpoint takes, or None if it is optional."""
     if (value is None and is_optional) or (kind is not None and isinstance(value, kind)):
         return
     allowed = [f"a {kind.__name__}"] if kind is not None else []
@@ -194,7 +194,7 @@ def hinting(method: FunctionType) -> Callable[..., Any]:
 
 
 def argument_fault(method: FunctionType, names: Iterable[str]) -> str:
-    """Return what is wrong with the names of a call's arguments; empty where they are not the cause."""
+    """Return what is wrong with the names of a call's arguments; empty if they are not the cause."""
     from inspect import signature
 
     known = [name for name in signature(method).parameters if name != "self"]

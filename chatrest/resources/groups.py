@@ -47,7 +47,7 @@ class Groups(Collection):
         """The groups, in the service's order. One request a page.
 
         The list goes by page numbers, also from `updated_at` on: of several groups that changed in one
-        second, a list that goes on by that time would lose those behind a page's border.
+        second, a list that continues by that time would lose those after a page's border.
         """
         return self._walk(GROUPS_LIST, query, cursor, on_behalf_of=on_behalf_of)
 

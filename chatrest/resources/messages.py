@@ -164,7 +164,7 @@ class Messages(Collection):
     ) -> Walk[Message]:
         """GET /users/{uid}/messages: the messages between `uid` and `on_behalf_of`. One request a page.
 
-        Without an acting user it is not documented whose messages come. `cursor` goes on where
+        Without an acting user it is not documented whose messages come. `cursor` continues where
         another walk of the same query stood. Raises `RequestInvalidError` or `CursorError` before anything is
         sent; the walk raises `NotFoundError` for a user that the app does not have.
         """
@@ -284,7 +284,7 @@ class Messages(Collection):
         One request or two a list and reading where messages are few.
 
         Raises `OutcomeUnknownError` where the list does not show it: no message has a `muid`, a record cannot
-        be read, `limit` ends the search before `since`, or a login token stands beside the app's key (in
+        be read, `limit` ends the search before `since`, or a login token is beside the app's key (in
         `CHATREST_HEADERS`): then the lists are those of its user, and may lack what the app has sent. Without
         `since`, None means: not among the `limit` newest messages. Raises the errors of a list, such as
         `NotFoundError` for a receiver that does not exist.

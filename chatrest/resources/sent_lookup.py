@@ -65,7 +65,7 @@ class SentMark(Struct, frozen=True, kw_only=True):
         return message.sender.casefold() == self.sender.casefold()
 
     def is_found(self, message: Message) -> bool:
-        """Return True for the message itself, also where the service stored it as sent by the app."""
+        """Return True for the message itself, also if the service stored it as sent by the app."""
         if message.muid != self.muid:
             return False
         is_of_app = message.receiver.casefold() == self.receiver.casefold() and message.sender in APP_UIDS
@@ -143,7 +143,7 @@ class SentLists(Struct, frozen=True):
     of_app: Sequence[Callable[[], Walk[Message]]] = ()
     """Those that hold it where the service ignored the acting user and stored it as sent by the app."""
     may_lack_app: bool = False
-    """True where all of them may be lists of another user, without the app's messages."""
+    """True if all of them may be lists of another user, without the app's messages."""
 
 
 async def find_sent(

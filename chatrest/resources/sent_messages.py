@@ -42,7 +42,7 @@ class SentMessages(Struct, frozen=True):
 def first_record(reply: Any) -> dict[str, Any] | None:
     """Return the first message of a reply to several receivers, for a call that reads one message.
 
-    None where the reply holds none; `ReplyUnreadableError` with the failures where one of them failed.
+    None if the reply holds none; `ReplyUnreadableError` with the failures where one of them failed.
     """
     if records := _messages(reply):
         first: dict[str, Any] = records[0]

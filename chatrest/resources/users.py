@@ -62,7 +62,7 @@ class Users(Collection):
         """GET /users: the users, in the service's order. One request a page.
 
         The list goes by page numbers: a user that is made or removed meanwhile may shift others over a page's
-        border. A cursor goes on only with the same page size.
+        border. A cursor continues only with the same page size.
         """
         return self._walk(USERS_LIST, query, cursor)
 

@@ -20,8 +20,8 @@ T = TypeVar("T")
 class ReadAhead(Generic[T]):
     """The pages that wait for the consumer of a walk, and the task that reads them.
 
-    The task reads a page as soon as the page before it has come, as long as fewer than `pages` pages wait and
-    their bodies have fewer than `max_bytes` bytes. One page more may always be on its way.
+    The task reads a page as soon as the one before it has arrived, as long as fewer than `pages` pages wait
+    and their bodies have fewer than `max_bytes` bytes. One page more may always be on its way.
     """
 
     def __init__(self, source: PageReader[T], pages: int, max_bytes: int) -> None:
@@ -44,7 +44,7 @@ class ReadAhead(Generic[T]):
         self._task.add_done_callback(lambda _: self._changed.set())
 
     async def read(self, state: WalkState) -> PendingPage[T]:
-        """Return the page at `state`; waits until it has come.
+        """Return the page at `state`; waits until it has arrived.
 
         Raises the error of its call or step; those of later pages are raised when it is their turn. A cancel
         loses nothing: the page stays the next one.
@@ -67,7 +67,7 @@ class ReadAhead(Generic[T]):
         return page
 
     async def close(self) -> None:
-        """Drop the pages that wait, and end the task; returns when it has ended, also where cancelled."""
+        """Drop the pages that wait, and end the task; returns when it has ended, also if cancelled."""
         task, self._task, self._next = self._task, None, None
         self._waiting.clear()
         self._bytes = 0
@@ -91,7 +91,7 @@ class ReadAhead(Generic[T]):
 
     @property
     def _is_full(self) -> bool:
-        """True where no further page is asked for. A page that the consumer waits for counts as handed over.
+        """True if no further page is asked for. A page that the consumer waits for counts as handed over.
 
         Else the request for the page after it would go out only when the consumer awaits something again.
         """
@@ -100,7 +100,7 @@ class ReadAhead(Generic[T]):
         return len(self._waiting) - self._is_wanted >= pages or self._bytes - wanted >= max_bytes
 
     def _raise_failure(self) -> None:
-        """Raise the error that ended the task, and forget it: the next page is then asked for anew."""
+        """Raise the error that ended the task, and forget it: the next page is then asked for again."""
         task = self._task
         try:
             if task is None:

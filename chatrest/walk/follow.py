@@ -41,7 +41,7 @@ class FollowReader(Generic[T]):
         self._longest = longest
         self._interval = longest * _SHORTEST
         self._end: WalkState | None = None
-        """The state behind the last page that was read, where the list had its end."""
+        """The state after the last page that was read, where the list had its end."""
         self._delivered: int | None = None
         """The count of items at the last wait; None before the first."""
 
@@ -64,9 +64,9 @@ class FollowReader(Generic[T]):
 
 
 def follow_fault(cursor: Cursor, paging: Paging) -> str | None:
-    """Return the reason why a list cannot be followed from `cursor`; None where it can.
+    """Return the reason why a list cannot be followed from `cursor`; None if it can.
 
-    What is new has to come behind the last item: so it is in a list by id or by the time of change that goes
+    What is new has to come after the last item: so it is in a list by id or by the time of change that goes
     `append`. By page numbers it may come on any page, and going `prepend` before the first item.
     """
     if not paging.positions:
@@ -83,7 +83,7 @@ def follow_fault(cursor: Cursor, paging: Paging) -> str | None:
 
 
 def behind_last(cursor: Cursor) -> Cursor:
-    """Return the cursor that asks behind its last item, where the list goes by id; any other as it is.
+    """Return the cursor that asks after its last item, where the list goes by id; any other as it is.
 
     A walk that ended within a page would ask for that whole page again, each time.
     """

@@ -46,7 +46,7 @@ class _Source(Generic[T]):
         self._walk = walk
         self._iterator: AsyncIterator[T] | None = None
         self.position: Cursor | None = None
-        """The place before the head; None where the walk's own is right."""
+        """The place before the head; None if the walk's own is right."""
         self.heads: list[T] = []
         """The head, or nothing."""
         self.last: tuple[Any, ...] = ()
@@ -113,9 +113,9 @@ class Merge(Generic[T]):
     def cursors(self) -> list[Cursor]:
         """The place of each walk, right after the last item that was given, in the order of the walks.
 
-        `chatrest.merge([walk.at(cursor) for walk, cursor in zip(walks, items.cursors)], key=…)` goes on.
+        `chatrest.merge([walk.at(cursor) for walk, cursor in zip(walks, items.cursors)], key=…)` continues.
         The walks' own cursors are up to one item further, and so is the count of a walk with a limit: make
-        it anew with what it has left.
+        it again with what it has left.
         """
         return [source.cursor for source in self._sources]
 
@@ -178,7 +178,7 @@ class Merge(Generic[T]):
 
 
 async def _fetch_all(sources: list[_Source[Any]]) -> None:
-    """Ask for several items at once; when all have come or failed, raise the first walk's error."""
+    """Ask for several items at once; when all have arrived or failed, raise the first walk's error."""
     tasks = [asyncio.create_task(source.fetch()) for source in sources]
     try:
         await asyncio.wait(tasks)

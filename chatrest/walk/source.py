@@ -60,7 +60,7 @@ class Page(Struct, Generic[T], frozen=True):
 
 @final
 class TokenPage(Struct, Generic[T], frozen=True):
-    """Some items of a list, and the token to go on from: `await walk.page(n)`."""
+    """Some items of a list, and the token to continue from: `await walk.page(n)`."""
 
     items: list[T]
     next: str | None
@@ -98,7 +98,7 @@ class PendingPage(Generic[T]):
         self.is_end = is_end
         """True for the last page of the list, where no limit has cut items from it."""
         self.error = error
-        """The reason why the walk cannot go on after its items; None if it can."""
+        """The reason why the walk cannot continue after its items; None if it can."""
 
     @property
     def cursor(self) -> Cursor:
@@ -107,7 +107,7 @@ class PendingPage(Generic[T]):
 
     @property
     def leads_on(self) -> bool:
-        """True where the walk wants another page after this one."""
+        """True if the walk wants another page after this one."""
         return not self.is_end and self.error is None and self.after.left != 0
 
 
@@ -122,7 +122,7 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     largest: LargestPage
     """Of this list in this session, asked with the same size; a limited walk is measured by it, too."""
     other_size: OtherSize | None = None
-    """Another parameter for a page's size; None where the list has one alone."""
+    """Another parameter for a page's size; None if the list has one alone."""
     cursor_key: CursorKey | None = None
     """Signs the walk's cursors."""
     identity: tuple[Any, ...] = ()
@@ -130,7 +130,7 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     filters: Pairs = ()
     """The pairs of the query, but for the page's size: filters, and the position that it begins at."""
     fetch_without_beginning: Fetch[T] | None = None
-    """Asks for a page of the list without the beginning of its window; None where it has none."""
+    """Asks for a page of the list without the beginning of its window; None if it has none."""
     check: FilterCheck | None = None
     """Compares what comes with what was asked; None for lists where nothing can be compared."""
     timing: Callable[[], tuple[Sleep, Dice]] | None = None
@@ -211,7 +211,7 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
         )
 
     def cursor_error(self, words: str) -> CursorError:
-        """Return the error that says why the walk cannot go on, with the operation's name."""
+        """Return the error that says why the walk cannot continue, with the operation's name."""
         error = CursorError(f"{self.name}: {words}")
         error.operation = self.name
         return error

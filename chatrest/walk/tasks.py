@@ -6,7 +6,7 @@ from typing import Any
 
 
 async def end_tasks(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """Cancel tasks, and return when they have ended, also where cancelled meanwhile.
+    """Cancel tasks, and return when they have ended, also if cancelled meanwhile.
 
     Their errors are dropped: they were raised to the consumer, or are of no use any more.
     """
@@ -21,6 +21,6 @@ async def end_tasks(tasks: Iterable[asyncio.Task[Any]]) -> None:
             interrupt = error
     for task in tasks:
         if not task.cancelled():
-            task.exception()  # asyncio would log an error that nobody has looked at
+            task.exception()  # asyncio would log an error that no one has looked at
     if interrupt is not None:
         raise interrupt

@@ -48,9 +48,9 @@ class Walk(Generic[T]):
     Costs a request a page, and the memory of one page's records and of the bytes of two. The order is one
     throughout: ascending ids (`append`) or descending ones (`prepend`), across all pages; a list that the
     service orders by something else comes in the service's order. `walk.cursor` is right after every item;
-    `str(walk.cursor)` is a token that any process can go on from. After an error, a `break` or a cancel the
-    same walk can be taken up again with another `async for`: nothing is lost or repeated. After its end,
-    another `async for` asks for what is new since.
+    `str(walk.cursor)` is a token from which any process can continue. After an error, a `break` or a
+    cancel another `async for` continues the same walk: nothing is lost or repeated. After its end, another
+    `async for` asks for what is new since.
 
     Raises `CursorError` where the service's positions repeat or cannot be read, and the errors of a single
     call.
@@ -127,9 +127,9 @@ class Walk(Generic[T]):
                 return
 
     async def page(self, count: int) -> TokenPage[T]:
-        """Return the next `count` items, with a token to go on from: for an endpoint that serves pages.
+        """Return the next `count` items, with a token to continue from: for an endpoint that serves pages.
 
-        Moves this walk behind them: `page` again gives the next ones, as does `cursor=token` in another
+        Moves this walk after them: `page` again gives the next ones, as does `cursor=token` in another
         process. Costs one request, and one more where a short reply does not prove the end. The token is None
         at the end; where the reply does not show that nothing follows, the next page is empty. After an error
         the walk is where it was.
@@ -159,7 +159,7 @@ class Walk(Generic[T]):
             raise RequestInvalidError(f"limit = {count!r}: allowed is a whole number, 0 or more")
         rules, cursor, left = self._source.rules, self._unsigned_cursor, self._remaining
         left = count if left is None else min(count, left)
-        # In the midst of a page its size stays, and so it does by page numbers: the position is counted in
+        # In the middle of a page its size stays, and so it does by page numbers: the position is counted in
         # pages of that size.
         is_bound = rules.size_asked or cursor.inside or (cursor.position and "page" in dict(cursor.position))
         if not is_bound:
@@ -179,14 +179,14 @@ class Walk(Generic[T]):
         """Read the next pages while the consumer works: `async with walk.ahead() as items`.
 
         Gives this walk: the same items in the same order, with the cursor after every item, and the error of
-        a page only after all items before it. Each page is asked for as soon as the page before it has come,
+        a page only after all items before it. Each page is asked for as soon as the one before it arrived,
         up to `pages` pages before the consumer, and as long as the bodies of those that wait have fewer than
         `max_bytes` bytes; one page more may always be on its way. Memory: the bodies and the records of all
         of these; records take about four times the bytes of their body, and a page at most some 200 MB, from
         a hostile service. Of a `limit`, no page beyond its items is asked for.
 
         The block owns one task; it has ended when the block is left, in any way. Pages that came for nothing
-        are dropped, and the walk goes on after the last item that was handed over. Raises
+        are dropped, and the walk continues after the last item that was handed over. Raises
         `RequestInvalidError` for arguments that are not whole numbers from 1, and `RuntimeError` where the
         walk is being read ahead already.
         """
@@ -225,11 +225,11 @@ class Walk(Generic[T]):
         A list that goes by id and has a second page is read from many positions, from that page on. Any other
         is read serially: one that goes by page numbers or by time (where positions have a time beside the id,
         one request asks which of the two counts), whose ids are no numbers, or whose service refuses an id
-        that it has not named or leaves items out behind it. `items.reason` says which, and the logger
+        that it has not named or leaves items out after it. `items.reason` says which, and the logger
         `chatrest` (a warning). Where a service answers at once, the walk itself needs less CPU.
 
         The block owns its tasks; they have ended when it is left, in any way. An error is raised after all
-        items before it, with `ordered=False` after those that have come; another loop goes on from there.
+        items before it, with `ordered=False` after those that have come; another loop continues.
         Raises `RequestInvalidError` for wrong arguments, and for a walk with a limit and `ordered=False`,
         where it would be left to chance which items are given.
         """
@@ -248,7 +248,7 @@ class Walk(Generic[T]):
         return Split(Walk(self._source, cursor, left, reader), reader)
 
     def follow(self, every: float = 10.0) -> "Follower[T]":
-        """The items, and after the end those that are new, as they come: `async for item in walk.follow()`.
+        """The items, and after the end those that are new, as they arrive: `async for item in walk.follow()`.
 
         After the end it asks again at intervals of at most `every` seconds, and at least an eighth of that:
         half as long after a request that brought something, twice as long after one that brought nothing.
@@ -296,18 +296,18 @@ class Walk(Generic[T]):
         """Go on to the next page, by the walk's own reader or another one; False at the end."""
         self._refuse_second_reader()
         page = self._page
-        # Its bytes go only after those of the new page have come. Were they freed before, their memory would
-        # go back to the operating system, and to get it again costs a tenth of a large page's time.
+        # Its bytes are freed only after those of the new page were received: else their memory would go back
+        # to the operating system, and to get it again costs a tenth of a large page's time.
         raw = None if page is None else page.reply.raw
         if page is not None:
-            if length_hint(page.rest):  # another loop over this walk went on, and left the page in its midst
+            if length_hint(page.rest):  # another loop over this walk left the page in the middle
                 return True
             if page.after.left == 0 or page.is_end:
                 return False
             error = page.error
             self._state, self._page = page.after, None
             del page  # its records go before the new ones come
-            if error is not None:  # taken up again, the walk asks for the same page once more
+            if error is not None:  # continued, the walk asks for the same page again
                 raise self._source.cursor_error(error)
         if self._state.left == 0:
             return False
@@ -338,7 +338,7 @@ class Follower(Generic[T]):
     """A list that is followed: `async for item in walk.follow()` continues until it is left.
 
     Moves the walk: its cursor is right after every item, and after an error or a `break` the walk, or another
-    `follow` of it, goes on from there.
+    `follow` of it, continues from there.
     """
 
     def __init__(self, walk: Walk[T], every: float) -> None:
@@ -351,11 +351,11 @@ class Follower(Generic[T]):
         return self._walk.cursor
 
     def __aiter__(self) -> AsyncIterator[T]:
-        """The items, one by one, as they come."""
+        """The items, one by one, as they arrive."""
         return self._walk._items(self._reader())
 
     def pages(self) -> AsyncGenerator[Page[T]]:
-        """The pages that hold something new, as they come."""
+        """The pages that hold something new, as they arrive."""
         return self._walk._pages(self._reader())
 
     def _reader(self) -> PageReader[T]:

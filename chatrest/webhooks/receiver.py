@@ -4,7 +4,7 @@ Rules:
 - The service waits 2 s for the answer (`chatrest guide service`, "Webhooks"). With `retryOnFailure` it
   repeats what was not answered with 2xx, after 10 s and again after 30 s; without the flag, or after that,
   the event is lost.
-- A delivery is acknowledged only after its handler has returned. A handler that takes longer goes on while
+- A delivery is acknowledged only after its handler has returned. A handler that takes longer continues while
   the answer is 503: the repetition finds it finished, or waits for it.
 - One event runs one handler at a time, however often it is delivered, and none once it has been handled.
 - No delivery has an id, and records repeat: a message is edited twice, a user is blocked again. So the whole
@@ -102,7 +102,7 @@ class Receiver:
                 body = await self._body(read)
                 if body is None:
                     return self._refused(_TOO_LARGE)
-                # A MiB of hostile JSON takes half a second, in which other events must go on.
+                # A MiB of hostile JSON takes half a second, in which other events must continue.
                 is_large = len(body) > _LARGE
                 event = await asyncio.to_thread(parse, body) if is_large else parse(body)
         except TimeoutError:

@@ -359,7 +359,7 @@ class Pacer:
         self._hold.refuse(sent, now, signal.retry_after)
 
     def _rate_at(self, sent: float) -> float | None:
-        """Return the rate when a recent request was sent; None where nothing bounded it."""
+        """Return the rate when a recent request was sent; None if nothing bounded it."""
         if self._curve is not None:
             return self._curve.rate_at(sent)
         is_bound = self._start.rate >= 2 * self._start.first and not self._slots.has_urgent(sent)

@@ -166,7 +166,7 @@ class RateSearch:
     | end of the 429 with the longest run    |                               | more                       |
 
     The last line is for long windows: after a short run in one that is nearly full nothing more is known than
-    before, and doubling what little went would exceed the window once more.
+    before, and doubling what little went would exceed the window again.
 
     Near are ends less than 8 % apart. A trial there is long beside what a 429 costs: eight times the hold,
     but a minute at most, and a hundred requests where they take less than 20 s. So a 429 is at most about

@@ -70,7 +70,7 @@ class Attempts(Struct, frozen=True, kw_only=True):
     error: ChatRestError | None = None
     """The error of the last one."""
     pause: float | None = None
-    """Seconds until the next attempt; None where there is to be none."""
+    """Seconds until the next attempt; None if there is to be none."""
     waited: float = 0.0
     """Seconds waited between attempts, `pause` included."""
     log: tuple[tuple[str, float | None], ...] = ()
@@ -217,7 +217,7 @@ def leaves_open(error: ChatRestError) -> bool:
 def attempt_log(entries: Sequence[tuple[str, float | None]], last: str = "", omitted: int = 0) -> str:
     """The attempts before in words: what each ended in and how long was waited after it; like ones once.
 
-    An entry is (error text, seconds waited; None where there was no time to wait); `last` is the text of the
+    An entry is (error text, seconds waited; None if there was no time to wait); `last` is the text of the
     error that is raised, and an attempt that ended in the same is not quoted again. `omitted` attempts were
     made between the first `LOGGED` entries and the others.
     """

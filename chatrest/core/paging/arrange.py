@@ -96,7 +96,7 @@ def _by_number(
 def _is_by_time(
     items: Sequence[Any], ordered: Sequence[int], cursor: Cursor, direction: Affix, strays: Sequence[int]
 ) -> bool:
-    """Return True where a page goes by time and cannot go by id: ids that follow the times are in order."""
+    """Return True if a page goes by time and cannot go by id: ids that follow the times are in order."""
     times = _times(items)
     if not runs_by_time(times, cursor.time, direction):
         return False
@@ -105,7 +105,7 @@ def _is_by_time(
 
 
 def _strays(passed: Sequence[int], cursor: Cursor, before: Sequence[str] | None) -> list[int]:
-    """Ids behind the walk that it has never seen: neither on the page before, nor on this page, resumed."""
+    """Ids after the walk that it has never seen: neither on the page before, nor on this page, resumed."""
     if not passed or cursor.last is None or (before is None and cursor.inside):
         return []
     known = {int(cursor.last), *(int(text) for text in before or () if is_number(text))}
@@ -130,7 +130,7 @@ def _in_service_order(items: list[T], ids: Sequence[str], cursor: Cursor, memory
 
 
 def _is_last(cursor: Cursor, ids: Sequence[str]) -> bool:
-    """Return True where the items that were delivered from a page still end with the last one of them."""
+    """Return True if the items that were delivered from a page still end with the last one of them."""
     return 0 < cursor.skip <= len(ids) and ids[cursor.skip - 1] in (cursor.last, "")
 
 
@@ -174,7 +174,7 @@ def _direction_by_position(page: Listing[Any], ids: Sequence[str], rules: Rules)
 
 
 def affix_of(position: Position) -> Literal["append", "prepend"] | None:
-    """The direction that a position says; None where it says none that is known."""
+    """The direction that a position says; None if it says none that is known."""
     if position.affix == "append":
         return "append"
     return "prepend" if position.affix == "prepend" else None

@@ -1,4 +1,4 @@
-"""The place of a walk, as data: it serialises to a token that any process can go on from.
+"""The place of a walk, as data: it serialises to a token that any process can continue from.
 
 A token holds the fingerprint of its query, the query pairs that ask for its page, the walk's direction and
 the id of the last item delivered. It holds no key, and a checksum covers every bit of it. With a cursor key
@@ -6,7 +6,7 @@ it is signed too (HMAC-SHA256), so that a token that was made or changed by anyb
 of a list that was read from many positions at once also holds the intervals of ids ahead that are done.
 
 What a token says can only move within the list that the caller asks for: `resumed` refuses a position that
-holds anything but the names by which its list is paged, that lies before the query's own beginning, or that
+holds anything but the names by which its list is paged, that is before the query's own beginning, or that
 goes in another direction. Filters, path and acting user come from the caller alone.
 """
 
@@ -75,7 +75,7 @@ class Cursor(Struct, frozen=True, array_like=True):
             raise CursorError(f"a cursor token is a text, not {type(token).__name__}")
         try:
             packed = urlsafe_b64decode(token.encode("ascii") + b"=" * (-len(token) % 4))
-            # A signature stands between the checksum and the version, and never begins as the version does.
+            # A signature is between the checksum and the version, and never begins as the version does.
             start = _SUM if packed[_SUM : _SUM + 1] == _VERSION else _SUM + MAC_BYTES
             cursor = msgspec.convert(json.loads(packed[start + len(_VERSION) :]), Cursor)
         except (ValueError, RecursionError, msgspec.MsgspecError):
@@ -154,7 +154,7 @@ def beginning(query: str, asked: Pairs, paging: Paging) -> Cursor:
 
 
 def resumed(cursor: Cursor | str, start: Cursor, paging: Paging, key: CursorKey | None) -> Cursor:
-    """The cursor to go on from, unsigned, if it is a place of the list that begins at `start`.
+    """The cursor to continue from, unsigned, if it is a place of the list that begins at `start`.
 
     Raises `CursorError` for a token that is damaged, of another query, not signed by `key` where there is
     one, or that would leave the list.
@@ -228,7 +228,7 @@ def _done_fault(place: Cursor) -> str | None:
 
 
 def _is_onward(place: str, begun: str, direction: Affix | None) -> bool:
-    """Return True where an id is the query's own or further on.
+    """Return True if an id is the query's own or further on.
 
     Ids that are no numbers cannot be compared.
     """

@@ -25,7 +25,7 @@ class Interval(NamedTuple):
     first: int
     last: int
     position: Pairs = ()
-    """Where the list goes on after `last`, as the service named it; empty where it did not."""
+    """Where the list continues after `last`, as the service named it; empty if it did not."""
 
 
 class Gap(NamedTuple):
@@ -34,11 +34,11 @@ class Gap(NamedTuple):
     after: int
     until: int
     position: Pairs = ()
-    """Where the list goes on after `after`, as the service named it; empty where it did not."""
+    """Where the list continues after `after`, as the service named it; empty if it did not."""
 
 
 def number_of(text: str) -> int | None:
-    """Return an id as a number from 1; None where it does not fit into 64 bits with the id after it.
+    """Return an id as a number from 1; None if it does not fit into 64 bits with the id after it.
 
     One that begins with a 0 is a text: 07 is not 7, and nothing is covered below 1.
     """
@@ -49,13 +49,13 @@ def number_of(text: str) -> int | None:
 
 
 def rank_of(text: str, direction: Affix) -> int | None:
-    """Return the rank of an id in a direction; None where the id is no number."""
+    """Return the rank of an id in a direction; None if the id is no number."""
     number = number_of(text)
     return number if number is None or direction == "append" else -number
 
 
 def lies_in(intervals: Sequence[Interval], rank: int) -> bool:
-    """Return True where one of the ascending intervals holds the rank."""
+    """Return True if one of the ascending intervals holds the rank."""
     index = bisect_right(intervals, rank, key=lambda interval: interval.first) - 1
     return index >= 0 and rank <= intervals[index].last
 

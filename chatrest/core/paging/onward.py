@@ -55,9 +55,9 @@ class Onward(Struct, frozen=True):
 
     position: Pairs | None = None
     error: str | None = None
-    """Why the walk cannot honestly go on."""
+    """Why the walk cannot honestly continue."""
     is_again: bool = False
-    """Whether the same page is asked for once more."""
+    """Whether the same page is asked for again."""
     landmark: Hashable = None
     """What the next steps must recognise, where positions or pages cannot be compared."""
 
@@ -117,7 +117,7 @@ class PageView:
                 if affix_of(position) in (None, direction):
                     self.served = (("affix", direction), *pairs)
                     break
-        # One that leads back shows a list by id that goes on by its own.
+        # One that leads back shows a list by id that continues by its own.
         self.leads_nowhere = not self.served and not (by_id and self.has_position)
         was_given = "page" not in self.asked and self.cursor.last is not None and bool(self.place)
         self.has_lost_place = was_given and not self.served and not by_id
@@ -154,25 +154,25 @@ class PageView:
 
     @property
     def is_short(self) -> bool:
-        """True where the page holds fewer records than were asked for, and than its own `per_page`."""
+        """True if the page holds fewer records than were asked for, and than its own `per_page`."""
         served, count = self.pagination.per_page, len(self.ids)
         return count < self.rules.size and (served is None or count < served)
 
     @property
     def is_below_largest(self) -> bool:
-        """True where a short page can be believed: no cap cut it off, and no "last" was wrong so far."""
+        """True if a short page can be believed: no cap cut it off, and no "last" was wrong so far."""
         if self.rules.thorough or self.is_doubted:
             return False
         return 0 < len(self.ids) < self.largest and self.is_short
 
     @property
     def is_doubted(self) -> bool:
-        """True where the service said "last" before in this walk, and more came."""
+        """True if the service said "last" before in this walk, and more came."""
         return self.memory.is_doubted or (self.memory.claimed_last and bool(self.ordered.items))
 
     @property
     def has_lost_meta(self) -> bool:
-        """True where the page has neither a position nor pagination, though a page before it had."""
+        """True if the page has neither a position nor pagination, though a page before it had."""
         return self.memory.has_meta and self.page.meta.pagination is None and not self.positions
 
 
@@ -218,7 +218,7 @@ def _is_end(view: PageView) -> bool:
 
 
 def _in_a_direction(view: PageView) -> Onward | None:
-    """The first page once more, in a direction that both sides know."""
+    """The first page again, in a direction that both sides know."""
     if "affix" in view.asked or view.is_by_number or not (view.ids or view.ordered.by_id):
         return None
     paging, is_lost = view.rules.paging, view.leads_nowhere
@@ -252,7 +252,7 @@ def _by_position(view: PageView) -> Onward | None:
 
 
 def _are_numbers_ignored(view: PageView) -> bool:
-    """Return True where a page number brings nothing new, and the position is no filter of the list."""
+    """Return True if a page number brings nothing new, and the position is no filter of the list."""
     filters = dict(view.rules.paging.filters)
     is_ignored = bool(view.ids) and not view.has_new and view.pagination.total_pages is None
     return is_ignored and not view.rules.paging.positions and (not filters or "affix" in filters)
@@ -266,7 +266,7 @@ def _movements(before: dict[str, str], after: dict[str, str], direction: Affix) 
 
 
 def _again(view: PageView) -> Onward | None:
-    """The same request once more, where its reply seems to lack something."""
+    """The same request again, where its reply seems to lack something."""
     if not view.ids:
         # More pages, and fewer items than were given: one of the counts is wrong.
         is_all = view.pagination.total not in (None, 0) and view.pagination.total == view.cursor.delivered
@@ -403,10 +403,10 @@ def _without_a_number(view: PageView) -> Onward:
 
 
 def _is_border_alone(view: PageView) -> bool:
-    """Return True where a short page holds nothing but the item that was asked from: the service includes it.
+    """Return True if a short page holds nothing but the item that was asked from: the service includes it.
 
     In a list that goes by times: nothing but items of the time that was asked from, and fewer of them
-    than fit into a page of this service, so that none is hidden behind them.
+    than fit into a page of this service, so that none is hidden after them.
     """
     if view.ordered.by_id:
         return view.is_short and set(view.ids) == {view.asked.get("id")}

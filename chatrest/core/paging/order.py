@@ -2,7 +2,7 @@
 
 The documents do not say how a page is ordered inside, nor whether the item at a page's border comes
 twice. So ids are compared as numbers (they are texts of digits), and what the walk has passed is dropped:
-what the page before held, or what a walk that was resumed had delivered. An id behind the walk that it never
+what the page before held, or what a walk that was resumed had delivered. An id after the walk that it never
 saw would be lost.
 """
 
@@ -21,7 +21,7 @@ _LONGEST = 100  # digits, on the average of a page: longer ids are names, and Py
 
 
 def numbers_of(ids: Sequence[str]) -> list[int] | None:
-    """The ids as numbers; None where one is not a plain number."""
+    """The ids as numbers; None if one is not a plain number."""
     joined = "".join(ids)
     if len(joined) > _LONGEST * len(ids) or not (joined.isdecimal() and joined.isascii()):
         return None if ids else []
@@ -37,7 +37,7 @@ def is_number(text: str | None) -> bool:
 
 
 def is_ahead(text: str, behind: str, direction: Affix) -> bool:
-    """Return True where both are plain numbers, and `text` is further on in the direction."""
+    """Return True if both are plain numbers, and `text` is further on in the direction."""
     if text == behind or not (is_number(text) and is_number(behind)):
         return False
     return int(text) > int(behind) if direction == "append" else int(text) < int(behind)
@@ -65,7 +65,7 @@ def are_ascending(ids: Sequence[str]) -> bool:
 
 
 def are_ahead(ids: Sequence[str], direction: Affix, last: str | None) -> bool:
-    """Return True where all of a page's ascending ids lie ahead of `last`."""
+    """Return True if all of a page's ascending ids lie ahead of `last`."""
     if last is None or not is_number(last):
         return True
     return int(ids[0]) > int(last) if direction == "append" else int(ids[-1]) < int(last)
@@ -90,7 +90,7 @@ def passed_count(numbers: Sequence[int], direction: Affix, last: str | None) -> 
 
 
 def runs_by_time(times: Sequence[int], previous: int | None, direction: Affix) -> bool:
-    """Return True where a page's times only rise or only fall, and lie ahead of the `previous` page's last
+    """Return True if a page's times only rise or only fall, and lie ahead of the `previous` page's last
     one.
     """
     falls = times[0] > times[-1]

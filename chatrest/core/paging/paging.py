@@ -30,7 +30,7 @@ from ...models.meta import Position
 Order: TypeAlias = Literal["id", "service"]
 
 LARGEST_PAGE: Final = 1000
-"""Records a page may hold at most: what a walk asks for where nobody says less."""
+"""Records a page may hold at most: what a walk asks for where no one says less."""
 
 SMALLEST_DEFAULT: Final = 10
 """Records of the smallest page that is documented for a request without a size."""
@@ -60,14 +60,14 @@ class Paging(Struct, frozen=True, kw_only=True, dict=True):
     """The one that does where a user acts; None: the same."""
     largest: int = LARGEST_PAGE
     positions: bool = True
-    """Whether the list is documented to go on by a position in the reply."""
+    """Whether the list is documented to continue by a position in the reply."""
     numbered: bool = False
-    """Whether the list is documented to go on by page numbers."""
+    """Whether the list is documented to continue by page numbers."""
     renames: tuple[tuple[str, str], ...] = ()
     """Members of a position that are sent back under another name."""
     own_member: str = ""
     """The member of a position that every item has itself, on the wire: where a page names no next position,
-    the list is gone on with from its last item. "" for none.
+    the list is continued from its last item. "" for none.
     """
     smallest_cap: int = 0
     """Records of the smallest page that a service is expected to cut off; 0 for no expectation."""
@@ -97,8 +97,8 @@ class Paging(Struct, frozen=True, kw_only=True, dict=True):
     def filtered_by(self, values: Mapping[str, Any]) -> "Paging":
         """Return how a list is paged whose query has these values.
 
-        A list by page numbers goes on by them also where its query names a position, such as `updatedAt`: of
-        items of one second, a walk that moved by that time would lose those behind a page's border.
+        A list by page numbers continues by them also if its query names a position, such as `updatedAt`: of
+        items of one second, a walk that moved by that time would lose those after a page's border.
         """
         if self.positions or not self.numbered:
             return self
@@ -134,7 +134,7 @@ BY_THREAD: Final = Paging(order="id", numbered=True)
 
 
 def position_pairs(position: Position, paging: Paging) -> tuple[tuple[str, str], ...]:
-    """The query pairs that go on from a position, without its `affix`; none where it leads nowhere."""
+    """The query pairs that continue from a position, without its `affix`; none where it leads nowhere."""
     values = zip(paging.sent_names, _members(position), strict=True)
     return tuple(
         [(name, str(value)) for name, value in values if value is not UNSET and value not in _NOWHERE]

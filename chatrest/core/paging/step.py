@@ -39,7 +39,7 @@ class Step(Struct, Generic[T], frozen=True):
     memory: Memory
     """The memory for the next step."""
     error: str | None = None
-    """The reason why the walk cannot go on after these items; None if it can."""
+    """The reason why the walk cannot continue after these items; None if it can."""
 
     def cursor_after(self, count: int, identify: Callable[[T], str]) -> Cursor:
         """The position once `count` of the items are delivered."""
@@ -86,7 +86,7 @@ def step(
     """Take `page`, which was asked for at `cursor`.
 
     `largest` is the count of records of the largest page that this list gave before, asked in the same way.
-    Raises `CursorError` for an id behind the walk that was never seen.
+    Raises `CursorError` for an id after the walk that was never seen.
     """
     ids = list(map(rules.identify, page.items))
     arranged = arrange(cursor, page, ids, rules, memory)
@@ -102,7 +102,7 @@ def step(
         start = structs.replace(cursor, direction=direction, by_id=arranged.by_id)
     view = PageView(start, page, ids, arranged, rules, memory, largest, is_repeated=is_repeated)
     target = onward(view)
-    if target.is_again:  # the same page comes once more: nothing of this one counts
+    if target.is_again:  # the same page comes again: nothing of this one counts
         retry = cursor
         if target.position != cursor.position:  # from now on the direction is asked for
             retry = structs.replace(start, position=target.position or (), direction=arranged.direction)
@@ -113,7 +113,7 @@ def step(
     if target.error is not None:
         return result
     if target.position is None:
-        # What is new may come behind the last items, and not on the page that showed the end.
+        # What is new may come after the last items, and not on the page that showed the end.
         is_past_end = not result.items and memory.last_place is not None
         return structs.replace(result, start=memory.last_place) if is_past_end else result
     return _led_on(result, view, target)
@@ -122,7 +122,7 @@ def step(
 def _ordinary_step(
     cursor: Cursor, page: Listing[T], ids: list[str], ordered: OrderedPage[T], rules: Rules, memory: Memory
 ) -> Step[T] | None:
-    """The step of a page that simply goes on by its position; None for any other page.
+    """The step of a page that simply continues by its position; None for any other page.
 
     Nearly all pages are so: of a list by id, with something new, in a direction that both sides know, whose
     position is the last item's own id. The whole ladder takes several times as long.
@@ -188,7 +188,7 @@ def _led_on(result: Step[T], view: PageView, target: Onward) -> Step[T]:
         delivered=start.delivered + count,
     )
     memory = result.memory
-    if "page" not in names:  # what is new comes behind the position
+    if "page" not in names:  # what is new comes after the position
         memory = memory if memory.last_place is None else structs.replace(memory, last_place=None)
     elif view.ids:
         memory = structs.replace(memory, last_place=result.cursor_after(count, identify))
@@ -199,7 +199,7 @@ def _remembered(view: PageView, target: Onward) -> Memory:
     """The memory after a page."""
     old, items, meta = view.memory, view.ordered.items, view.page.meta
     has_meta = (meta.pagination, meta.cursor, meta.next, view.page.cursor) != (None, None, None, None)
-    # Until something new has come, what is behind was delivered before the walk was resumed.
+    # Until something new has arrived, what is behind was delivered before the walk was resumed.
     knows_ids = bool(view.ids) and (bool(items) or old.ids is not None)
     return Memory(
         ids=view.ids if knows_ids else old.ids,
@@ -257,7 +257,7 @@ def without_done(step: Step[T], done: Sequence[Interval], identify: Callable[[T]
     """Return a step without the items that are done, which leads past the intervals that it reaches.
 
     A list that was read from many positions at once (`walk.split`) has such intervals: the walk reads what
-    lies between them. Where the list does not go by id, nothing can be told by its ids: that is an error.
+    is between them. Where the list does not go by id, nothing can be told by its ids: that is an error.
     """
     direction = step.start.direction
     if not step.start.by_id or direction is None:
@@ -281,7 +281,7 @@ def without_done(step: Step[T], done: Sequence[Interval], identify: Callable[[T]
 def _passing(
     goal: Cursor, memory: Memory, done: Sequence[Interval], direction: Affix
 ) -> tuple[Cursor, Memory]:
-    """Return the cursor of the next page, behind the interval that it would come to, and its memory."""
+    """Return the cursor of the next page, after the interval that it would come to, and its memory."""
     last = None if goal.last is None else rank_of(goal.last, direction)
     ahead = tuple(done) if last is None else tuple(each for each in done if each.last > last)
     if last is None or not ahead or ahead[0].first > last + 1 or not ahead[0].position:

@@ -22,7 +22,7 @@ class Rules(Struct, frozen=True, kw_only=True):
     size_asked: bool = False
     """Whether the caller named the size; if not, the walk may choose a smaller one."""
     thorough: bool = False
-    """Ask once more even where a short page says that it is the last."""
+    """Ask again even where a short page says that it is the last."""
 
 
 class Memory(Struct, frozen=True):
@@ -32,7 +32,7 @@ class Memory(Struct, frozen=True):
     """
 
     ids: Sequence[str] | None = None
-    """Of the page before; None where none was seen."""
+    """Of the page before; None if none was seen."""
     visited: frozenset[Hashable] = frozenset()
     """Positions that cannot be compared, and pages by number, that the walk has been at."""
     has_meta: bool = False
@@ -42,11 +42,11 @@ class Memory(Struct, frozen=True):
     is_doubted: bool = False
     """Whether a page said that it was the last, and more came."""
     has_asked_again: bool = False
-    """Whether the page that comes was asked for once more."""
+    """Whether the page that comes was asked for again."""
     is_withheld: bool = False
     """Whether that page had items before, which were not given."""
     last_place: Cursor | None = None
-    """By page numbers: behind the items of the last page that had any, for what is new may come there."""
+    """By page numbers: after the items of the last page that had any, for what is new may come there."""
     last_record: tuple[str, Any] | None = None
     """The id of the last item that was given, and what one of this id that comes again is compared with."""
     empty_pages: int = 0

@@ -41,7 +41,7 @@ def is_reaction_of_other(record: Any, uid: str) -> bool:
 
 
 def _changer(record: Any) -> object:
-    """Return the uid of who edited or deleted a message; None where the record does not say it."""
+    """Return the uid of who edited or deleted a message; None if the record does not say it."""
     if isinstance(record, ActionMessage):
         by = getattr(record.data.entities or None, "by", None)
         changer = getattr(getattr(by, "entity", None), "uid", None) or record.sender

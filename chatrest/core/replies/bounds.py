@@ -38,7 +38,7 @@ def check_values(body: bytes) -> None:
     if len(body) <= _COUNTED_BYTES:
         return
     count = 0
-    # In slices, between which the event loop goes on; a body of commas alone ends with the first of them.
+    # In slices, between which the event loop continues; a body of commas alone ends with the first of them.
     for start in range(0, len(body), _SLICE_BYTES):
         count += sum(body.count(mark, start, start + _SLICE_BYTES) for mark in (b",", b"{", b"["))
         if count > MOST_VALUES:

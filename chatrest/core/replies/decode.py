@@ -61,7 +61,7 @@ class Listing(Struct, Generic[T], frozen=True):
     cursor: Position | None = None
     """The `cursor` at the reply's top level."""
     position_fault: str | None = None
-    """Why a position that the reply holds (`meta.cursor`, `meta.next`, `cursor`) cannot be read; None where
+    """Why a position that the reply holds (`meta.cursor`, `meta.next`, `cursor`) cannot be read; None if
     all can, or none is there.
     """
 
@@ -335,7 +335,7 @@ def _held(kind: Kind[T], raw: bytes, path: str) -> T:
 
 
 Substitute: TypeAlias = Callable[[Any], dict[str, Any] | None]
-"""Makes the record, or the list reply, of a reply's JSON that has another form; None where it cannot."""
+"""Makes the record, or the list reply, of a reply's JSON that has another form; None if it cannot."""
 
 
 @overload

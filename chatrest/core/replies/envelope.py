@@ -1,6 +1,6 @@
 """The envelope of a list, read leniently: its records, its `meta`, and its positions.
 
-A position says where a list goes on. One that is there and cannot be read is a fault of the page, never the
+A position says where a list continues. One that is there and cannot be read is a fault of the page, never the
 list's end; one that is empty (`{}`, null, or an `affix` alone) is no position.
 """
 
@@ -66,7 +66,7 @@ def read_envelope(
 
 
 def position_fault(meta: Meta, cursor: Position | None, body: bytes) -> str | None:
-    """Return why a position of a decoded reply cannot be read; None where all can, or none is there."""
+    """Return why a position of a decoded reply cannot be read; None if all can, or none is there."""
     for position in (meta.cursor, meta.next, cursor):
         if position is not None and position.id is UNSET and position == Position(position.affix):
             try:
@@ -135,7 +135,7 @@ def _fault(meta: Any, cursor: Any) -> str | None:
 
 
 def _fault_of(path: str, served: Any) -> str | None:
-    if not served:  # null, {}, [], "", 0: nothing to go on from
+    if not served:  # null, {}, [], "", 0: nothing to continue from
         return None
     if not isinstance(served, dict):
         return f"{path}: expected an object with a position, got {type_name(served)}"

@@ -76,15 +76,15 @@ class _Check(Struct, frozen=True):
     allowed: frozenset[Any] = frozenset()
 
     def fit(self, records: Sequence[Any]) -> bool:
-        """Return True where all records fit, found out cheaply; False where one may not."""
+        """Return True if all records fit, found out cheaply; False if one may not."""
         return self.allowed.issuperset(_values(records, self.attribute))
 
     def misfit(self, record: Any) -> str | None:
-        """Return the name of the filter that a record does not fit; None where it fits."""
+        """Return the name of the filter that a record does not fit; None if it fits."""
         return None if self.fits(_value(record, self.attribute), record) else self.name
 
     def fits(self, value: Any, record: Any) -> bool:
-        """Return True where a record with this `value` fits."""
+        """Return True if a record with this `value` fits."""
         raise NotImplementedError
 
 
@@ -94,10 +94,10 @@ class Expectation(Struct, frozen=True):
 
     checks: "tuple[_Check, ...]" = ()
     at_start: "tuple[_Check, ...]" = ()
-    """Of the list's first page alone: a list that begins at a time (`sent_at`) goes on by id."""
+    """Of the list's first page alone: a list that begins at a time (`sent_at`) continues by id."""
 
     def __bool__(self) -> bool:
-        """False where every record fits."""
+        """False if every record fits."""
         return bool(self.checks or self.at_start)
 
     @classmethod
@@ -348,7 +348,7 @@ def _places(template: str) -> tuple[tuple[int, str], ...]:
 
 
 def _users(uid: str | None, acting_user: str | None, asked: Mapping[str, Any]) -> _Check | None:
-    """Return the check of the users that a list is asked for; None where it is about no user."""
+    """Return the check of the users that a list is asked for; None if it is about no user."""
     is_elsewhere = not _ELSEWHERE.isdisjoint(asked) and any(asked.get(name) for name in _ELSEWHERE)
     has_uid = uid is not None and not is_elsewhere
     if acting_user is None or acting_user == uid:
@@ -416,7 +416,7 @@ def _names_users(conversation: str) -> bool:
 
 
 def _has_user(conversation: str, uid: str) -> bool:
-    """Return True where a conversation's id may name the user."""
+    """Return True if a conversation's id may name the user."""
     return f"_{uid}_" in f"_{conversation}_"
 
 

@@ -93,7 +93,7 @@ def fault(
 
 
 def error_of(body: bytes) -> dict[str, Any] | None:
-    """The error record in a reply's JSON, None where it is missing; of a long body only its begin is read."""
+    """The error record in a reply's JSON, None if it is missing; of a long body only its begin is read."""
     cut = body[:ERROR_BYTES]
     record = _error_in(_read(cut))
     return _cut_error(cut) if record is None else record
@@ -141,7 +141,7 @@ def _root_message(value: dict[str, Any]) -> str:
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds to wait, from `Retry-After` or the limit's reset; None where neither is there.
+    """Seconds to wait, from `Retry-After` or the limit's reset; None if neither is there.
 
     The reset is an epoch, in seconds or milliseconds; a number too small for one is seconds to go.
     """

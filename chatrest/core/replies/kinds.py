@@ -128,7 +128,7 @@ class Kind(Generic[T]):
         return self.required <= set(names)
 
     def listing(self, body: bytes, coercions: Coercions) -> ListReply[list[T]] | None:
-        """Decode a list's envelope at once; None where that fails, or may give far too many records.
+        """Decode a list's envelope at once; None if that fails, or may give far too many records.
 
         Raises `ReplyUnreadableError` for more records than any list has.
         """
@@ -142,7 +142,7 @@ class Kind(Generic[T]):
         return page  # type: ignore[no-any-return]
 
     def single(self, body: bytes) -> T | None:
-        """Decode the envelope of one record at once; None where that fails."""
+        """Decode the envelope of one record at once; None if that fails."""
         reply, loose = self._decoded("single", body)
         if reply is None:
             return None

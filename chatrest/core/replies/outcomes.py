@@ -21,7 +21,7 @@ _OUTCOME: Final = frozenset({"success", "message", "error", "data", "code"})
 
 
 def outcomes_of(reply: Any) -> dict[str, dict[str, Any]]:
-    """Return an outcome by the item's key, with a boolean `success`: False where the reply has none.
+    """Return an outcome by the item's key, with a boolean `success`: False if the reply has none.
 
     Raises `ReplyUnreadableError` where the reply says nothing of single items: a 200 alone does not mean that
     each of them went well.

@@ -30,7 +30,7 @@ from .scanner import read_record
 R = TypeVar("R")
 
 UNKNOWN: Final = -1
-"""The time of a record that tells none."""
+"""The time of a record that shows none."""
 _LOW: Final = -(1 << 63)
 _HIGH: Final = (1 << 63) - 1
 """Times that a database can hold."""
@@ -102,7 +102,7 @@ _LOOSE_ROW: Final[msgspec.json.Decoder[Row]] = msgspec.json.Decoder(Row[_LOOSE])
 def rows(body: bytes, /, reply: "Many[Any] | None" = None) -> Listing[Row]:
     """Return the page; raises `ReplyUnreadableError` where the body is not the list envelope.
 
-    `reply` is the list's own reader: it tells a record by the names of its members, where an object stands in
+    `reply` is the list's own reader: it shows a record by the names of its members, where an object is in
     the place of a list, and knows the list's other forms.
     """
     return RowReader(reply)(body)
@@ -180,7 +180,7 @@ def _read_at_once(body: bytes) -> tuple[ListReply[list[Raw]], list[Row]] | None:
     except REFUSED:
         return None
     if len(items) != len(starts) - 1 or list(map(bytes, page.data)) != [b"0"]:
-        return None  # two records in a line, or another `data` behind the first one
+        return None  # two records in a line, or another `data` after the first one
     lines: Any = PageLines(data, starts)
     for item, place in zip(items, lines.places, strict=True):
         item.line = lines

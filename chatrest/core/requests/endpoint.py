@@ -67,7 +67,7 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True):
     query: type[Struct] | None = None
     """The filter struct."""
     body: type[Struct] | None = None
-    """The body struct; None where there is none, or where any JSON goes."""
+    """The body struct; None if there is none, or where any JSON goes."""
     paging: Paging | None = None
     """How the list is paged; None for what is no list."""
     acting: Acting = "never"
@@ -138,7 +138,7 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True):
         """The call of this operation; `path` fills the template, each value as one segment.
 
         Raises `RequestInvalidError` for a path parameter that is missing, not known, or not one segment, and
-        for an acting user that cannot stand in a header.
+        for an acting user that cannot be in a header.
         """
         acting_user = None if on_behalf_of is None else check_acting_user(on_behalf_of)
         if path or self.parameters:
@@ -196,11 +196,11 @@ class Send(Protocol):
 
     @property
     def check_acting_user(self) -> bool:
-        """True where a walk that shows that the acting user was ignored is an error, and no warning."""
+        """True if a walk that shows that the acting user was ignored is an error, and no warning."""
 
     @property
     def has_reader_token(self) -> bool:
-        """True where a login token is sent beside the app's key: lists may be those of the token's user."""
+        """True if a login token is sent beside the app's key: lists may be those of the token's user."""
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]: ...
 
@@ -229,7 +229,7 @@ def segment(name: str, value: object) -> str:
 
 
 def check_acting_user(uid: object, name: str = "on_behalf_of") -> str | None:
-    """`uid` if it can stand in the header `onBehalfOf` unchanged; None for none."""
+    """`uid` if it can be in the header `onBehalfOf` unchanged; None for none."""
     if uid is None:
         return None
     if not isinstance(uid, str) or not uid or uid != uid.strip() or _CONTROL.search(uid):

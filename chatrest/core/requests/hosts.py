@@ -30,7 +30,7 @@ class App:
     The chat interface is `https://{app_id}.api-{region}.{service_domain}/{version}`, the calls interface has
     `call-` for `api-`; `base_url` stands for both where it is given (an emulator, a proxy, another
     deployment), with a version of its own. Raises `RequestInvalidError` for a region other than us, eu, in,
-    an app id that is not one DNS label, a key that cannot stand in a header, an address that is neither https
+    an app id that is not one DNS label, a key that cannot be in a header, an address that is neither https
     nor loopback, or a version that is not `v` and a number.
 
     `allow_http` permits an http `base_url` of any host: everybody on the way can read the key then.
@@ -122,7 +122,7 @@ _VARIABLES = ("APP_ID", "API_KEY", "REGION", "SERVICE_DOMAIN", "BASE_URL")
 
 
 def check_key(name: str, key: object) -> str:
-    """Return `key` if it can stand in a header as it is; the error never repeats it."""
+    """Return `key` if it can be in a header as it is; the error never repeats it."""
     if not isinstance(key, str) or not _KEY.fullmatch(key):
         raise RequestInvalidError(f"{name}: allowed are visible ASCII characters, at least one, no spaces")
     return key

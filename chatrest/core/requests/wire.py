@@ -46,7 +46,7 @@ class Request(Struct, frozen=True):
 
     @property
     def host(self) -> str:
-        """Host and port, as they stand in the address."""
+        """Host and port, as they are in the address."""
         return self.url.split("/", 3)[2]
 
     @property

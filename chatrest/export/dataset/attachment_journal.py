@@ -101,7 +101,7 @@ def stored_name(sha256: str, link: Link) -> str:
 
 
 def is_page(link: Link) -> bool:
-    """Return True where a link may lead to an HTML page, by what its message says of the file."""
+    """Return True if a link may lead to an HTML page, by what its message says of the file."""
     kinds = (link.mime_type or "", link.extension or "")
     return not any(kinds) or any("htm" in kind.lower() for kind in kinds)
 
@@ -235,7 +235,7 @@ class AttachmentJournal(JournalFile):
                 yield {name: value for name, value in values if value is not None}
 
     def _pages(self, sql: str, *values: object) -> Iterator[Any]:
-        """Yield the rows behind the last one, some at a time, by the number in front of each."""
+        """Yield the rows after the last one, some at a time, by the number in front of each."""
         number = 0
         while rows := self._all(sql, number, *values, _BATCH):
             yield from rows

@@ -110,7 +110,7 @@ class AttachmentRun:
     async def fetch(self, session: AsyncSession, *, is_settled: bool = True) -> AttachmentCounts:
         """Fetch what the stored messages link to, and replace the table of all links; return the counts.
 
-        Costs a request a file, none of them with the app's key. `is_settled` is False where messages may
+        Costs a request a file, none of them with the app's key. `is_settled` is False if messages may
         still change, as a recheck is not done. Raises OSError where the disk fails.
         """
         await in_thread(self._recover)
@@ -157,7 +157,7 @@ class AttachmentRun:
             await in_thread(partial(self._journal.set_searched, written))
 
     def _add_some(self, raws: Iterator[bytes]) -> bool:
-        """Add the links of some messages; False where there are no more."""
+        """Add the links of some messages; False if there are no more."""
         links, is_more = list[Link](), False
         for raw in islice(raws, _MESSAGES):
             is_more = True
@@ -248,5 +248,5 @@ def make_folder(disk: Disk, folder: Path) -> None:
 
 
 def _is_local(session: AsyncSession) -> bool:
-    """Return True where the app's own service is at loopback, as an emulator is."""
+    """Return True if the app's own service is at loopback, as an emulator is."""
     return is_loopback(urlsplit(session.app.chat_url).hostname or "")

@@ -5,7 +5,7 @@ messages → tables → manifest → attachments → manifest
 ```
 
 Tables and attachments come after the messages, which they never hold up. What is asked for once is kept in
-the journal, so that every later run goes on with it; a run may ask for more.
+the journal, so that every later run continues with it; a run may ask for more.
 
 A table holds the exact bytes of the records of lists. It is replaced when they were read as a whole: until
 then its rows are in a file without a name, so that nothing half-done stays. The lists of groups, users and
@@ -191,7 +191,7 @@ class _ServiceList(NamedTuple):
     """Where the records of a table come from."""
 
     key: str
-    """The member that tells a record from all others of its list."""
+    """The member that shows a record from all others of its list."""
     walk: Callable[[Any, str], Walk[Any]]
     """The list of the service, by what reads it and the id of the parent."""
     parent: Parent | None = None
@@ -287,7 +287,7 @@ class TableLists:
                         yield row.id
 
     async def _read_one(self, table: Table, new: CollectedRows, parent: str) -> bool:
-        """Read the list of one parent; False where that does not exist any more, and so has nothing."""
+        """Read the list of one parent; False if that does not exist any more, and so has nothing."""
         try:
             await self._write(table, parent, new)
         except NotFoundError:

@@ -7,7 +7,7 @@ emulator is, or where the caller allows it, such hosts and `http` to loopback ar
 
 A client session of its own: no default headers, no cookies, no proxy or credentials of the environment. Every
 address is checked, that of each redirect as well, and so is what a host name resolves to at the moment of
-the connection. A download is never taken up in the middle: each attempt begins anew.
+the connection. A download is never taken up in the middle: each attempt begins again.
 """
 
 import hashlib
@@ -69,7 +69,7 @@ class DownloadError(Exception):
     """A file that could not be fetched; its text has no words of the server's, and is never long.
 
     `outcome` is gone: the server does not have it any more; too_large; refused: the address, or one to which
-    it leads, is not allowed; or failed. `may_pass` is True where another attempt may succeed.
+    it leads, is not allowed; or failed. `may_pass` is True if another attempt may succeed.
     """
 
     def __init__(self, text: str, outcome: Outcome = "failed", *, may_pass: bool = False) -> None:
@@ -109,7 +109,7 @@ class Downloader:
     async def fetch(self, url: str, path: Path, *, is_page: bool = True) -> Download:
         """Write the file at `url` to `path`; it survives a loss of power.
 
-        `is_page` is False where the file is known to be no HTML page: servers send one in the place of a
+        `is_page` is False if the file is known to be no HTML page: servers send one in the place of a
         file, with status 200, where a link has expired or a login is asked for. Raises a `DownloadError`, and
         OSError where the disk fails. What is left at `path` then is no file.
         """
@@ -162,7 +162,7 @@ class Downloader:
         return Download(size, hasher.hexdigest())
 
     async def _parts(self, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-        """Yield the content; some servers send it compressed although nobody asked for that."""
+        """Yield the content; some servers send it compressed although no one asked for that."""
         encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
         chunks = response.content.iter_chunked(_CHUNK)
         if encoding in ("", "identity"):

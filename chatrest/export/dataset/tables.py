@@ -198,7 +198,7 @@ def file_hash(path: Path) -> str:
 
 
 def find_table(folder: Path, entry: TableEntry) -> Path | None:
-    """Return the path of a table as the manifest has it; None where no file is so.
+    """Return the path of a table as the manifest has it; None if no file is so.
 
     Raises `ChatRestError` for a name that leads out of the folder.
     """

@@ -1,4 +1,4 @@
-"""The compression of blocks: each by itself, so that a file can be cut behind any of them.
+"""The compression of blocks: each by itself, so that a file can be cut after any of them.
 
 A file of such blocks, one after the other, is a valid `.gz` or `.zst` file.
 """
@@ -30,7 +30,7 @@ class Compression(NamedTuple):
     pack: Callable[[Any], bytes]
     """Of bytes, or of a bytearray."""
     decompressor: Callable[[], Any] | None = None
-    """Makes what unpacks one block; None where blocks are not packed."""
+    """Makes what unpacks one block; None if blocks are not packed."""
 
 
 def compression(compress: Compress) -> Compression:

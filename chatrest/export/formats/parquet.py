@@ -89,7 +89,7 @@ class Piece(NamedTuple):
     source: str | None
     rows: int
     lines: bytes
-    """Each record, with a line break behind it."""
+    """Each record, with a line break after it."""
 
 
 class FileLayout(NamedTuple):

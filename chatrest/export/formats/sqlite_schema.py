@@ -13,7 +13,7 @@ Columns that end in `_at` are the service's own numbers, seconds or milliseconds
     SELECT id, text FROM messages JOIN messages_fts ON messages_fts.rowid = place
     WHERE messages_fts MATCH 'invoice' ORDER BY rank;
 
-The views answer frequent questions, so that nobody has to know how messages are stored:
+The views answer frequent questions, so that no one has to know how messages are stored:
 
 | view             | answers                                                                  |
 |------------------|--------------------------------------------------------------------------|
@@ -26,7 +26,7 @@ The views answer frequent questions, so that nobody has to know how messages are
 | edits            | what was said before, and what is said now                               |
 | records          | anything else: `messages`, with `json` for SQLite's JSON functions       |
 
-Columns that end in `_utc` are times as text, whichever unit the service tells them in. A record that is no
+Columns that end in `_utc` are times as text, whichever unit the service shows them in. A record that is no
 JSON, or whose texts are not Unicode, is a row of the views as well; what only its JSON says is null there.
 """
 
@@ -196,7 +196,7 @@ def make(db: sqlite3.Connection, marks: Mapping[str, str]) -> None:
 
 
 def marks_of(db: sqlite3.Connection) -> dict[str, str] | None:
-    """Return the app and plan of its export; None where it is no database of an export."""
+    """Return the app and plan of its export; None if it is no database of an export."""
     tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if not tables >= {"export", "sources", "messages", "versions"}:
         return None

@@ -1,6 +1,6 @@
 """Exports in object stores: `s3://bucket/prefix` in the place of a folder.
 
 - `store_export`: a run, or a merge of files, in a local working folder, whose result is published.
-- `working_folder`: the folder of `--journal`: the copy of the export, and what it goes on from.
+- `working_folder`: the folder of `--journal`: the copy of the export, and what it continues from.
 - `store_view`: an export in a store for readers: a file at a time is on the local disk.
 """

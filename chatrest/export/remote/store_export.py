@@ -1,12 +1,12 @@
 """A run, or a merge of files, of an export in an object store.
 
-lease → the working folder goes on from the store's version → work → publish → lease given back
+lease → the working folder continues from the store's version → work → publish → lease given back
 
 While a run is writing, its state is published from time to time, so that another machine loses little. A
-kill at any point leaves readers a whole version; the next run on this machine goes on with all that is on its
-disk, one on another machine with what was published.
+kill at any point leaves readers a complete version; the next run on this machine continues with all that is
+on its disk, one on another machine with what was published.
 
-Sealed files have the same names in the store. They are removed from the copy behind each publication, and
+Sealed files have the same names in the store. They are removed from the copy after each publication, and
 fetched when their bytes are needed: the local disk has room for what is not published yet. Of the journals
 the pages are published that have changed.
 """
@@ -142,7 +142,7 @@ class StoreExport:
         return texts
 
     async def update(self, store: ObjectStore) -> None:
-        """Fetch the store's version where the local copy does not go on from it, but for the data files."""
+        """Fetch the store's version where the local copy does not continue it, but for the data files."""
         version = await self._publisher.current()
         if not await in_thread(partial(self._working.is_current, version)):
             self.kept = await in_thread(self._working.begin_fetch)
@@ -177,7 +177,7 @@ class StoreExport:
         return sizes, {name for name in sizes if not path_inside(self.folder, name).exists()}
 
     async def publish(self) -> None:
-        """Make the copy, which nobody is writing, the version that readers see."""
+        """Make the copy, which no one is writing, the version that readers see."""
         with self._staging() as staging:
             stage = await in_thread(partial(self._stage_at_rest, Path(staging)))
             await self._publish(stage, is_running=False)
@@ -278,7 +278,7 @@ class StoreExport:
     def _stage_running(self, archive: Archive, staging: Path) -> _Stage | None:
         """Make files of what is committed, and return the state; called while the run commits nothing.
 
-        None where nothing has changed yet, where the run has ended, and for a database, which would be sent
+        None if nothing has changed yet, where the run has ended, and for a database, which would be sent
         whole each time.
         """
         manifest = find(self.folder)
@@ -350,7 +350,7 @@ class StoreExport:
         ]
 
     def _drop(self, stage: _Stage) -> None:
-        """Remove the published files from the copy: nobody is writing."""
+        """Remove the published files from the copy: no one is writing."""
         self._working.mark_incomplete()
         for file in stage.files:
             if file.name in self.remote.names:
@@ -367,7 +367,7 @@ def _is_same(path: Path, size: int, sha256: str) -> bool:
 
 
 def _facts(manifest: Manifest) -> dict[str, int | str | bool | None]:
-    """Return the facts of an export that the store's manifest tells."""
+    """Return the facts of an export that the store's manifest shows."""
     return {
         "app_id": manifest.app_id,
         "messages": manifest.messages,

@@ -33,7 +33,7 @@ _BYTES_AHEAD: Final = 64 << 20
 class StoreView:
     """The version that was current when the view was made; see `FolderView`.
 
-    Files are downloaded a few ahead of the reader, and removed behind it: the local disk has room for
+    Files are downloaded a few ahead of the reader, and removed after it: the local disk has room for
     `_AT_ONCE`, and for the largest of the others and 64 MiB. An object that is gone since, as a newer version
     was published, is an `ObjectStoreError`.
     """

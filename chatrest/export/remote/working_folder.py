@@ -1,4 +1,4 @@
-"""The folder of `--journal`: a local copy of the export, and what it goes on from.
+"""The folder of `--journal`: a local copy of the export, and what it continues from.
 
 | name            | holds                                                                                 |
 |-----------------|---------------------------------------------------------------------------------------|
@@ -41,7 +41,7 @@ class _State(Struct, frozen=True):
     owner: str
     """A random text: the writer's id is made of it."""
     base: str = ""
-    """The digest of the version that `export` goes on from; an empty text before the first."""
+    """The digest of the version that `export` continues from; an empty text before the first."""
     next: str = ""
     """The digest of the version that was about to take its place."""
     generation: str = ""
@@ -87,7 +87,7 @@ class WorkingFolder:
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def is_current(self, version: Version) -> bool:
-        """Return True if the copy is, or goes on from, this version of the store."""
+        """Return True if the copy is, or continues from, this version of the store."""
         if not version.number:
             return True
         is_there = (self.folder / JOURNAL).is_file() and not self._state.is_fetching
@@ -99,7 +99,7 @@ class WorkingFolder:
 
     def note_base(self, version: Version) -> None:
         """Note that the copy is a version, which readers see."""
-        is_finished = version.about.get("finished") is not None  # else the run goes on in the copy
+        is_finished = version.about.get("finished") is not None  # else the run continues in the copy
         generation = str(version.about.get("generation", "")) if is_finished else ""
         state = _State(self._state.address, self._state.owner, version.digest, "", generation)
         self._write(state)
@@ -118,7 +118,7 @@ class WorkingFolder:
     def begin_fetch(self) -> Path | None:
         """Let a newer version come into `export`, where what did not change may stay.
 
-        Returns the new path of a copy that may hold what was never published; None where there is none.
+        Returns the new path of a copy that may hold what was never published; None if there is none.
         """
         kept = None
         if self.folder.exists() and not self._state.is_fetching and not self._is_published():

@@ -2,7 +2,7 @@
 
 What the journal does not know is adopted where its ids are new; else its new records are written again, and
 the file is set aside. Nothing is cut, and nothing is deleted but what the journal knows to be replaced. So a
-lost journal is rebuilt from the files, and an older one goes on beside newer files.
+lost journal is rebuilt from the files, and an older one continues beside newer files.
 """
 
 import re
@@ -84,13 +84,13 @@ def salvage(store: ExportStore) -> int:
 
 
 def stem_of(store: ExportStore, name: str) -> str | None:
-    """Return the partition of a file by its name; None where it is of no kind of the store."""
+    """Return the partition of a file by its name; None if it is of no kind of the store."""
     stem, count = _ENDING.subn("", name)
     return stem if count and (stem in store.kinds or stem.partition("/")[0] in store.kinds) else None
 
 
 def adopt_fragments(store: ExportStore) -> int:
-    """Take over the fragments that nobody has told of, and remove what their makers have left beside them;
+    """Take over the fragments that no one has told of, and remove what their makers have left beside them;
     return how many rows are new. For a folder in which no other process writes for this store any more.
     """
     count = 0
@@ -125,7 +125,7 @@ def _set_damaged_aside(store: ExportStore, finding: Finding) -> None:
 
 
 def _take_end(store: ExportStore, finding: Finding) -> None:
-    """Write the new records behind the committed size of a segment again."""
+    """Write the new records after the committed size of a segment again."""
     file = finding.file
     assert file is not None
     kind, path = store.kind(file.stem), path_of(store.folder, file)
@@ -210,7 +210,7 @@ def _take_snapshot(store: ExportStore, path: Path, name: str, stem: str) -> None
 
 
 def _take_fragment(store: ExportStore, path: Path, name: str, stem: str) -> int:
-    """Adopt a file that nobody has told of, and return how many rows are new."""
+    """Adopt a file that no one has told of, and return how many rows are new."""
     held = _held(store, path, name, stem)
     if held is None or not held.is_once:
         return _rescue(store, path, stem, _rows(path, name))
@@ -234,11 +234,11 @@ class _FileContent(NamedTuple):
     ids: PageIds
     blocks: list[StoreBlock]
     is_once: bool
-    """True where no id stands twice in it."""
+    """True if no id stands twice in it."""
 
 
 def _held(store: ExportStore, path: Path, name: str, stem: str) -> _FileContent | None:
-    """Return what a file holds; None where it cannot be read. Memory for its ids."""
+    """Return what a file holds; None if it cannot be read. Memory for its ids."""
     known, numbers, others = store.format_of(name, stem), IdSet(), dict[str, Row]()
     if not known.is_sound(path):
         return None

@@ -47,7 +47,7 @@ _CODECS: Final[dict[Compress, tuple[str, int | None]]] = {
 
 
 def format_of(name: str) -> Format | None:
-    """Return the format of a file by the end of its name; None where it is of none.
+    """Return the format of a file by the end of its name; None if it is of none.
 
     Raises `RequestInvalidError` where what it needs is not installed.
     """
@@ -73,7 +73,7 @@ class _Format:
 
 @final
 class Lines(_Format):
-    """NDJSON, plain or packed: each commit is a member, so that a segment can end behind any of them."""
+    """NDJSON, plain or packed: each commit is a member, so that a segment can end after any of them."""
 
     is_lines = True
     full = 1 << 27
@@ -207,7 +207,7 @@ class Database(_Format):
         self._marks = marks
 
     def is_sound(self, path: Path) -> bool:
-        """Return False where SQLite finds damage, which may be in an index.
+        """Return False if SQLite finds damage, which may be in an index.
 
         Raises `RequestInvalidError` for a database of another app, program or version.
         """
@@ -229,7 +229,7 @@ class Database(_Format):
         is_new = not path.exists()
         try:
             with closing(sqlite3.connect(path, timeout=WAIT, isolation_level=None)) as db:
-                if is_new:  # of no use until it is whole
+                if is_new:  # of no use until it is complete
                     db.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;")
                 else:
                     db.execute(DURABLE)
@@ -238,7 +238,7 @@ class Database(_Format):
                 self._add(db, pieces)
                 db.execute("COMMIT")
         except sqlite3.Error as error:
-            raise _fault(path, error) from None  # what SQLite says stands in it
+            raise _fault(path, error) from None  # what SQLite says is in it
         with path.open("rb") as file:
             disk.sync(file.fileno())
         sync_folder(disk, path.parent)

@@ -50,7 +50,7 @@ class NewRows(NamedTuple):
     """Those of the rows, where they are known."""
     seen: PageIds | None = None
     is_new: bool = False
-    """True where `ids` are given, and all of them are known to be unwritten."""
+    """True if `ids` are given, and all of them are known to be unwritten."""
 
 
 class Changes(NamedTuple):
@@ -67,7 +67,7 @@ class _Job(NamedTuple):
     """A file that is to be made."""
 
     target: StoreFile | None
-    """The segment that it is named for, or the database; None where a name is to be found."""
+    """The segment that it is named for, or the database; None if a name is to be found."""
     inputs: list[StoreFile]
     stem: str
     format: Format
@@ -77,7 +77,7 @@ class _Job(NamedTuple):
 
     @property
     def is_rename(self) -> bool:
-        """True where the only segment becomes the file as it is."""
+        """True if the only segment becomes the file as it is."""
         alone = [file.number for file in self.inputs] == [self.target.number if self.target else 0]
         return self.format.is_lines and alone and not self.changes.rows
 
@@ -217,7 +217,7 @@ class ExportStore:
         return chosen, PageIds(new, others)
 
     def _append(self, stem: str, source: int, rows: list[Row], ids: PageIds, stems: dict[str, None]) -> None:
-        """Write rows behind the segment of a partition, and note them; called in a transaction."""
+        """Write rows after the segment of a partition, and note them; called in a transaction."""
         stems[stem] = None
         kind = self.kind(stem)
         segment = self._segments.get(stem)
@@ -514,7 +514,7 @@ class ExportStore:
 
     @contextmanager
     def _present(self, file: StoreFile) -> Iterator[Path]:
-        """Have a file in the folder: one that is only in the object store is removed again behind it."""
+        """Have a file in the folder: one that is only in the object store is removed again after it."""
         path = path_of(self.folder, file)
         if file.name not in self._elsewhere or file.sha256 is None or path.exists():
             yield path
@@ -536,7 +536,7 @@ class ExportStore:
             yield piece_of([row.raw for row in changes.values()])
 
     def records(self, file: StoreFile) -> Iterator[SourceLines]:
-        """Yield the records of a file with their sources, as far as it tells them."""
+        """Yield the records of a file with their sources, as far as it shows them."""
         own_format = self.format_of(file.name, file.stem)
         if file.state == "sealed":
             with self._present(file) as path:

@@ -23,7 +23,7 @@ class SourceLines(NamedTuple):
     """0 where it is not known."""
     rows: int
     lines: bytes
-    """Each record, with a line break behind it."""
+    """Each record, with a line break after it."""
     label: str | None = None
     """The source's name."""
 
@@ -49,11 +49,11 @@ class Format(Protocol):
 
     @property
     def is_lines(self) -> bool:
-        """True where a segment is a file of it: it is sealed by a rename."""
+        """True if a segment is a file of it: it is sealed by a rename."""
 
     @property
     def grows(self) -> bool:
-        """True where there is one file, to which segments are added by transactions of its own."""
+        """True if there is one file, to which segments are added by transactions of its own."""
 
     @property
     def full(self) -> int:
@@ -77,15 +77,15 @@ class RowKind(NamedTuple):
 
     format: Format
     by_content: bool = False
-    """True where rows are told apart by their bytes, as versions of messages are: no list shows them, and so
+    """True if rows are told apart by their bytes, as versions of messages are: no list shows them, and so
     none is ever missing. Else by their ids."""
     is_snapshot: bool = False
-    """True for a table, whose rows are not told apart: it is one file, which `replace` makes anew. The kind's
+    """True for a table, whose rows are not told apart: it is one file, which `replace` writes. The kind's
     name is all of its stem, as `users/users`, and the file's name is that with the suffix."""
 
     @property
     def has_ids(self) -> bool:
-        """True where rows are told apart by their ids."""
+        """True if rows are told apart by their ids."""
         return not self.by_content and not self.is_snapshot
 
 
@@ -108,7 +108,7 @@ class NewFile(io.RawIOBase):
         return self._size + len(self._waiting)
 
     def write(self, data: Any) -> int:
-        if not self._file.closed:  # what an Arrow writer says behind an error comes to nothing
+        if not self._file.closed:  # what an Arrow writer says after an error comes to nothing
             self._waiting += data
             if len(self._waiting) >= _PIECE:
                 self._flush()
@@ -155,20 +155,20 @@ def file_sha256(path: Path) -> bytes:
 
 
 class Readable(NamedTuple):
-    """The records in the bytes behind a position of a segment."""
+    """The records in the bytes after a position of a segment."""
 
     rows: list[Row]
     end: int
     """Up to where each line is one of `rows`."""
     later: list[Row]
-    """Records behind the first line that is none."""
+    """Records after the first line that is none."""
     is_torn: bool
-    """True where behind `end` there is nothing but what a kill or a loss of power leaves: the beginning of a
+    """True if behind `end` there is nothing but what a kill or a loss of power leaves: the beginning of a
     record, or zeros."""
 
 
 def readable(path: Path, packing: Compression, start: int = 0) -> Readable:
-    """Return what can be read behind a position; memory for all of it."""
+    """Return what can be read after a position; memory for all of it."""
     with path.open("rb") as file:
         file.seek(start)
         data = file.read()
@@ -203,7 +203,7 @@ def _of_members(data: bytes, decompressor: Callable[[], Any], start: int) -> Rea
 
 
 def is_record(row: Row) -> bool:
-    """Return True for a JSON object; mostly it has an id."""
+    """Return True for a JSON object; usually it has an id."""
     if row.id or row.uid:
         return True
     try:

@@ -50,12 +50,12 @@ def path_of(folder: Path, file: StoreFile) -> Path:
 
 
 def is_segment(folder: Path, file: StoreFile) -> bool:
-    """Return True where a file that was dropped never was in its place."""
+    """Return True if a file that was dropped never was in its place."""
     return file.state == "dropped" and file.sha256 is None
 
 
 def is_waiting(folder: Path, file: StoreFile) -> bool:
-    """Return True where a snapshot that was committed has not got its name yet."""
+    """Return True if a snapshot that was committed has not got its name yet."""
     new = new_path(folder, file.name)
     is_whole = file.state == "sealed" and new.is_file() and new.stat().st_size == file.size
     return is_whole and file_sha256(new) == file.sha256

@@ -159,7 +159,7 @@ class StoreJournal(JournalFile):
         return dict(counts)
 
     def add_blocks(self, file: int, blocks: Iterable[StoreBlock]) -> None:
-        """Add blocks behind those that a file has."""
+        """Add blocks after those that a file has."""
         sql = "INSERT INTO blocks(file, source, rows, since, until, ids) VALUES(?, ?, ?, ?, ?, ?)"
         self._db.executemany(sql, [(file, *block[:4], block.ids.to_bytes()) for block in blocks])
 
@@ -211,7 +211,7 @@ class StoreJournal(JournalFile):
     def merge_seen(self) -> None:
         """Merge the rows of `seen`, of which a batch leaves one, per source.
 
-        Older rows that are more than twice as large stay: millions of ids are not written anew for a few.
+        Older rows that are more than twice as large stay: millions of ids are not written again for a few.
         """
         sizes: dict[int, list[tuple[int, int]]] = {}
         sql = """SELECT number, source, length(ids) FROM seen WHERE source IN

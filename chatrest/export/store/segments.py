@@ -1,6 +1,6 @@
 """The segments that a process writes: one a partition, to which only this process appends.
 
-A segment of a process that is gone is never appended to: what is behind its committed size is of no commit.
+A segment of a process that is gone is never appended to: what is after its committed size is of no commit.
 """
 
 import os

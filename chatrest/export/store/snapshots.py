@@ -5,7 +5,7 @@
 | it is written to `spool/` and synced · the journal commits | the older one | removes the new one |
 | the journal commits · it gets its name | the older one, and the new one in `spool/` | gives it its name |
 
-The journal's commit is the moment of change: what lies in `spool/` with the hash that the journal has then is
+The journal's commit is the moment of change: what is in `spool/` with the hash that the journal has then is
 the snapshot, until it has its name.
 """
 

@@ -1,7 +1,7 @@
 """Read the files of an export again: their bytes, their records, and the ids of these.
 
 A record has the key that the export gave it: its id, or a hash of its bytes where it has none. Keys are
-kept as sets of numbers, by file: 0.13 to 2 bytes for each id. A key that is no number of 64 bits stands in
+kept as sets of numbers, by file: 0.13 to 2 bytes for each id. A key that is no number of 64 bits is in
 the same set as a hash above all numbers, which takes about 16 bytes.
 """
 
@@ -76,7 +76,7 @@ class FileCheck:
         self.hashes = self.bytes = self.files = 0
         """Checksums that are right, bytes and files that were read."""
         self.is_unread = False
-        """True where the records of the last file were not read, as it has other bytes than were written."""
+        """True if the records of the last file were not read, as it has other bytes than were written."""
 
     def faults(self, file: ExpectedFile) -> Iterator[Fault]:
         self.is_unread = True
@@ -204,7 +204,7 @@ class _Batch(NamedTuple):
     keys: list[str]
     """The texts that tell each record from all others."""
     fault: str | None = None
-    """The fault of the first record that is damaged; None where none is."""
+    """The fault of the first record that is damaged; None if none is."""
 
 
 class _LineId(Struct, gc=False):
@@ -232,7 +232,7 @@ def _batches(path: Path, file: ExpectedFile) -> Iterator[_Batch]:
 
 
 def _read(path: Path, file: ExpectedFile) -> Iterator[tuple[list[str] | None, list[bytes]]]:
-    """Yield the records of a file, and the keys that stand beside them."""
+    """Yield the records of a file, and the keys that are beside them."""
     name, is_sealed = file.file.name, file.file.state == "sealed"
     if is_sealed and name.endswith(".parquet"):
         for raws, [keys] in parquet_batches(path, ["id"]):
@@ -275,7 +275,7 @@ def _checked(place: str, before: int, keys: list[str] | None, raws: list[bytes])
 
 
 def _record_key(raw: bytes) -> str | None:
-    """Return what tells a record from all others; None where it is no JSON record."""
+    """Return what tells a record from all others; None if it is no JSON record."""
     try:
         # As it was taken from its page: records are read there that are nested too deeply to be read whole.
         members = read_record(raw)

@@ -66,7 +66,7 @@ class Problem(Struct, frozen=True):
     text: str
     """A sentence that describes it."""
     remedy: str = ""
-    """A way to mend it without losing anything; empty where nothing needs to be done."""
+    """A way to mend it without losing anything; empty if nothing needs to be done."""
 
     def __str__(self) -> str:
         return f"{self.place}: {self.text}" + (f"; {self.remedy}" if self.remedy else "")
@@ -77,7 +77,7 @@ class VerifyResult(Struct, kw_only=True):
     """The result of `verify`."""
 
     ok: bool = False
-    """True where every check held, and the manifest says that the export is complete."""
+    """True if every check held, and the manifest says that the export is complete."""
     problems: list[Problem] = []
     """Up to 1,000 problems."""
     more: int = 0
@@ -85,7 +85,7 @@ class VerifyResult(Struct, kw_only=True):
     notes: list[Problem] = []
     """Information that is not a problem."""
     until: int | None = None
-    """The message id up to which the export is complete; None where it is not, or where the id is not known.
+    """The message id up to which the export is complete; None if it is not, or where the id is not known.
     """
     messages: int = 0
     """Messages that were read, each counted once."""
@@ -170,7 +170,7 @@ def verify(out: str | PathLike[str], *, progress: Progress | None = None) -> Ver
     message is missing or stored twice.
 
     Reads all files and changes none; needs neither network nor credentials. `progress` is called with the
-    number of bytes that were read so far, and of all bytes. Returns a result: `ok` is True where every check
+    number of bytes that were read so far, and of all bytes. Returns a result: `ok` is True if every check
     held and the export is complete, and `problems` says what is wrong, where, and what can safely be done.
 
     The files of an object store (`s3://bucket/prefix`) are downloaded, a few ahead, and removed when they are
@@ -314,13 +314,13 @@ class _Check:
             words += f", ids {entry.first_id} to {entry.last_id}"
         return ExpectedFile(file, messages, words, keys)
 
-    # ── what lies beside them ──
+    # ── what is beside them ──
 
     def _check_folder(self, known: list[StoreFile]) -> None:
         """Find where the folder is not as journal or manifest say, and files that are no part."""
         state = self._state
         if state.is_in_use or (state.journal is None and not state.is_finished):
-            return  # nobody can say what belongs to it
+            return  # no one can say what belongs to it
         if state.journal is not None:
             known = [file for file in state.journal.files() if not is_table(file.stem)]
         names = {RUNS, *(file.name for file in known)}

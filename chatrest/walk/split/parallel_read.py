@@ -3,9 +3,9 @@
 The cutting follows the pages: a piece is as large as one to four pages are likely to hold, so readers stay
 close together, and what comes out of order waits for a few pages only. The rest of the list is one piece that
 a reader cuts the next one from. Where a piece turns out to be denser than expected, its reader gives the
-upper part back; it lies before all that was not begun, so the readers that come free take it first.
+upper part back; it is before all that was not begun, so the readers that come free take it first.
 
-How far a list goes is asked from its other end. Beyond the last item that was there, one reader goes on as
+How far a list goes is asked from its other end. Beyond the last item that was there, one reader continues as
 any walk does, to the end that the service shows.
 """
 
@@ -137,7 +137,7 @@ class ParallelRead(Generic[T]):
             self._tasks.append(task)
 
     async def take(self) -> PiecePage[T] | None:
-        """Return the consumer's next page; waits until it has come; None at the end of the list.
+        """Return the consumer's next page; waits until it has arrived; None at the end of the list.
 
         Raises the error of a piece where it is its turn, and `NotSplittableError` as soon as it is known. A
         cancel loses nothing.
@@ -153,7 +153,7 @@ class ParallelRead(Generic[T]):
             await self._changed.wait()
 
     async def close(self) -> None:
-        """End the tasks, and drop what waits; returns when they have ended, also where cancelled."""
+        """End the tasks, and drop what waits; returns when they have ended, also if cancelled."""
         tasks, self._tasks = self._tasks, []
         await end_tasks(tasks)
 
@@ -176,7 +176,7 @@ class ParallelRead(Generic[T]):
         return density.ranks_of_pages(max(1, min(most, int(pages_left / (_ROUNDS * self._parts)))))
 
     def _give_back(self, piece: ListPiece[PieceOutput[T]], covered: int) -> None:
-        """Give back what is too much for one reader, behind the rank `covered`."""
+        """Give back what is too much for one reader, after the rank `covered`."""
         size, left = self._piece_ranks(covered), self._end_of(piece) - covered
         if left > _TOLERANCE * size:
             self._add(cut(piece, covered + size))
@@ -230,7 +230,7 @@ class ParallelRead(Generic[T]):
                 self._give_back(piece, page.covered)
 
     def _may_read(self, piece: ListPiece[PieceOutput[T]]) -> bool:
-        """Return True where the next page of a piece is likely to be wanted, and there is room for it."""
+        """Return True if the next page of a piece is likely to be wanted, and there is room for it."""
         covered = piece.of.covered
         if self.wanted is not None and covered != self._buffer.first_rank:
             rank, count = self.wanted
@@ -239,13 +239,13 @@ class ParallelRead(Generic[T]):
         return self._buffer.may_read(piece)
 
     def _note_empty(self, after: int, beyond: int | None) -> None:
-        """Note that no item lies above `after` and below `beyond`, for the piece that is taken next."""
+        """Note that no item is above `after` and below `beyond`, for the piece that is taken next."""
         piece = self._queue.first
         if piece is not None and beyond is not None and after <= piece.after < beyond - 1 < piece.until:
             piece.empty_until = beyond - 1
 
     def _accept(self, page: PiecePage[T], piece: ListPiece[PieceOutput[T]]) -> None:
-        """Take a page that has come, and what it shows of the list."""
+        """Take a page that has arrived, and what it shows of the list."""
         if page.unranked_count:
             raise NotSplittableError("ids in it are no numbers, or occur twice")
         reply = page.page

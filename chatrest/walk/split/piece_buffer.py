@@ -3,7 +3,7 @@
 Of two pieces that meet at a cut, the lower one shows which item comes first there: the one at the cut itself,
 or the first one that it has seen beyond. The upper piece, which was entered by a guess, must begin with the
 same item, or the service has left something out. Nothing of the upper piece is given in order before that is
-known. Where pages are given as they come, the ranks before its first item count as covered only then.
+known. Where pages are given as they arrive, the ranks before its first item count as covered only then.
 """
 
 from bisect import insort
@@ -31,7 +31,7 @@ class NotSplittableError(Exception):
         self.suspect = suspect
         """The first and the last rank of which items may have been left out."""
         self.is_named_refused = is_named_refused
-        """True where the service refused a position that it had named itself."""
+        """True if the service refused a position that it had named itself."""
 
 
 @final
@@ -65,7 +65,7 @@ class PieceOutput(Generic[T]):
         if expected is None or first_rank is None or expected == first_rank or not self.piece.is_guess:
             return
         if self.piece.after == expected < self.piece.entry:
-            return  # it was entered behind the item at the cut, as there are none up to there
+            return  # it was entered after the item at the cut, as there are none up to there
         left_out = expected == LAST or expected < first_rank
         raise NotSplittableError(
             "entered at an id that the service has not named, it leaves items out",
@@ -84,14 +84,14 @@ class PieceBuffer(Generic[T]):
         self._waiting = 0
         self._bytes = 0
         self.requests: int = 0
-        """The number of pages that were asked for, and have not come."""
+        """The number of pages that were asked for, and have not arrived."""
 
     def __iter__(self) -> Iterator[PieceOutput[T]]:
         return iter(self._outputs)
 
     @property
     def is_empty(self) -> bool:
-        """True where every piece was read and taken."""
+        """True if every piece was read and taken."""
         return not self._outputs
 
     @property
@@ -110,14 +110,14 @@ class PieceBuffer(Generic[T]):
         insort(self._outputs, piece.of, key=lambda each: each.piece.after)
 
     def may_read(self, piece: ListPiece[PieceOutput[T]]) -> bool:
-        """Return True where the next page of a piece may be asked for: there is room, or it is its turn."""
+        """Return True if the next page of a piece may be asked for: there is room, or it is its turn."""
         max_pages, max_bytes = self._limits
         if self._waiting + self.requests < max_pages and self._bytes < max_bytes:
             return True
         return self._outputs[0].piece is piece if self._is_ordered else not self._waiting
 
     def add_page(self, output: PieceOutput[T], page: PiecePage[T]) -> None:
-        """Add a page that has come; `NotSplittableError` where it shows that something was left out."""
+        """Add a page that has arrived; `NotSplittableError` where it shows that something was left out."""
         output.covered = page.covered
         if page.first_rank is not None:
             output.first_rank = page.first_rank
@@ -157,7 +157,7 @@ class PieceBuffer(Generic[T]):
         self._bytes += _size(page)
 
     def take(self) -> PiecePage[T] | None:
-        """Return the page that is the consumer's next; None where none has come.
+        """Return the page that is the consumer's next; None if none has arrived.
 
         In order, that is the first piece's; else the first one of any piece. Raises the error of a piece
         where it is its turn.

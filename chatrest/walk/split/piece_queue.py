@@ -30,7 +30,7 @@ class ListPiece(Struct, Generic[L], kw_only=True, eq=False):
     position: Pairs = ()
     """The position that it is entered at, as the service named it."""
     is_guess: bool = False
-    """True where the service named none: it is entered at an id that is made up. Without a position and no
+    """True if the service named none: it is entered at an id that is made up. Without a position and no
     guess, it is read from the start of the list, and what lies up to `after` is dropped.
     """
     may_be_cut: bool = True
@@ -84,7 +84,7 @@ class PieceQueue(Generic[L]):
 
     @property
     def first(self) -> ListPiece[L] | None:
-        """The piece that is taken next; None where none waits."""
+        """The piece that is taken next; None if none waits."""
         return self._waiting[0][2] if self._waiting else None
 
     async def take(self) -> ListPiece[L] | None:

@@ -41,7 +41,7 @@ class PositionRefusedError(Exception):
     def __init__(self, *, is_guess: bool) -> None:
         super().__init__("made-up id" if is_guess else "position that the service named")
         self.is_guess = is_guess
-        """False where the service had named the position itself."""
+        """False if the service had named the position itself."""
 
 
 class NotOrderedByIdError(Exception):
@@ -70,7 +70,7 @@ class PiecePage(Struct, Generic[T], frozen=True):
     covered: int
     """The rank up to which it is covered once the items are safe."""
     position: Pairs
-    """Where the list goes on after `covered`, as the service named it; empty where it did not."""
+    """Where the list continues after `covered`, as the service named it; empty if it did not."""
     start: Pairs
     """Where the page was asked for."""
     page: Page[T] | None
@@ -78,13 +78,13 @@ class PiecePage(Struct, Generic[T], frozen=True):
     unranked_count: int = 0
     """The number of items whose id is no number, or that share the id of another one."""
     shown: tuple[int, int] | None = None
-    """The first and the last rank of the reply's items; None where none of them has one."""
+    """The first and the last rank of the reply's items; None if none of them has one."""
     first_rank: int | None = None
     """On the first page of a piece: the first rank that was shown, which may be `after` itself."""
     beyond: int | None = None
-    """The first rank that was shown behind the end of the piece."""
+    """The first rank that was shown after the end of the piece."""
     is_end: bool = False
-    """True where the service showed the end of the list: there are no items in this last page, and `covered`
+    """True if the service showed the end of the list: there are no items in this last page, and `covered`
     is the end of the piece, if it has one.
     """
 
@@ -148,7 +148,7 @@ class PieceReader(Generic[T]):
             last=str(abs(last)),
             time=None,
             skip=0,
-            # From an early position, what lies before the piece is dropped, and no fault. From any other one,
+            # From an early position, what is before the piece is dropped, and no fault. From any other one,
             # it shows a list that goes by something else.
             inside=is_early,
             by_id=True,
@@ -174,10 +174,10 @@ class PieceReader(Generic[T]):
     def _part(
         self, page: Page[T], piece: ListPiece[Any], asked: Pairs, covered: int, *, is_first: bool
     ) -> PiecePage[T]:
-        """Return what lies in a piece of a page that was asked for at `asked`, behind the rank `covered`."""
+        """Return what is in a piece of a page that was asked for at `asked`, after the rank `covered`."""
         items, until = page.items, piece.until
         low, high, shown = self._ranked(items, page.unordered_count)
-        # Most pages lie in their piece as a whole.
+        # Most pages are in their piece as a whole.
         begin = low if shown is None or shown[0] > covered else self._place(items, covered, low, high)
         end = high if shown is None or shown[1] <= until else self._place(items, until, begin, high)
         others = [
@@ -187,7 +187,7 @@ class PieceReader(Generic[T]):
         ]
         beyond = rank_of(id_of(items[end]), self._direction) if end < high else None
         last, position = until, page.cursor.position
-        if beyond is None:  # behind the end of the piece the page's own position would leave items out
+        if beyond is None:  # after the end of the piece the page's own position would leave items out
             place = rank_of(dict(position).get("id", ""), self._direction)
             reached = covered if shown is None else max(covered, shown[1])
             last = min(until, reached if place is None else max(reached, place - 1))
@@ -220,7 +220,7 @@ class PieceReader(Generic[T]):
         return low, high, None if first is None or last is None else (first, last)
 
     def _place(self, items: list[T], rank: int, low: int, high: int) -> int:
-        """Return where the first item behind a rank is, among those that are in the order of their ranks."""
+        """Return where the first item after a rank is, among those that are in the order of their ranks."""
         sign = 1 if self._direction == "append" else -1
         return bisect_right(items, rank, low, high, key=lambda item: sign * int(id_of(item)))
 

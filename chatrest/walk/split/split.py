@@ -65,7 +65,7 @@ class Split(Generic[T]):
 
     @property
     def reason(self) -> str | None:
-        """Why the list cannot be entered in its midst, and is read serially; None while nothing says so."""
+        """Why the list cannot be entered in the middle, and is read serially; None while nothing says so."""
         return self._reader.reason
 
     async def __aenter__(self) -> Self:
@@ -81,7 +81,7 @@ class Split(Generic[T]):
         await self._reader.close()
 
     def __aiter__(self) -> AsyncIterator[T]:
-        """The items, one by one. After an error, a `break` or a cancel, another loop goes on from there."""
+        """The items, one by one. After an error, a `break` or a cancel, another loop continues from there."""
         self._reader.check_open()
         return aiter(self._walk)
 
@@ -106,7 +106,7 @@ class SplitReader(Generic[T]):
         self._max_bytes = max_bytes
         self._read: ParallelRead[T] | None = None
         self._position: SplitPosition | None = None
-        """After the last page that was read; None where the list was never read in parallel."""
+        """After the last page that was read; None if the list was never read in parallel."""
         self._next: WalkState | None = None
         """The state after the last page that was read."""
         self._is_by_id = False
@@ -133,7 +133,7 @@ class SplitReader(Generic[T]):
         return page
 
     async def close(self) -> None:
-        """End the tasks; returns when they have ended, also where cancelled."""
+        """End the tasks; returns when they have ended, also if cancelled."""
         read, self._read = self._read, None
         if read is not None:
             await read.close()
@@ -158,7 +158,7 @@ class SplitReader(Generic[T]):
         return page
 
     async def _split(self, page: PendingPage[T], ends: "dict[Affix, asyncio.Task[int | None]]") -> None:
-        """Start to read in parallel what comes behind a page; takes the task that it needs out of `ends`."""
+        """Start to read in parallel what comes after a page; takes the task that it needs out of `ends`."""
         cursor = page.after.cursor
         direction = cursor.direction
         if direction is None:
@@ -197,7 +197,7 @@ class SplitReader(Generic[T]):
         if page is None:
             await self.close()
             return _empty(position.cursor, state, is_end=True)
-        # In order, all that lies before it was given, pieces without an item included.
+        # In order, all that is before it was given, pieces without an item included.
         if self._is_ordered and page.after != position.rank:
             page = structs.replace(page, after=position.rank)
         items = page.items if left is None else page.items[:left]
@@ -218,9 +218,9 @@ class SplitReader(Generic[T]):
 
 
 def _empty(cursor: Cursor, state: WalkState, *, is_end: bool = False) -> PendingPage[Any]:
-    """Return a page without items, after which the list goes on at `cursor`.
+    """Return a page without items, after which the list continues at `cursor`.
 
-    Right after the first page the walk remembers that page, and goes on as if it had never been split.
+    Right after the first page the walk remembers that page, and continues as if it had never been split.
     """
     after = structs.replace(state, cursor=cursor)
     return PendingPage(Page([], Meta(), b"", cursor), after, lambda _: cursor, is_end=is_end)
@@ -230,7 +230,7 @@ def _empty(cursor: Cursor, state: WalkState, *, is_end: bool = False) -> Pending
 
 
 def _fault(page: Page[Any], after: Cursor, direction: Affix) -> str | None:
-    """Return why the list with this first page cannot be entered in its midst; None where it may be."""
+    """Return why the list with this first page cannot be entered in the middle; None if it may be."""
     if not after.by_id:
         return "it goes by time, with ids in any order"
     if "page" in dict(after.position):
@@ -242,7 +242,7 @@ def _fault(page: Page[Any], after: Cursor, direction: Affix) -> str | None:
 
 
 async def _first_item(source: WalkSource[T], position: dict[str, str], direction: Affix) -> T | None:
-    """Return the first item of a list at a position; None where there is none, or it cannot be read."""
+    """Return the first item of a list at a position; None if there is none, or it cannot be read."""
     pairs = position | {source.rules.size_name: "1"}
     cursor = Cursor("", tuple((name, value) for name, value in pairs.items() if name and value), direction)
     state = WalkState(cursor, left=1)
@@ -255,13 +255,13 @@ async def _first_item(source: WalkSource[T], position: dict[str, str], direction
 
 
 async def other_end(source: WalkSource[Any], direction: Affix) -> int | None:
-    """Return the rank of the last item of a list in a direction; None where it cannot be read.
+    """Return the rank of the last item of a list in a direction; None if it cannot be read.
 
     Costs a request for one item. The newest item is asked for without the beginning of a window: with
-    `prepend`, some services take that for a position, and return what lies before the window.
+    `prepend`, some services take that for a position, and return what is before the window.
     """
     opposite: Affix = "prepend" if direction == "append" else "append"
-    # Beside a query that has a position of its own, the far end needs an id that lies behind all others.
+    # Beside a query that has a position of its own, the far end needs an id that lies after all others.
     is_pinned = not {"id", "sentAt"}.isdisjoint(name for name, _ in source.filters)
     extreme = str(LAST - 1) if direction == "append" else "1"
     if direction == "append":
@@ -271,7 +271,7 @@ async def other_end(source: WalkSource[Any], direction: Affix) -> int | None:
 
 
 async def goes_by_id(source: WalkSource[T], items: list[T], after: Cursor, direction: Affix) -> bool:
-    """Return True where the list goes by id, though the position `after` a page of `items` has a time, too.
+    """Return True if the list goes by id, though the position `after` a page of `items` has a time, too.
 
     Costs a request for one item: after the first item's id, with a time beyond the page. What goes by id
     returns the second item. What goes by time returns a later one; then the items between two ids are not
@@ -296,7 +296,7 @@ class SplitPosition(Struct, frozen=True):
     """The items of a list that were delivered: all up to a rank, and those of intervals ahead."""
 
     begin: Cursor
-    """Where the list goes on after the rank; without the intervals."""
+    """Where the list continues after the rank; without the intervals."""
     rank: int
     done: tuple[Interval, ...] = ()
 
@@ -355,7 +355,7 @@ class SplitPosition(Struct, frozen=True):
             return begin
         last = page.items[count - 1]
         is_named = is_whole and bool(page.position)
-        # Behind the last item, ranks may be covered that were delivered before: they must not come again.
+        # After the last item, ranks may be covered that were delivered before: they must not come again.
         return structs.replace(
             begin,
             # Where no position is known after the page, the page itself is asked for again.
@@ -369,7 +369,7 @@ class SplitPosition(Struct, frozen=True):
 
 
 def _behind(begin: Cursor, interval: Interval) -> Cursor:
-    """Return the cursor that goes on behind an interval."""
+    """Return the cursor that continues after an interval."""
     last, direction = str(abs(interval.last)), begin.direction or "append"
     position = interval.position or (("affix", direction), ("id", last))
     return structs.replace(begin, position=position, last=last, time=None, inside=True, skip=0)
