@@ -6,6 +6,9 @@
 | had more runs, and none is at work        | what they have changed, where that gives as many messages   |
 | anything else, or a part of it is chosen  | all: a message that is there unchanged costs a comparison   |
 
+A message of which the manifest says that the service does not show it any more is marked as deleted. It gets
+a new number then, as one that has changed does.
+
 All is one transaction. What follows from the messages is made again for the conversations and people that
 have new or changed ones.
 """
@@ -23,7 +26,8 @@ import msgspec
 
 from ..cloud.address import is_address
 from ..errors import ChatRestError
-from ..export import RunEntry, changes, read_raw, read_table, runs
+from ..export import RunEntry, changes, manifest, read_raw, read_table, runs
+from ..export.folder_view import open_view
 from ..models.raw_json import read_value, write_value
 from .heads import HeadEntity, RecordHead, head_of, milliseconds, rank_of, record_of, token
 from .index import DELETED, MESSAGES, Choice, Index, IndexState, kind_of
@@ -64,6 +68,8 @@ _WORK: Final = """
 CREATE TEMP TABLE IF NOT EXISTS seen(number INTEGER PRIMARY KEY);
 CREATE TEMP TABLE IF NOT EXISTS touched(conversation INTEGER PRIMARY KEY);
 CREATE TEMP TABLE IF NOT EXISTS writers(sender INTEGER PRIMARY KEY);
+CREATE TEMP TABLE IF NOT EXISTS gone(rank INTEGER PRIMARY KEY);
+DELETE FROM gone;
 DELETE FROM seen;
 DELETE FROM touched;
 DELETE FROM writers
@@ -71,6 +77,7 @@ DELETE FROM writers
 _INDEXES: Final = """
 CREATE INDEX IF NOT EXISTS by_place ON messages(conversation, time, rank, size);
 CREATE INDEX IF NOT EXISTS by_rank ON messages(rank);
+CREATE INDEX IF NOT EXISTS by_gone ON messages(rank) WHERE flags & 2;
 CREATE INDEX IF NOT EXISTS by_parent ON messages(parent, time, rank) WHERE parent NOT NULL;
 CREATE INDEX IF NOT EXISTS by_sender ON messages(sender, time, rank, conversation);
 CREATE INDEX IF NOT EXISTS by_last ON conversations(last DESC, id);
@@ -90,6 +97,15 @@ UPDATE conversations SET (messages, first, last, newest) = (
 DELETE FROM conversations WHERE messages = 0;
 UPDATE people SET (messages, first, last) = (SELECT count(*), min(time), max(time) FROM messages
     WHERE sender = people.number) WHERE number IN writers
+"""
+_WRONG: Final = """
+SELECT number FROM messages WHERE rank IN gone AND NOT flags & 2
+UNION ALL SELECT number FROM messages WHERE flags & 2 AND rank NOT IN gone
+"""
+_MARK: Final = """
+INSERT INTO messages(conversation, time, rank, sender, parent, flags, size, raw)
+SELECT conversation, time, rank, sender, parent, (flags | 2) - (flags & 2), size, raw FROM messages
+WHERE number = ?
 """
 _ATTACHMENT_ROW: Final = msgspec.json.Decoder(dict[str, Any])
 OnCount: TypeAlias = Callable[[int, int | None], None]
@@ -117,7 +133,8 @@ def bring_up_to_date(
     known_runs = [(each.run, each.started) for each in entries]
     if choice == Choice(redact=choice.redact) and before[2:] in known_runs:
         with suppress(ChatRestError):  # while a run is at work what it has written can be read all the same
-            news = (each.raw_after for each in changes(out, after=before.run) if each.raw_after is not None)
+            told = changes(out, after=before.run)
+            news = (each.raw_after or each.raw_before or b"" for each in told)  # the deleted may be new, too
             if filling.run(out, news, lambda count: on_count(count, None), messages=last.messages):
                 return
     records = read_raw(out, since=choice.since, until=choice.until)
@@ -159,6 +176,8 @@ class Filling:
             is_right = messages in (None, self._one("SELECT count(*) FROM messages")[0])
             if is_right:
                 self._add_tables(*(read_table(out, name) for name in ("users", "groups", "attachments")))
+                self._script(_INDEXES)
+                self._mark_gone(_gone_ids(out))
                 self._order()
                 self._db.execute("DELETE FROM state")
                 self._db.execute("INSERT INTO state VALUES(?, ?, ?, ?)", self._after)
@@ -315,7 +334,6 @@ class Filling:
 
     def _order(self) -> None:
         """Count and cut the conversations that were touched, and name all."""
-        self._script(_INDEXES)
         twice = "SELECT rank FROM messages WHERE number > ? GROUP BY rank HAVING count(*) > 1"
         for (rank,) in self._db.execute(twice, (self._newest,)).fetchall():
             self._remove("rank = ?1 AND number < (SELECT max(number) FROM messages WHERE rank = ?1)", rank)
@@ -324,6 +342,13 @@ class Filling:
         self._name_all()
         self._cut_pages()
         self._cut_threads()
+
+    def _mark_gone(self, ids: Iterable[str]) -> None:
+        """Make the flag right of messages that the service does not show any more, or shows again."""
+        self._db.executemany("INSERT OR IGNORE INTO gone VALUES(?)", ((rank_of(each),) for each in ids))
+        for (number,) in self._db.execute(_WRONG).fetchall():
+            self._db.execute(_MARK, (number,))
+            self._remove("number = ?", number)
 
     def _choose_users(self) -> None:
         if users := self._choice.users:
@@ -442,6 +467,12 @@ def _redacted(raw: bytes) -> bytes:
         return write_value(redacted_record(read_value(raw)))
     except (ValueError, RecursionError):
         return b'{"redacted":"the record could not be read"}'
+
+
+def _gone_ids(out: str | PathLike[str]) -> list[str]:
+    with open_view(out) as view, suppress(FileNotFoundError):
+        return manifest.read(view.folder / manifest.NAME).deleted
+    return []
 
 
 def _runs(out: str | PathLike[str]) -> list[RunEntry]:

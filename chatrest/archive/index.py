@@ -21,7 +21,9 @@ from .text import redacted, shown
 MESSAGES: Final = 250
 """The most messages of a page."""
 DELETED: Final = 1
-"""The flag of a deleted message."""
+"""The flag of a message whose record says that it is deleted."""
+GONE: Final = 2
+"""The flag of a message that the service does not show any more."""
 _PEOPLE: Final = 2_000
 """People that are kept in memory."""
 
@@ -35,6 +37,7 @@ class MessageEntry(NamedTuple):
     sender: int
     parent: int | None
     flags: int
+    """Any of a deleted message."""
     raw: bytes
 
 
@@ -45,7 +48,7 @@ class MessagePlace(NamedTuple):
     """Of its conversation."""
     page: int
     rank: int
-    flags: int
+    is_deleted: bool
 
 
 class PersonEntry(NamedTuple):
@@ -110,7 +113,7 @@ class IndexState(NamedTuple):
     started: int
 
 
-_VERSION: Final = 2
+_VERSION: Final = 3
 
 
 def kind_of(choice: Choice) -> str:
@@ -279,7 +282,7 @@ class Index:
             " ORDER BY time DESC, rank DESC LIMIT 1",
             (row[1], row[2], rank),
         ).fetchone()
-        return MessagePlace(row[0], page, rank, row[3])
+        return MessagePlace(row[0], page, rank, bool(row[3]))
 
     def files(self, rank: int) -> dict[int, str]:
         """Return the stored files of a message by position."""

@@ -6,7 +6,7 @@
 | action, call              | one line                                                                   |
 | custom, interactive       | its text, and its content as JSON, folded                                  |
 | anything else             | its text where it has one, and the record as JSON, folded                  |
-| with `deletedAt`          | that it was deleted, when and by whom; its text is in its source alone     |
+| with `deletedAt`, or gone | that it was deleted, when and by whom; its text is in its source alone     |
 """
 
 import re
@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from .heads import ShownRecord, milliseconds, rank_of, record_of, shown_record_of
-from .index import DELETED, Index, MessageEntry, MessagePlace, PageCut, PersonEntry
+from .index import Index, MessageEntry, MessagePlace, PageCut, PersonEntry
 from .text import TextPart, is_address, segments, shown, shown_json
 
 LONGEST_TEXT: Final = 4_000
@@ -221,7 +221,7 @@ class Items:
             _id(record.id), rank, f"m{rank}", sender, _COLOURS[sender_number & 7], time, iso_of(time), raw,
             len(raw) > LONGEST_SOURCE, parent,
         )  # fmt: skip
-        if flags & DELETED:
+        if flags:
             item.deleted = self._note(record.deleted_by, record.deleted_at)
             return item
         data, category = record.data, record.category
@@ -282,7 +282,7 @@ class Items:
         self.uses.quoted.add(rank)
         place = self._index.place(rank)
         data = _object(quoted.get("data"))
-        is_deleted = bool(quoted.get("deletedAt")) or (place is not None and bool(place.flags & DELETED))
+        is_deleted = bool(quoted.get("deletedAt")) or (place is not None and place.is_deleted)
         text = _text(data.get("text")) or _text(data.get("caption")) or _text(quoted.get("type"))
         return Quote(self._name(quoted.get("sender")), excerpt(shown(text)), is_deleted, place)
 

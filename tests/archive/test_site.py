@@ -1,5 +1,6 @@
 """A static site: all is there once, nothing of a message acts, later runs add to it, and kills show."""
 
+import json
 import re
 import shutil
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from chatrest import RequestInvalidError
+from tests.stored import StoredRuns
 
 pytest.importorskip("jinja2")
 
@@ -248,6 +250,33 @@ def test_a_page_is_made_again_where_anything_that_it_shows_has_changed(
     assert sorted(rendered) == expected
     write_site(changed, tmp_path / "fresh")
     assert files(tmp_path / "site") == files(tmp_path / "fresh")
+
+
+def test_what_the_service_has_removed_is_shown_as_deleted_and_what_it_shows_again_is_not(
+    tmp_path: Path, rendered: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs, site = StoredRuns(tmp_path / "out"), tmp_path / "site"
+    stored = [json.dumps(each).encode() for each in NEWS]
+    runs.run(stored[:280])
+    write_site(runs.folder, site)
+    before = files(site)
+    monkeypatch.delattr(filling, "read_raw")
+    rendered.clear()
+    runs.run(deleted=[10])
+    write_site(runs.folder, site)
+    assert rendered == ["ann_user_bob 1"]
+    assert "Deleted from the service" in Page(site / page_of(site, "news 11")).text
+    named = [name for name, data in files(site).items() if re.search(rb"news 10\b", data)]
+    assert [re.sub(r"\w{16}", "X", name) for name in named] == ["c/X/1-source.html"]
+    assert shown_ids(site) == [str(number) for number in range(1, 281)]
+    runs.run(restored=[10])
+    write_site(runs.folder, site)
+    assert files(site) == before
+    runs.run(stored[280:], deleted=[10, 299])
+    write_site(runs.folder, site)
+    monkeypatch.undo()
+    write_site(runs.folder, tmp_path / "fresh")
+    assert files(site) == files(tmp_path / "fresh")
 
 
 def test_what_a_killed_run_has_finished_is_not_made_again(

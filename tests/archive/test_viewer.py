@@ -1,6 +1,7 @@
 """The viewer: the pages of a site from a server, for whoever has its address, and brought up to date."""
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from chatrest import RequestInvalidError
 from chatrest.export import verify
+from tests.stored import StoredRuns
 
 from .chats import grep, make_export, message, records
 
@@ -200,6 +202,20 @@ async def test_an_export_that_grows_is_brought_up_to_date(
         assert "251 messages" in await get(browser, viewer)
         assert "1 found" in await get(browser, viewer, "search?q=changed")
         assert "0 found" in await get(browser, viewer, "search?q=%22said+180%22")
+
+
+async def test_what_the_service_has_removed_is_shown_as_deleted(
+    tmp_path: Path, browser: aiohttp.ClientSession
+) -> None:
+    runs = StoredRuns(tmp_path / "out")
+    runs.run([json.dumps(message(number, f"said {number}")).encode() for number in (1, 2)])
+    for number, found in ((2, "1 found"), (1, "0 found")):
+        runs.run(deleted=[number])
+        async with Viewer(runs.folder) as viewer:
+            assert found in await get(browser, viewer, "search?q=said")
+            index = await get(browser, viewer)
+            page = await get(browser, viewer, re.findall(r'href="(c/\w+/1.html)"', index)[0])
+            assert page.count("Deleted from the service") == 3 - number
 
 
 async def test_the_index_is_beside_the_export(export_seen: Path, viewer: Viewer) -> None:
