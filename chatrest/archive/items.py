@@ -282,7 +282,7 @@ class Items:
         self.uses.quoted.add(rank)
         place = self._index.place(rank)
         data = _object(quoted.get("data"))
-        is_deleted = bool(quoted.get("deletedAt")) or (place is not None and place.is_deleted)
+        is_deleted = bool(quoted.get("deletedAt")) or (place is not None and place.flags > 0)
         text = _text(data.get("text")) or _text(data.get("caption")) or _text(quoted.get("type"))
         return Quote(self._name(quoted.get("sender")), excerpt(shown(text)), is_deleted, place)
 

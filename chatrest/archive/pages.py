@@ -97,7 +97,7 @@ class Pages:
         return self._items.facts(conversation.number, cut, uses)
 
     def stored(self, conversation: ConversationEntry, cut: PageCut) -> list[MessageEntry]:
-        return self.index.messages(conversation.number, cut.time, cut.rank, cut.messages)
+        return self.index.messages(conversation.number, cut)
 
     def page(self, conversation: ConversationEntry, cut: PageCut, items: list[Item], pages: int) -> str:
         groups = [(day, rows_of(each)) for day, each in groupby(items, key=_DAY)]
