@@ -70,8 +70,9 @@ class SiteFiles(JournalFile):
 
     # ── files ──
 
-    def write(self, name: str, data: bytes) -> None:
+    def write(self, name: str, content: bytes | str) -> None:
         """Write a file of the site, if it is not there with this content."""
+        data = content.encode("utf-8", "replace") if isinstance(content, str) else content
         if not (self.is_there(name, len(data)) and (self.folder / name).read_bytes() == data):
             self._replace(name, data)
 
@@ -115,14 +116,14 @@ class SiteFiles(JournalFile):
 
     # ── the whole ──
 
-    def begin(self, placeholder: bytes) -> None:
+    def begin(self, placeholder: str) -> None:
         """Have index.html of a new site, and of one that a kill has left, be `placeholder`, until the end.
 
         That of a complete site becomes it before anything of it is changed.
         """
-        path, self._placeholder = self.folder / _INDEX, placeholder
-        if not self._is_complete and not (path.exists() and path.read_bytes() == placeholder):
-            self._replace(_INDEX, placeholder)
+        self._placeholder = placeholder.encode()
+        if not self._is_complete:
+            self.write(_INDEX, placeholder)
 
     def _say_incomplete(self) -> None:
         if not self._is_complete:
