@@ -28,8 +28,6 @@ _PEOPLE: Final = 2_000
 
 
 class MessageEntry(NamedTuple):
-    """A message of the index."""
-
     number: int
     time: int
     rank: int
@@ -44,8 +42,6 @@ _COLUMNS: Final = ", ".join(MessageEntry._fields)
 
 
 class MessagePlace(NamedTuple):
-    """The page of a message."""
-
     name: str
     """Of its conversation."""
     page: int
@@ -151,7 +147,6 @@ class Index:
         self.close()
 
     def close(self) -> None:
-        """Close the file; twice is fine."""
         self.db.close()
 
     def state(self) -> IndexState | None:
@@ -176,7 +171,6 @@ class Index:
         return int(self._all(f"SELECT count(*) FROM {rows}")[0][0])  # noqa: S608
 
     def writers(self) -> int:
-        """Return the number of people who have written."""
         return self.count("people WHERE messages > 0")
 
     # ── conversations ──
@@ -213,7 +207,6 @@ class Index:
     # ── messages ──
 
     def messages(self, conversation: int, cut: PageCut) -> list[MessageEntry]:
-        """Return the messages of a page."""
         return self._stored(
             "WHERE conversation = ? AND (time, rank) >= (?, ?) ORDER BY time, rank LIMIT ?",
             conversation, cut.time, cut.rank, cut.messages,

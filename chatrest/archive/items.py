@@ -167,8 +167,6 @@ class Item(Struct, gc=False):
 
 
 class Items:
-    """Makes items of the messages of an index."""
-
     def __init__(self, index: Index) -> None:
         self._index = index
         self._person_of: Callable[[str], PersonEntry | None] = lru_cache(10_000)(index.person_of)
@@ -282,7 +280,6 @@ class Items:
         return Quote(self._name(quoted.get("sender")), excerpt(shown(text)), is_deleted, place)
 
     def _sentence(self, record: ShownRecord, members: dict[str, Any], sender: str) -> str:
-        """Return the line of an action or a call."""
         data = _object(members.get("data"))
         entities = _object(data.get("entities"))
         names = {key: self._entity_name(_object(entities.get(key))) for key in ("by", "on", "for")}
@@ -359,7 +356,6 @@ def _reactions(counts: Any) -> tuple[tuple[str, str], ...]:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Yield the texts in JSON."""
     pending = [value]
     while pending:
         match pending.pop(0):
@@ -403,7 +399,6 @@ def rows_of(items: Iterable[Item]) -> list[tuple[Any, ...]]:
 
 
 def excerpt(text: str) -> str:
-    """Return the beginning of a text, on one line."""
     line = " ".join(text[: 2 * _EXCERPT].split())
     return line if len(line) <= _EXCERPT else f"{line[:_EXCERPT]}…"
 
@@ -422,7 +417,6 @@ def _date(day: int) -> str:
 
 
 def words_of(iso: str) -> str:
-    """Return such a time as people read it."""
     return f"{iso[:10]} {iso[11:19]} UTC" if iso else ""
 
 

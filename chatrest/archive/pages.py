@@ -31,6 +31,7 @@ from .items import Item, Items, day_of, excerpt, rows_of
 from .text import is_address, shown_json
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
+STATIC: Final = ("site.css", "site.js")
 LIST: Final = 400
 """Rows of a page of a list."""
 _PLACES: Final = 500
@@ -119,7 +120,6 @@ class Pages:
             yield page, self._in("threads", conversation, page=page, threads=threads, is_last=is_last)
 
     def threads_page(self, conversation: ConversationEntry, page: int) -> str | None:
-        """Return one page of threads; None where there is none."""
         return next((html for number, html in self.threads(conversation) if number == page), None)
 
     def _thread(self, rank: int, skipped: int, replies: int) -> dict[str, Any]:
@@ -156,24 +156,22 @@ class Pages:
         }  # fmt: skip
 
     def people_page(self, part: int, parts: int) -> str:
+        people = self.index.people(offset=(part - 1) * LIST, limit=LIST)
         rows = [
-            person._asdict() | {
-                "colour": person.number % 8, "messages": messages,
-                "first": day_of(first), "last": day_of(last),
-            }
-            for person, messages, first, last in self.index.people(offset=(part - 1) * LIST, limit=LIST)
-        ]  # fmt: skip
+            {**person._asdict(), "messages": messages, "first": day_of(first), "last": day_of(last)}
+            for person, messages, first, last in people
+        ]
         return self._render("people", "", rows=rows, part=part, parts=parts)
 
     def person(self, person: PersonEntry) -> str:
         raw = self.index.record_of_person(person.number)
         avatar = record_of(raw).get("avatar") if raw else None
+        rows = self.index.conversations_of(person.number, _PLACES)
         places = [
-            self._conversation(number)._asdict() | {
-                "messages": messages, "first": day_of(first), "last": day_of(last)
-            }
-            for number, messages, first, last in self.index.conversations_of(person.number, _PLACES)
-        ]  # fmt: skip
+            self._conversation(each)._asdict()
+            | {"messages": count, "first": day_of(one), "last": day_of(end)}
+            for each, count, one, end in rows
+        ]
         return self._render(
             "person", "../", person=person, record=shown_json(raw)[:_SHORT * 20] if raw else "",
             avatar=avatar if is_address(avatar) else "", places=places, newest=list(self._newest(person)),

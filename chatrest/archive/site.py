@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from functools import cache
 from hashlib import blake2b
-from itertools import chain
+from itertools import accumulate, chain
 from os import PathLike
 from pathlib import Path
 from sqlite3 import DatabaseError
@@ -32,12 +32,11 @@ from ..times import Time, parse_timestamp
 from .filling import bring_up_to_date
 from .index import Choice, ConversationEntry, Index, PageCut
 from .items import Item, Uses
-from .pages import TEMPLATES, Pages, parts_of
+from .pages import STATIC, TEMPLATES, Pages, parts_of
 from .search import TermIndex, meta, page_terms, script
 from .site_files import STATE, KnownPage, SiteFiles
 
 _IN_FOLDER: Final = 1000
-_STATIC: Final = ("site.css", "site.js")
 _USES: Final = msgspec.json.Decoder(Uses)
 OnProgress: TypeAlias = Callable[[str, int, int | None], None]
 """Called with a phase, what is done of it, and what there is; None where that is not known yet."""
@@ -158,13 +157,12 @@ class _Writer:
     def write(self) -> SiteResult:
         state, index = self._state, self._index
         state.begin(self._pages.unfinished())
-        for name in _STATIC:
+        for name in STATIC:
             state.write(name, (TEMPLATES / name).read_bytes())
-        done, messages = 0, index.count("messages")
-        for conversation in index.conversations():
-            for count in self._conversation(conversation):
-                done += count
-                self._progress("writing", done, messages)
+        messages = index.count("messages")
+        counts = (count for each in index.conversations() for count in self._conversation(each))
+        for done in accumulate(counts):
+            self._progress("writing", done, messages)
         self._people()
         self._search()
         conversations = index.count("conversations")
@@ -211,7 +209,6 @@ class _Writer:
         return all(map(self._state.is_there, page.files))
 
     def _page(self, conversation: ConversationEntry, cut: PageCut, count: int) -> None:
-        """Write a page with all that belongs to it."""
         page = self._state.page(_path(conversation, cut))
         items = self._pages.items(conversation, cut)
         uses = self._pages.maker.uses
@@ -225,7 +222,6 @@ class _Writer:
             self._state.note_page(page)
 
     def _hash(self, conversation: ConversationEntry, cut: PageCut, count: int, uses: Uses) -> bytes:
-        """Return a hash of all that a page is made of."""
         site, named = (_generation(), self._pages.site), conversation[1:5]
         facts = self._pages.maker.facts(conversation.number, cut, uses)
         of = msgspec.json.encode((site, named, cut, cut.page == count, count > 1, facts))

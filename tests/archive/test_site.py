@@ -349,7 +349,10 @@ def test_an_empty_export_is_a_site_that_says_so(tmp_path: Path) -> None:
     assert "There are no messages." in Page(tmp_path / "site" / "index.html").text
 
 
-def test_a_text_of_many_megabytes_is_whole_on_its_page_and_found(tmp_path: Path) -> None:
+def test_a_text_of_many_megabytes_is_whole_on_its_page_and_found_and_a_name_of_many_letters_is_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(NAMES, "ann", "A" * 10_000)
     text = "x" * 200 + " <b>y</b>" * 900_000 + " needle"
     write_site(make_export(tmp_path / "out", [message(1, text), message(2, "after")]), tmp_path / "site")
     sizes = {re.sub(r"\w{16}", "X", name): len(data) for name, data in files(tmp_path / "site").items()}
