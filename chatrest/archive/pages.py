@@ -105,7 +105,8 @@ class Pages:
         return self._in("whole", conversation, page=page, item=item)
 
     def days(self, conversation: ConversationEntry, pages: int) -> str:
-        days = [(day_of(day * 86_400_000), *rest) for day, *rest in self.index.days(conversation.number)]
+        known = self.index.days(conversation.number)
+        days = [(day_of(day * 86_400_000), page, count) for day, page, count in known]
         months = [(month, list(each)) for month, each in groupby(days, key=lambda day: day[0][:7])]
         return self._in("days", conversation, pages=pages, months=months)
 

@@ -158,8 +158,8 @@ class SiteFiles(JournalFile):
         if not (rows := self._all(sql, path)):
             self._db.execute("INSERT INTO pages(path) VALUES(?)", (path,))
             rows = self._all(sql, path)
-        *members, files = rows[0]
-        return KnownPage(*members, msgspec.json.decode(files))
+        number, path, digest, uses, files = rows[0]
+        return KnownPage(number, path, digest, uses, msgspec.json.decode(files))
 
     def note_page(self, page: KnownPage) -> None:
         """Note what a page is made of; the index of the search is to be made again."""

@@ -6,6 +6,7 @@ import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -239,15 +240,8 @@ def test_colours_have_contrast(browser: Any, site: Path, scheme: str) -> None:
         ["ground", "card", "text", "quiet", "link", "target", "mark", "mark-text", "face", "warn",
          *(f"c{n}" for n in range(8))],
     )  # fmt: skip
-    pairs = [
-        (text, ground)
-        for text in ("text", "quiet", "link", "warn")
-        for ground in ("ground", "card", "target")
-    ]
-    pairs += [
-        ("mark-text", "mark"),
-        *((f"c{n}", ground) for n in range(8) for ground in ("card", "target", "face")),
-    ]
+    pairs = [("mark-text", "mark"), *product(("text", "quiet", "link", "warn"), ("ground", "card", "target"))]
+    pairs += product((f"c{n}" for n in range(8)), ("card", "target", "face"))
     low = {pair: ratio for pair in pairs if (ratio := contrast(*(colours[name] for name in pair))) < 4.5}
     assert low == {}
 
