@@ -66,7 +66,8 @@ def test_the_index_leads_to_the_end_of_each_conversation(site: Path, made: list[
 def test_what_a_message_has_is_shown(site: Path) -> None:
     text = Page(site / page_of(site, "the parent")).text
     words = ["👍 3", "2 replies", "in a thread", "edited by Bob", "Deleted by Ann <b>",
-             "@Ann <b> and @nobody", "Ann <b> added Bob", "audio call, initiated", "Pizzatag?", "a riddle", "quoting"]  # fmt: skip
+             "@Ann <b> and @nobody", "Ann <b> added Bob", "audio call, initiated", "Pizzatag?",
+             "a riddle", "quoting"]  # fmt: skip
     assert [each for each in words if each not in text] == []
 
 
