@@ -95,8 +95,10 @@ def test_the_end_of_a_long_conversation_is_opened_from_the_index(browser: Any, s
     open_page(browser, site)
     browser.find_element("css selector", "[data-conversation=ann_user_bob]").click()
     until(browser, lambda: all_of(browser, f"[data-id='{LONG}']"))
-    click(browser, "First")
-    assert all_of(browser, "[data-id='1']")
+    below = "return arguments[0].getBoundingClientRect().bottom <= innerHeight"
+    until(browser, lambda: browser.execute_script(below, all_of(browser, f"[data-id='{LONG}']")[0]))
+    all_of(browser, ".steps a[href='1.html']")[-1].click()
+    until(browser, lambda: all_of(browser, "[data-id='1']"))
     click(browser, "Later")
     click(browser, "Earlier")
     assert all_of(browser, "[data-id='1']")
