@@ -4,7 +4,7 @@
   from the class.
 - `export.svg`: the display of an export that runs, against an emulator with slow replies.
 - `archive.png`, with `--browser chromium` (or another one that knows the options of Chromium): a page of an
-  export as `chatrest html` writes it.
+  export as `chatrest html` writes it, with letters of many scripts (the fonts of Noto have them).
 """
 
 import asyncio
@@ -116,7 +116,7 @@ def photograph(browser: str, picture: Path) -> None:
         site = Path(folder, "site")
         pages = [sys.executable, "-m", "chatrest", "html", f"{folder}/backup", str(site), "--quiet"]
         subprocess.run(pages, check=True)
-        page = min(sorted(site.glob("c/*/1.html")), key=_unusual_letters)
+        page = max(sorted(site.glob("c/*/1.html")), key=lambda path: path.stat().st_size)
         options = [
             "--headless",
             "--no-sandbox",
@@ -125,11 +125,6 @@ def photograph(browser: str, picture: Path) -> None:
             "--window-size=1000,640",
         ]
         subprocess.run([browser, *options, f"--screenshot={picture}", page.as_uri()], check=True)
-
-
-def _unusual_letters(page: Path) -> int:
-    """Return how many letters of the first messages a machine with few fonts cannot draw."""
-    return sum(letter > "\u04ff" for letter in page.read_text(encoding="utf-8")[:6000])
 
 
 def draw(folder: Path, **size: Any) -> None:

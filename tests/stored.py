@@ -103,5 +103,6 @@ class StoredRuns:
             if not is_killed:
                 stored.finish()
                 report = Report(run=stored.journal.run, started=START, finished=START + stored.journal.run)
+                report.messages = sum(stored.archive.counts().values())
                 append_run(stored.archive.disk, self.folder, report)
             return stored.journal.run

@@ -6,15 +6,17 @@
 | had more runs, and none is at work        | what they have changed, where that gives as many messages   |
 | anything else, or a part of it is chosen  | all: a message that is there unchanged costs a comparison   |
 
+A message of which the manifest says that the service does not show it any more is marked as deleted. It gets
+a new number then, as one that has changed does.
+
 All is one transaction. What follows from the messages is made again for the conversations and people that
 have new or changed ones.
 """
 
-import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from hashlib import blake2b
-from itertools import islice
+from itertools import count, islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -23,7 +25,8 @@ import msgspec
 
 from ..cloud.address import is_address
 from ..errors import ChatRestError
-from ..export import RunEntry, changes, read_raw, read_table, runs
+from ..export import RunEntry, changes, manifest, read_raw, read_table, runs
+from ..export.folder_view import open_view
 from ..models.raw_json import read_value, write_value
 from .heads import HeadEntity, RecordHead, head_of, milliseconds, rank_of, record_of, token
 from .index import DELETED, MESSAGES, Choice, Index, IndexState, kind_of
@@ -35,6 +38,7 @@ LONGEST: Final = 8_000
 """Bytes of a record that count: a longer text is shortened on its page."""
 _MARKUP: Final = 250
 _BATCH: Final = 2_000
+_LONGEST_NAME: Final = 200
 _KNOWN: Final = 100_000
 """Numbers of people and conversations that are kept in memory."""
 _NEVER: Final = IndexState("", "", 0, 0)
@@ -64,6 +68,8 @@ _WORK: Final = """
 CREATE TEMP TABLE IF NOT EXISTS seen(number INTEGER PRIMARY KEY);
 CREATE TEMP TABLE IF NOT EXISTS touched(conversation INTEGER PRIMARY KEY);
 CREATE TEMP TABLE IF NOT EXISTS writers(sender INTEGER PRIMARY KEY);
+CREATE TEMP TABLE IF NOT EXISTS gone(rank INTEGER PRIMARY KEY);
+DELETE FROM gone;
 DELETE FROM seen;
 DELETE FROM touched;
 DELETE FROM writers
@@ -71,6 +77,7 @@ DELETE FROM writers
 _INDEXES: Final = """
 CREATE INDEX IF NOT EXISTS by_place ON messages(conversation, time, rank, size);
 CREATE INDEX IF NOT EXISTS by_rank ON messages(rank);
+CREATE INDEX IF NOT EXISTS by_gone ON messages(rank) WHERE flags & 2;
 CREATE INDEX IF NOT EXISTS by_parent ON messages(parent, time, rank) WHERE parent NOT NULL;
 CREATE INDEX IF NOT EXISTS by_sender ON messages(sender, time, rank, conversation);
 CREATE INDEX IF NOT EXISTS by_last ON conversations(last DESC, id);
@@ -91,6 +98,26 @@ DELETE FROM conversations WHERE messages = 0;
 UPDATE people SET (messages, first, last) = (SELECT count(*), min(time), max(time) FROM messages
     WHERE sender = people.number) WHERE number IN writers
 """
+_WRONG: Final = """
+SELECT number FROM messages WHERE rank IN gone AND NOT flags & 2
+UNION ALL SELECT number FROM messages WHERE flags & 2 AND rank NOT IN gone
+"""
+_MARK: Final = """
+INSERT INTO messages(conversation, time, rank, sender, parent, flags, size, raw)
+SELECT conversation, time, rank, sender, parent, (flags | 2) - (flags & 2), size, raw FROM messages
+WHERE number = ?
+"""
+_NAMING: Final = (
+    ("UPDATE conversations SET name = ?, title = ? WHERE number = ?", """
+SELECT c.id, iif(c.guid IS NULL, NULL, ifnull(nullif(g.name, ''), c.guid)),
+    ifnull(nullif(a.name, ''), a.uid), ifnull(nullif(b.name, ''), b.uid),
+    ifnull(nullif(c.id, ''), '(no conversation)'), c.number, c.name, c.title FROM conversations c
+LEFT JOIN groups g ON g.guid = c.guid LEFT JOIN people a ON a.number = c.one
+LEFT JOIN people b ON b.number = c.other ORDER BY c.first, c.id"""),
+    ("UPDATE people SET file = ?, name = ? WHERE number = ?",
+     "SELECT uid, NULL, name, NULL, uid, number, file, name FROM people ORDER BY first IS NULL, first, uid"),
+)  # fmt: skip
+"""What sets the names of files and titles, and what they are made of."""
 _ATTACHMENT_ROW: Final = msgspec.json.Decoder(dict[str, Any])
 OnCount: TypeAlias = Callable[[int, int | None], None]
 """Called with the records that have been read, and how many there are."""
@@ -110,39 +137,36 @@ def bring_up_to_date(
     fingerprint = _fingerprint(out)
     if before.fingerprint == fingerprint:
         return
-    entries = _runs(out)
+    entries = list[RunEntry]()
+    with suppress(OSError):  # there is no log of runs
+        entries = list(runs(out))
     last = entries[-1] if entries else RunEntry()
     after = IndexState(kind_of(choice), fingerprint, last.run, last.started)
-    filling = Filling(index, then, after)
     known_runs = [(each.run, each.started) for each in entries]
     if choice == Choice(redact=choice.redact) and before[2:] in known_runs:
         with suppress(ChatRestError):  # while a run is at work what it has written can be read all the same
-            news = (each.raw_after for each in changes(out, after=before.run) if each.raw_after is not None)
-            if filling.run(out, news, lambda count: on_count(count, None), messages=last.messages):
+            told = changes(out, after=before.run)
+            news = (each.raw_after or each.raw_before or b"" for each in told)  # the deleted may be new, too
+            if Filling(index).run(out, news, after, then, lambda count: on_count(count, None), last.messages):
                 return
     records = read_raw(out, since=choice.since, until=choice.until)
-    filling.run(out, records, lambda count: on_count(count, last.messages or None))
+    Filling(index).run(out, records, after, then, lambda count: on_count(count, last.messages or None))
 
 
 class Filling:
     """Takes records into an index, in one transaction that `run` begins and ends."""
 
-    def __init__(self, index: Index, then: Callable[[], object], after: IndexState) -> None:
-        self._index, self._then, self._after = index, then, after
-        self._db, self._choice = index.db, index.choice
+    def __init__(self, index: Index) -> None:
+        self._index, self._db, self._choice = index, index.db, index.choice
         self._hide: Callable[[str], str] = redacted if self._choice.redact else str
         self._newest = 0
         self._numbers: dict[str, dict[str, int]] = {"people": {}, "conversations": {}}
         self._names: dict[str, dict[str, tuple[str, int]]] = {"people": {}, "groups": {}}
 
     def run(
-        self,
-        out: str | PathLike[str],
-        records: Iterable[bytes],
-        on_count: Callable[[int], None],
-        *,
-        messages: int | None = None,
-    ) -> bool:
+        self, out: str | PathLike[str], records: Iterable[bytes], after: IndexState,
+        then: Callable[[], object], on_count: Callable[[int], None], messages: int | None = None,
+    ) -> bool:  # fmt: skip
         """Take the records, which are all, or with `messages` what is new: there are so many then.
 
         Return False where that is not so; then nothing has changed.
@@ -156,21 +180,20 @@ class Filling:
             self._add(records, on_count)
             if messages is None:
                 self._remove("number <= ? AND number NOT IN seen", self._newest)
-            is_right = messages in (None, self._one("SELECT count(*) FROM messages")[0])
+            is_right = messages in (None, self._index.count("messages"))
             if is_right:
                 self._add_tables(*(read_table(out, name) for name in ("users", "groups", "attachments")))
+                self._script(_INDEXES)
+                self._mark_gone(_gone_ids(out))
                 self._order()
                 self._db.execute("DELETE FROM state")
-                self._db.execute("INSERT INTO state VALUES(?, ?, ?, ?)", self._after)
-                self._then()
+                self._db.execute("INSERT INTO state VALUES(?, ?, ?, ?)", after)
+                then()
             self._db.execute("COMMIT" if is_right else "ROLLBACK")
         except BaseException:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             raise
-        finally:
-            self._numbers = {table: {} for table in self._numbers}
-            self._names = {table: {} for table in self._names}
         return is_right
 
     def _one(self, sql: str, *values: Any) -> Any:
@@ -183,7 +206,7 @@ class Filling:
     # ── messages ──
 
     def _add(self, records: Iterable[bytes], on_count: Callable[[int], None]) -> None:
-        count, rest = 0, iter(records)
+        done, rest = 0, iter(records)
         while batch := list(islice(rest, _BATCH)):
             rows = [row for raw in batch if (row := self._row(raw)) is not None]
             self._db.executemany(
@@ -192,13 +215,11 @@ class Filling:
                 rows,
             )
             self._write_names()
-            self._touch({row[0] for row in rows}, {row[3] for row in rows})
-            count += len(batch)
-            on_count(count)
-
-    def _touch(self, conversations: Iterable[int], senders: Iterable[int]) -> None:
-        self._db.executemany("INSERT OR IGNORE INTO touched VALUES(?)", ((each,) for each in conversations))
-        self._db.executemany("INSERT OR IGNORE INTO writers VALUES(?)", ((each,) for each in senders))
+            for table, column in (("touched", 0), ("writers", 3)):
+                changed = {(row[column],) for row in rows}
+                self._db.executemany(f"INSERT OR IGNORE INTO {table} VALUES(?)", changed)
+            done += len(batch)
+            on_count(done)
 
     def _remove(self, where: str, *values: Any) -> None:
         """Remove messages, and note whom that touches."""
@@ -275,7 +296,7 @@ class Filling:
 
     def _write_names(self) -> None:
         people, groups = self._names["people"], self._names["groups"]
-        named = [(self._number("people", uid), shown(name), time) for uid, (name, time) in people.items()]
+        named = [(self._number("people", uid), _name(name), time) for uid, (name, time) in people.items()]
         self._db.executemany(
             "UPDATE people SET name = ?2, named = ?3 WHERE number = ?1 AND (name != ?2 OR named < ?3)"
             " AND named <= ?3",
@@ -284,7 +305,7 @@ class Filling:
         self._db.executemany(
             "INSERT INTO groups(guid, name, named) VALUES(?, ?, ?) ON CONFLICT DO UPDATE"
             " SET name = excluded.name, named = excluded.named WHERE named <= excluded.named",
-            [(guid, shown(name), time) for guid, (name, time) in groups.items()],
+            [(guid, _name(name), time) for guid, (name, time) in groups.items()],
         )
         people.clear()
         groups.clear()
@@ -302,7 +323,7 @@ class Filling:
                     self._db.execute(
                         f"UPDATE {table} SET name = ?1, record = ?2"  # noqa: S608
                         f" WHERE {key} = ?3 AND (name != ?1 OR record IS NOT ?2)",
-                        (shown(name), raw, shown(own)),
+                        (_name(name), raw, shown(own)),
                     )
         self._db.execute("DELETE FROM files")
         for raw in files:
@@ -315,15 +336,21 @@ class Filling:
 
     def _order(self) -> None:
         """Count and cut the conversations that were touched, and name all."""
-        self._script(_INDEXES)
         twice = "SELECT rank FROM messages WHERE number > ? GROUP BY rank HAVING count(*) > 1"
         for (rank,) in self._db.execute(twice, (self._newest,)).fetchall():
             self._remove("rank = ?1 AND number < (SELECT max(number) FROM messages WHERE rank = ?1)", rank)
         self._choose_users()
         self._script(_COUNTS)
         self._name_all()
-        self._cut_pages()
-        self._cut_threads()
+        self._db.executemany("INSERT INTO pages VALUES(?, ?, ?, ?, ?, ?, ?)", self._pages())
+        self._db.executemany("INSERT INTO threads VALUES(?, ?, ?, ?, ?)", self._threads())
+
+    def _mark_gone(self, ids: Iterable[str]) -> None:
+        """Make the flag right of messages that the service does not show any more, or shows again."""
+        self._db.executemany("INSERT OR IGNORE INTO gone VALUES(?)", ((rank_of(each),) for each in ids))
+        for (number,) in self._db.execute(_WRONG).fetchall():
+            self._db.execute(_MARK, (number,))
+            self._remove("number = ?", number)
 
     def _choose_users(self) -> None:
         if users := self._choice.users:
@@ -338,66 +365,54 @@ class Filling:
 
     def _name_all(self) -> None:
         """Give each conversation and person a title and the name of a file."""
-        redact, hide = self._choice.redact, self._hide
-        rows = self._db.execute(
-            "SELECT c.number, c.name, c.title, c.id, c.guid, ifnull(g.name, ''),"
-            " ifnull(nullif(a.name, ''), a.uid), ifnull(nullif(b.name, ''), b.uid) FROM conversations c"
-            " LEFT JOIN groups g ON g.guid = c.guid LEFT JOIN people a ON a.number = c.one"
-            " LEFT JOIN people b ON b.number = c.other ORDER BY c.first, c.id"
-        )
-        for place, batch in _batches(rows):
-            named = [
-                (str(place + each) if redact else token(key), hide(_title(key, *names)), number, name, title)
-                for each, (number, name, title, key, *names) in enumerate(batch)
-            ]
-            sql = "UPDATE conversations SET name = ?, title = ? WHERE number = ?"
-            self._db.executemany(sql, [row[:3] for row in named if row[:2] != row[3:]])
-        rows = self._db.execute(
-            "SELECT number, file, name, uid FROM people ORDER BY first IS NULL, first, uid"
-        )
-        for place, batch in _batches(rows):
-            named = [
-                (str(place + each) if redact else token(uid), hide(name or uid), number, file, name)
-                for each, (number, file, name, uid) in enumerate(batch)
-            ]
-            sql = "UPDATE people SET file = ?, name = ? WHERE number = ?"
-            self._db.executemany(sql, [row[:3] for row in named if row[:2] != row[3:]])
+        redact = self._choice.redact
+        for update, select in _NAMING:
+            rows, place = self._db.execute(select), count(1)
+            while batch := rows.fetchmany(_BATCH):
+                named = [
+                    (str(next(place)) if redact else token(key), self._hide(_title(*names)), *known)
+                    for key, *names, number, file, title in batch
+                    for known in [(number, file, title)]
+                ]
+                self._db.executemany(update, [row[:3] for row in named if row[:2] != row[3:]])
 
-    def _cut_pages(self) -> None:
+    def _pages(self) -> Iterator[list[int]]:
+        """Yield the pages of the conversations that were touched, and store their days."""
         rows = self._db.execute(
             "SELECT conversation, time, rank, size, number FROM messages INDEXED BY by_place"
             " WHERE conversation IN touched ORDER BY conversation, time, rank"
         )
-        pages, days = list[list[int]](), list[list[int]]()
         page, day, size = [0, 0, 0, 0, 0, 0, 0], [0, -1, 0, 0], 0
         for conversation, time, rank, own, number in rows:
             is_other = conversation != page[0]
             size += own
             if is_other or page[4] >= MESSAGES or size > BYTES:
-                page = [conversation, 1 if is_other else page[1] + 1, time, rank, 0, 0, 0]
-                pages.append(page)
-                size = own
+                if page[0]:
+                    yield page
+                page, size = [conversation, 1 if is_other else page[1] + 1, time, rank, 0, 0, 0], own
             page[4] += 1
             page[5] = time
             page[6] = hash((page[6], number))
             date = time // 86_400_000
             if is_other or date != day[1]:
+                self._store_day(day)
                 day = [conversation, date, page[1], 0]
-                days.append(day)
             day[3] += 1
-            if len(pages) > _BATCH or len(days) > _BATCH:
-                self._write_cuts(pages[:-1], days[:-1])
-                pages, days = pages[-1:], days[-1:]
-        self._write_cuts(pages, days)
+        if page[0]:
+            yield page
+        self._store_day(day)
 
-    def _cut_threads(self) -> None:
-        """Put threads on pages, some to a page or one on some pages."""
+    def _store_day(self, day: list[int]) -> None:
+        if day[0]:
+            self._db.execute("INSERT INTO days VALUES(?, ?, ?, ?)", day)
+
+    def _threads(self) -> Iterator[tuple[int, ...]]:
+        """Yield threads with their pages: some on a page, or one on some pages."""
         rows = self._db.execute(
             "SELECT conversation, parent, count(*) FROM messages INDEXED BY by_parent WHERE parent NOT NULL"
             " AND conversation IN touched GROUP BY conversation, parent ORDER BY conversation, parent"
         )
         last, page, room = 0, 0, 0
-        threads = list[tuple[int, ...]]()
         for conversation, parent, replies in rows:
             if conversation != last:
                 last, page, room = conversation, 0, 0
@@ -406,34 +421,17 @@ class Filling:
                 if part + 1 > room:
                     page, room = page + 1, MESSAGES + 1
                 room -= part + 1
-                threads.append((conversation, page, parent, skipped, part))
-            if len(threads) > _BATCH:
-                self._write_threads(threads)
-                threads.clear()
-        self._write_threads(threads)
-
-    def _write_threads(self, threads: Sequence[Sequence[int]]) -> None:
-        self._db.executemany("INSERT INTO threads VALUES(?, ?, ?, ?, ?)", threads)
-
-    def _write_cuts(self, pages: Sequence[Sequence[int]], days: Sequence[Sequence[int]]) -> None:
-        self._db.executemany("INSERT INTO pages VALUES(?, ?, ?, ?, ?, ?, ?)", pages)
-        self._db.executemany("INSERT INTO days VALUES(?, ?, ?, ?)", days)
+                yield conversation, page, parent, skipped, part
 
 
-def _batches(rows: sqlite3.Cursor) -> Iterator[tuple[int, list[Any]]]:
-    """Yield a cursor's rows in batches, each with the number of its first row, from 1."""
-    place = 1
-    while batch := rows.fetchmany(_BATCH):
-        yield place, batch
-        place += len(batch)
-
-
-def _title(id: str, guid: str | None, group: str, one: str | None, other: str | None) -> str:
+def _title(group: str | None, one: str | None, other: str | None, id: str) -> str:
     """Return the title of a conversation, by the names of its group or its people."""
-    if guid is not None:
-        return shown(group or guid)
     names = sorted({name for name in (one, other) if name}, key=str.casefold)
-    return shown(" & ".join(names) or id) or "(no conversation)"
+    return shown(group or " & ".join(names) or id)
+
+
+def _name(name: str) -> str:
+    return shown(name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…")
 
 
 def _redacted(raw: bytes) -> bytes:
@@ -444,10 +442,9 @@ def _redacted(raw: bytes) -> bytes:
         return b'{"redacted":"the record could not be read"}'
 
 
-def _runs(out: str | PathLike[str]) -> list[RunEntry]:
-    """Return the runs of an export; none where it has no log of them."""
-    with suppress(OSError):
-        return list(runs(out))
+def _gone_ids(out: str | PathLike[str]) -> list[str]:
+    with open_view(out) as view, suppress(FileNotFoundError):
+        return manifest.read(view.folder / manifest.NAME).deleted
     return []
 
 

@@ -131,19 +131,16 @@ def head_of(raw: bytes) -> RecordHead:
         return _HEAD.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
         head, record = RecordHead(), record_of(raw)
-        for field in msgspec.structs.fields(RecordHead):
-            value, is_time = record.get(field.encode_name), field.name.endswith("_at")
-            if is_time and type(value) is int and abs(value) < 1 << 62:
-                setattr(head, field.name, value)
-            elif not is_time and isinstance(value, str | int):
-                setattr(head, field.name, shown(str(value)))
+        for each in msgspec.structs.fields(RecordHead):
+            value, is_time = record.get(each.encode_name), each.name.endswith("_at")
+            if (type(value) is int and abs(value) < 1 << 62) if is_time else isinstance(value, str | int):
+                setattr(head, each.name, value if is_time else shown(str(value)))
         with suppress(msgspec.ValidationError, UnicodeEncodeError):
             head.data = msgspec.convert(record.get("data"), _Data)
         return head
 
 
 def shown_record_of(raw: bytes) -> ShownRecord:
-    """Return the shown members of a record."""
     try:
         return _SHOWN.decode(raw)
     except REFUSED:

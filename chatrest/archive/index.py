@@ -7,9 +7,8 @@ messages change its last page alone. `filling` makes an index, and brings it up 
 """
 
 import sqlite3
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
@@ -21,26 +20,28 @@ from .text import redacted, shown
 MESSAGES: Final = 250
 """The most messages of a page."""
 DELETED: Final = 1
-"""The flag of a deleted message."""
+"""The flag of a message whose record says that it is deleted."""
+GONE: Final = 2
+"""The flag of a message that the service does not show any more."""
 _PEOPLE: Final = 2_000
 """People that are kept in memory."""
 
 
 class MessageEntry(NamedTuple):
-    """A message of the index."""
-
     number: int
     time: int
     rank: int
     sender: int
     parent: int | None
     flags: int
+    """Any of a deleted message."""
     raw: bytes
 
 
-class MessagePlace(NamedTuple):
-    """The page of a message."""
+_COLUMNS: Final = ", ".join(MessageEntry._fields)
 
+
+class MessagePlace(NamedTuple):
     name: str
     """Of its conversation."""
     page: int
@@ -110,7 +111,7 @@ class IndexState(NamedTuple):
     started: int
 
 
-_VERSION: Final = 2
+_VERSION: Final = 3
 
 
 def kind_of(choice: Choice) -> str:
@@ -127,7 +128,7 @@ class Index:
     def __init__(self, path: Path, choice: Choice = EVERYTHING) -> None:
         self.choice = choice
         self._hide: Callable[[str], str] = redacted if choice.redact else str
-        self._people = OrderedDict[int, PersonEntry]()
+        self.person: Callable[[int], PersonEntry] = lru_cache(_PEOPLE)(self._person)
         self.db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0)
         try:
             for sql in ("locking_mode=EXCLUSIVE", "synchronous=OFF", "cache_size=-40000"):
@@ -146,15 +147,13 @@ class Index:
         self.close()
 
     def close(self) -> None:
-        """Close the file; twice is fine."""
         self.db.close()
 
     def state(self) -> IndexState | None:
         """Return what the index has been filled with; None for an empty one."""
         if not self._all("SELECT 1 FROM sqlite_master"):
             return None
-        [row] = self._all("SELECT kind, fingerprint, run, started FROM state")
-        return IndexState._make(row)
+        return IndexState._make(self._all("SELECT kind, fingerprint, run, started FROM state")[0])
 
     def _all(self, sql: str, *values: Any) -> list[Any]:
         return self.db.execute(sql, values).fetchall()
@@ -167,13 +166,14 @@ class Index:
     def has_files(self) -> bool:
         return bool(self._all("SELECT 1 FROM files LIMIT 1"))
 
-    def count(self, table: str) -> int:
-        """Return the number of rows of a table."""
-        return int(self.db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608
+    def count(self, rows: str) -> int:
+        """Return the number of rows of a table, which a condition may follow."""
+        return int(self._all(f"SELECT count(*) FROM {rows}")[0][0])  # noqa: S608
 
     def writers(self) -> int:
-        """Return the number of people who have written."""
-        return int(self.db.execute("SELECT count(*) FROM people WHERE messages > 0").fetchone()[0])
+        return self.count("people WHERE messages > 0")
+
+    # ── conversations ──
 
     def conversations(self, *, offset: int = 0, limit: int = -1) -> Iterator[ConversationEntry]:
         """Yield conversations, the one with the newest message first."""
@@ -186,12 +186,9 @@ class Index:
         return next(self._conversations("WHERE name = ?", name), None)
 
     def _conversations(self, rest: str, *values: Any) -> Iterator[ConversationEntry]:
-        rows = self.db.execute(
-            "SELECT number, id, name, title, guid NOT NULL, messages, first, last, newest"  # noqa: S608
-            f" FROM conversations {rest}",
-            values,
-        )
-        return (ConversationEntry(number, shown(self._hide(name)), *rest) for number, name, *rest in rows)
+        columns = "number, id, name, title, guid NOT NULL, messages, first, last, newest"
+        rows = self.db.execute(f"SELECT {columns} FROM conversations {rest}", values)  # noqa: S608
+        return (ConversationEntry(number, shown(self._hide(key)), *others) for number, key, *others in rows)
 
     def pages(self, conversation: int) -> list[PageCut]:
         """Return the pages of a conversation, oldest first."""
@@ -199,22 +196,20 @@ class Index:
         return list(map(PageCut._make, self.db.execute(sql, (conversation,))))
 
     def page_count(self, conversation: int) -> int:
-        row = self.db.execute(
-            "SELECT max(page) FROM pages WHERE conversation = ?", (conversation,)
-        ).fetchone()
-        return int(row[0])
+        return int(self._all("SELECT max(page) FROM pages WHERE conversation = ?", conversation)[0][0])
 
     def days(self, conversation: int) -> list[tuple[int, int, int]]:
         """Return (day since 1970, page, messages) of each day that has messages."""
-        return self.db.execute(
-            "SELECT day, page, messages FROM days WHERE conversation = ? ORDER BY day", (conversation,)
-        ).fetchall()
+        return self._all(
+            "SELECT day, page, messages FROM days WHERE conversation = ? ORDER BY day", conversation
+        )
 
-    def messages(self, conversation: int, time: int, rank: int, limit: int) -> list[MessageEntry]:
-        """Return the messages of a page."""
+    # ── messages ──
+
+    def messages(self, conversation: int, cut: PageCut) -> list[MessageEntry]:
         return self._stored(
             "WHERE conversation = ? AND (time, rank) >= (?, ?) ORDER BY time, rank LIMIT ?",
-            conversation, time, rank, limit,
+            conversation, cut.time, cut.rank, cut.messages,
         )  # fmt: skip
 
     def message(self, number: int) -> MessageEntry:
@@ -224,81 +219,70 @@ class Index:
         return next(iter(self._stored("WHERE rank = ?", rank)), None)
 
     def replies(self, parent: int, offset: int, limit: int) -> list[MessageEntry]:
-        """Return the replies in the thread of a message."""
         return self._stored("WHERE parent = ? ORDER BY time, rank LIMIT ? OFFSET ?", parent, limit, offset)
 
     def newest_of(self, sender: int, limit: int) -> list[MessageEntry]:
-        """Return the newest messages of a person."""
         return self._stored("WHERE sender = ? ORDER BY time DESC, rank DESC LIMIT ?", sender, limit)
 
     def _stored(self, rest: str, *values: Any) -> list[MessageEntry]:
-        rows = self.db.execute(
-            f"SELECT number, time, rank, sender, parent, flags, raw FROM messages {rest}",  # noqa: S608
-            values,
-        )
+        rows = self.db.execute(f"SELECT {_COLUMNS} FROM messages {rest}", values)  # noqa: S608
         return list(map(MessageEntry._make, rows))
-
-    def threads(self, conversation: int) -> list[tuple[int, int, int, int]]:
-        """Return (page, rank of the first message, replies on earlier pages, replies on this one)."""
-        return self.db.execute(
-            "SELECT page, parent, skipped, replies FROM threads WHERE conversation = ? ORDER BY page, parent",
-            (conversation,),
-        ).fetchall()
-
-    def thread_facts(self, conversation: int) -> tuple[str, list[tuple[int, int]]]:
-        """Return a hash of a conversation's threads, and in order (time, rank) of what they began with."""
-        rows = self.db.execute(
-            "SELECT DISTINCT m.time, m.rank FROM threads t JOIN messages m ON m.rank = t.parent"
-            " WHERE t.conversation = ? ORDER BY m.time, m.rank",
-            (conversation,),
-        )
-        digest = blake2b(msgspec.json.encode(self.threads(conversation)), digest_size=16)
-        return digest.hexdigest(), rows.fetchall()
-
-    def threads_of(self, ranks: Iterable[int]) -> dict[int, tuple[int, int]]:
-        """Return (replies, page) of the threads that began with any of these messages."""
-        listed = msgspec.json.encode(list(ranks)).decode()
-        rows = self.db.execute(
-            "SELECT parent, sum(replies), min(page) FROM threads"
-            " WHERE parent IN (SELECT value FROM json_each(?)) GROUP BY parent",
-            (listed,),
-        )
-        return {parent: (replies, page) for parent, replies, page in rows}
 
     def place(self, rank: int) -> MessagePlace | None:
         """Return the page of a message; None where the archive does not have it."""
-        row = self.db.execute(
-            "SELECT c.name, m.conversation, m.time, m.flags FROM messages m"
-            " JOIN conversations c ON c.number = m.conversation WHERE m.rank = ?",
-            (rank,),
-        ).fetchone()
-        if row is None:
-            return None
-        [page] = self.db.execute(
-            "SELECT page FROM pages WHERE conversation = ? AND (time, rank) <= (?, ?)"
-            " ORDER BY time DESC, rank DESC LIMIT 1",
-            (row[1], row[2], rank),
-        ).fetchone()
-        return MessagePlace(row[0], page, rank, row[3])
+        rows = self._all(
+            "SELECT c.name, (SELECT page FROM pages p WHERE p.conversation = m.conversation"
+            " AND (p.time, p.rank) <= (m.time, m.rank) ORDER BY p.time DESC, p.rank DESC LIMIT 1),"
+            " m.rank, m.flags FROM messages m JOIN conversations c ON c.number = m.conversation"
+            " WHERE m.rank = ?",
+            rank,
+        )
+        return MessagePlace._make(rows[0]) if rows else None
 
     def files(self, rank: int) -> dict[int, str]:
         """Return the stored files of a message by position."""
-        return dict(self.db.execute("SELECT position, file FROM files WHERE message = ?", (rank,)))
+        return dict(self._all("SELECT position, file FROM files WHERE message = ?", rank))
 
-    def person(self, number: int) -> PersonEntry:
-        """Return a person; those of the last thousands of calls are kept in memory."""
-        if (person := self._people.get(number)) is None:
-            person = next(self._persons("WHERE number = ?", number))
-            self._people[number] = person
-            if len(self._people) > _PEOPLE:
-                self._people.popitem(last=False)
-        return person
+    # ── threads ──
+
+    def threads(self, conversation: int) -> list[tuple[int, int, int, int]]:
+        """Return (page, rank of the first message, replies on earlier pages, replies on this one)."""
+        return self._all(
+            "SELECT page, parent, skipped, replies FROM threads WHERE conversation = ? ORDER BY page, parent",
+            conversation,
+        )
+
+    def thread_facts(self, conversation: int) -> tuple[str, list[tuple[int, int]]]:
+        """Return a hash of a conversation's threads, and in order (time, rank) of what they began with."""
+        begun = self._all(
+            "SELECT DISTINCT m.time, m.rank FROM threads t JOIN messages m ON m.rank = t.parent"
+            " WHERE t.conversation = ? ORDER BY m.time, m.rank",
+            conversation,
+        )
+        return blake2b(msgspec.json.encode(self.threads(conversation)), digest_size=16).hexdigest(), begun
+
+    def threads_of(self, ranks: Iterable[int]) -> dict[int, tuple[int, int]]:
+        """Return (replies, page) of the threads that began with any of these messages."""
+        rows = self._all(
+            "SELECT parent, sum(replies), min(page) FROM threads"
+            " WHERE parent IN (SELECT value FROM json_each(?)) GROUP BY parent",
+            msgspec.json.encode(list(ranks)).decode(),
+        )
+        return {parent: (replies, page) for parent, replies, page in rows}
+
+    # ── people ──
+
+    def _person(self, number: int) -> PersonEntry:
+        return next(self._persons("WHERE number = ?", number))
 
     def person_of(self, uid: str) -> PersonEntry | None:
         return next(self._persons("WHERE uid = ?", uid), None)
 
     def person_filed(self, file: str) -> PersonEntry | None:
         return next(self._persons("WHERE file = ?", file), None)
+
+    def everybody(self) -> Iterator[PersonEntry]:
+        return self._persons("ORDER BY number")
 
     def _persons(self, rest: str, *values: Any) -> Iterator[PersonEntry]:
         rows = self.db.execute(f"SELECT number, uid, name, file FROM people {rest}", values)  # noqa: S608
@@ -307,33 +291,27 @@ class Index:
             for number, uid, name, file in rows
         )
 
-    def everybody(self) -> Iterator[PersonEntry]:
-        """Yield all people, those who wrote nothing included."""
-        return (
-            self.person(number) for (number,) in self.db.execute("SELECT number FROM people ORDER BY number")
-        )
-
     def people(self, *, offset: int, limit: int) -> Iterator[tuple[PersonEntry, int, int, int]]:
         """Yield people with the number, the first and the last time of their messages, the busiest first."""
-        rows = self.db.execute(
+        rows = self._all(
             "SELECT number, messages, first, last FROM people WHERE messages > 0"
             " ORDER BY messages DESC, uid LIMIT ? OFFSET ?",
-            (limit, offset),
-        )
+            limit, offset,
+        )  # fmt: skip
         return ((self.person(number), *rest) for number, *rest in rows)
 
     def record_of_person(self, number: int) -> bytes | None:
         """Return a user's record, where the export has the table of users."""
-        [record] = self.db.execute("SELECT record FROM people WHERE number = ?", (number,)).fetchone()
-        return None if record is None else bytes(record)
+        record: bytes | None = self._all("SELECT record FROM people WHERE number = ?", number)[0][0]
+        return record
 
     def conversations_of(self, sender: int, limit: int) -> list[tuple[int, int, int, int]]:
         """Return (conversation, messages, first, last) of where a person wrote, most messages first."""
-        return self.db.execute(
+        return self._all(
             "SELECT conversation, count(*), min(time), max(time) FROM messages WHERE sender = ?"
             " GROUP BY conversation ORDER BY 2 DESC, 1 LIMIT ?",
-            (sender, limit),
-        ).fetchall()
+            sender, limit,
+        )  # fmt: skip
 
 
 def initials(name: str) -> str:

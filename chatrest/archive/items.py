@@ -6,12 +6,13 @@
 | action, call              | one line                                                                   |
 | custom, interactive       | its text, and its content as JSON, folded                                  |
 | anything else             | its text where it has one, and the record as JSON, folded                  |
-| with `deletedAt`          | that it was deleted, when and by whom; its text is in its source alone     |
+| with `deletedAt`, or gone | that it was deleted, when and by whom; its text is in its source alone     |
 """
 
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -20,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from .heads import ShownRecord, milliseconds, rank_of, record_of, shown_record_of
-from .index import DELETED, Index, MessageEntry, MessagePlace, PageCut, PersonEntry
+from .index import Index, MessageEntry, MessagePlace, PageCut, PersonEntry
 from .text import TextPart, is_address, segments, shown, shown_json
 
 LONGEST_TEXT: Final = 4_000
@@ -37,6 +38,7 @@ _TOGETHER: Final = 600_000
 _MOST_FILES: Final = 50
 _MOST_REACTIONS: Final = 100
 _STORED: Final = re.compile(r"files/([0-9a-f]{2})/([0-9a-f]{64})(?:\.([a-z0-9]{1,10}))?", re.ASCII)
+_SIZE: Final = re.compile("[0-9]{1,18}")
 _KINDS: Final = {
     "image": "png jpg jpeg gif webp avif bmp",
     "video": "mp4 webm m4v mov ogv",
@@ -87,15 +89,15 @@ class Quote(NamedTuple):
 
 
 class Uses(Struct):
-    """What items were made with beside their records: pages of other facts are made again."""
+    """What items were made with beside their records: pages of other facts are made again.
+
+    People are uids, quoted messages and those with files ranks.
+    """
 
     senders: set[int] = set()
     people: set[str] = set()
-    """Their uids."""
     quoted: set[int] = set()
-    """Ranks of messages."""
     files: set[int] = set()
-    """Ranks of messages with attachments."""
     has_threads: bool = False
 
 
@@ -105,10 +107,8 @@ class Item(Struct, gc=False):
     id: str
     rank: int
     anchor: str
-    """Its name on its page."""
     sender: PersonEntry
     colour: str
-    """One of eight colours, by the sender."""
     time: int
     iso: str
     """The time in UTC, as machines read it; empty where there is none."""
@@ -126,9 +126,8 @@ class Item(Struct, gc=False):
     files: tuple[FileLink, ...] = ()
     reactions: tuple[tuple[str, str], ...] = ()
     json: str = ""
-    """Content that has no other form."""
+    """Content that has no other form; `label` is its type."""
     label: str = ""
-    """The type of such content."""
     quote: Quote | None = None
     edited: Note | None = None
     deleted: Note | None = None
@@ -143,17 +142,14 @@ class Item(Struct, gc=False):
 
     @property
     def at(self) -> str:
-        """The time as people read it."""
         return words_of(self.iso)
 
     @property
     def day(self) -> str:
-        """The day in UTC, `undated` where there is none."""
         return self.iso[:10] or "undated"
 
     @property
     def excerpt(self) -> str:
-        """The beginning of what is shown, on one line."""
         if self.deleted is not None:
             return "(deleted)"
         names = ", ".join(file.name for file in self.files)
@@ -167,13 +163,10 @@ class Item(Struct, gc=False):
         return "\n".join([self.text, *(file.name for file in self.files)] if self.files else [self.text])
 
     def source(self) -> str:
-        """Return the record's JSON as it was served."""
         return shown_json(self.raw)
 
 
 class Items:
-    """Makes items of the messages of an index."""
-
     def __init__(self, index: Index) -> None:
         self._index = index
         self._person_of: Callable[[str], PersonEntry | None] = lru_cache(10_000)(index.person_of)
@@ -221,7 +214,7 @@ class Items:
             _id(record.id), rank, f"m{rank}", sender, _COLOURS[sender_number & 7], time, iso_of(time), raw,
             len(raw) > LONGEST_SOURCE, parent,
         )  # fmt: skip
-        if flags & DELETED:
+        if flags:
             item.deleted = self._note(record.deleted_by, record.deleted_at)
             return item
         data, category = record.data, record.category
@@ -259,18 +252,18 @@ class Items:
             item.text = "".join(segment.text for segment in item.segments)
 
     def _mention(self, uid: str) -> TextPart:
-        self.uses.people.add(uid)
-        person = self._person_of(uid)
-        if person is None:
-            return TextPart(f"@{uid}")
-        return TextPart(f"@{person.name}", person.file, is_mention=True)
+        person = self._person(uid)
+        return TextPart(f"@{person.name}", person.file, is_mention=True) if person else TextPart(f"@{uid}")
 
     def _name(self, uid: object) -> str:
         if not isinstance(uid, str) or not uid:
             return ""
+        person = self._person(uid)
+        return person.name if person else shown(uid)
+
+    def _person(self, uid: str) -> PersonEntry | None:
         self.uses.people.add(uid)
-        person = self._person_of(uid)
-        return shown(uid) if person is None else person.name
+        return self._person_of(uid)
 
     def _note(self, by: object, at: object) -> Note:
         return Note(self._name(by), iso_of(milliseconds(at)) if type(at) is int else "")
@@ -282,12 +275,11 @@ class Items:
         self.uses.quoted.add(rank)
         place = self._index.place(rank)
         data = _object(quoted.get("data"))
-        is_deleted = bool(quoted.get("deletedAt")) or (place is not None and bool(place.flags & DELETED))
+        is_deleted = bool(quoted.get("deletedAt")) or (place is not None and place.flags > 0)
         text = _text(data.get("text")) or _text(data.get("caption")) or _text(quoted.get("type"))
         return Quote(self._name(quoted.get("sender")), excerpt(shown(text)), is_deleted, place)
 
     def _sentence(self, record: ShownRecord, members: dict[str, Any], sender: str) -> str:
-        """Return the line of an action or a call."""
         data = _object(members.get("data"))
         entities = _object(data.get("entities"))
         names = {key: self._entity_name(_object(entities.get(key))) for key in ("by", "on", "for")}
@@ -310,15 +302,13 @@ class Items:
         known = {"custom": "customData", "interactive": "interactiveData"}.get(str(record.category))
         data = _object(members.get("data"))
         item.label = shown(_text(record.type) or _text(record.category) or "unknown")[:_NAME]
+        item.json = item.source()[:LONGEST_TEXT]
         if known is None or known not in data:
             item.kind = "unknown"
-            item.json = item.source()[:LONGEST_TEXT]
             return
-        try:
+        with suppress(UnicodeEncodeError, RecursionError):
             raw = msgspec.json.encode(data[known])
             item.json = shown_json(msgspec.json.format(raw, indent=1))[:LONGEST_TEXT]
-        except (UnicodeEncodeError, RecursionError):
-            item.json = item.source()[:LONGEST_TEXT]
 
     def _files(self, item: Item, record: ShownRecord) -> tuple[FileLink, ...]:
         data = record.data
@@ -339,26 +329,17 @@ class Items:
 def _file(file: dict[str, Any], stored: str, type: str) -> FileLink:
     url = file.get("url")
     name = shown(_text(file.get("name"))) or shown(str(url)).rpartition("/")[2] or "file"
-    size = file.get("size")
-    if isinstance(size, str):
-        size = int(size) if size.isascii() and size.isdigit() and len(size) < 16 else None
-    text = size_text(size) if type_is_size(size) else ""
+    size = str(file.get("size"))
+    text = size_text(int(size)) if _SIZE.fullmatch(size) else ""
     if match := _STORED.fullmatch(stored):
-        kind = KIND_OF.get(match[3] or "")
-        extension = match[3] if kind else "bin"
-        return FileLink(
-            kind or "file", name[:_NAME], f"files/{match[1]}/{match[2]}.{extension}", stored, text
-        )
+        extension = match[3] if match[3] in KIND_OF else "bin"
+        href = f"files/{match[1]}/{match[2]}.{extension}"
+        return FileLink(KIND_OF.get(extension, "file"), name[:_NAME], href, stored, text)
     kind = type if type in _KINDS else "file"
     return FileLink(kind, name[:_NAME], shown(str(url)) if is_address(url) else "", "", text)
 
 
-def type_is_size(size: object) -> bool:
-    return type(size) is int and 0 <= size < 1 << 60
-
-
-def size_text(size: Any) -> str:
-    """Return a number of bytes in words."""
+def size_text(size: float) -> str:
     for unit in ("bytes", "KB", "MB"):
         if size < 1000:
             return f"{size:.0f} {unit}"
@@ -375,7 +356,6 @@ def _reactions(counts: Any) -> tuple[tuple[str, str], ...]:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Yield the texts in JSON."""
     pending = [value]
     while pending:
         match pending.pop(0):
@@ -419,7 +399,6 @@ def rows_of(items: Iterable[Item]) -> list[tuple[Any, ...]]:
 
 
 def excerpt(text: str) -> str:
-    """Return the beginning of a text, on one line."""
     line = " ".join(text[: 2 * _EXCERPT].split())
     return line if len(line) <= _EXCERPT else f"{line[:_EXCERPT]}…"
 
@@ -438,7 +417,6 @@ def _date(day: int) -> str:
 
 
 def words_of(iso: str) -> str:
-    """Return such a time as people read it."""
     return f"{iso[:10]} {iso[11:19]} UTC" if iso else ""
 
 

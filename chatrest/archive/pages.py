@@ -26,11 +26,12 @@ from urllib.parse import urlencode
 from ..errors import RequestInvalidError
 from ..extras import missing_extra
 from .heads import record_of
-from .index import ConversationEntry, Index, MessageEntry, PageCut, PersonEntry, initials
-from .items import Item, Items, Uses, day_of, excerpt, rows_of
+from .index import ConversationEntry, Index, PageCut, PersonEntry, initials
+from .items import Item, Items, day_of, excerpt, rows_of
 from .text import is_address, shown_json
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
+STATIC: Final = ("site.css", "site.js")
 LIST: Final = 400
 """Rows of a page of a list."""
 _PLACES: Final = 500
@@ -69,87 +70,63 @@ class Pages:
         values = {"site": self.site, "query": SearchWords(), "results": None}
         self._template = _environment(values).get_template
         self.index = index
-        self._items = Items(index)
+        self.maker = Items(index)
         self._conversation: Callable[[int], ConversationEntry] = lru_cache(10_000)(index.conversation)
 
     def _render(self, template: str, root: str, **values: Any) -> str:
         html: str = self._template(f"{template}.html").render(root=root, **values)
         return html
 
+    def _in(self, template: str, conversation: ConversationEntry, **values: Any) -> str:
+        return self._render(template, "../../", conversation=conversation, **values)
+
     # ── a conversation ──
 
     def items(self, conversation: ConversationEntry, cut: PageCut) -> list[Item]:
         """Return the messages of a page, with their links."""
-        items = self._items.of(self.stored(conversation, cut))
+        items = self.maker.of(self.index.messages(conversation.number, cut))
         source = f"{cut.page}-source.html#"
         for item in items:
             item.href = f"#{item.anchor}"
             item.source_href = f"{item.anchor}.html" if item.is_long else source + item.anchor
         return items
 
-    @property
-    def uses(self) -> Uses:
-        """What the last items were made with."""
-        return self._items.uses
-
-    def facts(self, conversation: ConversationEntry, cut: PageCut, uses: Uses) -> list[Any]:
-        """Return what is known now of what the items of a page were made with."""
-        return self._items.facts(conversation.number, cut, uses)
-
-    def stored(self, conversation: ConversationEntry, cut: PageCut) -> list[MessageEntry]:
-        return self.index.messages(conversation.number, cut.time, cut.rank, cut.messages)
-
     def page(self, conversation: ConversationEntry, cut: PageCut, items: list[Item], pages: int) -> str:
         groups = [(day, rows_of(each)) for day, each in groupby(items, key=_DAY)]
-        return self._render(
-            "conversation", "../../", conversation=conversation, page=cut.page, groups=groups,
-            days=[day for day, _ in groups], is_last=cut.page == pages, has_days=pages > 1,
-        )  # fmt: skip
+        return self._in("conversation", conversation, page=cut.page, groups=groups,
+                        is_last=cut.page == pages, has_days=pages > 1)  # fmt: skip
 
     def source(self, conversation: ConversationEntry, cut: PageCut, items: list[Item]) -> str:
         address = f"{cut.page}.html#"
         records = [(each.anchor, address + each.anchor, each.source()) for each in items if not each.is_long]
-        return self._render("source", "../../", conversation=conversation, page=cut.page, records=records)
+        return self._in("source", conversation, page=cut.page, records=records)
 
     def whole(self, conversation: ConversationEntry, page: int, item: Item) -> str:
-        return self._render("whole", "../../", conversation=conversation, page=page, item=item)
+        return self._in("whole", conversation, page=page, item=item)
 
     def days(self, conversation: ConversationEntry, pages: int) -> str:
-        days = [
-            (day_of(day * 86_400_000), page, count)
-            for day, page, count in self.index.days(conversation.number)
-        ]
+        known = self.index.days(conversation.number)
+        days = [(day_of(day * 86_400_000), page, count) for day, page, count in known]
         months = [(month, list(each)) for month, each in groupby(days, key=lambda day: day[0][:7])]
-        return self._render("days", "../../", conversation=conversation, pages=pages, months=months)
+        return self._in("days", conversation, pages=pages, months=months)
 
     def last(self, conversation: ConversationEntry, pages: int) -> str:
-        return self._render("last", "../../", conversation=conversation, pages=pages)
+        return self._in("last", conversation, pages=pages)
 
     def threads(self, conversation: ConversationEntry) -> Iterator[tuple[int, str]]:
         """Yield the pages of a conversation's threads with their numbers."""
         rows = self.index.threads(conversation.number)
         for page, group in groupby(rows, key=itemgetter(0)):
-            threads = [self._thread(*row[1:]) for row in group]
-            yield (
-                page,
-                self._render(
-                    "threads",
-                    "../../",
-                    conversation=conversation,
-                    page=page,
-                    threads=threads,
-                    is_last=page == rows[-1][0],
-                ),
-            )
+            threads, is_last = [self._thread(*row[1:]) for row in group], page == rows[-1][0]
+            yield page, self._in("threads", conversation, page=page, threads=threads, is_last=is_last)
 
     def threads_page(self, conversation: ConversationEntry, page: int) -> str | None:
-        """Return one page of threads; None where there is none."""
         return next((html for number, html in self.threads(conversation) if number == page), None)
 
     def _thread(self, rank: int, skipped: int, replies: int) -> dict[str, Any]:
         parent = self.index.of_rank(rank)
         messages = self.index.replies(rank, skipped, replies)
-        items = self._items.of(messages if parent is None else [parent, *messages])
+        items = self.maker.of(messages if parent is None else [parent, *messages])
         for item in items:
             place = self.index.place(item.rank)
             assert place is not None, "it is in the index"
@@ -171,7 +148,7 @@ class Pages:
         )  # fmt: skip
 
     def _row(self, conversation: ConversationEntry) -> dict[str, Any]:
-        [newest] = self._items.of([self.index.message(conversation.newest)])
+        [newest] = self.maker.of([self.index.message(conversation.newest)])
         return conversation._asdict() | {
             "colour": conversation.number % 8, "initials": initials(conversation.title),
             "pages": self.index.page_count(conversation.number),
@@ -180,31 +157,29 @@ class Pages:
         }  # fmt: skip
 
     def people_page(self, part: int, parts: int) -> str:
+        people = self.index.people(offset=(part - 1) * LIST, limit=LIST)
         rows = [
-            person._asdict() | {
-                "colour": person.number % 8, "messages": messages,
-                "first": day_of(first), "last": day_of(last),
-            }
-            for person, messages, first, last in self.index.people(offset=(part - 1) * LIST, limit=LIST)
-        ]  # fmt: skip
+            {**person._asdict(), "messages": messages, "first": day_of(first), "last": day_of(last)}
+            for person, messages, first, last in people
+        ]
         return self._render("people", "", rows=rows, part=part, parts=parts)
 
     def person(self, person: PersonEntry) -> str:
         raw = self.index.record_of_person(person.number)
         avatar = record_of(raw).get("avatar") if raw else None
+        rows = self.index.conversations_of(person.number, _PLACES)
         places = [
-            self._conversation(number)._asdict() | {
-                "messages": messages, "first": day_of(first), "last": day_of(last)
-            }
-            for number, messages, first, last in self.index.conversations_of(person.number, _PLACES)
-        ]  # fmt: skip
+            self._conversation(each)._asdict()
+            | {"messages": count, "first": day_of(one), "last": day_of(end)}
+            for each, count, one, end in rows
+        ]
         return self._render(
             "person", "../", person=person, record=shown_json(raw)[:_SHORT * 20] if raw else "",
             avatar=avatar if is_address(avatar) else "", places=places, newest=list(self._newest(person)),
         )  # fmt: skip
 
     def _newest(self, person: PersonEntry) -> Iterator[dict[str, Any]]:
-        for item in self._items.of(self.index.newest_of(person.number, _NEWEST)):
+        for item in self.maker.of(self.index.newest_of(person.number, _NEWEST)):
             place = self.index.place(item.rank)
             assert place is not None, "it is in the index"
             conversation = self.index.conversation_named(place.name)
@@ -214,7 +189,6 @@ class Pages:
             }  # fmt: skip
 
     def found(self, query: SearchWords, results: Any) -> str:
-        """Return the page of a search that a server has done."""
         older = urlencode({**query._asdict(), "skip": results.older}) if results.older else ""
         return self._render("found", "", query=query, results=results, older=older)
 

@@ -47,7 +47,6 @@ def base36(number: int) -> str:
 
 
 def page_terms(title: str, people: Iterable[tuple[str, str]], texts: list[str]) -> set[str]:
-    """Return all terms of a page."""
     words = set("\n".join(texts).split())  # most words of a page are there more than once
     result = terms(folded(" ".join(words)))
     result.update(f"#{term}" for term in terms(folded(title)))

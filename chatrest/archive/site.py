@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from functools import cache
 from hashlib import blake2b
-from itertools import chain
+from itertools import accumulate, chain
 from os import PathLike
 from pathlib import Path
 from sqlite3 import DatabaseError
@@ -32,12 +32,11 @@ from ..times import Time, parse_timestamp
 from .filling import bring_up_to_date
 from .index import Choice, ConversationEntry, Index, PageCut
 from .items import Item, Uses
-from .pages import TEMPLATES, Pages, parts_of
+from .pages import STATIC, TEMPLATES, Pages, parts_of
 from .search import TermIndex, meta, page_terms, script
 from .site_files import STATE, KnownPage, SiteFiles
 
 _IN_FOLDER: Final = 1000
-_STATIC: Final = ("site.css", "site.js")
 _USES: Final = msgspec.json.Decoder(Uses)
 OnProgress: TypeAlias = Callable[[str, int, int | None], None]
 """Called with a phase, what is done of it, and what there is; None where that is not known yet."""
@@ -157,20 +156,19 @@ class _Writer:
 
     def write(self) -> SiteResult:
         state, index = self._state, self._index
-        state.begin(_bytes(self._pages.unfinished()))
-        for name in _STATIC:
+        state.begin(self._pages.unfinished())
+        for name in STATIC:
             state.write(name, (TEMPLATES / name).read_bytes())
-        done, messages = 0, index.count("messages")
-        for conversation in index.conversations():
-            for count in self._conversation(conversation):
-                done += count
-                self._progress("writing", done, messages)
+        messages = index.count("messages")
+        counts = (count for each in index.conversations() for count in self._conversation(each))
+        for done in accumulate(counts):
+            self._progress("writing", done, messages)
         self._people()
         self._search()
         conversations = index.count("conversations")
         parts = parts_of(conversations)
         for part in range(parts, 0, -1):
-            state.write(_list_name("index", part), _bytes(self._pages.index_page(part, parts)))
+            state.write(_list_name("index", part), self._pages.index_page(part, parts))
         state.finish()
         return SiteResult(
             messages, conversations, index.count("pages"), state.written, state.removed, self._missing
@@ -194,10 +192,10 @@ class _Writer:
         names += [f"{folder}/threads-{page}.html" for page in numbers]
         if not all(list(map(state.is_there, names))) or changed:
             if len(cuts) > 1:
-                state.write(f"{folder}/days.html", _bytes(pages.days(conversation, len(cuts))))
-                state.write(f"{folder}/last.html", _bytes(pages.last(conversation, len(cuts))))
+                state.write(f"{folder}/days.html", pages.days(conversation, len(cuts)))
+                state.write(f"{folder}/last.html", pages.last(conversation, len(cuts)))
             for page, html in pages.threads(conversation):
-                state.write(f"{folder}/threads-{page}.html", _bytes(html))
+                state.write(f"{folder}/threads-{page}.html", html)
         for cut in changed:
             self._page(conversation, cut, len(cuts))
             yield cut.messages
@@ -211,10 +209,9 @@ class _Writer:
         return all(map(self._state.is_there, page.files))
 
     def _page(self, conversation: ConversationEntry, cut: PageCut, count: int) -> None:
-        """Write a page with all that belongs to it."""
         page = self._state.page(_path(conversation, cut))
         items = self._pages.items(conversation, cut)
-        uses = self._pages.uses
+        uses = self._pages.maker.uses
         made = dict(self._made(conversation, cut, count, page, items))
         for name, data in made.items():
             self._state.write(name, data)
@@ -225,25 +222,24 @@ class _Writer:
             self._state.note_page(page)
 
     def _hash(self, conversation: ConversationEntry, cut: PageCut, count: int, uses: Uses) -> bytes:
-        """Return a hash of all that a page is made of."""
         site, named = (_generation(), self._pages.site), conversation[1:5]
-        facts = self._pages.facts(conversation, cut, uses)
+        facts = self._pages.maker.facts(conversation.number, cut, uses)
         of = msgspec.json.encode((site, named, cut, cut.page == count, count > 1, facts))
         return blake2b(of, digest_size=16).digest()
 
     def _made(
         self, conversation: ConversationEntry, cut: PageCut, count: int, page: KnownPage, items: list[Item]
-    ) -> Iterator[tuple[str, bytes]]:
+    ) -> Iterator[tuple[str, bytes | str]]:
         """Yield the files of a page with their names, and set its terms."""
         pages, folder = self._pages, page.path.rpartition("/")[0]
-        yield page.path, _bytes(pages.page(conversation, cut, items, count))
-        yield f"{folder}/{cut.page}-source.html", _bytes(pages.source(conversation, cut, items))
+        yield page.path, pages.page(conversation, cut, items, count)
+        yield f"{folder}/{cut.page}-source.html", pages.source(conversation, cut, items)
         data, terms = _search_texts(conversation, page.path, items)
         page.terms = zlib.compress("\n".join(terms).encode(), 1)
         yield f"search/p/{page.number // _IN_FOLDER}/{page.number}.js", data
         for item in items:
             if item.is_long:
-                yield f"{folder}/{item.anchor}.html", _bytes(pages.whole(conversation, cut.page, item))
+                yield f"{folder}/{item.anchor}.html", pages.whole(conversation, cut.page, item)
 
     def _copy_files(self, items: list[Item]) -> Iterator[str]:
         """Copy the attachments of a page, and yield the names of all that it should have."""
@@ -255,10 +251,10 @@ class _Writer:
 
     def _people(self) -> None:
         for person in self._index.everybody():
-            self._state.write(f"u/{person.file}.html", _bytes(self._pages.person(person)))
+            self._state.write(f"u/{person.file}.html", self._pages.person(person))
         parts = parts_of(self._index.writers())
         for part in range(1, parts + 1):
-            self._state.write(_list_name("people", part), _bytes(self._pages.people_page(part, parts)))
+            self._state.write(_list_name("people", part), self._pages.people_page(part, parts))
 
     def _search(self) -> None:
         """Write the index of the search, where any page has changed."""
@@ -297,7 +293,3 @@ def _path(conversation: ConversationEntry, cut: PageCut) -> str:
 
 def _list_name(name: str, part: int) -> str:
     return f"{name}.html" if part == 1 else f"{name}-{part}.html"
-
-
-def _bytes(html: str) -> bytes:
-    return html.encode("utf-8", "replace")

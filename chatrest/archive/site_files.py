@@ -6,6 +6,7 @@ and renamed; those that a run has not used are removed at its end.
 
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, final
 
@@ -70,22 +71,20 @@ class SiteFiles(JournalFile):
 
     # ── files ──
 
-    def write(self, name: str, data: bytes) -> None:
+    def write(self, name: str, content: bytes | str) -> None:
         """Write a file of the site, if it is not there with this content."""
+        data = content.encode("utf-8", "replace") if isinstance(content, str) else content
         if not (self.is_there(name, len(data)) and (self.folder / name).read_bytes() == data):
             self._replace(name, data)
 
     def is_there(self, name: str, size: int | None = None) -> bool:
         """Return True for a file that was written, and has its size; it is part of the site."""
-        row = self._db.execute("SELECT size, run FROM files WHERE path = ?", (name,)).fetchone()
-        if row is None:
-            return False
-        if row[1] != self._run:
-            self._db.execute("UPDATE files SET run = ? WHERE path = ?", (self._run, name))
-        try:
-            return (self.folder / name).stat().st_size == row[0] and size in (None, row[0])
-        except OSError:
-            return False
+        for known, run in self._all("SELECT size, run FROM files WHERE path = ?", name):
+            if run != self._run:
+                self._db.execute("UPDATE files SET run = ? WHERE path = ?", (self._run, name))
+            with suppress(OSError):
+                return (self.folder / name).stat().st_size == known and size in (None, known)
+        return False
 
     def copy(self, name: str, source: Path) -> bool:
         """Copy an attachment; False where it is not there."""
@@ -115,14 +114,14 @@ class SiteFiles(JournalFile):
 
     # ── the whole ──
 
-    def begin(self, placeholder: bytes) -> None:
+    def begin(self, placeholder: str) -> None:
         """Have index.html of a new site, and of one that a kill has left, be `placeholder`, until the end.
 
         That of a complete site becomes it before anything of it is changed.
         """
-        path, self._placeholder = self.folder / _INDEX, placeholder
-        if not self._is_complete and not (path.exists() and path.read_bytes() == placeholder):
-            self._replace(_INDEX, placeholder)
+        self._placeholder = placeholder.encode()
+        if not self._is_complete:
+            self.write(_INDEX, placeholder)
 
     def _say_incomplete(self) -> None:
         if not self._is_complete:
@@ -156,10 +155,10 @@ class SiteFiles(JournalFile):
     def page(self, path: str) -> KnownPage:
         """Return a page, with the next number if it is new."""
         sql = "SELECT number, path, hash, uses, files FROM pages WHERE path = ?"
-        if (row := self._db.execute(sql, (path,)).fetchone()) is None:
+        if not (rows := self._all(sql, path)):
             self._db.execute("INSERT INTO pages(path) VALUES(?)", (path,))
-            row = self._db.execute(sql, (path,)).fetchone()
-        number, path, digest, uses, files = row
+            rows = self._all(sql, path)
+        number, path, digest, uses, files = rows[0]
         return KnownPage(number, path, digest, uses, msgspec.json.decode(files))
 
     def note_page(self, page: KnownPage) -> None:
@@ -184,12 +183,10 @@ class SiteFiles(JournalFile):
         return bool(self._has_search) and all(map(self.is_there, names))
 
     def page_terms(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the packed terms of each page with its number."""
         return iter(self._db.execute("SELECT number, terms FROM pages ORDER BY number"))
 
 
 def _write(path: Path, data: bytes | Path) -> int:
-    """Write a file, and return its size."""
     if isinstance(data, bytes):
         return path.write_bytes(data)
     return Path(shutil.copyfile(data, path)).stat().st_size

@@ -51,7 +51,6 @@ def folded(text: str) -> str:
 
 
 def terms(text: str) -> set[str]:
-    """Return the terms of a folded text."""
     result = set[str]()
     if not text.isascii():
         words, *rest = _RUN.split(text)
@@ -91,7 +90,6 @@ class Query(NamedTuple):
         return result
 
     def matches(self, text: str) -> bool:
-        """Return True if a text has all chunks."""
         text = " ".join(folded(text).split())
         return all(_begins_in(text, chunk) for chunk in self.chunks)
 
@@ -188,7 +186,6 @@ _IDS: Final = frozenset({"id", "parentId", "messageId", "muid", "sessionid", "qu
 
 
 def redacted(text: str) -> str:
-    """Return a text without e-mail addresses and phone numbers."""
     if "@" in text:
         text = _MAIL.sub("[e-mail]", text)
     return _PHONE.sub(lambda match: match[0] if _DATE.fullmatch(match[0]) else "[phone]", text)

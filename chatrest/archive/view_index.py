@@ -76,7 +76,6 @@ class ViewIndex(Index):
                 self.db.execute("SELECT 1 FROM state").fetchall()
 
     def _add_terms(self) -> None:
-        """Add the terms of the messages that are new."""
         self.db.execute(_SCHEMA)
         [(last,)] = self._all("SELECT ifnull(max(rowid), 0) FROM texts")
         items = Items(self)

@@ -23,7 +23,7 @@ from ..export import attachment_files
 from .filling import OnCount
 from .index import ConversationEntry
 from .items import KIND_OF
-from .pages import TEMPLATES, Pages, SearchWords, parts_of
+from .pages import STATIC, TEMPLATES, Pages, SearchWords, parts_of
 from .view_index import ViewIndex, search
 
 HOST: Final = "127.0.0.1"
@@ -42,7 +42,6 @@ _HEADERS: Final = {
     "Cache-Control": "no-store",
 }
 _FILE: Final = re.compile(r"files/[0-9a-f]{2}/([0-9a-f]{64})\.([a-z0-9]{1,10})", re.ASCII)
-_STATIC: Final = {"site.css": "text/css", "site.js": "text/javascript"}
 _PAGE: Final = re.compile(
     r"(?P<list>index|people)(?:-(?P<part>[0-9]{1,6}))?\.html|u/(?P<person>[a-z0-9]{1,40})\.html"
     r"|c/(?P<conversation>[a-z0-9]{1,40})/(?:(?P<page>[0-9]{1,9})(?P<source>-source)?|(?P<days>days)"
@@ -141,14 +140,11 @@ class Viewer:
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         path = request.match_info["path"]
-        if path in _STATIC:
-            return web.Response(
-                body=(TEMPLATES / path).read_bytes(), content_type=_STATIC[path], charset="utf-8"
-            )
+        if path in STATIC:
+            return web.FileResponse(TEMPLATES / path)
         if match := _FILE.fullmatch(path):
             return await self._file(request, match[1], match[2])
-        html = await self._run(self._page, path, dict(request.query))
-        if html is None:
+        if (html := await self._run(self._page, path, dict(request.query))) is None:
             raise web.HTTPNotFound(text="There is no such page.")
         return web.Response(body=html.encode("utf-8", "replace"), content_type="text/html", charset="utf-8")
 
@@ -161,7 +157,7 @@ class Viewer:
         if not self._paths[stored].is_file():
             raise web.HTTPNotFound
         kind = mimetypes.guess_type(f"x.{extension}")[0] if extension in KIND_OF else None
-        headers = _HEADERS | {"Content-Type": kind or "application/octet-stream"}
+        headers = {"Content-Type": kind or "application/octet-stream"}
         return web.FileResponse(self._paths[stored], headers=headers)
 
     def _page(self, path: str, query: dict[str, str]) -> str | None:
@@ -200,17 +196,15 @@ class Viewer:
             place = self._index.place(int(match["whole"]))
             if place is None or place.name != conversation.name:
                 return None
-            [item] = [
-                item for item in pages.items(conversation, cuts[place.page - 1]) if item.rank == place.rank
-            ]
+            items = pages.items(conversation, cuts[place.page - 1])
+            [item] = [each for each in items if each.rank == place.rank]
             return pages.whole(conversation, place.page, item)
-        page = int(match["page"])
-        if not 1 <= page <= len(cuts):
+        if not 1 <= (page := int(match["page"])) <= len(cuts):
             return None
-        items = pages.items(conversation, cuts[page - 1])
+        cut, items = cuts[page - 1], pages.items(conversation, cuts[page - 1])
         if match["source"]:
-            return pages.source(conversation, cuts[page - 1], items)
-        return pages.page(conversation, cuts[page - 1], items, len(cuts))
+            return pages.source(conversation, cut, items)
+        return pages.page(conversation, cut, items, len(cuts))
 
 
 def _number(text: str | None) -> int:

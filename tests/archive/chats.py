@@ -117,11 +117,8 @@ def make_export(
             more(store)
 
         async with served(fill_in=fill_in) as service:
-            (
-                await export(
-                    service.session, out, Plan(everything=True, **options), tables=["users", "groups"]
-                )
-            ).check()
+            plan = Plan(everything=True, **options)
+            (await export(service.session, out, plan, tables=["users", "groups"])).check()
 
     asyncio.run(run())
     return out

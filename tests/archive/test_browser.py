@@ -6,6 +6,7 @@ import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -94,8 +95,10 @@ def test_the_end_of_a_long_conversation_is_opened_from_the_index(browser: Any, s
     open_page(browser, site)
     browser.find_element("css selector", "[data-conversation=ann_user_bob]").click()
     until(browser, lambda: all_of(browser, f"[data-id='{LONG}']"))
-    click(browser, "First")
-    assert all_of(browser, "[data-id='1']")
+    below = "return arguments[0].getBoundingClientRect().bottom <= innerHeight"
+    until(browser, lambda: browser.execute_script(below, all_of(browser, f"[data-id='{LONG}']")[0]))
+    all_of(browser, ".steps a[href='1.html']")[-1].click()
+    until(browser, lambda: all_of(browser, "[data-id='1']"))
     click(browser, "Later")
     click(browser, "Earlier")
     assert all_of(browser, "[data-id='1']")
@@ -239,15 +242,8 @@ def test_colours_have_contrast(browser: Any, site: Path, scheme: str) -> None:
         ["ground", "card", "text", "quiet", "link", "target", "mark", "mark-text", "face", "warn",
          *(f"c{n}" for n in range(8))],
     )  # fmt: skip
-    pairs = [
-        (text, ground)
-        for text in ("text", "quiet", "link", "warn")
-        for ground in ("ground", "card", "target")
-    ]
-    pairs += [
-        ("mark-text", "mark"),
-        *((f"c{n}", ground) for n in range(8) for ground in ("card", "target", "face")),
-    ]
+    pairs = [("mark-text", "mark"), *product(("text", "quiet", "link", "warn"), ("ground", "card", "target"))]
+    pairs += product((f"c{n}" for n in range(8)), ("card", "target", "face"))
     low = {pair: ratio for pair in pairs if (ratio := contrast(*(colours[name] for name in pair))) < 4.5}
     assert low == {}
 

@@ -1,6 +1,7 @@
 """The viewer: the pages of a site from a server, for whoever has its address, and brought up to date."""
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from chatrest import RequestInvalidError
 from chatrest.export import verify
+from tests.stored import StoredRuns
 
 from .chats import grep, make_export, message, records
 
@@ -84,12 +86,9 @@ async def test_many_results_are_on_several_pages(
         html = await get(browser, viewer, path)
         found += re.findall(r'<li><a href="c/\w+/\d+\.html#m(\d+)">', html)
         path = next(iter(re.findall(r'href="(search\?[^"]*skip=[^"]*)"', html)), "").replace("&amp;", "&")
-    shown = [
-        each
-        for each in made
-        if each["sender"] == "ann" and each["data"]["text"] and not each.get("deletedAt")
-    ]
-    assert len(found) == len(set(found)) == len([each for each in shown if each["category"] != "riddle"]) + 2
+    own = [each for each in made if each["sender"] == "ann" and not each.get("deletedAt")]
+    shown = [each for each in own if each["data"]["text"] and each["category"] != "riddle"]
+    assert len(found) == len(set(found)) == len(shown) + 2
 
 
 async def test_a_search_is_narrowed(viewer: Viewer, browser: aiohttp.ClientSession) -> None:
@@ -123,13 +122,9 @@ async def test_a_search_is_narrowed(viewer: Viewer, browser: aiohttp.ClientSessi
     ],
 )
 async def test_only_who_has_the_address_is_answered(
-    method: str,
-    path: str,
-    headers: dict[str, str],
-    status: int,
-    viewer: Viewer,
+    method: str, path: str, headers: dict[str, str], status: int, viewer: Viewer,
     browser: aiohttp.ClientSession,
-) -> None:
+) -> None:  # fmt: skip
     origin, token = re.fullmatch(r"(http://127\.0\.0\.1:\d+)(/[\w-]{32})/", viewer.url).groups()  # type: ignore[union-attr]
     async with browser.request(method, origin + path.format(token=token), headers=headers) as response:
         assert response.status == status
@@ -200,6 +195,20 @@ async def test_an_export_that_grows_is_brought_up_to_date(
         assert "251 messages" in await get(browser, viewer)
         assert "1 found" in await get(browser, viewer, "search?q=changed")
         assert "0 found" in await get(browser, viewer, "search?q=%22said+180%22")
+
+
+async def test_what_the_service_has_removed_is_shown_as_deleted(
+    tmp_path: Path, browser: aiohttp.ClientSession
+) -> None:
+    runs = StoredRuns(tmp_path / "out")
+    runs.run([json.dumps(message(number, f"said {number}")).encode() for number in (1, 2)])
+    for number, found in ((2, "1 found"), (1, "0 found")):
+        runs.run(deleted=[number])
+        async with Viewer(runs.folder) as viewer:
+            assert found in await get(browser, viewer, "search?q=said")
+            index = await get(browser, viewer)
+            page = await get(browser, viewer, re.findall(r'href="(c/\w+/1.html)"', index)[0])
+            assert page.count("Deleted from the service") == 3 - number
 
 
 async def test_the_index_is_beside_the_export(export_seen: Path, viewer: Viewer) -> None:
