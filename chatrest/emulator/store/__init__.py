@@ -288,7 +288,7 @@ class Store(MessageVersions):
         members: Iterable[tuple[str, str, Membership]] = (),
         marks: Iterable[Mark] = (),
     ) -> None:
-        """Add users, groups, messages, members (guid, uid, member) and marks, in one transaction or not at all.
+        """Add users, groups, messages, members (guid, uid, member) and marks: all, or none.
 
         Members do not change a group's `membersCount`: it is in the group's record already. The marks are
         read after the messages, and get new ids.
