@@ -149,7 +149,8 @@ def changes(out: str, run: int | None) -> None:
     the `kind` (new, changed or deleted), the message's `id`, and the records `before` and `after`: null
     before a new message, and after a deleted one. Each message has one line: one that changed twice has the
     oldest record before, and the newest after. To continue later, give the highest run that you have read
-    completely. It needs no credentials of the service, and changes nothing; while a run is writing it is refused.
+    completely. It needs no credentials of the service, and changes nothing; while a run is writing it is
+    refused.
 
     \b
     Examples:
