@@ -33,7 +33,7 @@ HABITS: Final = ("documented", "compatible")
      "A rate limit: 429 after N requests in a minute. Without it there is no limit."),
     ("--weather", click.FloatRange(0, 1, max_open=True), "SHARE",
      "Mixed faults that strike this share of the requests, such as 0.2.", {"default": 0.0}),
-    ("--habits", HABITS, None, "Whose: those of the documents, or of an independent server of the same wire.",
+    ("--habits", HABITS, None, "Behave as the documents say, or as an independent, compatible server does.",
      shown_default(HABITS[0])),
     ("--until-eof", bool, None, "Also stop when standard input ends; for programs that start the emulator."),
 )  # fmt: skip

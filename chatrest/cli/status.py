@@ -68,7 +68,7 @@ def lines_of(facts: ExportFacts) -> Iterator[tuple[str, str]]:
 
 def _contents(facts: ExportFacts) -> Iterator[tuple[str, str]]:
     ids = f", ids {facts.first_id} to {facts.last_id}" if facts.first_id else ""
-    until = f", all there are up to id {facts.until}" if facts.until and facts.state == "complete" else ""
+    until = f", complete up to id {facts.until}" if facts.until and facts.state == "complete" else ""
     yield "messages", f"{facts.messages:,}{ids}{until}"
     if facts.deleted:
         yield "deleted", f"{facts.deleted:,} that the service no longer returns; they stay in the export"

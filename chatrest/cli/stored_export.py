@@ -145,7 +145,7 @@ def cat(
 def changes(out: str, run: int | None) -> None:
     """Print what is new, changed or deleted in the export in OUT, one JSON line each, by run.
 
-    OUT is a folder or the address of an object store. Each line has the number of the `run` that brought it,
+    OUT is a folder or the address of an object store. Each line has the number of the `run` that stored it,
     the `kind` (new, changed or deleted), the message's `id`, and the records `before` and `after`: null
     before a new message, and after a deleted one. Each message has one line: one that changed twice has the
     oldest record before, and the newest after. To continue later, give the highest run that you have read

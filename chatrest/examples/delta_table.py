@@ -17,7 +17,6 @@ Needs `pip install 'chatrest-client[export,parquet]' deltalake`.
 
 import json
 import os
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -25,7 +24,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
-from chatrest.examples.loads import LoadError, command, run
+from chatrest.examples.loads import LoadError, command, exit_without, run
 from chatrest.export import Plan
 from chatrest.extras import install_command
 
@@ -35,7 +34,7 @@ try:
     from deltalake import DeltaTable, Schema  # type: ignore[import-not-found,unused-ignore]
 except ModuleNotFoundError:
     if __name__ == "__main__":
-        sys.exit(f"This example needs deltalake: {install_command('export', 'parquet')} deltalake")
+        exit_without("deltalake", f"{install_command('export', 'parquet')} deltalake", __doc__)
     raise
 
 LOG: Final = "_delta_log"

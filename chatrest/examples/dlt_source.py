@@ -3,24 +3,23 @@
     python -m chatrest.examples.dlt_source                      # an emulated app, DuckDB, two nights
     python -m chatrest.examples.dlt_source OUT chat.duckdb      # after each run of the export
 
-OUT is a folder, or the address of an object store. In a pipeline of your own, for any destination of dlt:
+OUT is a folder, or the address of an object store. In your own pipeline, for any destination of dlt:
 
     dlt.pipeline("chat", destination="bigquery", dataset_name="chat").run(chat_export("OUT"))
 
-The position is in dlt's state, which is stored with the data: what a failed load has not stored is told again
-in the next one. The columns are those of the example `warehouse`, `record` is JSON.
+The position is in dlt's state, which is stored with the data: the next load repeats what a failed one has not
+stored. The columns are those of the example `warehouse`, `record` is JSON.
 
 Needs `pip install 'chatrest-client[export]' 'dlt[duckdb]'`.
 """
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Final
 
 from msgspec import json
 
-from chatrest.examples.loads import command, newest_mark, run
+from chatrest.examples.loads import command, exit_without, newest_mark, run
 from chatrest.examples.warehouse import TABLES, Row, row_of
 from chatrest.export import Plan, changes, read_table
 from chatrest.extras import install_command
@@ -29,7 +28,7 @@ try:
     import dlt  # type: ignore[import-not-found,unused-ignore]
 except ModuleNotFoundError:
     if __name__ == "__main__":
-        sys.exit(f"This example needs dlt: {install_command('export')} 'dlt[duckdb]'")
+        exit_without("dlt", f"{install_command('export')} 'dlt[duckdb]'", __doc__)
     raise
 
 BATCH: Final = 1_000

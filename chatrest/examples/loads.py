@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NoReturn
 
 from chatrest import AsyncSession, ChatRestError, MessageChanges, NewMessage
 from chatrest.emulator import Emulator
@@ -41,10 +42,20 @@ def command(doc: str | None, target: str) -> ArgumentParser:
     return parser
 
 
+def exit_without(package: str, install: str, doc: str | None) -> NoReturn:
+    """End a program whose package is not installed; its `--help` works all the same."""
+    text = f"This example needs {package}: {install}"
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        sys.stdout.write(f"{doc}\n{text}\n")
+        sys.exit(0)
+    sys.exit(text)
+
+
 def run(args: Namespace, load: Callable[[str, str], str], sample: str, plan: Plan) -> None:
     """Load the export of the arguments, or twice that of an emulated app into the `sample` of a folder."""
     if args.out and not args.target:
-        sys.exit("the second argument is missing: see --help")
+        sys.stderr.write("the second argument is missing: see --help\n")
+        sys.exit(2)
 
     async def night(session: AsyncSession) -> None:
         await export(session, out, plan, tables=("users", "groups"), recheck=86_400)

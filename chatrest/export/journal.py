@@ -60,8 +60,8 @@ CREATE INDEX other_news_of_key ON other_news(key);
 CREATE TABLE edits(id TEXT, raw BLOB, PRIMARY KEY(id, raw)) WITHOUT ROWID
 """
 _OUTDATED: Final = (
-    "is of an export by a version before 0.2, which this one cannot go on with: export into another folder; "
-    "what is in this one stays readable"
+    "is of an export by a version before 0.2, which this one cannot continue: export into another folder; "
+    "what is in it stays readable"
 )
 _FORMER: Final = (
     "is of an export by version 0.2: `chatrest export` into it converts it, and so does `chatrest compact`, "

@@ -221,8 +221,10 @@ def read_folder(folder: Path, stack: ExitStack) -> FolderState:
     """
     state, paths = FolderState(), [folder / MANIFEST, folder / JOURNAL]
     if not any(path.is_file() for path in paths):
+        below = min((path.parent for path in folder.glob(f"*/{MANIFEST}")), default=None)
+        hint = f"; an export is in '{below}'" if below else ""
         raise RequestInvalidError(
-            f"folder '{folder}' is not an export: it has no {MANIFEST} and no {JOURNAL}"
+            f"folder '{folder}' is not an export: it has no {MANIFEST} and no {JOURNAL}{hint}"
         )
     try:
         state.manifest = read(folder / MANIFEST)

@@ -135,6 +135,10 @@ def test_an_export_of_version_1_is_wrong_usage(out: Path) -> None:
     assert "into another folder" in error_line(run_verify(out), 2)
 
 
+def test_a_folder_of_several_exports_names_one(command: Run, out: Path) -> None:
+    assert error_line(command("status", str(out.parent)), 2).endswith(f"; an export is in '{out}'")
+
+
 @pytest.mark.parametrize(
     ("name", "lacks"), [("verify", " and no journal"), ("cat", " and no journal"), ("compact", "")]
 )

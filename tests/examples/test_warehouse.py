@@ -18,7 +18,7 @@ import pytest
 
 from chatrest import AsyncSession
 from chatrest.examples import warehouse
-from chatrest.examples.loads import play_nights
+from chatrest.examples.loads import exit_without, play_nights
 from chatrest.examples.warehouse import LoadError, load, main
 from chatrest.export import Plan, changes, export, read_raw, read_table
 from tests.stored import START, StoredRuns, record
@@ -241,5 +241,22 @@ def test_without_the_driver_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(warehouse, "psycopg", None)
     with pytest.raises(SystemExit, match=r"pip install 'psycopg\[binary\]'$"):
         main(["out", "postgresql:///chat"])
-    with pytest.raises(SystemExit, match="second argument is missing"):
+
+
+def test_a_missing_target_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
         main(["out"])
+    assert (end.value.code, capsys.readouterr().err) == (2, "the second argument is missing: see --help\n")
+
+
+def test_without_its_package_an_example_still_shows_its_help(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["dlt_source", "--help"])
+    with pytest.raises(SystemExit) as end:
+        exit_without("dlt", "pip install dlt", "A dlt source.")
+    expected = "A dlt source.\nThis example needs dlt: pip install dlt\n"
+    assert (end.value.code, capsys.readouterr().out) == (0, expected)
+    monkeypatch.setattr("sys.argv", ["dlt_source"])
+    with pytest.raises(SystemExit, match=r"^This example needs dlt: pip install dlt$"):
+        exit_without("dlt", "pip install dlt", "A dlt source.")

@@ -92,6 +92,11 @@ def with_personal(store: Store, ids: Sequence[int], records: list[bytes], reader
 
 
 def _personal(raw: bytes, marks: list[Mark]) -> bytes:
+    if len(marks) == 1 and marks[0].kind == "reaction":  # nearly always: a splice costs a tenth of a decode
+        _, *after = raw.split(b'{"reaction":%b,"count":' % encode(marks[0].value))
+        if len(after) == 1:
+            edge = len(raw) - len(after[0]) + after[0].index(b"}")
+            return raw[:edge] + b',"reactedByMe":true' + raw[edge:]
     record, emojis = parse_record(raw), [mark.value for mark in marks if mark.kind == "reaction"]
     for mark in marks:
         if mark.kind == "save":

@@ -16,7 +16,7 @@ from .directory import Directory, Membership, Memberships, Relations
 from .documents import Documents, LoginTokens
 from .message_index import COLUMNS, IndexedMessage, conversation_id, index_message
 from .message_lists import LOST_WITH_MESSAGES, MessageVersions
-from .message_marks import MessageMarks, Threads
+from .message_marks import Mark, MessageMarks, Threads
 
 _RECORD: Final = "CAST(record AS TEXT)"
 
@@ -286,10 +286,12 @@ class Store(MessageVersions):
         groups: Iterable[Mapping[str, Any]],
         messages: Iterable[bytes],
         members: Iterable[tuple[str, str, Membership]] = (),
+        marks: Iterable[Mark] = (),
     ) -> None:
-        """Add users, groups, messages and members (guid, uid, member) in one transaction: all, or none.
+        """Add users, groups, messages, members (guid, uid, member) and marks: all, or none.
 
-        Members do not change a group's `membersCount`: it is in the group's record already.
+        Members do not change a group's `membersCount`: it is in the group's record already. The marks are
+        read after the messages, and get new ids.
         """
         before = self.last_id, self.last_sent_at
         try:
@@ -301,6 +303,7 @@ class Store(MessageVersions):
                 indexed = (self._indexed(record) for record in messages)
                 while batch := list(islice(indexed, _BATCH)):
                     self._insert(batch)
+                self.marks.insert(marks)
         except BaseException:
             self._sizes.clear()
             self.last_id, self.last_sent_at = before

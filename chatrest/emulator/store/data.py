@@ -6,6 +6,7 @@ Rules:
 - Only members write in a group. Its owner is an admin, every fifth other member a moderator.
 - About one message in ten is in a group, where there are groups.
 - Ids ascend from 1 by 1, `sentAt` ascends from `EPOCH` with them.
+- Only members of the conversation react, each at most once; the message's number chooses the first of them.
 - An edit or a deletion (category `action`) is of a message that shows it; a call that is `ongoing` was
   `initiated` before in the same conversation.
 
@@ -24,6 +25,7 @@ from ..media import FAMILY, FILES, GIVEN, LANGUAGES, MEDIA, MEDIA_SIZES, PHRASES
 from . import Store
 from .directory import Membership
 from .message_index import conversation_id
+from .message_marks import Mark
 
 _PHRASES = tuple(json.dumps(phrase, ensure_ascii=False)[1:-1] for phrase in PHRASES)
 _ENTITY = ("uid", "name", "role", "status", "avatar")
@@ -72,6 +74,8 @@ class Writer:
         self._users = {uid: _json({name: user[name] for name in _ENTITY}) for uid, user in users.items()}
         self._senders = {uid: _entity("user", user) for uid, user in self._users.items()}
         self._groups = {guid: _entity("group", _json(group)) for guid, group in groups.items()}
+        self.reactions: list[Mark] = []
+        """Those to the messages that were written; their ids are 0."""
 
     def record(self, kind: str, conversation: GeneratedConversation, number: int, at: int) -> str:
         """Return a message of this kind as JSON text; a kind that is not possible here becomes a text."""
@@ -131,12 +135,23 @@ class Writer:
             text += f" <@uid:{draft.other}>"
             rest += f',"mentions":{{"{draft.other}":{self._users[draft.other]}}}'
         if pick() < 0.06:
-            reaction, count = REACTIONS[int(pick() * len(REACTIONS))], 1 + int(pick() * 3)
-            rest += f',"reactions":[{{"reaction":"{reaction}","count":{count}}}]'
+            reaction, wanted = REACTIONS[int(pick() * len(REACTIONS))], 1 + int(pick() * 3)
+            rest += (
+                f',"reactions":[{{"reaction":"{reaction}","count":{self._react(draft, reaction, wanted)}}}]'
+            )
         if pick() < 0.1:
             language = LANGUAGES[int(pick() * len(LANGUAGES))]
             rest += f',"metadata":{{"client":{{"language":"{language}"}}}}'
         return text, rest
+
+    def _react(self, draft: _Draft, reaction: str, wanted: int) -> int:
+        """Let members of the conversation react; return how many did, as there may be fewer than `wanted`."""
+        members, number = draft.conversation.members, draft.number
+        count = min(wanted, len(members))
+        for index in range(count):
+            uid, at = members[(number + index) % len(members)], draft.at + 3 + index
+            self.reactions.append(Mark(0, "reaction", number, uid, reaction, at))
+        return count
 
     def _media(self, draft: _Draft) -> tuple[str, str]:
         pick = self._dice.random
@@ -239,8 +254,10 @@ def fill(
     user_records = [_user(dice, index, users) for index in range(users)]
     group_count = groups if users > 1 else 0
     rooms = [_group(dice, index, groups, user_records) for index in range(group_count)]
-    records = _records(store, dice, user_records, rooms, messages, media_url)
-    store.add_all(user_records, [group for group, _ in rooms], records, _members(rooms))
+    groups_by_guid = {group["guid"]: group for group, _ in rooms}
+    writer = Writer(dice, {user["uid"]: user for user in user_records}, groups_by_guid, media_url)
+    records = _records(store, dice, writer, user_records, rooms, messages)
+    store.add_all(user_records, groups_by_guid.values(), records, _members(rooms), writer.reactions)
 
 
 def _user(dice: Random, index: int, users: int) -> dict[str, Any]:
@@ -291,10 +308,10 @@ def _members(rooms: list[_Room]) -> Iterator[tuple[str, str, Membership]]:
 def _records(
     store: Store,
     dice: Random,
+    writer: Writer,
     users: list[dict[str, Any]],
     rooms: list[_Room],
     messages: int,
-    media_url: str,
 ) -> Iterator[bytes]:
     if not messages:
         return
@@ -304,8 +321,6 @@ def _records(
         GeneratedConversation(group["conversationId"], uids, group["guid"]) for group, uids in rooms
     ]
     weights += _zipf(len(rooms), _GROUP_SHARE)
-    groups = {room["guid"]: room for room, _ in rooms}
-    writer = Writer(dice, {user["uid"]: user for user in users}, groups, media_url)
     at, shares, kinds = EPOCH, list(accumulate(weights)), list(accumulate(KINDS.values()))
     names = list(KINDS)
     for number in range(1, messages + 1):

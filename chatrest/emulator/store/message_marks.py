@@ -1,7 +1,7 @@
 """Marks on messages: pins for everybody; saves, subscriptions, interactions and reactions of single users."""
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias, final
 
 from msgspec.json import encode
@@ -12,6 +12,9 @@ from .message_index import thread_list
 Kind: TypeAlias = Literal["pin", "save", "subscription", "interaction", "reaction"]
 
 _OF_OWNER: Final = "SELECT * FROM marks WHERE owner = ? AND message IN (SELECT value FROM json_each(?))"
+_OF_OWNER_BETWEEN: Final = "SELECT * FROM marks WHERE owner = ? AND message BETWEEN ? AND ?"
+_DENSE: Final = 20
+"""A range of at most so many ids for each wanted one is read faster than the wanted ones one by one."""
 _REACTIONS: Final = "SELECT * FROM marks WHERE kind = 'reaction' AND message = ? AND (? IS NULL OR value = ?)"
 
 
@@ -42,6 +45,12 @@ class MessageMarks(Tables):
         sql = "INSERT OR IGNORE INTO marks VALUES(NULL,?,?,?,?,?)"
         return self._mark(sql, kind, message, owner, value, at)
 
+    def insert(self, marks: Iterable[Mark]) -> None:
+        """Store many new marks, each with a new id, within the caller's transaction."""
+        sql = "INSERT INTO marks VALUES(NULL,?,?,?,?,?)"
+        self._db.executemany(sql, (mark[1:] for mark in marks))
+        self._owners.update(self._column("SELECT DISTINCT owner FROM marks"))
+
     def remove(self, kind: Kind, message: int, owner: str, value: str = "") -> bool:
         """Remove a mark; False where there is none."""
         sql = "DELETE FROM marks WHERE kind = ? AND message = ? AND owner = ? AND value = ?"
@@ -56,9 +65,13 @@ class MessageMarks(Tables):
         return int(self._value("SELECT count(*) FROM marks WHERE owner = ? AND kind = ?", owner, kind))
 
     def of(self, owner: str, ids: Sequence[int]) -> list[Mark]:
-        if owner not in self._owners:
+        """Return the marks of a user on these messages; there may be some on messages between them, too."""
+        if owner not in self._owners or not ids:
             return []
-        return [Mark(*row) for row in self._db.execute(_OF_OWNER, (owner, encode(ids).decode()))]
+        first, last = min(ids), max(ids)
+        if last - first < _DENSE * len(ids):
+            return [*map(Mark._make, self._db.execute(_OF_OWNER_BETWEEN, (owner, first, last)))]
+        return [*map(Mark._make, self._db.execute(_OF_OWNER, (owner, encode(ids).decode())))]
 
     def reactions(
         self, message: int, emoji: str | None, id: int | None, size: int, *, ascending: bool

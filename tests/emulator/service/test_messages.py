@@ -7,7 +7,9 @@ from urllib.parse import quote
 import pytest
 
 from chatrest.emulator.service.messages import PINS_PER_CONVERSATION, SAVES_PER_USER
-from tests.emulator.conftest import NOW, Asker
+from chatrest.emulator.store import Store
+from chatrest.emulator.store.data import fill
+from tests.emulator.conftest import NOW, Asker, asker
 
 PATH = "/v3/messages/1"
 
@@ -206,9 +208,49 @@ def test_reactions_come_in_pages_in_both_directions(hello: Asker) -> None:
     assert (empty["data"], empty["meta"]["next"]) == ([], {"affix": "append", "id": "5"})
 
 
-def test_a_generated_count_is_counted_on(hello: Asker) -> None:
+def test_a_count_without_known_reactors_is_counted_on(hello: Asker) -> None:
     data = {"text": "x", "reactions": [{"reaction": "👍", "count": 2}]}
     hello.store.add_message("ann", "bob", data=data)
     answer = hello(f"/v3/messages/2/reactions/{quote('👍')}", method="POST", acting_user="bob")
     assert answer.json["data"]["data"]["reactions"] == [{"reaction": "👍", "count": 3, "reactedByMe": True}]
     assert json.loads(hello.store.message(2) or b"")["data"]["reactions"] == [{"reaction": "👍", "count": 3}]
+
+
+def test_generated_reactions_are_those_of_users_who_see_the_message(generated: Asker) -> None:
+    messages = generated("/v3/messages", "hasReactions=true&limit=1000").json["data"]
+    groups = {}
+    for message in messages:
+        [counted] = message["data"]["reactions"]
+        rows = generated(f"/v3/messages/{message['id']}/reactions", "limit=100").json["data"]
+        uids = [row["uid"] for row in rows]
+        may_see = {message["sender"], message["receiver"]}
+        if message["receiverType"] == "group":
+            guid = message["receiver"]
+            listed = generated(f"/v3/groups/{guid}/members", "perPage=100").json["data"]
+            may_see = groups.setdefault(guid, {member["uid"] for member in listed})
+        assert (len(uids), set(uids) <= may_see) == (counted["count"], True)
+        assert len(set(uids)) == len(uids)
+        assert {row["reaction"] for row in rows} == {counted["reaction"]}
+        assert all(row["reactedAt"] > message["sentAt"] for row in rows)
+        assert [row["reactedBy"]["uid"] for row in rows] == uids
+        for uid in may_see:
+            own = generated(f"/v3/messages/{message['id']}", acting_user=uid).json["data"]["data"]
+            assert own["reactions"][0].get("reactedByMe", False) == (uid in uids)
+    assert len(messages) > 40
+    assert groups
+
+
+def test_a_generated_reaction_can_be_taken_back_and_given_again(store: Store) -> None:
+    fill(store, users=2, messages=100, groups=0, seed=7)
+    ask = asker(store)
+    message = ask("/v3/messages", "hasReactions=true&limit=1").json["data"][0]
+    [counted] = message["data"]["reactions"]
+    path = f"/v3/messages/{message['id']}/reactions"
+    [first, *others] = [row["uid"] for row in ask(path).json["data"]]
+    one = f"{path}/{quote(counted['reaction'])}"
+    left = ask(one, method="DELETE", acting_user=first).json["data"]["data"]["reactions"]
+    assert sum(each["count"] for each in left) == len(others)
+    assert [row["uid"] for row in ask(path).json["data"]] == others
+    [again] = ask(one, method="POST", acting_user=first).json["data"]["data"]["reactions"]
+    assert again == counted | {"reactedByMe": True}
+    assert [row["uid"] for row in ask(path).json["data"]] == [*others, first]
