@@ -19,7 +19,7 @@ from chatrest.export import changes, compact, export, read_raw
 from chatrest.export.archive import Archive
 from chatrest.export.journal import NAME
 from chatrest.export.manifest import NAME as MANIFEST, VERSION, read
-from tests.dying import Fate, dies
+from tests.dying import Fate, dies, instants
 from tests.exporting import Served, edit, hide, history_of, raws_of, served
 
 ARCHIVE = Path(__file__).with_name("folders_of_0_2.tar.xz")
@@ -94,12 +94,14 @@ def test_what_is_finished_stays_as_it_is_and_asks_for_no_message(
     assert sorted(change.kind for change in told) == ["deleted"] + ["new"] * 89
 
 
-@pytest.mark.parametrize("name", ["zstd-none-first-20", "parquet-first-30", "plain-source-again-32"])
+@pytest.mark.parametrize(
+    ("name", "first"), [("zstd-none-first-20", 1), ("parquet-first-30", 5), ("plain-source-again-32", 9)]
+)
 async def test_whenever_the_conversion_is_killed_it_is_done_by_the_next_run(
-    folders: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folders: Path, name: str, first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with service_of(name) as (service, expected, _):
-        for at in range(1, 40, 3):
+        for at in instants(first, 11):
             out = Path(shutil.copytree(folders / name, tmp_path / str(at)))
             if await dies(service.session, Fate(out, at), None, monkeypatch) is not None:
                 break

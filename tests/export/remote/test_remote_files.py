@@ -122,7 +122,7 @@ async def test_a_process_that_ends_at_any_operation_of_the_store_loses_nothing(
         )
         hidden = service.expected([5])
         hide(service.store, [5])
-        for number in instants(3, 11):
+        for number in instants(3, 23):
             edit(service.store, 9, f"edited {number}")
             dying = at(StoreDouble(store, crash_at=number, crash_is_late=number % 2 == 1))
             root = tmp_path / f"{number}"
@@ -172,7 +172,7 @@ async def test_a_run_that_is_killed_at_any_write_loses_no_remote_file(
             edit(service.store, number, "edited")
         expected = service.expected()
         hide(service.store, [20])
-        for at in instants(1, 13 if format == "ndjson" else 17):
+        for at in instants(1 if format == "ndjson" else 14, 29):
             out = tmp_path / str(at)
             shutil.copytree(tmp_path / "first", out, ignore=lambda *_: ["messages"])
             fate = Fate(out, at)
