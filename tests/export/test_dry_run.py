@@ -25,6 +25,7 @@ from chatrest.export.dry_run import SAMPLES, evenly
 from chatrest.export.journal import Journal
 from chatrest.export.manifest import find
 from chatrest.export.opening import begin_generation
+from tests.cases import loop_over
 from tests.small_service import SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("fast_ramp")
@@ -266,9 +267,7 @@ async def test_what_an_export_refuses_is_refused(session: AsyncSession, tmp_path
             await estimate(session, **wrong)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("count", "result"), [(1, [5]), (2, [2, 7]), (10, list(range(10))), (20, list(range(10)))]
-)
+@loop_over(("count", "result"), [(1, [5]), (2, [2, 7]), (10, list(range(10))), (20, list(range(10)))])
 def test_samples_are_from_equal_parts(count: int, result: list[int]) -> None:
     assert evenly(range(10), count) == result
     assert evenly([], count) == []
