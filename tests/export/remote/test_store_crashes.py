@@ -130,7 +130,7 @@ async def test_another_machine_goes_on_with_what_a_killed_run_has_published(
     store, plan = StoreDouble(), Plan(format=format, partition="month", all_users=True)
     at(store)
     publications = Publications(monkeypatch)
-    async with Emulator(users=10, messages=800) as emulator, AsyncSession(emulator.app) as session:
+    async with Emulator(users=10, messages=400) as emulator, AsyncSession(emulator.app) as session:
 
         async def publish_three_times(_: float) -> None:
             await asyncio.sleep(0)
@@ -148,7 +148,7 @@ async def test_another_machine_goes_on_with_what_a_killed_run_has_published(
         kept = len(list(read(ADDRESS)))
         assert kept > 0
         report = await export(session, ADDRESS, plan, journal=tmp_path / "b")
-        assert (report.complete, report.written) == (True, 800 - kept)
+        assert (report.complete, report.written) == (True, 400 - kept)
         assert sorted(int(message.id) for message in read(ADDRESS)) == sorted(emulator.store.ids())
         report = await export(session, ADDRESS, plan, journal=tmp_path / "a")
         assert report.warnings == [] or "another machine has gone on" in report.warnings[0]
@@ -236,7 +236,7 @@ async def test_publications_of_a_running_export_that_fail_are_seen_repeated_and_
 
     monkeypatch.setattr(store, "put_file", refuse)
     async with (
-        Emulator(users=10, messages=800) as emulator,
+        Emulator(users=10, messages=400) as emulator,
         AsyncSession(emulator.app) as session,
         store_export(ADDRESS, tmp_path, progress=progress, sleep=wait) as target,
     ):
@@ -247,7 +247,7 @@ async def test_publications_of_a_running_export_that_fail_are_seen_repeated_and_
     assert waits == [60, 120, 240, 480, 600, 600]
     assert re.search(r"6 publications failed while .* answered 503 .*; all is published now", warning)
     assert progress.unpublished == ""
-    assert messages() == 800
+    assert messages() == 400
 
 
 async def test_a_copy_of_the_journal_that_takes_long_is_made_seldom(
