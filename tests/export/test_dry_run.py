@@ -84,8 +84,13 @@ async def test_of_many_sources_a_few_speak_for_all(tmp_path: Path) -> None:
     assert result.requests == pytest.approx(report.requests, rel=0.25)
 
 
-@pytest.mark.parametrize("total", [0, 2, 100, 101, 1000, 1001, None, -5, "many", True, 10**30], ids=str)
-@pytest.mark.parametrize("first", [1, 10**9])
+@pytest.mark.parametrize(
+    ("total", "first"),
+    [
+        *((total, 1) for total in (0, 100, 1000, None, "many", 10**30)),
+        *((total, 10**9) for total in (2, 101, 1001, -5, True)),
+    ],
+)
 async def test_a_total_that_the_list_contradicts_is_not_believed(total: object, first: int) -> None:
     service = SmallService(talk(COUNT, first=first))
     service.largest_page = 100
