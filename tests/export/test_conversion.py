@@ -24,10 +24,9 @@ from tests.exporting import Served, edit, hide, history_of, raws_of, served
 
 ARCHIVE = Path(__file__).with_name("folders_of_0_2.tar.xz")
 NAMES = [
-    "plain-source-done-0", "plain-source-first-26", "plain-source-again-32", "plain-source-again-36",
-    "gzip-day-again-26", "gzip-day-first-30", "zstd-none-done-0", "zstd-none-first-20", "zstd-none-first-16",
-    "parquet-done-0", "parquet-first-18", "parquet-first-30", "parquet-again-29", "parquet-again-36",
-    "sqlite-done-0", "sqlite-first-18", "sqlite-again-21",
+    "plain-source-done-0", "plain-source-first-26", "plain-source-again-32", "gzip-day-again-26",
+    "gzip-day-first-30", "zstd-none-done-0", "zstd-none-first-20", "parquet-done-0", "parquet-first-30",
+    "parquet-again-29", "parquet-again-36", "sqlite-done-0", "sqlite-first-18", "sqlite-again-21",
 ]  # fmt: skip
 KILLED = ["zstd-none-first-20", "parquet-first-30", "plain-source-again-32"]
 """Those that are converted by processes that are killed."""

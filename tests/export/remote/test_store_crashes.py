@@ -123,11 +123,10 @@ async def named_by_export(store: StoreDouble) -> set[str]:
     return names | {part.name for file in version.files for part in file.parts}
 
 
-@pytest.mark.parametrize("format", ["ndjson", "parquet"])
 async def test_another_machine_goes_on_with_what_a_killed_run_has_published(
-    tmp_path: Path, at: Callable[[StoreDouble], None], format: Format, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, at: Callable[[StoreDouble], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store, plan = StoreDouble(), Plan(format=format, partition="month", all_users=True)
+    store, plan = StoreDouble(), Plan(format="parquet", partition="month", all_users=True)
     at(store)
     publications = Publications(monkeypatch)
     async with Emulator(users=10, messages=400) as emulator, AsyncSession(emulator.app) as session:

@@ -73,10 +73,8 @@ def test_an_older_journal_goes_on_beside_newer_files(
 
 @pytest.mark.parametrize(
     ("format", "partition", "at"),
-    [
-        ("plain", "source", 4), ("plain", "none", 14), ("gzip", "none", 8), ("zstd", "source", 14),
-        ("parquet", "month", 11), ("parquet", "none", 8), ("sqlite", "none", 4), ("sqlite", "none", 11),
-    ],
+    [("plain", "source", 4), ("gzip", "none", 8), ("zstd", "source", 14), ("parquet", "month", 11),
+     ("parquet", "none", 8), ("sqlite", "none", 4), ("sqlite", "none", 11)],
 )  # fmt: skip
 def test_a_lost_journal_is_rebuilt_from_the_files(folder: Path, format: str, partition: str, at: int) -> None:
     fate, safe = Fate(folder, at), list[int]()
