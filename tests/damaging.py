@@ -22,7 +22,7 @@ PLANS: dict[str, dict[str, Any]] = {
 }
 MIXED: dict[str, Any] = {"all_users": True, "groups": GROUPS, "pairs": (("ann", "bob"),)}
 """Sources that overlap: a message may stand in three of them."""
-COUNT = 280
+COUNT = 140
 
 
 # ── the result ──

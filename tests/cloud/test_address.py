@@ -2,9 +2,10 @@ import pytest
 
 from chatrest.cloud.address import StoreAddress, check_name, is_address, parse_address
 from chatrest.errors import RequestInvalidError
+from tests.cases import loop_over
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("text", "expected"),
     [
         ("s3://bucket", StoreAddress("s3", "bucket", "")),
@@ -24,7 +25,7 @@ def test_an_address_is_shown_as_it_was_given(text: str) -> None:
     assert str(parse_address(text)) == text
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("text", "words"),
     [
         ("bucket/prefix", "no '://'"),
@@ -68,12 +69,12 @@ def test_an_address_is_told_from_a_path(text: str, expected: bool) -> None:
     assert is_address(text) is expected
 
 
-@pytest.mark.parametrize("name", ["", "/a", "a/", "a//b", ".", "..", "a/../b", "a\\b", "a\nb", "a\x00"])
+@loop_over("name", ["", "/a", "a/", "a//b", ".", "..", "a/../b", "a\\b", "a\nb", "a\x00"])
 def test_a_name_that_leads_elsewhere_is_refused(name: str) -> None:
     with pytest.raises(RequestInvalidError, match=r"^name = "):
         check_name(name)
 
 
-@pytest.mark.parametrize("name", ["a", "month=2026-11/a.ndjson.gz", "ü/a b", "..a/b.."])
+@loop_over("name", ["a", "month=2026-11/a.ndjson.gz", "ü/a b", "..a/b.."])
 def test_a_name_within_the_store_is_accepted(name: str) -> None:
     assert check_name(name) == name

@@ -24,7 +24,7 @@ async def test_workers_write_to_a_store(
     out, journal, progress = s3_store.address, tmp_path / "journal", Progress()
     await s3_store.put("attempts/attempt-7-of-a-killed-run", b"rest")
     async with (
-        Emulator(users=8, messages=400, groups=0, seed=3) as emulator,
+        Emulator(users=8, messages=200, groups=0, seed=3) as emulator,
         AsyncSession(emulator.app) as session,
         LocalCluster(**(OPTIONS | IN_THIS_PROCESS)) as cluster,
         connect(cluster.scheduler_address) as client,
@@ -40,7 +40,7 @@ async def test_workers_write_to_a_store(
             assert report.complete, report
     assert progress.phase is Phase.DONE
     assert verify(out).ok
-    assert sorted(int(message.id) for message in read(out)) == list(range(1, 401))
+    assert sorted(int(message.id) for message in read(out)) == list(range(1, 201))
     assert [info.name async for info in s3_store.list("attempts")] == []
 
 
@@ -51,7 +51,7 @@ async def test_a_coordinator_that_was_deposed_harms_neither_its_successor_nor_th
     """Its workers live, and read for it when the other one takes over on the same cluster."""
     monkeypatch.setattr("chatrest.distributed.start._WATCH_SECONDS", 0.05)
     async with (
-        Emulator(users=12, messages=1_500, groups=0, seed=3) as emulator,
+        Emulator(users=12, messages=900, groups=0, seed=3) as emulator,
         AsyncSession(emulator.app) as session,
         LocalCluster(**(OPTIONS | IN_THIS_PROCESS)) as cluster,
         connect(cluster.scheduler_address) as client,
@@ -77,5 +77,5 @@ async def test_a_coordinator_that_was_deposed_harms_neither_its_successor_nor_th
         [worker] = cluster.workers.values()
         assert not [name for name in worker.plugins if name.startswith("job-")]
     assert verify(s3_store.address).ok
-    assert sorted(int(message.id) for message in read(s3_store.address)) == list(range(1, 1_501))
+    assert sorted(int(message.id) for message in read(s3_store.address)) == list(range(1, 901))
     assert [info.name async for info in s3_store.list("attempts")] == []

@@ -14,6 +14,7 @@ from chatrest.cloud.store_errors import (
     ObjectStoreError,
 )
 from chatrest.errors import RequestInvalidError
+from tests.cases import loop_over
 from tests.cloud.store_double import StoreDouble, WriterTime
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -37,7 +38,7 @@ async def crash(lease: Lease) -> None:
 # ── the record ──
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("age", "released", "left"),
     [(0, False, 61), (60, False, 1), (61, False, 0), (1000, False, 0), (0, True, 0)],
 )
@@ -46,7 +47,7 @@ def test_a_lease_ends_some_seconds_after_its_last_renewal(age: float, released: 
     assert record.seconds_left(NOW - timedelta(seconds=age), NOW) == left
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "data",
     [b"", b"\xff", b"{}", LeaseRecord("x", 1, 0, 1e9).encoded(), LeaseRecord("x", 0, 0, 60.0).encoded()],
 )
@@ -55,7 +56,7 @@ def test_a_damaged_record_is_one_of_the_longest_lease(data: bytes) -> None:
     assert DAMAGED.seconds_left(NOW, NOW) > 3600
 
 
-@pytest.mark.parametrize("seconds", [0, 4.9, 3601, float("nan")])
+@loop_over("seconds", [0, 4.9, 3601, float("nan")])
 def test_a_wrong_length_is_refused(seconds: float) -> None:
     with pytest.raises(RequestInvalidError, match="seconds = "):
         Lease(StoreDouble(), seconds=seconds)

@@ -24,6 +24,7 @@ from chatrest.cloud.publication import (
 from chatrest.cloud.store import ObjectStore
 from chatrest.cloud.store_errors import LeaseLostError, ObjectChangedError, ObjectStoreError
 from chatrest.cloud.transfer import file_sha256
+from tests.cases import loop_over
 from tests.cloud.publishing import (
     Files,
     fixed_name,
@@ -275,7 +276,7 @@ async def test_a_writer_that_is_late_at_any_operation_breaks_no_version_of_its_s
 # ── the manifest ──
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "data",
     [
         b"", b"\xff", b"[]", b'{"number": 1}', b'{"number": 1, "files": [], "format": 3}',
@@ -310,7 +311,7 @@ async def test_a_version_that_version_0_2_has_published_is_gone_on_with(tmp_path
     assert await stored_names(store) == await named(store, tmp_path)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("name", "base"),
     [
         ("messages/a=b/messages-00012-0123abcd.ndjson.gz", "messages/a=b/messages.ndjson.gz"),

@@ -6,6 +6,7 @@ from chatrest.cloud.store_errors import (
     ObjectStoreError,
     store_error,
 )
+from tests.cases import loop_over
 
 SECRET = "hunter2"
 
@@ -18,7 +19,7 @@ class PanicError(Exception):
     """An error of a class that is not known."""
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("error", "reason"),
     [
         (
@@ -57,7 +58,7 @@ def test_an_error_is_one_line_without_the_text_of_the_store(error: Exception, re
     assert (result.__cause__, result.__context__) == (None, None)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("error", "expected"),
     [
         (FileNotFoundError("Object at location a not found"), ObjectNotFoundError),
@@ -70,7 +71,7 @@ def test_the_class_follows_from_the_fault(error: Exception, expected: type[Objec
     assert type(store_error(error, "read", "s3://bucket/a")) is expected
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("text", "expected"),
     [
         ("Error getting list response body: HTTP error\n kind: Interrupted,", True),

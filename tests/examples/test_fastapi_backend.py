@@ -16,10 +16,9 @@ from benchmarks.virtual_time import run
 from chatrest import AsyncSession, Cursor, RetryPolicy
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import Fault, First, HalfOpen, Reset, Status, TooManyRequests
-from chatrest.examples import fastapi_backend
-from chatrest.examples.fastapi_backend import CONVERSATION, LOGINS, PAGE, REQUEST_SECONDS, make_app
 from tests.faulty import no_wait
 
+CONVERSATION = "/conversations/user-02/messages"
 NEW = {"text": "hello", "muid": "0123456789abcdef"}
 
 
@@ -44,6 +43,8 @@ class Backend(NamedTuple):
 
 @asynccontextmanager
 async def running(key: bytes = b"k" * 32) -> AsyncIterator[Backend]:
+    from chatrest.examples.fastapi_backend import LOGINS, make_app  # FastAPI takes long to load
+
     clock = asyncio.get_running_loop().time
     sessions = []
     async with Emulator(users=3, messages=150, groups=0) as emulator:
@@ -70,6 +71,8 @@ async def backend() -> AsyncIterator[Backend]:
 
 
 async def test_a_browser_pages_through_a_conversation_with_one_session(backend: Backend) -> None:
+    from chatrest.examples.fastapi_backend import PAGE
+
     backend.emulator.store.add_message("user-03", "user-02", "of another conversation")
     walk = backend.sessions[0].messages.list_user("user-02", on_behalf_of="user-01")
     expected = sorted([message.id async for message in walk], key=int, reverse=True)
@@ -182,6 +185,8 @@ async def test_half_a_character_does_not_break_a_page(backend: Backend) -> None:
 
 
 def test_a_service_that_hangs_costs_no_more_than_the_requests_time() -> None:
+    from chatrest.examples.fastapi_backend import REQUEST_SECONDS
+
     async def main() -> None:
         now = asyncio.get_running_loop().time
         async with running() as backend:
@@ -200,6 +205,8 @@ def test_a_service_that_hangs_costs_no_more_than_the_requests_time() -> None:
 
 
 def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    from chatrest.examples import fastapi_backend
+
     fastapi_backend.main()
     printed = capsys.readouterr().out
     statuses = ["401", "200", "200", "400", "404", "200", "201", "503"]
@@ -208,6 +215,8 @@ def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_example_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    from chatrest.examples import fastapi_backend
+
     monkeypatch.setitem(sys.modules, "fastapi", None)
     with pytest.raises(SystemExit, match="pip install fastapi httpx"):
         runpy.run_path(str(fastapi_backend.__file__), run_name="__main__")

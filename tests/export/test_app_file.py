@@ -8,6 +8,7 @@ import pytest
 from chatrest import RequestInvalidError
 from chatrest.export import Plan
 from chatrest.export.app_file import AppReference, app_names, read_app, read_apps
+from tests.cases import loop_over
 
 KEY = "k3y-0f-th3-sh0p"
 ENV = {"SHOP_KEY": KEY, "GAME_KEY": "k3y-0f-th3-g4me", "CHATREST_SERVICE_DOMAIN": "chat.example.com"}
@@ -48,7 +49,7 @@ def test_an_app_has_an_address_a_key_of_the_environment_and_a_plan(tmp_path: Pat
     assert KEY not in repr(shop)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("old", "new", "expected"),
     [
         ('"eu"', '"mars"', "apps.toml, line 3, app 1: region = 'mars': allowed are us, eu, in"),
@@ -163,7 +164,7 @@ def test_a_program_that_fails_is_told_without_its_output(tmp_path: Path, code: s
     assert KEY not in str(caught.value)
 
 
-@pytest.mark.parametrize("value", ["5", "[]", "[1]", '""', '"a \'b"', '["/not/there"]'])
+@loop_over("value", ["5", "[]", "[1]", '""', '"a \'b"', '["/not/there"]'])
 def test_a_command_that_is_none_is_refused(tmp_path: Path, value: str) -> None:
     path = written(tmp_path, f"{ONE}key_command = {value}\n")
     path.chmod(0o600)
@@ -195,7 +196,7 @@ def test_a_key_in_the_file_is_read_if_nobody_else_can(tmp_path: Path, mode: int,
     assert KEY not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("lines", "expected"),
     [
         ("", "key_env is missing: expected is one of key_env, key_file, key_command, key"),

@@ -10,6 +10,7 @@ from chatrest.export.archive import FetchedPage
 from chatrest.export.backlog import Backlog
 from chatrest.export.message_ids import ids_of
 from chatrest.export.ownership import Source
+from tests.cases import loop_over
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
@@ -48,7 +49,7 @@ async def test_a_batch_is_bounded_and_the_next_one_goes_on(monkeypatch: pytest.M
     assert sizes == [2, 2, 1, 0]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@loop_over("seed", range(5))
 async def test_no_page_is_lost_or_repeated_and_the_room_is_kept(seed: int) -> None:
     dice = random.Random(seed)
     room, largest = 50, 40

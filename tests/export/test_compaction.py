@@ -70,7 +70,7 @@ async def test_a_crash_at_any_step_loses_nothing(tmp_path: Path) -> None:
         for _ in range(3):
             emulator.store.add_message("user-01", "user-02", "another day")
             await export(session, begin, Plan(format="parquet", partition="none"))
-        for calls in count(0, 5):
+        for calls in count(0, 7):
             folder = shutil.copytree(begin, tmp_path / str(calls))
             disk = Failing(calls, full if calls % 3 == 2 else ProcessDeath)
             try:

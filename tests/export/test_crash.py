@@ -44,40 +44,27 @@ def says_complete(out: Path) -> bool:
 
 
 async def test_killed_at_any_instant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = Plan(**MIXED)
     async with served(75) as service:
         expected = service.expected()
-        for at in instants(1, 4):
-            fate = Fate(tmp_path / str(at), at)
+        for at, files in zip(instants(1, 7), cycle(FORMATS), strict=False):
+            plan, fate = Plan(**MIXED, **files), Fate(tmp_path / str(at), at)
             report = await dies(service.session, fate, plan, monkeypatch, workers=2)
             if report is not None:
                 break
             if says_complete(fate.out):
                 assert_whole(fate.out, expected, dead=True)
-            report = await export(service.session, fate.out, plan if at % 8 == 1 else None)
+            report = await export(service.session, fate.out, plan if at % 2 else None)
             assert report.complete, (at, fate.asked[-1], report)
             assert_whole(fate.out, expected)
     assert fate.count > 30
     assert {"write", "sync", "replace", "COMMIT"} <= set(fate.asked)
 
 
-async def test_killed_in_any_shape_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with served(75) as service:
-        expected = service.expected()
-        for at, files in zip(instants(2, 5), cycle(FORMATS[1:]), strict=False):
-            fate = Fate(tmp_path / str(at), at)
-            if await dies(service.session, fate, Plan(**MIXED, **files), monkeypatch) is not None:
-                break
-            report = await export(service.session, fate.out)
-            assert report.complete, (at, fate.asked[-1], report)
-            assert_whole(fate.out, expected)
-
-
 async def test_killed_again_and_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dice = Random(7)
     async with served(75) as service:
         expected = service.expected()
-        for turn in (0, 3, 4):
+        for turn in (0, 3):
             plan = Plan(**MIXED, **FORMATS[turn])
             out = tmp_path / str(turn)
             for life in range(1, 5):
@@ -107,7 +94,7 @@ async def test_a_loss_of_power_at_any_instant(tmp_path: Path, monkeypatch: pytes
     plan = Plan(**MIXED)
     async with served(75) as service:
         expected = service.expected()
-        for at in instants(1, 9):
+        for at in instants(4, 23):
             fate = ForgetfulFate(tmp_path / str(at), at)
             if await dies(service.session, fate, plan, monkeypatch, workers=2) is not None:
                 break
@@ -126,7 +113,7 @@ async def test_a_death_while_files_are_full_and_the_next_are_begun(
     monkeypatch.setattr(backlog, "MOST", 1)
     async with served(75) as service:
         expected = service.expected()
-        for at in instants(2, 11):
+        for at in instants(2, 23):
             fate = Fate(tmp_path / str(at), at)
             if await dies(service.session, fate, Plan(everything=True), monkeypatch) is not None:
                 break
@@ -154,7 +141,7 @@ async def test_killed_while_it_reads_what_is_new(
         before = await first_export(service, tmp_path / "first", plan)
         service.store.add_records(records(60, first=1000))
         expected = service.expected()
-        for at in instants(1 + 2 * power, 10):
+        for at in instants(2 + 14 * power, 27):
             out = tmp_path / str(at)
             shutil.copytree(tmp_path / "first", out)
             fate = ForgetfulFate(out, at) if power else Fate(out, at)
@@ -179,7 +166,7 @@ async def test_killed_while_edited_messages_take_their_places(
             edit(service.store, number, "edited")
         expected = service.expected()
         hide(service.store, [20])
-        for at in instants(1 + power, 9):
+        for at in instants(3 + 12 * power, 25):
             out = tmp_path / str(at)
             shutil.copytree(tmp_path / "first", out)
             fate = ForgetfulFate(out, at) if power else Fate(out, at)
@@ -205,7 +192,7 @@ async def test_a_death_in_a_recheck_needs_no_second_one(
             edit(service.store, number, "edited")
         expected = service.expected()
         newest: list[bool] = []
-        for at in instants(2, 7):
+        for at in instants(2, 19):
             out = tmp_path / str(at)
             shutil.copytree(tmp_path / "first", out)
             fate = Fate(out, at)
@@ -215,4 +202,4 @@ async def test_a_death_in_a_recheck_needs_no_second_one(
             newest.append(bool(history_of(out)))
             assert_whole(out, expected if newest[-1] else before)
         assert newest == sorted(newest), "once begun, always ended"
-        assert newest.count(True) > 3
+        assert newest.count(True) > 1

@@ -41,7 +41,7 @@ async def test_killed_at_every_instant_and_gone_on_with(
     steps: set[str] = set()
     async with served(60) as service:
         expected = service.expected()
-        for at in instants(1, 7):
+        for at in instants(1, 19):
             fate = Fate(tmp_path / str(at), at)
             with monkeypatch.context() as patched:
                 wrap_connections(patched, converters, partial(_Dying, fate=fate))
@@ -68,7 +68,7 @@ async def test_a_recheck_that_is_killed_keeps_each_version_once(
             edit(service.store, number, f"edited {number}")
         service.store.add_records(records(30, first=61))
         expected = service.expected()
-        for at in instants(2, 7):
+        for at in instants(8, 19):
             fate = Fate(tmp_path / str(at), at)
             shutil.copytree(tmp_path / "before", fate.out)
             with monkeypatch.context() as patched:

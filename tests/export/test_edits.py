@@ -98,24 +98,24 @@ LIES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("lie", LIES, ids=str)
 async def test_what_is_no_newer_record_of_the_message_changes_nothing(
-    lie: dict[str, Any], service: Served, tmp_path: Path
+    service: Served, tmp_path: Path
 ) -> None:
     await export(service.session, tmp_path, PLAN)
-    tell(service, edited(service, 2, "a lie") | lie)
-    report = await export(service.session, tmp_path)
-    assert (report.complete, report.changed) == (True, 0)
-    assert "a lie" not in texts_of(tmp_path).values()
-    assert asked_for(service) == []
+    for lie in LIES:
+        tell(service, edited(service, 2, "a lie") | lie)
+        report = await export(service.session, tmp_path)
+        assert (report.complete, report.changed) == (True, 0), lie
+        assert "a lie" not in texts_of(tmp_path).values(), lie
+        assert asked_for(service) == [], lie
 
 
-@pytest.mark.parametrize("entity", [7, [], "x", {}, {"id": 7}, {"id": "2"}])
-async def test_an_action_on_nothing_changes_nothing(entity: Any, service: Served, tmp_path: Path) -> None:
+async def test_an_action_on_nothing_changes_nothing(service: Served, tmp_path: Path) -> None:
     await export(service.session, tmp_path, PLAN)
-    tell(service, record_of(service, 2), entity)
-    report = await export(service.session, tmp_path)
-    assert (report.complete, report.written, report.changed) == (True, 1, 0)
+    for entity in (7, [], "x", {}, {"id": 7}, {"id": "2"}):
+        tell(service, record_of(service, 2), entity)
+        report = await export(service.session, tmp_path)
+        assert (report.complete, report.written, report.changed) == (True, 1, 0), entity
 
 
 async def test_a_record_that_is_not_complete_is_asked_for_and_an_older_answer_is_not_taken(
@@ -178,7 +178,7 @@ async def test_an_edit_that_a_killed_run_has_read_is_not_forgotten(
 ) -> None:
     tell(service, edited(service, 2, "edited"))
     service.store.hide([6], "*", "u:ann", "u:bob")
-    for at in range(1, 60, 7):
+    for at in range(1, 60, 17):
         out = tmp_path / str(at)
         await export(service.session, out, PLAN)
         service.store.show([6], "*", "u:ann", "u:bob")

@@ -20,6 +20,7 @@ from chatrest.export.file_names import (
     source_name,
 )
 from chatrest.export.ownership import Source, pair_of
+from tests.cases import loop_over
 
 texts = st.text(st.characters(codec=None, categories=None), max_size=60)
 """Of any characters at all: surrogates, slashes, control characters."""
@@ -69,7 +70,7 @@ def test_sources_have_names_that_a_person_can_read() -> None:
 # ── names in a journal ──
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "name",
     [
         "messages/source=user-..%2Fa/messages.ndjson",
@@ -83,7 +84,7 @@ def test_a_name_of_an_export_is_inside(name: str, tmp_path: Path) -> None:
     assert path_inside(tmp_path, name) == tmp_path / name
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "name",
     [
         "",
@@ -120,7 +121,7 @@ def test_a_name_by_way_of_a_link_is_refused(name: str, tmp_path: Path) -> None:
 # ── days and months ──
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("stamp", "name"),
     [(0, "1970-01-01"), (1601510399, "2020-09-30"), (1601510400, "2020-10-01"),
      (1601510399_999, "2020-09-30"), (1601510400_000, "2020-10-01"), (1582934400, "2020-02-29"),

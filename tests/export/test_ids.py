@@ -1,13 +1,13 @@
 """Ids as numbers that a database can hold, and as keys."""
 
-import pytest
 from hypothesis import given, strategies as st
 
 from chatrest.core.replies.rows import UNKNOWN, Row
 from chatrest.export.message_ids import ids_of, key_of, number, times
+from tests.cases import loop_over
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("id", "found"),
     [("7", 7), ("0", None), ("007", None), (str(2**63 - 2), 2**63 - 2), ("", None), ("-1", None),
      ("+1", None), ("1.0", None), (" 1", None), ("1\n", None), ("1_0", None), ("٣", None), ("²", None),

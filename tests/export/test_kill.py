@@ -17,8 +17,8 @@ from tests.exporting import assert_whole, on_one_line, raws_of
 pytestmark = pytest.mark.usefixtures("tidy", "fast_ramp")
 
 USERS = 30
-MESSAGES = 3_000
-KILLS = 3
+MESSAGES = 2_000
+KILLS = 2
 EXPORTS = """
 import asyncio, sys
 from chatrest import App, AsyncSession

@@ -12,7 +12,7 @@ from tests.small_service import Record, SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
-COUNT = 200
+COUNT = 125
 ALL = [str(number) for number in range(1, COUNT + 1)]
 FIRST_OF_PAGE = "76"
 """The first id of the page whose reply is spoilt: the fourth, going on from the service's own positions."""

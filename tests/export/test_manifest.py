@@ -10,6 +10,7 @@ from chatrest.errors import ChatRestError
 from chatrest.export import Plan, export
 from chatrest.export.journal import NAME as JOURNAL, Journal
 from chatrest.export.manifest import NAME, find, read
+from tests.cases import loop_over
 from tests.exporting import GROUPS, manifest_of, served
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
@@ -54,7 +55,7 @@ async def test_any_change_of_it_is_found(tmp_path: Path) -> None:
     assert read(path).complete
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("content", "words"),
     [
         ({"made_by": "another", "version": 2}, "is not a manifest of an export"),

@@ -1,6 +1,10 @@
 """A nightly run: what is new comes from the app's own list, where that proves right."""
 
+import asyncio
 import json
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +54,27 @@ NEW = [
 ]
 
 
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The export of `fill_users`, which no test changes."""
+    folder = tmp_path_factory.mktemp("first") / "out"
+
+    async def make() -> None:
+        async with served(fill_in=fill_users) as service:
+            assert (await export(service.session, folder)).complete
+
+    asyncio.run(make())
+    return folder
+
+
+@asynccontextmanager
+async def begun(first: Path, tmp_path: Path, **options: Any) -> AsyncIterator[Served]:
+    """Yield the service that `fill_users` fills, after its first export into `out`."""
+    shutil.copytree(first, tmp_path / "out")
+    async with served(fill_in=fill_users, **options) as service:
+        yield service
+
+
 async def run_again(service: Served, out: Path, **options: Any) -> tuple[Report, int]:
     """Run an export again; return its report, and how many lists of users were asked."""
     before = len(service.emulator.requests)
@@ -72,17 +97,8 @@ async def test_three_new_messages_among_many_users_cost_ten_requests(tmp_path: P
         assert_whole(tmp_path / "out", service.expected())
 
 
-async def test_a_night_without_messages_costs_less(tmp_path: Path) -> None:
-    async with served(fill_in=fill_users) as service:
-        await export(service.session, tmp_path / "out")
-        report, _ = await run_again(service, tmp_path / "out")
-        assert report.complete
-        assert report.requests <= 6
-
-
-async def test_night_after_night(tmp_path: Path) -> None:
-    async with served(fill_in=fill_users) as service:
-        await export(service.session, tmp_path / "out")
+async def test_night_after_night(first: Path, tmp_path: Path) -> None:
+    async with begun(first, tmp_path) as service:
         for night in range(1, 4):
             ids = range(20_000 * night, 20_000 * night + 5)
             service.store.add_records(
@@ -98,9 +114,8 @@ async def test_night_after_night(tmp_path: Path) -> None:
         assert_whole(tmp_path / "out", service.expected())
 
 
-async def test_every_seventh_run_asks_each_source(tmp_path: Path) -> None:
-    async with served(fill_in=fill_users) as service:
-        await export(service.session, tmp_path / "out")
+async def test_every_seventh_run_asks_each_source(first: Path, tmp_path: Path) -> None:
+    async with begun(first, tmp_path) as service:
         reports = [await export(service.session, tmp_path / "out") for _ in range(MOST_RUNS + 2)]
         requests = [report.requests for report in reports]
         assert all(report.complete for report in reports)
@@ -121,10 +136,9 @@ class Hidden(Change, frozen=True):
 
 @pytest.mark.parametrize("hidden", [["10002"], ["10001", "10002", "10003"]])
 async def test_a_list_that_lacks_messages_of_the_sources_asked_is_not_believed(
-    hidden: list[str], tmp_path: Path
+    hidden: list[str], first: Path, tmp_path: Path
 ) -> None:
-    async with served(fill_in=fill_users, session={"dice": lambda: 0.0}) as service:
-        await export(service.session, tmp_path / "out")
+    async with begun(first, tmp_path, session={"dice": lambda: 0.0}) as service:
         service.store.add_records(NEW)
         # The lot falls to the first source of those with news, and of those without.
         service.store.add_records(
@@ -138,10 +152,10 @@ async def test_a_list_that_lacks_messages_of_the_sources_asked_is_not_believed(
 
 
 async def test_what_the_list_hides_below_newer_messages_is_read_when_each_source_is_asked(
+    first: Path,
     tmp_path: Path,
 ) -> None:
-    async with served(fill_in=fill_users) as service:
-        await export(service.session, tmp_path / "out")
+    async with begun(first, tmp_path) as service:
         service.store.add_records(to_user("user-005", "user-006", number) for number in range(9_000, 9_020))
         service.store.add_records(NEW)  # the lot falls to one of these
         service.emulator.weather.add(Hidden(ids=frozenset(["9003"]), route="messages.list"))
@@ -155,10 +169,9 @@ def lose(out: Path, name: str) -> None:
         path.unlink()
 
 
-async def test_what_only_the_apps_list_shows_is_neither_lost_nor_deleted(tmp_path: Path) -> None:
+async def test_what_only_the_apps_list_shows_is_neither_lost_nor_deleted(first: Path, tmp_path: Path) -> None:
     """It is read again from that list where its file is lost, and deleted once that list lacks it, too."""
-    async with served(fill_in=fill_users) as service:
-        await export(service.session, tmp_path / "out")
+    async with begun(first, tmp_path) as service:
         service.store.add_records(NEW)
         hide(service.store, [10_001], "u:user-001", "u:user-002")
         assert (await export(service.session, tmp_path / "out")).written == 3
@@ -173,9 +186,8 @@ async def test_what_only_the_apps_list_shows_is_neither_lost_nor_deleted(tmp_pat
         assert (report.complete, report.deleted, report.messages) == (True, 2, USERS + 3)
 
 
-async def test_a_recheck_finds_edits_of_what_came_from_the_apps_list(tmp_path: Path) -> None:
-    async with served(fill_in=fill_users) as service:
-        await export(service.session, tmp_path / "out")
+async def test_a_recheck_finds_edits_of_what_came_from_the_apps_list(first: Path, tmp_path: Path) -> None:
+    async with begun(first, tmp_path) as service:
         service.store.add_records(NEW)
         await export(service.session, tmp_path / "out")
         new = edit(service.store, 10_001, "edited")
@@ -185,9 +197,8 @@ async def test_a_recheck_finds_edits_of_what_came_from_the_apps_list(tmp_path: P
         assert new in raws_of(tmp_path / "out")
 
 
-async def test_a_list_that_is_refused_costs_a_request_a_source(tmp_path: Path) -> None:
-    async with served(fill_in=fill_users) as service:
-        await export(service.session, tmp_path / "out")
+async def test_a_list_that_is_refused_costs_a_request_a_source(first: Path, tmp_path: Path) -> None:
+    async with begun(first, tmp_path) as service:
         service.store.add_records(NEW)
         service.emulator.weather.add(Status(403, route="messages.list"))
         report, asked = await run_again(service, tmp_path / "out")

@@ -66,8 +66,8 @@ async def test_an_export_of_a_busy_list_ends_where_it_was_when_its_reading_began
     clocks: tuple[int, ...], tmp_path: Path
 ) -> None:
     service = CompatibleService(clocks=clocks)
-    service.talk(250)
-    service.talk(250, node=len(clocks) - 1)
+    service.talk(120)
+    service.talk(120, node=len(clocks) - 1)
     async with service.session() as session:
         for _ in range(2):
             truth = set(service.ids)

@@ -1,6 +1,5 @@
 """The rows of a page that are written: against lists that are filtered by hand."""
 
-import pytest
 from hypothesis import given, strategies as st
 
 from chatrest.core.replies.rows import UNKNOWN, Row
@@ -9,6 +8,7 @@ from chatrest.export.jobs import ListJob
 from chatrest.export.message_ids import number
 from chatrest.export.ownership import OwnershipRules, Source
 from chatrest.export.page_check import PageCheck, Window, last_id, partition_page
+from tests.cases import loop_over
 
 START = 1_600_000_000
 ALICE, BOB, GROUP = (Source(kind, (name,)) for kind, name in [("user", "a"), ("user", "b"), ("group", "g")])  # type: ignore[arg-type]
@@ -50,8 +50,8 @@ def test_a_window_holds_both_its_ends_and_what_tells_no_time(
     assert Window(since, until).within(rows) == [row for row in rows if is_within(row)]
 
 
-@pytest.mark.parametrize("unit", [1, 1000])
-@pytest.mark.parametrize("service", [1, 1000])
+@loop_over("unit", [1, 1000])
+@loop_over("service", [1, 1000])
 def test_a_window_and_a_service_may_have_two_units(unit: int, service: int) -> None:
     rows = [Row(str(second), sent_at=(START + second) * service) for second in range(6)]
     window = Window((START + 2) * unit, (START + 4) * unit)

@@ -13,6 +13,7 @@ from chatrest.export import Plan
 from chatrest.export.local_path import local_path
 from chatrest.export.ownership import Source, pair_of
 from chatrest.export.plan import COMPRESS, FORMATS, PARTITIONS
+from tests.cases import loop_over
 
 uids = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=6).filter(
     lambda uid: uid == uid.strip() and uid not in (".", "..")
@@ -121,24 +122,22 @@ def test_each_format_has_its_own_defaults(format: Any, compress: str, partition:
 # ── what is refused ──
 
 
-@pytest.mark.parametrize("name", ["users", "pairs", "groups"])
-@pytest.mark.parametrize("value", ["a", b"a", None, 5, {"a": 1}])
+@loop_over("name", ["users", "pairs", "groups"])
+@loop_over("value", ["a", b"a", None, 5, {"a": 1}])
 def test_a_list_of_names_is_a_list(name: str, value: Any) -> None:
     with pytest.raises(RequestInvalidError) as caught:
         Plan(**{name: value})
     assert str(caught.value) == f"{name} = {value!r}: allowed is a list"
 
 
-@pytest.mark.parametrize("name", ["users", "groups"])
-@pytest.mark.parametrize(
-    "value", ["", ".", "..", "a\nb", "a\0", "\ud800", 5, None, b"a", {}, ["a"], ("a", [])]
-)
+@loop_over("name", ["users", "groups"])
+@loop_over("value", ["", ".", "..", "a\nb", "a\0", "\ud800", 5, None, b"a", {}, ["a"], ("a", [])])
 def test_a_name_is_one_that_can_be_asked_for(name: str, value: Any) -> None:
     with pytest.raises(RequestInvalidError, match=f"^{name} = "):
         Plan(**{name: ["good", value]})
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "value",
     ["ab", ("a",), ("a", "b", "c"), ("a", "a"), (), 5, None, ("a", 5), ("a", ""), ("a", ".."), (" a", "b"),
      ("a", "b "), ("a", "x\n"), ("a", "\ud800"), ("a", ["b"]), (["a"], "b"), {"a": "b"}, [["a"], "b"]],
@@ -148,7 +147,7 @@ def test_a_pair_is_two_different_uids_that_can_stand_in_a_header(value: Any) -> 
         Plan(pairs=[value])
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("members", "words"),
     [
         ({"all_users": 1}, "all_users = 1: allowed is True or False"),
@@ -179,15 +178,13 @@ def test_a_wrong_field_is_named_with_its_value_and_what_is_allowed(
         Plan(**members)
 
 
-@pytest.mark.parametrize(
-    "more", [{"users": ["a"]}, {"groups": ["g"]}, {"pairs": [("a", "b")]}, {"all_users": True}]
-)
+@loop_over("more", [{"users": ["a"]}, {"groups": ["g"]}, {"pairs": [("a", "b")]}, {"all_users": True}])
 def test_everything_stands_alone(more: dict[str, Any]) -> None:
     with pytest.raises(RequestInvalidError, match=r"everything = True: .*alone"):
         Plan(everything=True, **more)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "query",
     [{"affix": "append"}, {"affix": "prepend"}, {"id": "5"}, {"count": False}, {"limit": 5}, {"per_page": 5},
      {"from_timestamp": 0}, {"to_timestamp": 5}],
@@ -203,7 +200,7 @@ def test_a_window_may_be_a_moment_and_may_be_open() -> None:
     assert (Plan(since=0).until, Plan(until=0).since) == (None, None)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("moment", "since", "until"),
     [
         (date(2020, 1, 1), 1_577_836_800, 1_577_923_199),
@@ -225,7 +222,7 @@ def test_a_moment_is_kept_as_a_timestamp_and_an_end_holds_the_whole_of_a_date(
     assert Plan.parse(plan.encoded()).fingerprint == plan.fingerprint
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "text",
     [
         "",
@@ -246,19 +243,19 @@ def test_a_plan_that_was_damaged_is_refused_in_words(text: str) -> None:
 # ── the folder ──
 
 
-@pytest.mark.parametrize("out", ["s3://bucket/chat", "gs://b", "file:///tmp/x", Path("s3://bucket/chat")])
+@loop_over("out", ["s3://bucket/chat", "gs://b", "file:///tmp/x", Path("s3://bucket/chat")])
 def test_an_object_store_is_no_folder(out: str | Path) -> None:
     with pytest.raises(RequestInvalidError, match=r"^out = .*: \w+:// is no local folder; .* allowed is"):
         local_path(out)
 
 
-@pytest.mark.parametrize("out", ["", None, 5, b"out", "a\0b"])
+@loop_over("out", ["", None, 5, b"out", "a\0b"])
 def test_what_is_no_path_is_refused(out: object) -> None:
     with pytest.raises(RequestInvalidError, match=r"^out = .*: allowed is the path of a folder"):
         local_path(out)
 
 
-@pytest.mark.parametrize("out", ["out", "./s3:/out", "C:/out", "/a/b:c", "a-b"])
+@loop_over("out", ["out", "./s3:/out", "C:/out", "/a/b:c", "a-b"])
 def test_a_path_of_this_machine_is_kept_as_it_is(out: str) -> None:
     assert local_path(out) == Path(out)
 

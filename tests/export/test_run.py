@@ -27,12 +27,12 @@ pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 async def test_each_message_once_in_every_dialect(
     dialect: Any, page_order: Any, workers: int, tmp_path: Path
 ) -> None:
-    async with served(150, dialect=dialect, page_order=page_order) as service:
+    async with served(75, dialect=dialect, page_order=page_order) as service:
         report = await export(service.session, tmp_path / "out", Plan(**MIXED), workers=workers)
         assert report.complete
         assert_whole(tmp_path / "out", service.expected())
-    assert report.messages == report.written == 150
-    assert report.until == 150
+    assert report.messages == report.written == 75
+    assert report.until == 75
     assert report.sources == len(USERS) + len(GROUPS) + 2
     assert (report.failed, report.deleted_users, report.reasons) == ([], [], [])
 
@@ -60,7 +60,7 @@ async def test_each_message_once_in_every_dialect(
 async def test_a_plan_holds_what_its_sources_show(
     plan: Plan, wanted: Callable[[Served], Any], tmp_path: Path
 ) -> None:
-    async with served(150) as service:
+    async with served(75) as service:
         report = await export(service.session, tmp_path / "out", plan)
         assert report.complete
         assert_whole(tmp_path / "out", service.expected(wanted(service)))
@@ -82,15 +82,15 @@ async def test_an_app_without_a_message(tmp_path: Path) -> None:
 
 
 async def test_progress_and_report_add_up(tmp_path: Path) -> None:
-    async with served(150) as service:
+    async with served(75) as service:
         progress = Progress()
         now = iter(range(1_700_000_000, 1_800_000_000, 10))
         report = await export(
             service.session, tmp_path / "out", Plan(**MIXED), progress=progress, now=lambda: next(now)
         )
         assert progress.phase is Phase.DONE
-        assert progress.written == report.written == 150
-        assert progress.covered == progress.ids == 150 * report.sources
+        assert progress.written == report.written == 75
+        assert progress.covered == progress.ids == 75 * report.sources
         assert progress.active == {}
         assert report.requests == len(service.emulator.requests)
         assert report.finished > report.started == 1_700_000_000

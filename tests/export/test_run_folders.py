@@ -15,6 +15,7 @@ from chatrest.emulator.weather import First
 from chatrest.errors import ChatRestError, RequestInvalidError
 from chatrest.export import Plan, backlog, export, journal
 from chatrest.export.disk import Disk
+from tests.cases import loop_over
 from tests.exporting import assert_whole, records, served
 from tests.runs import MIXED, Meanwhile
 
@@ -164,7 +165,7 @@ async def test_another_plan_or_app_is_refused_and_told(tmp_path: Path) -> None:
         assert (await export(service.session, tmp_path / "out")).complete
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("name", "value"),
     [("workers", 0), ("workers", 1.5), ("recheck", 0), ("recheck", True), ("plan", {"users": ["ann"]})],
 )

@@ -12,6 +12,7 @@ from chatrest.emulator import Emulator
 from chatrest.export import Failure, Plan, Report, export, runs
 from chatrest.export.disk import Disk
 from chatrest.export.run_log import NAME, append_run
+from tests.cases import loop_over
 from tests.stored import UnsyncedDisk
 
 
@@ -112,7 +113,7 @@ def test_a_complete_report_passes_its_check() -> None:
     Report(complete=True, deleted_users=["user a"]).check()
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("report", "words"),
     [
         (Report(reasons=["a reason", "another"]), "not complete: a reason; another$"),

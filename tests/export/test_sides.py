@@ -54,13 +54,13 @@ def talk(store: Store, count: int, other: str = "bob", first: int = 0) -> list[s
     ]
 
 
-@pytest.mark.parametrize("pair", [("alice", "bob"), ("bob", "alice"), ("alice", "aaron"), ("alice", "zoe")])
+@pytest.mark.parametrize("pair", [("alice", "bob"), ("bob", "alice"), ("alice", "aaron")])
 async def test_a_pair_is_read_from_the_side_that_the_service_shows(
     pair: tuple[str, str], tmp_path: Path
 ) -> None:
     other = next(uid for uid in pair if uid != "alice")
     async with alice("aaron", "zoe") as service:
-        known = talk(service.store, 250, other)
+        known = talk(service.store, 120, other)
         talk(service.store, 40, "zoe" if other == "bob" else "bob")
         report = await export(service.session, tmp_path / "out", Plan(pairs=[pair]))
         assert (report.complete, report.failed, report.warnings) == (True, [], [])
@@ -120,7 +120,7 @@ async def test_a_pair_that_has_not_talked_is_complete(tmp_path: Path) -> None:
 
 async def test_a_list_whose_viewer_comes_first_is_read_once(tmp_path: Path) -> None:
     async with alice() as service:
-        known = talk(service.store, 1500)
+        known = talk(service.store, 600)
         report = await export(service.session, tmp_path / "out", Plan(users=["bob"]), workers=1)
         alone = service.requests("/users/bob/messages")
         report = await export(service.session, tmp_path / "both", Plan(users=["alice", "bob"]), workers=1)

@@ -13,6 +13,7 @@ from chatrest.emulator.store.message_index import group_list
 from chatrest.export import Plan, export
 from chatrest.export.ownership import OwnershipRules, pair_of
 from chatrest.export.page_check import PageCheck, Window
+from tests.cases import loop_over
 from tests.exporting import assert_holds, assert_whole, ids_of, served
 from tests.runs import MIXED
 from tests.small_service import Record, SmallService, talk
@@ -23,7 +24,7 @@ def row(id: int, sender: str, receiver: str, kind: str = "user", **members: Any)
     return Row(str(id), "", sender, receiver, kind, 0, json.dumps(record).encode())
 
 
-@pytest.mark.parametrize("ends", [("ann", "cat"), ("cat", "bob"), ("cat", "dan"), ("bob", "bob")])
+@loop_over("ends", [("ann", "cat"), ("cat", "bob"), ("cat", "dan"), ("bob", "bob")])
 def test_a_pair_shows_that_the_acting_user_is_ignored(ends: tuple[str, str]) -> None:
     with pytest.raises(ActingUserIgnoredError, match="list of pair ann bob"):
         PageCheck(Window(), OwnershipRules()).fitting(pair_of("ann", "bob"), [row(1, *ends)])

@@ -39,8 +39,7 @@ def named(records: list[Record], *, every: int = 1) -> list[Record]:
     ]
 
 
-@pytest.mark.parametrize("every", [1, 2], ids=["texts", "texts and numbers"])
-@pytest.mark.parametrize("end", [25, 70])
+@pytest.mark.parametrize(("every", "end"), [(1, 25), (2, 70)], ids=["texts", "texts and numbers"])
 async def test_a_list_of_texts_that_ends_too_early_is_not_complete(
     every: int, end: int, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ from aiohttp import web
 
 from chatrest.export import Plan, export
 from chatrest.export.page_check import Window
+from tests.cases import loop_over
 from tests.exporting import ids_of, manifest_of
 from tests.small_service import START, Record, SmallService, talk
 
@@ -165,7 +166,7 @@ async def test_a_few_deleted_messages_cost_a_few_requests(tmp_path: Path) -> Non
     assert len(service.requests) <= without + 2
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("window", "recheck_since", "expected"),
     [
         (Window(), None, (None, None)),

@@ -11,6 +11,7 @@ from chatrest.emulator import Emulator
 from chatrest.emulator.weather import Cut, Every, First, Outgoing, Reset, Status, StatusFault, TooManyRequests
 from chatrest.export.formats.compression import compression
 from chatrest.importing import ImportResult, Progress, check, run
+from tests.cases import loop_over
 from tests.importing.conftest import Write, message, muids, user
 
 USERS = [user(number) for number in range(120)]
@@ -195,7 +196,7 @@ def test_a_check_validates_every_line(write: Write) -> None:
     assert "receiver_type = 'app'" in note.message
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("record", "kind"),
     [
         (user(1), "users"), (GROUP, "groups"), (MEMBER, "members"), (message(1), "messages"),

@@ -11,6 +11,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from chatrest.export.dataset.attachment_journal import Link, links_of, stored_name
 from chatrest.export.dataset.downloads import Downloader, DownloadError, address_fault, is_public
 from chatrest.export.disk import Disk
+from tests.cases import loop_over
 
 
 def links(record: Any) -> list[tuple[str, int, str]]:
@@ -24,7 +25,7 @@ def test_attachments_come_with_their_position() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("record", "expected"),
     [
         ({"id": 7, "category": "message", "data": {"url": "https://a"}}, [("7", 0, "https://a")]),
@@ -40,7 +41,7 @@ def test_records_of_any_shape(record: Any, expected: Any) -> None:
     assert links(record) == expected
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("url", "fault"),
     [
         ("https://files.example.com/a?x=1#y", None),
@@ -70,7 +71,7 @@ def test_addresses(url: str, fault: str | None) -> None:
     assert words is None if fault is None else fault in str(words)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("url", "is_allowed"),
     [
         ("http://127.0.0.1:1/a", True), ("http://localhost/a", True), ("https://10.0.0.1/a", True),
@@ -125,7 +126,7 @@ def test_public_addresses() -> None:
     assert not is_public("fe80::1%eth0")
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("host", "expected"),
     [
         ("::ffff:10.0.0.1", False), ("::ffff:93.184.215.14", True),
@@ -146,7 +147,7 @@ def test_an_ipv6_address_that_holds_one_of_ipv4_is_as_public_as_that(
     assert is_public(host) is expected
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "host",
     ["127.1", "2130706433", "0x7f.1", "0x7f000001", "0177.0.0.1", "127.0.0.1.", "localhost.", "LOCALHOST",
      "10.0.0.1.", "1.2.3.4.5", "0x", "127.0x0.1"],
@@ -156,12 +157,12 @@ def test_a_host_that_is_a_number_is_not_public(host: str) -> None:
     assert address_fault(f"https://{host}/a", local=False) == "the address is not public"
 
 
-@pytest.mark.parametrize("host", ["1.example.com", "0x7f.example", "3com.com", "files.example.com."])
+@loop_over("host", ["1.example.com", "0x7f.example", "3com.com", "files.example.com."])
 def test_a_name_with_digits_is_a_name(host: str) -> None:
     assert is_public(host)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("extension", "url", "suffix"),
     [
         ("PNG", "https://a/x.jpg", ".png"), (None, "https://a/x.tar.gz?y=1", ".gz"),

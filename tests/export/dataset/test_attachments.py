@@ -20,6 +20,7 @@ from chatrest.export.dataset.attachment_journal import links_of
 from chatrest.export.dataset.tables import check_tables
 from chatrest.export.disk import Disk
 from chatrest.export.manifest import NAME as MANIFEST, read
+from tests.cases import loop_over
 from tests.dying import ProcessDeath
 from tests.exporting import put_record
 from tests.faulty import no_wait
@@ -319,9 +320,7 @@ async def test_a_connection_that_is_refused_is_a_failure(
     assert rows(out)[0]["error"] == "no connection to the server"
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"max_bytes": 0}, {"concurrency": 1.5}, {"total_bytes": -1}, {"allow_private": 1}]
-)
+@loop_over("wrong", [{"max_bytes": 0}, {"concurrency": 1.5}, {"total_bytes": -1}, {"allow_private": 1}])
 def test_wrong_limits_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ChatRestError, match=next(iter(wrong))):
         AttachmentOptions(**wrong)

@@ -254,7 +254,7 @@ async def test_an_import_that_loses_replies_and_dies_loses_and_doubles_no_relati
     for route in ("data_import.import_messages", "messages.add_reaction", "friends.add"):
         target.weather.add(Reset(route=route, processed=True, when=Every(3)))
     deaths, work = 0, asyncio.ensure_future(run(into, [out]))
-    target.weather.add(Deadly(stop=lambda: deaths < 9 and work.cancel(), when=Every(11)))
+    target.weather.add(Deadly(stop=lambda: deaths < 5 and work.cancel(), when=Every(11)))
     while True:
         try:
             result = await work
@@ -262,7 +262,7 @@ async def test_an_import_that_loses_replies_and_dies_loses_and_doubles_no_relati
         except asyncio.CancelledError:
             deaths, work = deaths + 1, asyncio.ensure_future(run(into, [out]))
     assert result.ok, result.refused
-    assert deaths == 9
+    assert deaths == 5
     target.weather.clear()
     assert await exported(into, target, out.with_name("again")) == before
 

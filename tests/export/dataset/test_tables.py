@@ -5,6 +5,7 @@ import pytest
 from chatrest import RequestInvalidError
 from chatrest.export.dataset.tables import COLUMNS, tables_of, with_member
 from chatrest.export.formats.table_rows import row_values
+from tests.cases import loop_over
 
 
 def row(table: str, raw: bytes) -> dict[str, object]:
@@ -34,7 +35,7 @@ def test_a_conversation_has_the_other_side_and_its_last_message() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "raw",
     [b"[]", b"null", b"{", b'{"uid":{},"createdAt":true,"tags":{}}', b'{"createdAt":99999999999999999999}'],
 )
@@ -46,7 +47,7 @@ def test_a_lone_surrogate_does_not_reach_a_file() -> None:
     assert row("users", b'{"name":"\\ud800x","metadata":{"a":"\\ud800"}}')["name"] == "\ufffdx"
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("raw", "expected"),
     [
         (b'{"uid": "ann",  "x":1.0}', b'{"guid":"a\\"b","uid": "ann",  "x":1.0}'),
@@ -59,7 +60,7 @@ def test_a_member_is_put_in_front_and_all_other_bytes_stay(raw: bytes, expected:
     assert with_member(raw, "guid", 'a"b') == expected
 
 
-@pytest.mark.parametrize("names", ["users", ["user"], [1], None, {"users"}])
+@loop_over("names", ["users", ["user"], [1], None, {"users"}])
 def test_a_wrong_table_is_refused(names: object) -> None:
     with pytest.raises(RequestInvalidError, match="users, groups, members, conversations"):
         tables_of(names)

@@ -13,6 +13,7 @@ import pytest
 
 from chatrest.core.replies.rows import row_of
 from chatrest.export.ownership import Source
+from tests.cases import loop_over
 from tests.sinks import OCTOBER, SEPTEMBER, Export, page
 
 READER = """
@@ -86,8 +87,8 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("partition", KEYS)
-@pytest.mark.parametrize(("format", "compress"), KINDS)
+@loop_over("partition", KEYS)
+@loop_over(("format", "compress"), KINDS)
 def test_libraries_read_the_folder_as_it_is(
     format: str, compress: str, partition: str, read: dict[str, Any]
 ) -> None:

@@ -31,7 +31,7 @@ async def exported(address: str, root: Path, emulator: Emulator, plan: Plan | No
     return report
 
 
-@pytest.mark.parametrize("format", ["ndjson", "parquet", "sqlite"])
+@pytest.mark.parametrize("format", ["ndjson", "sqlite"])
 async def test_any_machine_goes_on_with_an_export(tmp_path: Path, format: Format) -> None:
     address = f"file://{tmp_path}/store"
     async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:

@@ -17,7 +17,7 @@ from tests.exporting import edit, served
 async def _made(out: Path, **plan: Any) -> None:
     async with served(COUNT) as service:
         assert (await export(service.session, out, Plan(**MIXED, **plan))).complete
-        for number in (30, 32, 200):
+        for number in (30, 32, 100):
             edit(service.store, number, "edited")
         report = await export(service.session, out, recheck=10**9)
         assert (report.complete, report.changed) == (True, 3)

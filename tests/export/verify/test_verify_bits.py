@@ -14,7 +14,7 @@ from chatrest.export.manifest import NAME as MANIFEST
 from tests.damaging import PLANS, contents_of, flipped
 from tests.exporting import raws_of
 
-FLIPS = 30
+FLIPS = 20
 APP_ID = "emulated"
 
 

@@ -64,9 +64,9 @@ def test_a_source_with_a_gap(out: Path) -> None:
     [ann] = [source for source in manifest.sources if source.source == ["user", "ann"]]
     others = [source for source in manifest.sources if source != ann]
     last = ann.covered[-1][1]
-    change_manifest(out, sources=[structs.replace(ann, covered=[("1", "100"), ("201", last)]), *others])
+    change_manifest(out, sources=[structs.replace(ann, covered=[("1", "50"), ("81", last)]), *others])
     problem = only_problem(out)
-    assert (problem.place, problem.text) == ("user ann", "ids 101 to 200 were not read")
+    assert (problem.place, problem.text) == ("user ann", "ids 51 to 80 were not read")
 
 
 @pytest.mark.parametrize(
