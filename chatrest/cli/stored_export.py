@@ -148,9 +148,9 @@ def changes(out: str, run: int | None) -> None:
     OUT is a folder or the address of an object store. Each line has the number of the `run` that stored it,
     the `kind` (new, changed or deleted), the message's `id`, and the records `before` and `after`: null
     before a new message, and after a deleted one. Each message has one line: one that changed twice has the
-    oldest record before, and the newest after. To continue later, give the number of the
-    newest run, not that of the last line: the end of a run's `export --json` has it. It needs no credentials of the service, and changes nothing. While a run is writing it is
-    refused.
+    oldest record before, and the newest after. To continue later, give the number of the newest run, not that
+    of the last line: the output of `export --json` has it. It needs no credentials of the service, and
+    changes nothing. While a run is writing it is refused.
 
     \b
     Examples:
