@@ -56,17 +56,21 @@ class BudgetUsedError(ChatRestError):
 
 @final
 class BudgetedSender:
-    """A `Send` that sends as many requests as a budget allows; all else is as of the one that it is given."""
+    """A `Send` that sends as many requests as a budget allows; all else is as of the one that it is given.
 
-    def __init__(self, send: Send, budget: Budget, clock: Callable[[], float]) -> None:
+    `fade` is called when less than half as many calls are under way as there were.
+    """
+
+    def __init__(
+        self, send: Send, budget: Budget, clock: Callable[[], float], fade: Callable[[], object]
+    ) -> None:
         self.sent: int = 0
         self.page_items: int = 0
         """The items of the largest list that came."""
-        self._under_way = 0
-        self._is_busy = False
+        self._under_way = self._most = 0
         self._send: Callable[[Call[Any]], Awaitable[Any]] = send
         self._budget = budget
-        self._clock = clock
+        self._clock, self._fade = clock, fade
         self._end = clock() + budget.seconds
 
     def __getattr__(self, name: str) -> Any:
@@ -76,18 +80,20 @@ class BudgetedSender:
         self._check()
         self.sent += 1
         self._under_way += 1
-        self._is_busy |= self._under_way >= 2 * self._budget.idle
+        self._most = max(self._most, self._under_way)
         try:
             reply: R = await self._send(call)
         finally:
             self._under_way -= 1
+            if 2 * self._under_way < self._most:
+                self._fade()
         if isinstance(reply, Listing):
             self.page_items = max(self.page_items, len(reply.items))
         return reply
 
     def _check(self) -> None:
         is_late = self.sent >= _LEAST_REQUESTS and self._clock() >= self._end
-        is_idle = self._is_busy and self._under_way + 1 < self._budget.idle
+        is_idle = self._under_way + 1 < self._budget.idle <= self._most / 2
         if is_late or is_idle or self.sent >= self._budget.requests:
             raise BudgetUsedError("the budget of the shard is used up")
 
@@ -107,14 +113,15 @@ async def read_shard(
     *,
     clock: Callable[[], float] = time.monotonic,
     waits_for_rate: Callable[[], bool] = lambda: True,
+    fade: Callable[[], object] = lambda: None,
 ) -> ShardResult:
     """Read a shard until it is done or its budget is used up; return what has come of it.
 
-    `waits_for_rate` returns False while requests go as soon as they are made. Costs a temporary folder with
-    as many bytes as are read. Raises `AuthenticationError` where the key is
-    refused, and OSError; nothing is left then.
+    `waits_for_rate` returns False while requests go as soon as they are made. `fade` is called when this
+    shard alone does not use the worker any more. Costs a temporary folder with as many bytes as are read.
+    Raises `AuthenticationError` where the key is refused, and OSError; nothing is left then.
     """
-    sender = BudgetedSender(session.with_options(priority="bulk").sender, shard.budget, clock)
+    sender = BudgetedSender(session.with_options(priority="bulk").sender, shard.budget, clock, fade)
     with TemporaryDirectory(prefix="chatrest-", suffix=NEW, dir=place.scratch) as folder:
         archive = await in_thread(
             lambda: Archive(Path(folder), job.plan, app_id=job.app_id, disk=ScratchDisk(), journal=_MEMORY),

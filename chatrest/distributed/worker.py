@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import CancelledError
 from contextlib import AsyncExitStack, suppress
-from threading import Thread
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, Unpack, final
 
 import msgspec
@@ -83,15 +83,16 @@ class JobFailure(Exception):  # noqa: N818, it is a result, and never leaves a t
 class JobWork(Protocol):
     """The work of a job: what a task does."""
 
-    secedes: bool
-    """True if a task leaves Dask's pool of threads: a worker runs as many as are sent to it."""
     options: dict[str, Any]
     """Of the session."""
     reference: AppReference | None
     """Where this process has the app's key; None for the app of its environment."""
 
-    async def run(self, job: "WorkerJob", payload: bytes) -> bytes:
-        """Return the result of a task; called in the job's event loop."""
+    async def run(self, job: "WorkerJob", payload: bytes, leave: Callable[[], object]) -> bytes:
+        """Return the result of a task; called in the job's event loop.
+
+        `leave` lets the task leave Dask's pool of threads: the worker begins another one.
+        """
 
 
 def topic_of(job: str) -> str:
@@ -186,9 +187,13 @@ class WorkerJob:
 
     def run(self, payload: bytes) -> bytes:
         """Return the result of a task; called in the task's thread."""
-        if self.work.secedes:
+        has_left = Event()
+        end = asyncio.run_coroutine_threadsafe(self.work.run(self, payload, has_left.set), self._loop)
+        end.add_done_callback(lambda _: has_left.set())
+        has_left.wait()
+        if not end.done():
             secede()
-        return self._wait(self.work.run(self, payload))
+        return end.result()
 
     def close(self) -> None:
         """Cancel everything that runs, close the session, and end the thread."""
@@ -252,13 +257,13 @@ def installed_version() -> str:
 class ExportWork:
     """Reads shards; `out` is the export's folder or address, in which `file` is that of the job.
 
-    `reference` is given for one of many apps that share the workers. Its tasks leave Dask's pool of threads:
-    an app that is slow keeps no thread from the others.
+    A task leaves Dask's pool of threads when its last lists leave requests unused, so that the next shard has
+    begun by its end. One of many apps that share the workers, as `reference` is given for, leaves at once: if
+    it is slow, it keeps no thread from the others.
     """
 
     def __init__(self, out: str, file: str, reference: AppReference | None = None) -> None:
         self._out, self._file, self.reference = out, file, reference
-        self.secedes = reference is not None
         self._counts = Progress()
         self._opened: tuple[OpenJob, AttemptPlace] | None = None
         self._reported = (0, 0)
@@ -267,14 +272,17 @@ class ExportWork:
     def __reduce__(self) -> Any:
         return type(self), (self._out, self._file, self.reference)
 
-    async def run(self, job: WorkerJob, payload: bytes) -> bytes:
+    async def run(self, job: WorkerJob, payload: bytes, leave: Callable[[], object]) -> bytes:
         """Return the encoded `ShardResult` of an encoded `Shard`."""
+        if self.reference is not None:
+            leave()
         if self._opened is None:
             self._opened = await asyncio.to_thread(self._open)
         opened, place = self._opened
         result = await read_shard(
-            decode_shard(payload), opened, job.session, place, waits_for_rate=lambda: job.rate.waiting() > 0
-        )
+            decode_shard(payload), opened, job.session, place,
+            waits_for_rate=lambda: job.rate.waiting() > 0, fade=leave,
+        )  # fmt: skip
         total, before = (self._counts.requests, self._counts.limited), self._reported
         self._reported = total
         return encode(structs.replace(result, sent=total[0] - before[0], limited=total[1] - before[1]))
@@ -298,15 +306,14 @@ class ExportWork:
 class ItemWork:
     """Runs the caller's function for single items."""
 
-    secedes = True
-
     def __init__(self, worker: ItemWorker) -> None:
         self._worker = worker
         self.reference: AppReference | None = None
         self.options: dict[str, Any] = {"priority": "bulk"}
 
-    async def run(self, job: WorkerJob, payload: bytes) -> bytes:
+    async def run(self, job: WorkerJob, payload: bytes, leave: Callable[[], object]) -> bytes:
         """Return the pickled end of a pickled item, and its value or error."""
+        leave()
         item = pickle.loads(payload)  # noqa: S301, Dask unpickles all it gets
         try:
             return _pickled("value", await self._worker(job.session, item))

@@ -7,7 +7,7 @@ import logging
 import os
 import re
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
@@ -329,13 +329,11 @@ async def test_the_end_of_a_job_leaves_those_of_others_alone(service: EmulatorTh
 class HangingWork:
     """A shard that a worker reads for ever."""
 
-    secedes = False
-
     def __init__(self) -> None:
         self.options: dict[str, Any] = {}
         self.reference: AppReference | None = None
 
-    async def run(self, job: WorkerJob, payload: bytes) -> bytes:
+    async def run(self, job: WorkerJob, payload: bytes, leave: Callable[[], object]) -> bytes:
         await asyncio.Event().wait()
         return b""
 
