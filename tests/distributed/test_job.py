@@ -217,8 +217,9 @@ def test_workers_read_the_key_of_the_app_that_is_named_where_its_file_says(
     monkeypatch.setenv("CHATREST_APPS_FILE", str(file))
     monkeypatch.setenv("SHOP_KEY", app.api_key)
     monkeypatch.delenv("CHATREST_API_KEY")
-    args = ["--app", "shop", "export", str(tmp_path / "out"), "--partition", "month", "--dask", "local:1"]
-    result = CliRunner().invoke(root, args)
+    args = ["--app", "shop", "export", str(tmp_path / "out"), "--partition", "month", "--dask"]
+    with LocalCluster(**(OPTIONS | IN_THIS_PROCESS | {"asynchronous": False})) as near:
+        result = CliRunner().invoke(root, [*args, near.scheduler_address])
     if source == "key_command":  # nothing of a program goes to a worker
         assert result.exit_code == 1
         assert "has no credentials: the environment lacks CHATREST_API_KEY" in result.stderr
