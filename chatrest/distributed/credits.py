@@ -37,6 +37,7 @@ EVERY: Final = 0.1
 _LEAD: Final = 0.04  # seconds before the nearest slot, as a worker looks for it from time to time
 _FARTHEST: Final = 3.0  # seconds that messages may take, at the most
 _SILENT: Final = 1.5  # seconds without a word after which a worker gets nothing, beside what messages take
+_MUTE: Final = 0.5  # seconds without an answer, beside what messages take, after which few more are sent
 _FORGOTTEN: Final = 10.0
 _ALIVE: Final = 1.0  # seconds after which a worker hears of the coordinator, whatever it wants
 _SMOOTH: Final = 0.5  # seconds over which the rate of a worker's requests is averaged
@@ -263,6 +264,10 @@ class _Line:
             if number == report.heard:
                 self._seconds.append(now - sent)
 
+    def is_mute(self, now: float) -> bool:
+        """Return True if it has answered nothing for long: it may be dead."""
+        return bool(self._sent) and now - self._sent[0][1] > _MUTE + 2 * self.seconds
+
     def next(self, now: float) -> int:
         self.number += 1
         self.granted_at = now
@@ -321,9 +326,11 @@ class CreditBook:
 
     def _is_due(self, name: str, now: float, every: float) -> bool:
         members = [each.members[name] for each in self.classes.values() if name in each.members]
-        before = self._lines[name].granted_at
+        line, before = self._lines[name], self._lines[name].granted_at
         if now - before >= _ALIVE and any(member.waiting for member in members):
             return True
+        if line.is_mute(now - self._stall):
+            return False
         if any(member.is_urgent for member in members):
             return True
         is_time = now // every > before // every  # at the same time for all, so that they share a call

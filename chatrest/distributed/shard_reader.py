@@ -65,8 +65,7 @@ class BudgetedSender:
         self, send: Send, budget: Budget, clock: Callable[[], float], fade: Callable[[], object]
     ) -> None:
         self.sent: int = 0
-        self.page_items: int = 0
-        """The items of the largest list that came."""
+        self.page_items: int = 0  # of the largest page that came
         self._under_way = self._most = 0
         self._send: Callable[[Call[Any]], Awaitable[Any]] = send
         self._budget = budget
@@ -138,20 +137,12 @@ class ShardReading:
     """A shard while it is read into an archive of its own."""
 
     def __init__(
-        self,
-        shard: Shard,
-        job: OpenJob,
-        archive: Archive,
-        sender: BudgetedSender,
+        self, shard: Shard, job: OpenJob, archive: Archive, sender: BudgetedSender,
         waits_for_rate: Callable[[], bool],
-    ) -> None:
-        self._shard = shard
-        self._archive = archive
+    ) -> None:  # fmt: skip
+        self._shard, self._archive, self._sender = shard, archive, sender
         self._suffix = archive.store.kind(STEM).format.suffix
-        self._sender = sender
-        self._progress = Progress()
-        self._waits_for_rate = waits_for_rate
-        self._is_held = False
+        self._progress, self._waits_for_rate, self._is_held = Progress(), waits_for_rate, False
         self._silent: set[str] = set()
         """The sources, as text, of which a request that was sent long before the end brought no reply."""
         session: Any = SimpleNamespace(sender=sender)  # the pool needs nothing else of it
@@ -234,21 +225,13 @@ class ShardReading:
         trouble = "" if error is None or is_gone or isinstance(error, BudgetUsedError) else str(error)
         if not trouble and str(job.source) in self._silent:
             trouble = f"no reply within {self._shard.budget.grace:g} s"
+        by_time, other_ids = own in pool.by_time, [key for key, source, _ in others if source == own]
         adopted = AttemptSource(
-            number=number,
-            intervals=intervals,
-            seen=seen,
-            other_ids=[key for key, source, _ in others if source == own],
-            proven=proven,
-            by_time=own in pool.by_time,
+            number=number, intervals=intervals, seen=seen, other_ids=other_ids, proven=proven, by_time=by_time
         )
         return adopted, SourceResult(
-            number=number,
-            intervals=intervals,
-            shown=len(seen),
-            newest=max(job.newest, seen.last if proven else 0),
-            is_proven=proven > 0,
-            may_be_cut=own not in pool.uncut,
-            is_left=is_gone or own in pool.by_time or own in pool.refused,
+            number=number, intervals=intervals, shown=len(seen),
+            newest=max(job.newest, seen.last if proven else 0), is_proven=proven > 0,
+            may_be_cut=own not in pool.uncut, is_left=is_gone or by_time or own in pool.refused,
             trouble=trouble,
-        )
+        )  # fmt: skip

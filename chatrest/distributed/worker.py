@@ -41,25 +41,17 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 _END_SECONDS: Final = 5.0
-_LONGEST_REASON: Final = 1_000
-"""Characters of an error that travel."""
+_LONGEST_REASON: Final = 1_000  # characters of an error that travel
 _CLOSEST: Final = 0.01  # seconds before a report that something has happened, as more may
 _UNASKED: Final = 0.25  # seconds after which a worker that was told nothing reports by itself
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode_grants: Final = msgspec.msgpack.Decoder(Grants).decode
 
-ItemWorker: TypeAlias = Callable[[AsyncSession, Any], Awaitable[Any]]
-"""The caller's function of a session and an item."""
-ItemEnd: TypeAlias = Literal["value", "error"]
-
-
 FailureKind: TypeAlias = Literal[
     "", "credentials", "other_app", "key_refused", "no_job", "no_store", "version", "ended", "error"
 ]
-"""Empty for a result; credentials: the worker has none;
-other_app: those that it has are of another app; key_refused: the service refuses its key; no_job: it does not
-see the job's file; no_store: it cannot read the store; version: it runs another version of chatrest; ended:
-the job, or the process that was to run the task, has ended; error: anything else, such as a full disk."""
+"""Empty for a result; ended: the job, or the process that was to run the task, has ended; error: any that
+`job` has no words for, such as a full disk."""
 
 
 class TaskEnd(NamedTuple):
@@ -68,8 +60,7 @@ class TaskEnd(NamedTuple):
     content: bytes = b""
     failure: FailureKind = ""
     reason: str = ""
-    worker: str = ""
-    """The address of the worker that failed."""
+    worker: str = ""  # the address of the one that failed
 
 
 class JobFailure(Exception):  # noqa: N818, it is a result, and never leaves a task
@@ -83,10 +74,8 @@ class JobFailure(Exception):  # noqa: N818, it is a result, and never leaves a t
 class JobWork(Protocol):
     """The work of a job: what a task does."""
 
-    options: dict[str, Any]
-    """Of the session."""
-    reference: AppReference | None
-    """Where this process has the app's key; None for the app of its environment."""
+    options: dict[str, Any]  # of the session
+    reference: AppReference | None  # where this process has the app's key; None for that of its environment
 
     async def run(self, job: "WorkerJob", payload: bytes, leave: Callable[[], object]) -> bytes:
         """Return the result of a task; called in the job's event loop.
@@ -151,20 +140,21 @@ class WorkerRate:
     def _report(self) -> None:
         report = self._account.report(time.monotonic())
         self._worker.log_event(self._topic, _encode(report))
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._stop()
         if self._account.is_busy:
             self._wait(_UNASKED)
 
     def _wait(self, seconds: float) -> None:
         """Report after so many seconds, unless that is sooner already."""
         when = self._loop.time() + seconds
+        if self._timer is None or when < self._timer.when():
+            self._stop()
+            self._timer = self._loop.call_at(when, self._report)
+
+    def _stop(self) -> None:
         if self._timer is not None:
-            if self._timer.when() <= when:
-                return
             self._timer.cancel()
-        self._timer = self._loop.call_at(when, self._report)
+            self._timer = None
 
 
 @final
@@ -264,9 +254,8 @@ class ExportWork:
 
     def __init__(self, out: str, file: str, reference: AppReference | None = None) -> None:
         self._out, self._file, self.reference = out, file, reference
-        self._counts = Progress()
+        self._counts, self._reported = Progress(), (0, 0)
         self._opened: tuple[OpenJob, AttemptPlace] | None = None
-        self._reported = (0, 0)
         self.options: dict[str, Any] = {"telemetry": self._counts.heard}
 
     def __reduce__(self) -> Any:
@@ -306,7 +295,8 @@ class ExportWork:
 class ItemWork:
     """Runs the caller's function for single items."""
 
-    def __init__(self, worker: ItemWorker) -> None:
+    def __init__(self, worker: Callable[[AsyncSession, Any], Awaitable[Any]]) -> None:
+        """`worker` is the caller's function of a session and an item."""
         self._worker = worker
         self.reference: AppReference | None = None
         self.options: dict[str, Any] = {"priority": "bulk"}
@@ -316,21 +306,16 @@ class ItemWork:
         leave()
         item = pickle.loads(payload)  # noqa: S301, Dask unpickles all it gets
         try:
-            return _pickled("value", await self._worker(job.session, item))
-        except asyncio.CancelledError as error:
+            value = await self._worker(job.session, item)
+        except (Exception, asyncio.CancelledError) as error:
             task = asyncio.current_task()
-            if task is not None and task.cancelling():  # the job has ended
-                raise
-            return _pickled("error", error)
+            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                raise  # the job has ended
+            try:
+                return pickle.dumps(("error", error))
+            except Exception:
+                return pickle.dumps(("error", ChatRestError(f"{type(error).__name__}: {error}")))
+        try:
+            return pickle.dumps(("value", value))
         except Exception as error:
-            return _pickled("error", error)
-
-
-def _pickled(end: ItemEnd, content: Any) -> bytes:
-    """Return an end that can be sent; an error that cannot be pickled becomes one with its text."""
-    try:
-        return pickle.dumps((end, content))
-    except Exception as error:
-        if end == "error":
-            return pickle.dumps((end, ChatRestError(f"{type(content).__name__}: {content}")))
-        return pickle.dumps(("error", TypeError(f"the worker's result cannot be pickled: {error}")))
+            return pickle.dumps(("error", TypeError(f"the worker's result cannot be pickled: {error}")))
