@@ -70,16 +70,22 @@ def the_app() -> App:
 
     Raises `RequestInvalidError` as `App.from_env` and `read_app`.
     """
-    name = app_name()
-    if name is not None:
-        from ..export.app_file import read_app
-
-        return _hidden([read_app(apps_file(), name)])[0].app
+    if (named := named_app()) is not None:
+        return named.app
     try:
         return App.from_env()
     except RequestInvalidError as error:
         error.add_note(SEE_HELP)
         raise
+
+
+def named_app() -> "AppExport | None":
+    """Return the app of `--app` or `CHATREST_APP`, None without either; errors as `read_app`."""
+    if (name := app_name()) is None:
+        return None
+    from ..export.app_file import read_app
+
+    return _hidden([read_app(apps_file(), name)])[0]
 
 
 def all_apps(file: str) -> "list[AppExport]":

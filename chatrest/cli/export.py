@@ -18,7 +18,7 @@ from msgspec import Raw, structs
 from ..errors import AuthenticationError, ChatRestError, ExportIncompleteError, RequestInvalidError
 from ..parameters.messages import MessageQuery
 from . import streams
-from .environment import proxy, session
+from .environment import named_app, proxy, session
 from .export_apps import APPS_AT_ONCE, export_apps
 from .export_texts import FileTotals, estimate_lines, summary_lines
 from .filters import NO_OPTION, ListCommand, filter_options, query_of
@@ -27,6 +27,7 @@ from .process import continuation, invocation, run
 
 if TYPE_CHECKING:
     from ..export import AttachmentOptions, Plan, Progress, Report
+    from ..export.app_file import AppExport
     from ..export.dataset.tables import Table
     from ..session import AsyncSession
     from .export_progress import Display
@@ -184,10 +185,12 @@ def export(
     options |= {"journal": root, "progress": progress}
 
     async def work() -> "Report":
-        async with session(progress.heard) as chat, live_display(monitor, display, chat):
+        named = named_app()
+        app = None if named is None else named.app
+        async with session(progress.heard, app=app) as chat, live_display(monitor, display, chat):
             if dask is None:
                 return await export(chat, out, plan, **options)
-            return await _export_by_cluster(chat, dask, out, plan, options)
+            return await _export_by_cluster(chat, named, dask, out, plan, options)
 
     if root is not None and not quiet:
         streams.warn(f"the local copy of {out} is in {root}")
@@ -213,13 +216,18 @@ def _check_together(apps: str | None, dask: str | None, *, dry_run: bool) -> Non
 
 
 async def _export_by_cluster(
-    chat: "AsyncSession", dask: str, out: str, plan: "Plan | None", options: dict[str, Any]
-) -> "Report":
+    chat: "AsyncSession", named: "AppExport | None", dask: str, out: str, plan: "Plan | None",
+    options: dict[str, Any],
+) -> "Report":  # fmt: skip
     from ..distributed.job import connect
     from ..distributed.start import export_with
+    from ..export.app_file import AppReference
 
+    reference = None  # workers have the app of their environment
+    if named is not None and (named.key_env or named.key_file):
+        reference = AppReference.of(named)
     async with connect(dask, quiet=True) as client:
-        return await export_with(client, chat, out, plan, **options)
+        return await export_with(client, chat, out, plan, reference=reference, **options)
 
 
 def _attachments(asked: bool, max_megabytes: int | None) -> "AttachmentOptions | bool":

@@ -10,10 +10,10 @@ Methods wait for the disk or the network, and are called in threads.
 import asyncio
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, Protocol, final
+from typing import Final, TypeAlias, final
 
 from ..cloud.lease import LEASE, decode_lease
 from ..cloud.store import ObjectStore
@@ -35,52 +35,34 @@ class JobEndedError(Exception):
     """The file of the job is not there any more: nobody waits for what a worker has read."""
 
 
-class AttemptPlace(Protocol):
-    """The place of attempts."""
-
-    @property
-    def scratch(self) -> Path | None:
-        """The folder in which files are made; None for any."""
-
-    def write_job(self, name: str, path: Path) -> None:
-        """Take the file of a job over."""
-
-    def remove_job(self, name: str) -> None:
-        """Remove the file of a job: workers that still read for it end, and leave nothing."""
-
-    def job_file(self, name: str) -> AbstractContextManager[Path]:
-        """Have the file of a job here, to be opened in the block; FileNotFoundError where there is none."""
-
-    def put(self, job: str, files: Sequence[tuple[Path, Fragment]]) -> None:
-        """Take files over, each under the name of its fragment; they survive a loss of power then.
-
-        Raises `JobEndedError` where the job has ended, and OSError.
-        """
-
-
 @final
 class AttemptFolder:
     """The folder `spool` of an export's folder."""
 
     def __init__(self, out: Path, disk: Disk | None = None) -> None:
         self._out, self._disk = out, disk or Disk()
-
-    @property
-    def scratch(self) -> Path:
-        return path_inside(self._out, SPOOL)
+        self.scratch: Path | None = path_inside(out, SPOOL)
+        """The folder in which files are made; None for any."""
 
     def write_job(self, name: str, path: Path) -> None:
+        """Take the file of a job over."""
         self._disk.replace(path, self._job(name))
 
     def remove_job(self, name: str) -> None:
+        """Remove the file of a job: workers that still read for it end, and leave nothing."""
         self._disk.remove(self._job(name))
 
     @contextmanager
     def job_file(self, name: str) -> Iterator[Path]:
+        """Have the file of a job here, to be opened in the block; FileNotFoundError where there is none."""
         self._job(name).stat()
         yield self._job(name)
 
     def put(self, job: str, files: Sequence[tuple[Path, Fragment]]) -> None:
+        """Take files over, each under the name of its fragment; they survive a loss of power then.
+
+        Raises `JobEndedError` where the job has ended, and OSError.
+        """
         if files:
             with ThreadPoolExecutor(_AT_ONCE) as pool:
                 list(pool.map(self._sync, [path for path, _ in files]))
@@ -89,7 +71,7 @@ class AttemptFolder:
         for path, fragment in files:
             self._disk.replace(path, fragment_path(self._out, fragment.name))
         if files:
-            sync_folder(self._disk, self.scratch)
+            sync_folder(self._disk, path_inside(self._out, SPOOL))
 
     def _sync(self, path: Path) -> None:
         with path.open("rb") as file, ErrorPath(path):
@@ -97,22 +79,18 @@ class AttemptFolder:
 
     def _job(self, name: str) -> Path:
         """Return the path of a job's file: that of a run that was killed is a leftover of the store."""
-        return self.scratch / f"{name}{NEW}"
+        return path_inside(self._out, SPOOL) / f"{name}{NEW}"
 
 
 @final
 class AttemptStore:
-    """An object store with an export."""
+    """An object store with an export; methods as those of `AttemptFolder`."""
 
     scratch: Path | None = None
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
-
-    @property
-    def address(self) -> str:
-        """The export's address."""
-        return self._store.address
+        self.address: str = store.address
 
     def write_job(self, name: str, path: Path) -> None:
         asyncio.run(self._store.put_file(_path(name), path, sha256=file_sha256(path)))
@@ -127,9 +105,8 @@ class AttemptStore:
             try:
                 asyncio.run(self._store.download(_path(name), path, is_durable=False))
             except ObjectNotFoundError:
-                raise FileNotFoundError(
-                    2, "there is no such object", f"{self.address}/{_path(name)}"
-                ) from None
+                place = f"{self.address}/{_path(name)}"
+                raise FileNotFoundError(2, "there is no such object", place) from None
             yield path
 
     def put(self, job: str, files: Sequence[tuple[Path, Fragment]]) -> None:
@@ -138,12 +115,12 @@ class AttemptStore:
                 await self._store.head(_path(job))
             except ObjectNotFoundError:
                 raise JobEndedError(job) from None
-            await for_each(files, lambda each: self._put(*each), _AT_ONCE)
+            await for_each(files, put, _AT_ONCE)
+
+        async def put(file: tuple[Path, Fragment]) -> None:
+            await self._store.put_file(file[1].name, file[0], sha256=file[1].sha256.hex())
 
         asyncio.run(write())
-
-    async def _put(self, path: Path, fragment: Fragment) -> None:
-        await self._store.put_file(fragment.name, path, sha256=fragment.sha256.hex())
 
     def names(self) -> list[str]:
         """Return the objects of all jobs."""
@@ -164,6 +141,9 @@ class AttemptStore:
         except ObjectNotFoundError:
             return None
         return record.owner, record.generation
+
+
+AttemptPlace: TypeAlias = AttemptFolder | AttemptStore
 
 
 def place_of(out: str) -> AttemptPlace:

@@ -60,14 +60,10 @@ class Coordinator:
     """The shards of one run."""
 
     def __init__(self, walk: OpenWalk, runner: ShardRunner, job: str, budget: Budget | None = None) -> None:
-        self._walk = walk
-        self._runner = runner
-        self._sources = sum(1 for _ in self._known())
-        self._cutter = ShardCutter(
-            self._lists(), until=walk.until, job=job, count=self._sources, budget=budget
-        )
-        self._lost = 0
-        self._troubles = Counter[int]()
+        self._walk, self._runner = walk, runner
+        self._sources = count = sum(1 for _ in self._known())
+        self._cutter = ShardCutter(self._lists(), until=walk.until, job=job, count=count, budget=budget)
+        self._lost, self._troubles = 0, Counter[int]()
         self.requests: int = 0
 
     async def read(self) -> None:
@@ -129,9 +125,8 @@ class Coordinator:
         except (ShardLostError, FragmentLostError) as error:
             self._lost += 1
             if self._lost > MOST_LOST + await self._runner.slots() * _AHEAD:
-                raise ClusterError(
-                    f"{self._lost} shards in a row were lost, the last one as {error}"
-                ) from None
+                text = f"{self._lost} shards in a row were lost, the last one as {error}"
+                raise ClusterError(text) from None
             self._cutter.give_back(shard)
             return
         self._lost = 0

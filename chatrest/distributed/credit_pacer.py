@@ -11,6 +11,7 @@ after a few seconds: the first ones might all be late.
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from math import inf
 from typing import Final, final
 
@@ -35,8 +36,7 @@ class OtherClock:
     """The coordinator's clock, as its messages show it."""
 
     def __init__(self) -> None:
-        self.ahead: float = 0.0
-        """The seconds by which it is ahead of this one."""
+        self.ahead: float = 0.0  # seconds
         self._learnt_at = self._began = -inf
         self._is_sure = False
 
@@ -63,11 +63,12 @@ class CreditPacer:
     `waiting` gives the requests that wait for a slot; `alarm` is called when a report should go at once.
     """
 
+    rate_source: RateSource = "learnt"
+    is_probing: bool = True  # slots may come at any time
+
     def __init__(self, clock: OtherClock, waiting: Callable[[], int], alarm: Callable[[], object]) -> None:
         self.stated_limit: float | None = None
-        """The limit as the last reply stated it."""
         self.remaining: float | None = None
-        """The requests that remain, as the last reply stated it."""
         self.rate: float | None = None
         """Requests a second of the whole cluster; None while nothing was granted."""
         self._clock, self._waiting, self._alarm = clock, waiting, alarm
@@ -83,16 +84,6 @@ class CreditPacer:
         self._refused: list[tuple[int, float, float, float | None]] = []
 
     @property
-    def rate_source(self) -> RateSource:
-        """The source of the rate: the coordinator learns it."""
-        return "learnt"
-
-    @property
-    def is_probing(self) -> bool:
-        """True: slots may come at any time."""
-        return True
-
-    @property
     def is_busy(self) -> bool:
         """True while requests are under way or wait, or slots are left."""
         return bool(self._under_way or self._slots or self._waiting())
@@ -103,14 +94,16 @@ class CreditPacer:
         if self._slots:
             wait = self._slots[0] - self._clock.ahead - now
             return wait if wait > _INSTANT else 0.0
-        must_ask, self._has_asked = not self._has_asked, True
-        self._check_is_led(now, is_new=must_ask)
-        if must_ask:
+        if not self._has_asked:
+            self._has_asked, self._led_at = True, now
             self._alarm()
+        elif now - self._led_at > LOST:  # a thread must not wait for ever
+            raise ChatRestError(
+                f"the coordinator of the cluster's rate has not answered for {LOST:.0f} s; nothing was sent"
+            )
         return _POLL
 
     def take(self, now: float, *, urgent: bool) -> None:
-        """Note that a request goes now."""
         self._sent += 1
         self._under_way += 1
         self._useful_at = now
@@ -119,21 +112,17 @@ class CreditPacer:
             self._first += 1
 
     def give_back(self) -> None:
-        """Take back the request that was let go last: it is not sent."""
         self._sent -= 1
         self._under_way -= 1
         self._missed += 1
 
     def forget(self) -> None:
-        """Note that a request that was let go brought no reply."""
         self._forgotten += 1
         self._under_way -= 1
-        is_urgent = self._is_probe
-        if is_urgent:
+        if self._is_probe:
             self._alarm()
 
     def observe(self, now: float, signal: Signal, sent: float) -> None:
-        """Note the reply to a request that was sent at `sent`."""
         self._under_way -= 1
         self.stated_limit, self.remaining = signal.limit or self.stated_limit, signal.remaining
         epoch = self._epochs[bisect_right(self._epochs, (sent, 1 << 60)) - 1][1]
@@ -144,8 +133,7 @@ class CreditPacer:
                 self._slots.clear()
         else:
             self._accepted.setdefault(epoch, []).append(sent + self._clock.ahead)
-        is_urgent = signal.limited or self._is_probe
-        if is_urgent:
+        if signal.limited or self._is_probe:
             self._alarm()
 
     def receive(self, grant: Grant, now: float) -> None:
@@ -187,15 +175,6 @@ class CreditPacer:
             self._first += 1
             self._missed += 1
 
-    def _check_is_led(self, now: float, *, is_new: bool) -> None:
-        """Raise `ChatRestError` after a minute without a coordinator: a thread must not wait for ever."""
-        if is_new:
-            self._led_at = now
-        if now - self._led_at > LOST:
-            raise ChatRestError(
-                f"the coordinator of the cluster's rate has not answered for {LOST:.0f} s; nothing was sent"
-            )
-
     def _check_is_useful(self, now: float, waiting: int) -> None:
         """Learn the coordinator's clock anew where all that came was late: that machine may have slept."""
         if not waiting or self._useful_at is None:
@@ -213,22 +192,20 @@ class CreditAccount:
         self._name, self._waiting, self._alarm = name, waiting, alarm
         self._clock = OtherClock()
         self._pacers: dict[RateClass, CreditPacer] = {}
-        self._reports: deque[float] = deque(maxlen=_REMEMBERED)
-        """When the last reports went."""
+        self._reports: deque[float] = deque(maxlen=_REMEMBERED)  # when they went
         self._number = self._heard = 0
 
     @property
     def is_busy(self) -> bool:
-        """True while there will be something to report: requests that are under way, or slots."""
+        """True while there will be something to report."""
         return any(pacer.is_busy for pacer in self._pacers.values())
 
     def pacer(self, rate_class: RateClass) -> CreditPacer:
         """Return the pacer of a rate class; from then on the class is in the reports."""
-        pacer = self._pacers.get(rate_class)
-        if pacer is None:
-            pacer = CreditPacer(self._clock, lambda: self._waiting(rate_class), self._alarm)
-            self._pacers[rate_class] = pacer
-        return pacer
+        if rate_class not in self._pacers:
+            waiting = partial(self._waiting, rate_class)
+            self._pacers[rate_class] = CreditPacer(self._clock, waiting, self._alarm)
+        return self._pacers[rate_class]
 
     def receive(self, grants: Grants, now: float) -> bool:
         """Take a message of the coordinator; return False for one that is not new."""

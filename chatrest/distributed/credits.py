@@ -54,36 +54,28 @@ class Refusal(Struct, frozen=True, array_like=True):
 
     epoch: int
     sent: float
-    retry_after: float | None = None
-    """The seconds that it named, less those since the reply."""
+    retry_after: float | None = None  # seconds, less those since the reply
 
 
 class Usage(Struct, frozen=True, array_like=True):
     """The use of a worker's slots of one rate class since its last report."""
 
-    waiting: int = 0
-    """The requests that wait for a slot."""
+    waiting: int = 0  # requests without a slot
     sent: int = 0
-    missed: int = 0
-    """Slots of the present epoch that were over before a request wanted them."""
+    missed: int = 0  # slots of the present epoch that were over before a request wanted them
     epoch: int = 0
-    first: int = 0
-    """The number of its next slot, as a coordinator that has forgotten the worker has to know it."""
-    accepted: dict[int, list[float]] = {}
-    """By epoch, when those were sent that were accepted; by the coordinator's clock, as all times here."""
+    first: int = 0  # of its slots that are left, for a coordinator that has forgotten the worker
+    accepted: dict[int, list[float]] = {}  # when they were sent, by epoch and the coordinator's clock
     refused: list[Refusal] = []
-    forgotten: int = 0
-    """Requests that brought no reply."""
+    forgotten: int = 0  # requests that brought no reply
 
 
 class RateReport(Struct, frozen=True, array_like=True):
     """The message of a worker to the coordinator."""
 
     worker: str
-    number: int
-    """Grows with each report."""
-    heard: int
-    """The number of the last message that has come from the coordinator."""
+    number: int  # grows
+    heard: int  # the number of the coordinator's last message
     usages: dict[RateClass, Usage] = {}
 
 
@@ -91,24 +83,18 @@ class Grant(Struct, frozen=True, array_like=True):
     """The slots of one rate class that a worker may still use."""
 
     epoch: int
-    rate: float
-    """Requests a second of the whole cluster."""
-    first: int
-    """The number of the first slot, counted from the worker's first one."""
+    rate: float  # requests a second of the whole cluster
+    first: int  # the number of the first slot, counted from the worker's first one
     slots: list[float]
-    is_probe: bool = False
-    """True if the reply to a request is to be reported at once."""
+    is_probe: bool = False  # the reply is to be reported at once
 
 
 class Grants(Struct, frozen=True, array_like=True):
     """The message of the coordinator to a worker."""
 
-    number: int
-    """Grows with each message to the worker."""
-    at: float
-    """When it was sent."""
-    heard: int
-    """The number of the worker's last report."""
+    number: int  # grows
+    at: float  # when it was sent
+    heard: int  # the number of the worker's last report
     classes: dict[RateClass, Grant] = {}
 
 
@@ -138,7 +124,6 @@ class SlotHolder:
         return int(_LIKELY * self._used * seconds) + (1 if self.waiting else 0)
 
     def drop(self, before: float) -> None:
-        """Forget the slots that are over."""
         while self.slots and self.slots[0] < before:
             self.slots.popleft()
             self.first += 1
@@ -169,7 +154,6 @@ class Credits:
     # ── what has become of slots ──
 
     def hear(self, worker: str, usage: Usage, now: float, *, is_newest: bool) -> None:
-        """Note what a worker reports."""
         if worker not in self.members:
             self.members[worker] = SlotHolder(usage.first)
         self.members[worker].hear(usage, now, is_newest=is_newest)
@@ -221,16 +205,14 @@ class Credits:
 
     def hand_out(self, now: float, asking: Mapping[str, float], seconds: float) -> None:
         """Hand out the slots of so many seconds; `asking` are the workers, with the seconds of messages."""
-        for member in self.members.values():
-            member.drop(now - LATE)
         if not asking:
             return
+        for member in self.members.values():
+            member.drop(now - LATE)
         lead = max(_LEAD, median(asking.values()))
-        horizon = lead + seconds
-        for name in self._in_turn(asking, horizon):
+        for name in self._in_turn(asking, lead + seconds):
             wait = self.pacer.delay(now + lead, urgent=False)
-            is_held = self.pacer.held_since is not None
-            if wait > (0 if is_held else horizon - lead):
+            if wait > (0 if self.pacer.held_since is not None else seconds):
                 return
             at = now + lead + wait
             self.pacer.take(at, urgent=False)
@@ -244,16 +226,13 @@ class Credits:
         """Yield whose turn it is: of workers whose requests wait, then of those that are likely to ask."""
         for is_firm in (True, False):
             turn = {}
-            for name, member in self.members.items():
-                wanted = member.waiting if is_firm else member.likely(horizon)
-                if name in asking and wanted > len(member.slots):
-                    turn[name] = wanted - len(member.slots)
-            while turn:
-                for name in list(turn):
+            for name in filter(asking.__contains__, self.members):
+                member = self.members[name]
+                turn[name] = (member.waiting if is_firm else member.likely(horizon)) - len(member.slots)
+            while turn := {name: left for name, left in turn.items() if left > 0}:
+                for name in turn:
                     yield name
                     turn[name] -= 1
-                    if not turn[name]:
-                        del turn[name]
 
     def grant(self, worker: str) -> Grant:
         """Return what a worker is told now."""
@@ -358,8 +337,6 @@ class CreditBook:
         return is_time and any(member.is_due for member in members)
 
     def _grants(self, name: str, now: float) -> Grants:
-        line = self._lines[name]
-        classes = {
-            rate_class: each.grant(name) for rate_class, each in self.classes.items() if name in each.members
-        }
+        line, known = self._lines[name], self.classes.items()
+        classes = {rate_class: each.grant(name) for rate_class, each in known if name in each.members}
         return Grants(line.next(now), now, line.report, classes)

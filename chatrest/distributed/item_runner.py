@@ -52,11 +52,7 @@ _MOST_RUNS: Final = 4  # of an item whose workers die
 
 
 class ClusterFailure(BaseException):
-    """The cluster is gone: no item of it has an outcome any more."""
-
-    def __init__(self, error: ClusterError) -> None:
-        super().__init__(str(error))
-        self.error = error
+    """The cluster is gone, as its cause says: no item of it has an outcome any more."""
 
 
 @final
@@ -76,7 +72,7 @@ class ItemRunner:
         try:
             end, content = pickle.loads(await self._run(dumps(item)))  # noqa: S301, Dask unpickles all it gets
         except ClusterError as error:
-            raise ClusterFailure(error) from None
+            raise ClusterFailure from error
         if end == "error":
             raise content
         return content
@@ -129,9 +125,7 @@ class ClusterFanOut(Generic[T, R]):
     """
 
     def __init__(self, outcomes: FanOut[T, R], job: ClusterJob) -> None:
-        self._outcomes = outcomes
-        self._job = job
-        self._stack = AsyncExitStack()
+        self._outcomes, self._job, self._stack = outcomes, job, AsyncExitStack()
 
     def __repr__(self) -> str:
         return f"<ClusterFanOut: {self._outcomes!r}>"
@@ -160,7 +154,7 @@ class ClusterFanOut(Generic[T, R]):
         try:
             return await anext(self._outcomes)
         except ClusterFailure as end:
-            failure = end.error
+            failure = end.__cause__ or end
         raise failure
 
 
@@ -209,13 +203,8 @@ def fan_out(
         raise RequestInvalidError(f"app: allowed is an App, and not a {type(app).__name__}")
     check_unquoted(callable(worker), "worker", worker, "a function of a session and an item")
     session = AsyncSession(app)  # for its clock, and its checks; it sends nothing
-    cluster_job = ClusterJob(
-        client,
-        app.app_id,
-        f"{JOB_PREFIX}{os.urandom(8).hex()}",
-        ItemWork(worker),
-        instance("pace", pace, Pace),
-    )
+    name, given = f"{JOB_PREFIX}{os.urandom(8).hex()}", instance("pace", pace, Pace)
+    cluster_job = ClusterJob(client, app.app_id, name, ItemWork(worker), given)
     runner = ItemRunner(client, cluster_job, rerun=journal is not None)
     outcomes: FanOut[T, R] = run_here(
         session, items, runner.run, concurrency=concurrency, ordered=ordered, stop_after=stop_after,

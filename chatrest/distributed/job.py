@@ -24,6 +24,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar, final
 
@@ -42,17 +43,16 @@ from ..telemetry import LOGGER
 from .coordinator import ClusterError, ShardLostError
 from .credits import EVERY, CreditBook, Grants, RateReport
 from .plugin import JobPlugin, receive_grants, run_task
+from .shard import Shard, ShardResult, decode_result, encode
 from .worker import FailureKind, JobWork, TaskEnd, installed_version, topic_of
 
 R = TypeVar("R")
 
 _WORKERLESS_SECONDS: Final = 60.0
-_SILENT_SECONDS: Final = 3.0
-"""After so many seconds without a worker, the progress says so."""
-_REFRESH_SECONDS: Final = 1.0
-"""The age that the number of slots may have, in seconds."""
-_TRIES: Final = 3
-"""Workers that may die while they are told of the job, one after the other."""
+_SILENT_SECONDS: Final = 3.0  # without a worker, after which the progress says so
+_REFRESH_SECONDS: Final = 1.0  # the age that the number of slots may have
+_PATIENCE: Final = 4.0  # times the seconds that a shard has: it may wait behind another one
+_TRIES: Final = 3  # workers that may die while they are told of the job, one after the other
 _END_SECONDS: Final = 10.0
 _SOONEST: Final = 0.02  # seconds between two looks at the rate
 _TOGETHER: Final = 16  # workers that are told by one call, each of which gets the messages of all
@@ -66,8 +66,7 @@ _OTHER_SCHEME: Final = {"tcp": "tls", "tls": "tcp"}
 _IGNORE_CTRL_C: Final = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 """For processes of this command: a terminal sends Ctrl-C to them, too, and the command ends them."""
 _CONNECT_SECONDS: Final = 20
-CLOSE_SECONDS: Final = 10
-"""After these a cluster that does not answer is left alone."""
+CLOSE_SECONDS: Final = 10  # after which a cluster that does not answer is left alone
 
 
 # ── the cluster ──
@@ -258,24 +257,17 @@ class ClusterJob:
     """A job; used with `async with`."""
 
     def __init__(
-        self,
-        client: Client,
-        app_id: str,
-        name: str,
-        work: JobWork,
-        pace: Pace | None = None,
-        progress: Progress | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        self, client: Client, app_id: str, name: str, work: JobWork, pace: Pace | None = None,
+        progress: Progress | None = None, clock: Callable[[], float] = time.monotonic,
         dead: Iterable[str] = (),
-    ) -> None:
+    ) -> None:  # fmt: skip
         """`name` is the job's own, which no other job has; the jobs `dead` are ended on all workers first."""
         self.name, self._dead = name, dead
         self._client: Any = client
         self._plugin = JobPlugin(name, installed_version(), app_id, dumps(work))
         self._rate = RateCoordinator(client, app_id, pace, name)
-        self._progress = progress or Progress()
-        self._clock = clock
-        self._slots = (0, float("-inf"))
+        self._progress, self._clock = progress or Progress(), clock
+        self._slots, self._numbers = (0, float("-inf")), count(1)
 
     async def __aenter__(self) -> Self:
         self.check_connection()
@@ -309,11 +301,11 @@ class ClusterJob:
 
     async def slots(self) -> int:
         """Return the number of the workers' threads; waits for a worker where there is none."""
-        count, since = self._slots
-        if count and self._clock() < since + _REFRESH_SECONDS:
-            return count
+        slots, since = self._slots
+        if slots and self._clock() < since + _REFRESH_SECONDS:
+            return slots
         begun, phase = self._clock(), self._progress.phase
-        while not (count := await self._threads()):
+        while not (slots := await self._threads()):
             waited = self._clock() - begun
             if waited > _WORKERLESS_SECONDS:
                 hint = f"start some with `dask worker {self.address}`"
@@ -322,8 +314,13 @@ class ClusterJob:
                 self._progress.enter(Phase.WAITING_FOR_WORKER, self.address)
             await asyncio.sleep(_REFRESH_SECONDS / 4)
         self._progress.enter(phase)
-        self._slots = count, self._clock()
-        return count
+        self._slots = slots, self._clock()
+        return slots
+
+    async def run(self, shard: Shard, operation: str) -> ShardResult:
+        """Return what has come of a shard, whose task has the name of the operation."""
+        key, seconds = f"{operation}-{next(self._numbers)}", shard.budget.seconds + shard.budget.grace
+        return decode_result(await self.submit(encode(shard), key, seconds=_PATIENCE * seconds))
 
     async def _threads(self) -> int:
         with suppress(ShardLostError):
@@ -331,12 +328,7 @@ class ClusterJob:
         return 0
 
     async def submit(
-        self,
-        payload: bytes,
-        key: str,
-        *,
-        place: tuple[str, str] | None = None,
-        seconds: float | None = None,
+        self, payload: bytes, key: str, *, place: tuple[str, str] | None = None, seconds: float | None = None
     ) -> bytes:
         """Return the result of a task.
 
@@ -355,12 +347,10 @@ class ClusterJob:
         except TimeoutError:
             await future.cancel()
             raise ShardLostError(f"its task has not ended after {seconds:.0f} s") from None
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, CancelledError):
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
-            raise self._lost("its task was cancelled in the cluster") from None
-        except CancelledError:
             raise self._lost("its task was cancelled in the cluster") from None
         except KilledWorker as error:
             raise ShardLostError(f"its workers died: {error.last_worker}") from None

@@ -23,11 +23,9 @@ class JobPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
 
     def __init__(self, name: str, version: str, app_id: str, work: bytes) -> None:
         """`work` is the pickle of a `JobWork`, which says what a task does."""
-        self.name = name
-        """The job's own name, which no other job has."""
+        self.name = name  # the job's own, which no other job has
         self.version, self.app_id, self.work = version, app_id, work
-        self.token = os.urandom(8).hex()
-        """Tells this process from every other one."""
+        self.token = os.urandom(8).hex()  # tells this process from every other one
         self.worker: Worker | None = None
         self._job: WorkerJob | None = None
         self._has_ended = False
@@ -58,9 +56,9 @@ class JobPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
                 self._job = WorkerJob(self.worker, self.name, self.version, self.app_id, self.work)
             return self._job
 
-    def receive(self, message: bytes | None) -> None:
+    def receive(self, message: bytes) -> None:
         """Take a message about the rate."""
-        if self._job is not None and message is not None:
+        if self._job is not None:
             self._job.rate.receive(message)
 
 
@@ -81,8 +79,8 @@ def run_task(name: str, payload: bytes, token: str | None = None) -> "TaskEnd":
 def receive_grants(name: str, messages: dict[str, bytes], dask_worker: Any = None) -> None:
     """Hand this worker's message about the rate to its job."""
     plugin = dask_worker.plugins.get(name)
-    if isinstance(plugin, JobPlugin):
-        plugin.receive(messages.get(dask_worker.address))
+    if isinstance(plugin, JobPlugin) and dask_worker.address in messages:
+        plugin.receive(messages[dask_worker.address])
 
 
 def token_of(name: str, dask_worker: Any = None) -> str | None:

@@ -5,6 +5,7 @@ placement are in the file of the job, a small database, in which workers look up
 """
 
 import sqlite3
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -45,11 +46,10 @@ class Budget(Struct, frozen=True, array_like=True):
 
     requests: int = 2_000
     seconds: float = 20.0
+    # Calls under way below which it ends, once there were twice as many: its last lists are better read
+    # together with others. 0 for a shard that reads them to their ends.
     idle: int = 0
-    """Calls under way below which it ends, once there were twice as many: its last lists are better read
-    together with others. 0 for a shard that reads them to their ends."""
-    grace: float = 10.0
-    """Seconds after that for which replies are still waited for: behind them it ends, whatever hangs."""
+    grace: float = 10.0  # seconds after that in which replies may come: then it ends, whatever hangs
 
 
 @final
@@ -58,8 +58,7 @@ class Shard(Struct, frozen=True, array_like=True):
 
     id: int
     job: str
-    until: int
-    """The frozen end."""
+    until: int  # the frozen end
     sources: list[ShardSource]
     budget: Budget
     concurrency: int
@@ -70,19 +69,13 @@ class SourceResult(Struct, frozen=True, array_like=True):
     """The facts about one source that a shard has found out, beside what is adopted."""
 
     number: int
-    intervals: list[Interval]
-    """The ids that are covered now, by this shard."""
-    shown: int = 0
-    """The messages that its list has shown."""
-    newest: int = 0
-    """The highest id that its list is known to have; 0 where that was not asked for."""
+    intervals: list[Interval]  # the ids that are covered now, by this shard
+    shown: int = 0  # the messages that its list has shown
+    newest: int = 0  # the highest id that its list is known to have; 0 where that was not asked for
     is_proven: bool = False
-    may_be_cut: bool = True
-    """False where the service does not let its list be entered at an id of our own."""
-    is_left: bool = False
-    """True where the coordinator has to read it: its list goes by time, or is gone."""
-    trouble: str = ""
-    """The error that ended its list, or that no reply came: another shard tries again, a few times."""
+    may_be_cut: bool = True  # the service lets its list be entered at an id of our own
+    is_left: bool = False  # the coordinator has to read it: its list goes by time, or is gone
+    trouble: str = ""  # what ended its list, or that no reply came: another shard tries again, a few times
 
 
 @final
@@ -92,19 +85,13 @@ class ShardResult(Struct, frozen=True, array_like=True):
     shard: int
     attempt: ShardAttempt = ShardAttempt()
     sources: list[SourceResult] = []
-    requests: int = 0
-    """Calls of this shard."""
-    sent: int = 0
-    """Requests of the worker since its last result, those that were made again included."""
-    limited: int = 0
-    """Those among them that were answered 429."""
-    received: int = 0
-    """Bytes of the pages that came."""
-    page_items: int = 0
-    """The messages of its largest page."""
+    requests: int = 0  # calls of this shard
+    sent: int = 0  # requests of the worker since its last result, those that were made again included
+    limited: int = 0  # those among them that were answered 429
+    received: int = 0  # bytes of the pages
+    page_items: int = 0  # of its largest page
     warnings: list[str] = []
-    is_held: bool = False
-    """True where its time was over while requests waited for the rate: that says nothing about its lists."""
+    is_held: bool = False  # its time was over while requests waited for the rate: its lists may be well
 
 
 @final
@@ -155,20 +142,21 @@ def write_job(
 
 
 def _write_database(path: Path, app_id: str, plan: Plan, sources: Iterable[tuple[int, Source]]) -> None:
-    kinds, count = set[str](), 0
+    kinds = Counter[str]()
 
     def rows() -> Iterator[tuple[int, str]]:
-        nonlocal count
         for number, source in sources:
-            kinds.add(source.kind)
-            count += 1
+            kinds[source.kind] += 1
             yield number, source.key
 
+    of_files = Plan(  # the same files and messages, without the names of its sources, which may be many
+        all_users=True, since=plan.since, until=plan.until, query=plan.query, format=plan.format,
+        compress=plan.compress, partition=plan.partition,
+    )  # fmt: skip
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.executescript(_SCHEMA)
         db.executemany("INSERT INTO sources VALUES(?, ?)", rows())
-        plan = _plan_of_files(plan)
-        row = (app_id, plan.encoded().decode(), " ".join(kinds), count)
+        row = (app_id, of_files.encoded().decode(), " ".join(kinds), kinds.total())
         db.execute("INSERT INTO job VALUES(?, ?, ?, ?)", row)
         db.execute("COMMIT")
 
@@ -188,11 +176,3 @@ def encode(value: Shard | ShardResult) -> bytes:
 
 decode_shard: Final = msgspec.msgpack.Decoder(Shard).decode
 decode_result: Final = msgspec.msgpack.Decoder(ShardResult, dec_hook=_ids_of_bytes).decode
-
-
-def _plan_of_files(plan: Plan) -> Plan:
-    """Return a plan for the same files and messages without the names of its sources, which may be many."""
-    return Plan(
-        all_users=True, since=plan.since, until=plan.until, query=plan.query, format=plan.format,
-        compress=plan.compress, partition=plan.partition,
-    )  # fmt: skip

@@ -116,24 +116,16 @@ class ShardCutter:
     """The gaps of a run that no worker reads yet."""
 
     def __init__(
-        self,
-        sources: Iterable[ShardSource],
-        *,
-        until: int,
-        job: str,
-        count: int,
+        self, sources: Iterable[ShardSource], *, until: int, job: str, count: int,
         budget: Budget | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """`sources` have a gap or more each, and are taken when it is their turn; `count` is their number."""
-        self._job = (job, until, budget or Budget())
-        self._unread = iter(sources)
-        self._unread_count = count
+        self._name, self._until, self._budget = job, until, budget or Budget()
+        self._unread, self._unread_count = iter(sources), count
         self._returned: deque[ShardSource] = deque()
-        self._long: dict[int, LongSource] = {}
-        """The long sources that have gaps."""
-        self._uncut: set[int] = set()
-        """The sources that the service does not let be entered at an id of our own."""
-        self._width = max(1, min(_LISTS, self._job[2].requests // _TRIED))
+        self._long: dict[int, LongSource] = {}  # that have gaps
+        self._uncut: set[int] = set()  # that the service does not let be entered at an id of our own
+        self._width = max(1, min(_LISTS, self._budget.requests // _TRIED))
         """Lists that a shard has at least, where there are enough."""
         self._counts = ListCounts(self._width)
         self._serial = 0
@@ -148,23 +140,20 @@ class ShardCutter:
         The workers read `slots` shards at the same time; `under_way` have been handed out by now.
         """
         pieces = list(self._take_pieces(slots))
-        count = self._counts.of_next(
-            self._unread_count + len(self._returned), slots, slots - under_way % slots
-        )
+        waiting = self._unread_count + len(self._returned)
+        count = self._counts.of_next(waiting, slots, slots - under_way % slots)
         if pieces:
             count = min(count, self._width - sum(len(piece.gaps) for piece in pieces))
         lists = list(self._take_lists(count))
         if not pieces and not lists:
             return None
-        _, _, budget = self._job
-        requests = budget.requests
+        requests = self._budget.requests
         if not pieces and not len(self) and slots > 1 and lists[0].number not in self._uncut:
             requests = _FIRST_REQUESTS if len(lists) == 1 else max(_LAST_REQUESTS, len(lists) * _TRIED)
         return self._shard([*pieces, *lists], requests, slots)
 
     def _take_pieces(self, slots: int) -> Iterator[ShardSource]:
-        _, _, budget = self._job
-        most = budget.requests * _FULL
+        most = self._budget.requests * _FULL
         pages = max(_LEAST_PAGES, min(most, self._long_pages(most * slots) / slots))
         each = max(_PIECE_PAGES, pages / _LISTS)
         while self._long and pages >= 1:
@@ -197,21 +186,14 @@ class ShardCutter:
 
     def _shard(self, sources: list[ShardSource], requests: int, slots: int) -> Shard:
         self._serial += 1
-        job, until, budget = self._job
         gaps: dict[int, list[Gap]] = {}
         for source in sources:  # two parts of one source may come together again
             gaps.setdefault(source.number, []).extend(source.gaps)
         has_others = len(sources) >= 2 * _LISTS and len(self) >= slots * _LISTS
-        return Shard(
-            id=self._serial,
-            job=job,
-            until=until,
-            sources=[ShardSource(number, sorted(own)) for number, own in gaps.items()],
-            budget=structs.replace(
-                budget, requests=min(requests, budget.requests), idle=_IDLE if has_others else 0
-            ),
-            concurrency=CONCURRENCY,
-        )
+        requests, idle = min(requests, self._budget.requests), _IDLE if has_others else 0
+        parts = [ShardSource(number, sorted(own)) for number, own in gaps.items()]
+        budget = structs.replace(self._budget, requests=requests, idle=idle)
+        return Shard(self._serial, self._name, self._until, parts, budget, CONCURRENCY)
 
     # ── what has come of it ──
 

@@ -56,17 +56,20 @@ class BudgetUsedError(ChatRestError):
 
 @final
 class BudgetedSender:
-    """A `Send` that sends as many requests as a budget allows; all else is as of the one that it is given."""
+    """A `Send` that sends as many requests as a budget allows; all else is as of the one that it is given.
 
-    def __init__(self, send: Send, budget: Budget, clock: Callable[[], float]) -> None:
+    `fade` is called when less than half as many calls are under way as there were.
+    """
+
+    def __init__(
+        self, send: Send, budget: Budget, clock: Callable[[], float], fade: Callable[[], object]
+    ) -> None:
         self.sent: int = 0
-        self.page_items: int = 0
-        """The items of the largest list that came."""
-        self._under_way = 0
-        self._is_busy = False
+        self.page_items: int = 0  # of the largest page that came
+        self._under_way = self._most = 0
         self._send: Callable[[Call[Any]], Awaitable[Any]] = send
         self._budget = budget
-        self._clock = clock
+        self._clock, self._fade = clock, fade
         self._end = clock() + budget.seconds
 
     def __getattr__(self, name: str) -> Any:
@@ -76,18 +79,20 @@ class BudgetedSender:
         self._check()
         self.sent += 1
         self._under_way += 1
-        self._is_busy |= self._under_way >= 2 * self._budget.idle
+        self._most = max(self._most, self._under_way)
         try:
             reply: R = await self._send(call)
         finally:
             self._under_way -= 1
+            if 2 * self._under_way < self._most:
+                self._fade()
         if isinstance(reply, Listing):
             self.page_items = max(self.page_items, len(reply.items))
         return reply
 
     def _check(self) -> None:
         is_late = self.sent >= _LEAST_REQUESTS and self._clock() >= self._end
-        is_idle = self._is_busy and self._under_way + 1 < self._budget.idle
+        is_idle = self._under_way + 1 < self._budget.idle <= self._most / 2
         if is_late or is_idle or self.sent >= self._budget.requests:
             raise BudgetUsedError("the budget of the shard is used up")
 
@@ -107,14 +112,15 @@ async def read_shard(
     *,
     clock: Callable[[], float] = time.monotonic,
     waits_for_rate: Callable[[], bool] = lambda: True,
+    fade: Callable[[], object] = lambda: None,
 ) -> ShardResult:
     """Read a shard until it is done or its budget is used up; return what has come of it.
 
-    `waits_for_rate` returns False while requests go as soon as they are made. Costs a temporary folder with
-    as many bytes as are read. Raises `AuthenticationError` where the key is
-    refused, and OSError; nothing is left then.
+    `waits_for_rate` returns False while requests go as soon as they are made. `fade` is called when this
+    shard alone does not use the worker any more. Costs a temporary folder with as many bytes as are read.
+    Raises `AuthenticationError` where the key is refused, and OSError; nothing is left then.
     """
-    sender = BudgetedSender(session.with_options(priority="bulk").sender, shard.budget, clock)
+    sender = BudgetedSender(session.with_options(priority="bulk").sender, shard.budget, clock, fade)
     with TemporaryDirectory(prefix="chatrest-", suffix=NEW, dir=place.scratch) as folder:
         archive = await in_thread(
             lambda: Archive(Path(folder), job.plan, app_id=job.app_id, disk=ScratchDisk(), journal=_MEMORY),
@@ -131,20 +137,12 @@ class ShardReading:
     """A shard while it is read into an archive of its own."""
 
     def __init__(
-        self,
-        shard: Shard,
-        job: OpenJob,
-        archive: Archive,
-        sender: BudgetedSender,
+        self, shard: Shard, job: OpenJob, archive: Archive, sender: BudgetedSender,
         waits_for_rate: Callable[[], bool],
-    ) -> None:
-        self._shard = shard
-        self._archive = archive
+    ) -> None:  # fmt: skip
+        self._shard, self._archive, self._sender = shard, archive, sender
         self._suffix = archive.store.kind(STEM).format.suffix
-        self._sender = sender
-        self._progress = Progress()
-        self._waits_for_rate = waits_for_rate
-        self._is_held = False
+        self._progress, self._waits_for_rate, self._is_held = Progress(), waits_for_rate, False
         self._silent: set[str] = set()
         """The sources, as text, of which a request that was sent long before the end brought no reply."""
         session: Any = SimpleNamespace(sender=sender)  # the pool needs nothing else of it
@@ -227,21 +225,13 @@ class ShardReading:
         trouble = "" if error is None or is_gone or isinstance(error, BudgetUsedError) else str(error)
         if not trouble and str(job.source) in self._silent:
             trouble = f"no reply within {self._shard.budget.grace:g} s"
+        by_time, other_ids = own in pool.by_time, [key for key, source, _ in others if source == own]
         adopted = AttemptSource(
-            number=number,
-            intervals=intervals,
-            seen=seen,
-            other_ids=[key for key, source, _ in others if source == own],
-            proven=proven,
-            by_time=own in pool.by_time,
+            number=number, intervals=intervals, seen=seen, other_ids=other_ids, proven=proven, by_time=by_time
         )
         return adopted, SourceResult(
-            number=number,
-            intervals=intervals,
-            shown=len(seen),
-            newest=max(job.newest, seen.last if proven else 0),
-            is_proven=proven > 0,
-            may_be_cut=own not in pool.uncut,
-            is_left=is_gone or own in pool.by_time or own in pool.refused,
+            number=number, intervals=intervals, shown=len(seen),
+            newest=max(job.newest, seen.last if proven else 0), is_proven=proven > 0,
+            may_be_cut=own not in pool.uncut, is_left=is_gone or by_time or own in pool.refused,
             trouble=trouble,
-        )
+        )  # fmt: skip

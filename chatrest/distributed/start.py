@@ -5,10 +5,9 @@ import os
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import AbstractAsyncContextManager, suppress
-from itertools import count
 from os import PathLike
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final, Self, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from ..cloud.address import parse_address
 from ..cloud.lease import LEASE, Sleep
@@ -34,7 +33,7 @@ from .attempt_place import JOB_PREFIX, AttemptFolder, AttemptPlace, AttemptStore
 from .coordinator import ClusterError, Coordinator, ShardRunner
 from .job import ClusterJob, check_client, check_connection
 from .plugin import missing_variables
-from .shard import Budget, Shard, ShardResult, decode_result, encode, write_job
+from .shard import Budget, write_job
 from .worker import ExportWork
 
 if TYPE_CHECKING:
@@ -44,14 +43,9 @@ _SQLITE: Final = (
     "format = 'sqlite': a database is one file, which only one machine can write; "
     "allowed are ndjson and parquet"
 )
-_PATIENCE: Final = 4.0
-"""Times the seconds that a shard has, after which it is lost: it may wait behind another one."""
-_ANSWER_SECONDS: Final = 10.0
-"""Seconds for the workers' answer which variables they lack."""
-_SHOWN: Final = 5
-"""Workers that an error names."""
-_WATCH_SECONDS: Final = 10.0
-"""Seconds between two looks at the lease of an export in a store."""
+_ANSWER_SECONDS: Final = 10.0  # for the workers' answer which variables they lack
+_SHOWN: Final = 5  # workers that an error names
+_WATCH_SECONDS: Final = 10.0  # between two looks at the lease of an export in a store
 
 
 async def export(
@@ -125,20 +119,19 @@ async def export_apps(
     check_connection(client, address)
     lacks = await _missing_variables(client, references.values())
     if all(each.key_env in lacks for each in references.values()):
-        raise ClusterError(_missing_words(lacks))
+        raise _missing_error(lacks)
 
     async def export_one(session: AsyncSession, *args: Any, **options: Any) -> Report:
         check_connection(client, address)
         reference = references[session.app.app_id]
         if (name := reference.key_env) in lacks:
-            raise ClusterError(_missing_words({name: lacks[name]}))
+            raise _missing_error({name: lacks[name]})
         return await export_with(client, session, *args, reference=reference, **options)
 
-    await export_each(
+    return await export_each(
         runs, export_one, plan, out=out, at_once=at_once, journal=journal, sessions={"headers": headers},
         watch=watch, **options,
     )  # fmt: skip
-    return AppsReport(runs)
 
 
 async def _missing_variables(client: Any, references: Iterable[AppReference]) -> dict[str, list[str]]:
@@ -156,14 +149,15 @@ async def _missing_variables(client: Any, references: Iterable[AppReference]) ->
     return {name: lacking for name, lacking in workers.items() if lacking}
 
 
-def _missing_words(lacks: Mapping[str, Sequence[str]]) -> str:
+def _missing_error(lacks: Mapping[str, Sequence[str]]) -> ClusterError:
     names: dict[str, list[str]] = {}
     for name, workers in lacks.items():
         for worker in workers:
             names.setdefault(worker, []).append(name)
     parts = [f"the worker {worker} lacks {', '.join(each)}" for worker, each in names.items()]
-    more = f"; and {len(parts) - _SHOWN:,} more" if len(parts) > _SHOWN else ""
-    return f"{'; '.join(parts[:_SHOWN])}{more}: start the workers with the keys of the apps, as none are sent"
+    if (more := len(parts) - _SHOWN) > 0:
+        parts[_SHOWN:] = [f"and {more:,} more"]
+    return ClusterError(f"{'; '.join(parts)}: start the workers with the keys of the apps, as none are sent")
 
 
 async def export_with(
@@ -188,10 +182,8 @@ async def export_with(
     """
     if plan is not None and plan.format == "sqlite":
         raise RequestInvalidError(_SQLITE)
-    shown = progress or Progress()
-    root = journal_root(out, journal)
+    shown, root = progress or Progress(), journal_root(out, journal)
     address = str(local_path(out).resolve() if root is None else parse_address(str(out)))
-
     store = None if root is None else AttemptStore(ObjectStore.open(address))
     # From before this run holds the lease: a later holder's are not among them, however long this one sleeps.
     leftovers = [] if store is None else await in_thread(store.names)
@@ -202,11 +194,9 @@ async def export_with(
             guard = StoreGuard(store, leftovers)
             await guard.begin()
 
-        def open_runner(name: str) -> ShardTasks:
+        def open_runner(name: str) -> ClusterJob:
             work = ExportWork(address, name, reference)
-            return ShardTasks(
-                ClusterJob(client, session.app.app_id, name, work, pace, shown, dead=ahead.dead_jobs)
-            )
+            return ClusterJob(client, session.app.app_id, name, work, pace, shown, dead=ahead.dead_jobs)
 
         ahead = ClusterWalk(open_runner, session.app.app_id, folder, budget, store, guard)
         return await export_folder(
@@ -215,32 +205,6 @@ async def export_with(
         )  # fmt: skip
 
     return await run_at(address, root, shown, run)
-
-
-@final
-class ShardTasks:
-    """The shards of an export as tasks of a job: a `ShardRunner`."""
-
-    def __init__(self, job: ClusterJob) -> None:
-        self._job = job
-        self._numbers = count(1)
-
-    async def __aenter__(self) -> Self:
-        await self._job.__aenter__()
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        await self._job.__aexit__(*error)
-
-    async def slots(self) -> int:
-        """Return how many shards the workers read at the same time."""
-        return await self._job.slots()
-
-    async def run(self, shard: Shard, operation: str) -> ShardResult:
-        """Return what has come of a shard."""
-        budget = shard.budget
-        key, seconds = f"{operation}-{next(self._numbers)}", _PATIENCE * (budget.seconds + budget.grace)
-        return decode_result(await self._job.submit(encode(shard), key, seconds=seconds))
 
 
 @final
@@ -253,7 +217,7 @@ class StoreGuard:
         self._holder: tuple[str, int] | None = None
 
     async def begin(self) -> None:
-        """Note who holds the lease now: this run."""
+        """Note that this run holds the lease."""
         self._holder = await in_thread(self._store.holder)
 
     async def check(self) -> None:
@@ -289,10 +253,9 @@ class StoreGuard:
     async def _check_if_it_answers(self) -> None:
         try:
             await self.check()
-        except LeaseLostError:
-            raise
-        except ObjectStoreError:
-            return
+        except ObjectStoreError as error:
+            if isinstance(error, LeaseLostError):
+                raise
 
 
 @final
@@ -312,17 +275,13 @@ class ClusterWalk:
 
         `open_runner` gets the name of the job, which no other job has.
         """
-        self._store, self._guard = store, guard
-        self._open_runner = open_runner
-        self._app_id = app_id
-        self._out = out
-        self._budget = budget
+        self._store, self._guard, self._open_runner = store, guard, open_runner
+        self._app_id, self._out, self._budget = app_id, out, budget
         self.dead_jobs: list[str] = []
         """Of runs that were killed, or have lost their lease; their files are removed by now."""
         self.requests: int = 0
 
     async def __call__(self, walk: OpenWalk, /) -> None:
-        """Read what workers can read of it."""
         if walk.pool.archive.plan.format == "sqlite":
             raise RequestInvalidError(_SQLITE)
         if self._guard is None:

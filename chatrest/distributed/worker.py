@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import CancelledError
 from contextlib import AsyncExitStack, suppress
-from threading import Thread
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, Unpack, final
 
 import msgspec
@@ -41,25 +41,17 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 _END_SECONDS: Final = 5.0
-_LONGEST_REASON: Final = 1_000
-"""Characters of an error that travel."""
+_LONGEST_REASON: Final = 1_000  # characters of an error that travel
 _CLOSEST: Final = 0.01  # seconds before a report that something has happened, as more may
 _UNASKED: Final = 0.25  # seconds after which a worker that was told nothing reports by itself
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode_grants: Final = msgspec.msgpack.Decoder(Grants).decode
 
-ItemWorker: TypeAlias = Callable[[AsyncSession, Any], Awaitable[Any]]
-"""The caller's function of a session and an item."""
-ItemEnd: TypeAlias = Literal["value", "error"]
-
-
 FailureKind: TypeAlias = Literal[
     "", "credentials", "other_app", "key_refused", "no_job", "no_store", "version", "ended", "error"
 ]
-"""Empty for a result; credentials: the worker has none;
-other_app: those that it has are of another app; key_refused: the service refuses its key; no_job: it does not
-see the job's file; no_store: it cannot read the store; version: it runs another version of chatrest; ended:
-the job, or the process that was to run the task, has ended; error: anything else, such as a full disk."""
+"""Empty for a result; ended: the job, or the process that was to run the task, has ended; error: any that
+`job` has no words for, such as a full disk."""
 
 
 class TaskEnd(NamedTuple):
@@ -68,8 +60,7 @@ class TaskEnd(NamedTuple):
     content: bytes = b""
     failure: FailureKind = ""
     reason: str = ""
-    worker: str = ""
-    """The address of the worker that failed."""
+    worker: str = ""  # the address of the one that failed
 
 
 class JobFailure(Exception):  # noqa: N818, it is a result, and never leaves a task
@@ -83,15 +74,14 @@ class JobFailure(Exception):  # noqa: N818, it is a result, and never leaves a t
 class JobWork(Protocol):
     """The work of a job: what a task does."""
 
-    secedes: bool
-    """True if a task leaves Dask's pool of threads: a worker runs as many as are sent to it."""
-    options: dict[str, Any]
-    """Of the session."""
-    reference: AppReference | None
-    """Where this process has the app's key; None for the app of its environment."""
+    options: dict[str, Any]  # of the session
+    reference: AppReference | None  # where this process has the app's key; None for that of its environment
 
-    async def run(self, job: "WorkerJob", payload: bytes) -> bytes:
-        """Return the result of a task; called in the job's event loop."""
+    async def run(self, job: "WorkerJob", payload: bytes, leave: Callable[[], object]) -> bytes:
+        """Return the result of a task; called in the job's event loop.
+
+        `leave` lets the task leave Dask's pool of threads: the worker begins another one.
+        """
 
 
 def topic_of(job: str) -> str:
@@ -150,20 +140,21 @@ class WorkerRate:
     def _report(self) -> None:
         report = self._account.report(time.monotonic())
         self._worker.log_event(self._topic, _encode(report))
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._stop()
         if self._account.is_busy:
             self._wait(_UNASKED)
 
     def _wait(self, seconds: float) -> None:
         """Report after so many seconds, unless that is sooner already."""
         when = self._loop.time() + seconds
+        if self._timer is None or when < self._timer.when():
+            self._stop()
+            self._timer = self._loop.call_at(when, self._report)
+
+    def _stop(self) -> None:
         if self._timer is not None:
-            if self._timer.when() <= when:
-                return
             self._timer.cancel()
-        self._timer = self._loop.call_at(when, self._report)
+            self._timer = None
 
 
 @final
@@ -186,9 +177,13 @@ class WorkerJob:
 
     def run(self, payload: bytes) -> bytes:
         """Return the result of a task; called in the task's thread."""
-        if self.work.secedes:
+        has_left = Event()
+        end = asyncio.run_coroutine_threadsafe(self.work.run(self, payload, has_left.set), self._loop)
+        end.add_done_callback(lambda _: has_left.set())
+        has_left.wait()
+        if not end.done():
             secede()
-        return self._wait(self.work.run(self, payload))
+        return end.result()
 
     def close(self) -> None:
         """Cancel everything that runs, close the session, and end the thread."""
@@ -252,29 +247,31 @@ def installed_version() -> str:
 class ExportWork:
     """Reads shards; `out` is the export's folder or address, in which `file` is that of the job.
 
-    `reference` is given for one of many apps that share the workers. Its tasks leave Dask's pool of threads:
-    an app that is slow keeps no thread from the others.
+    A task leaves Dask's pool of threads when its last lists leave requests unused, so that the next shard has
+    begun by its end. One of many apps that share the workers, as `reference` is given for, leaves at once: if
+    it is slow, it keeps no thread from the others.
     """
 
     def __init__(self, out: str, file: str, reference: AppReference | None = None) -> None:
         self._out, self._file, self.reference = out, file, reference
-        self.secedes = reference is not None
-        self._counts = Progress()
+        self._counts, self._reported = Progress(), (0, 0)
         self._opened: tuple[OpenJob, AttemptPlace] | None = None
-        self._reported = (0, 0)
         self.options: dict[str, Any] = {"telemetry": self._counts.heard}
 
     def __reduce__(self) -> Any:
         return type(self), (self._out, self._file, self.reference)
 
-    async def run(self, job: WorkerJob, payload: bytes) -> bytes:
+    async def run(self, job: WorkerJob, payload: bytes, leave: Callable[[], object]) -> bytes:
         """Return the encoded `ShardResult` of an encoded `Shard`."""
+        if self.reference is not None:
+            leave()
         if self._opened is None:
             self._opened = await asyncio.to_thread(self._open)
         opened, place = self._opened
         result = await read_shard(
-            decode_shard(payload), opened, job.session, place, waits_for_rate=lambda: job.rate.waiting() > 0
-        )
+            decode_shard(payload), opened, job.session, place,
+            waits_for_rate=lambda: job.rate.waiting() > 0, fade=leave,
+        )  # fmt: skip
         total, before = (self._counts.requests, self._counts.limited), self._reported
         self._reported = total
         return encode(structs.replace(result, sent=total[0] - before[0], limited=total[1] - before[1]))
@@ -298,32 +295,27 @@ class ExportWork:
 class ItemWork:
     """Runs the caller's function for single items."""
 
-    secedes = True
-
-    def __init__(self, worker: ItemWorker) -> None:
+    def __init__(self, worker: Callable[[AsyncSession, Any], Awaitable[Any]]) -> None:
+        """`worker` is the caller's function of a session and an item."""
         self._worker = worker
         self.reference: AppReference | None = None
         self.options: dict[str, Any] = {"priority": "bulk"}
 
-    async def run(self, job: WorkerJob, payload: bytes) -> bytes:
+    async def run(self, job: WorkerJob, payload: bytes, leave: Callable[[], object]) -> bytes:
         """Return the pickled end of a pickled item, and its value or error."""
+        leave()
         item = pickle.loads(payload)  # noqa: S301, Dask unpickles all it gets
         try:
-            return _pickled("value", await self._worker(job.session, item))
-        except asyncio.CancelledError as error:
+            value = await self._worker(job.session, item)
+        except (Exception, asyncio.CancelledError) as error:
             task = asyncio.current_task()
-            if task is not None and task.cancelling():  # the job has ended
-                raise
-            return _pickled("error", error)
+            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                raise  # the job has ended
+            try:
+                return pickle.dumps(("error", error))
+            except Exception:
+                return pickle.dumps(("error", ChatRestError(f"{type(error).__name__}: {error}")))
+        try:
+            return pickle.dumps(("value", value))
         except Exception as error:
-            return _pickled("error", error)
-
-
-def _pickled(end: ItemEnd, content: Any) -> bytes:
-    """Return an end that can be sent; an error that cannot be pickled becomes one with its text."""
-    try:
-        return pickle.dumps((end, content))
-    except Exception as error:
-        if end == "error":
-            return pickle.dumps((end, ChatRestError(f"{type(content).__name__}: {content}")))
-        return pickle.dumps(("error", TypeError(f"the worker's result cannot be pickled: {error}")))
+            return pickle.dumps(("error", TypeError(f"the worker's result cannot be pickled: {error}")))

@@ -151,20 +151,10 @@ async def export_apps(
     """
     from . import export
 
-    runs = make_runs(apps, out, at_once)
-    sessions = {"headers": headers, "proxy": proxy}
-    await export_each(
-        runs,
-        export,
-        plan,
-        out=out,
-        at_once=at_once,
-        journal=journal,
-        sessions=sessions,
-        watch=watch,
-        **options,
-    )
-    return AppsReport(runs)
+    return await export_each(
+        make_runs(apps, out, at_once), export, plan, out=out, at_once=at_once, journal=journal,
+        sessions={"headers": headers, "proxy": proxy}, watch=watch, **options,
+    )  # fmt: skip
 
 
 def make_runs(apps: Sequence[AppExport], out: str | PathLike[str], at_once: int) -> list[AppRun]:
@@ -187,7 +177,7 @@ async def export_each(
     sessions: Mapping[str, Any],
     watch: Watch | None,
     **options: Any,
-) -> None:
+) -> AppsReport:
     """Export apps with `export`, `at_once` at a time; `sessions` are the options of their sessions."""
     root = journal_root(out, journal)
     journals = None if journal is None else root
@@ -209,6 +199,7 @@ async def export_each(
         _notify(watch, run)
 
     await for_each(runs, work, at_once)
+    return AppsReport(runs)
 
 
 def _place(out: str | PathLike[str], app_id: str) -> Path | str:

@@ -7,7 +7,7 @@ import logging
 import os
 import re
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
@@ -203,6 +203,31 @@ def test_the_command_reads_all_apps_of_a_file_with_a_cluster(
     assert_all_of(service, out / app.app_id)
 
 
+@pytest.mark.parametrize("source", ["key_env", "key_file", "key_command"])
+def test_workers_read_the_key_of_the_app_that_is_named_where_its_file_says(
+    service: EmulatorThread, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    app, file, key = service.emulator.app, tmp_path / "apps.toml", tmp_path / "key"
+    key.write_text(app.api_key)
+    value = {"key_env": "SHOP_KEY", "key_file": "key", "key_command": f"cat {key}"}[source]
+    file.write_text(
+        f'[[app]]\nname = "shop"\nid = "{app.app_id}"\n{source} = "{value}"\nbase_url = "{app.base_url}"\n'
+    )
+    file.chmod(0o600)
+    monkeypatch.setenv("CHATREST_APPS_FILE", str(file))
+    monkeypatch.setenv("SHOP_KEY", app.api_key)
+    monkeypatch.delenv("CHATREST_API_KEY")
+    args = ["--app", "shop", "export", str(tmp_path / "out"), "--partition", "month", "--dask"]
+    with LocalCluster(**(OPTIONS | IN_THIS_PROCESS | {"asynchronous": False})) as near:
+        result = CliRunner().invoke(root, [*args, near.scheduler_address])
+    if source == "key_command":  # nothing of a program goes to a worker
+        assert result.exit_code == 1
+        assert "has no credentials: the environment lacks CHATREST_API_KEY" in result.stderr
+    else:
+        assert result.exit_code == 0, result.output
+        assert_all_of(service, tmp_path / "out")
+
+
 @pytest.mark.parametrize(
     ("args", "status", "message"),
     [
@@ -305,13 +330,11 @@ async def test_the_end_of_a_job_leaves_those_of_others_alone(service: EmulatorTh
 class HangingWork:
     """A shard that a worker reads for ever."""
 
-    secedes = False
-
     def __init__(self) -> None:
         self.options: dict[str, Any] = {}
         self.reference: AppReference | None = None
 
-    async def run(self, job: WorkerJob, payload: bytes) -> bytes:
+    async def run(self, job: WorkerJob, payload: bytes, leave: Callable[[], object]) -> bytes:
         await asyncio.Event().wait()
         return b""
 

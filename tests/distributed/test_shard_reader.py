@@ -27,20 +27,26 @@ class HeldSender:
 
 @pytest.mark.parametrize(("idle", "sent"), [(0, 6), (2, 5)])
 async def test_a_shard_ends_when_few_of_its_lists_are_left_and_others_wait(idle: int, sent: int) -> None:
+    fades = list[int]()
     async with served(10) as service:
         release = [asyncio.Event() for _ in range(4)]
         sender = BudgetedSender(
-            HeldSender(service.session.sender, release), Budget(100, 60.0, idle), lambda: 0.0
-        )
+            HeldSender(service.session.sender, release), Budget(100, 60.0, idle), lambda: 0.0,
+            lambda: fades.append(sender.sent),
+        )  # fmt: skip
 
         async def read(number: int) -> None:
             await sender(number)  # type: ignore[arg-type]
 
         lists = [asyncio.create_task(read(number)) for number in range(4)]
         await asyncio.sleep(0)
-        for event in release[:3]:
+        for event in release[:2]:
             event.set()
-        await asyncio.gather(*lists[:3])
+        await asyncio.gather(*lists[:2])
+        assert not fades
+        release[2].set()
+        await lists[2]
+        assert fades == [4]  # one call is left of four
         await asyncio.wait_for(asyncio.gather(read(0)), 5)  # together with the last list there are two
         release[3].set()
         await lists[3]
