@@ -169,7 +169,7 @@ class Filling:
     ) -> bool:  # fmt: skip
         """Take the records, which are all, or with `messages` what is new: there are so many then.
 
-        Return False where that is not so; then nothing has changed.
+        Return False if that is not so; then nothing has changed.
         """
         self._db.execute("BEGIN EXCLUSIVE")
         try:

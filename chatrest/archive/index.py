@@ -229,7 +229,7 @@ class Index:
         return list(map(MessageEntry._make, rows))
 
     def place(self, rank: int) -> MessagePlace | None:
-        """Return the page of a message; None where the archive does not have it."""
+        """Return the page of a message; None if the archive does not have it."""
         rows = self._all(
             "SELECT c.name, (SELECT page FROM pages p WHERE p.conversation = m.conversation"
             " AND (p.time, p.rank) <= (m.time, m.rank) ORDER BY p.time DESC, p.rank DESC LIMIT 1),"

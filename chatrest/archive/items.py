@@ -62,9 +62,9 @@ class FileLink(NamedTuple):
     """image, video, audio or file."""
     name: str
     href: str
-    """Below the site's folder where the archive has it, else its address; empty where that is no link."""
+    """Below the site's folder where the archive has it, else its address; empty if that is no link."""
     stored: str
-    """Its name in the export; empty where the archive does not have it."""
+    """Its name in the export; empty if the archive does not have it."""
     size: str
 
 
@@ -111,10 +111,10 @@ class Item(Struct, gc=False):
     colour: str
     time: int
     iso: str
-    """The time in UTC, as machines read it; empty where there is none."""
+    """The time in UTC, as machines read it; empty if there is none."""
     raw: bytes
     is_long: bool
-    """True where text or record are too large for its page, and have one of their own."""
+    """True if text or record are too large for its page, and have one of their own."""
     parent: int | None = None
     """The rank of the message whose thread it is in."""
     kind: str = "said"

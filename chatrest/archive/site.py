@@ -39,7 +39,7 @@ from .site_files import STATE, KnownPage, SiteFiles
 _IN_FOLDER: Final = 1000
 _USES: Final = msgspec.json.Decoder(Uses)
 OnProgress: TypeAlias = Callable[[str, int, int | None], None]
-"""Called with a phase, what is done of it, and what there is; None where that is not known yet."""
+"""Called with a phase, what is done of it, and what there is; None if that is not known yet."""
 
 
 @final

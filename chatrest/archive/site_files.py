@@ -1,6 +1,6 @@
 """The files of a site: which there are, and what the pages of its conversations were made of.
 
-Used while this process writes the site, which nobody else may meanwhile. Files are written under another name
+Used while this process writes the site, which no one else may meanwhile. Files are written under another name
 and renamed; those that a run has not used are removed at its end.
 """
 
@@ -87,7 +87,7 @@ class SiteFiles(JournalFile):
         return False
 
     def copy(self, name: str, source: Path) -> bool:
-        """Copy an attachment; False where it is not there."""
+        """Copy an attachment; False if it is not there."""
         if not source.is_file():
             return False
         self._replace(name, source)

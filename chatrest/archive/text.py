@@ -76,7 +76,7 @@ class Query(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "Query":
-        """Divide at spaces; what stands in quotes is one chunk."""
+        """Divide at spaces; what is in quotes is one chunk."""
         parts = (quoted or plain for quoted, plain in _CHUNK.findall(folded(text)))
         return cls([" ".join(part.split()) for part in parts if part.strip()])
 

@@ -70,7 +70,7 @@ class ViewIndex(Index):
         """Take in what has changed since the last time."""
         with self._errors():
             bring_up_to_date(self, self._out, on_count, self._add_terms)
-            # Others may read what is complete now, and nobody may change it while it is shown.
+            # Others may read what is complete now, and no one may change it while it is shown.
             for mode in ("NORMAL", "EXCLUSIVE"):
                 self.db.execute(f"PRAGMA locking_mode={mode}")
                 self.db.execute("SELECT 1 FROM state").fetchall()

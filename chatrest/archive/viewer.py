@@ -1,4 +1,4 @@
-"""The same pages at once, from a server on this machine that nobody else can ask.
+"""The same pages at once, from a server on this machine that no one else can ask.
 
 Who may ask: a request of GET or HEAD, whose path begins with the random token, to this very address (a page
 of another origin knows no token, and a name that was made to lead here is another `Host`). Everything else is
@@ -161,7 +161,7 @@ class Viewer:
         return web.FileResponse(self._paths[stored], headers=headers)
 
     def _page(self, path: str, query: dict[str, str]) -> str | None:
-        """Return the page at an address; None where there is none."""
+        """Return the page at an address; None if there is none."""
         if path == "search":
             words = SearchWords(**{name: query.get(name, "")[:200] for name in SearchWords._fields})
             return self._pages.found(words, search(self._index, words, _number(query.get("skip"))))

@@ -32,7 +32,7 @@ _AT_ONCE: Final = 8
 
 
 class JobEndedError(Exception):
-    """The file of the job is not there any more: nobody waits for what a worker has read."""
+    """The file of the job is not there any more: no one waits for what a worker has read."""
 
 
 @final
@@ -135,7 +135,7 @@ class AttemptStore:
         asyncio.run(for_each(names, self._store.delete, _AT_ONCE))
 
     def holder(self) -> tuple[str, int] | None:
-        """Return the owner and the generation of the export's lease; None where nobody has it."""
+        """Return the owner and the generation of the export's lease; None if no one has it."""
         try:
             record = decode_lease(asyncio.run(self._store.get(LEASE)).data)
         except ObjectNotFoundError:

@@ -27,7 +27,7 @@ _AHEAD: Final = 2  # shards under way for each slot: the next one is there when 
 
 
 class ClusterError(ChatRestError):
-    """The cluster cannot go on; what was adopted stays, and the next run goes on from there."""
+    """The cluster cannot continue; what was adopted stays, and the next run continues from there."""
 
 
 class ShardLostError(Exception):
@@ -41,7 +41,7 @@ class ShardRunner(Protocol):
         """Return how many shards the workers read at the same time, at least 1; raises `ClusterError`."""
 
     async def run(self, shard: Shard, operation: str) -> ShardResult:
-        """Return what has come of a shard whose lists an operation reads; raises `ShardLostError`, too."""
+        """Return what has arrived of a shard whose lists an operation reads; raises `ShardLostError`, too."""
 
 
 def operation_of(source: Source) -> str:
@@ -117,7 +117,7 @@ class Coordinator:
             del progress.active[-shard.id]
 
     async def _take(self, shard: Shard, task: asyncio.Task[ShardResult]) -> None:
-        """Adopt what has come of a shard, and cut what is left of it."""
+        """Adopt what has arrived of a shard, and cut what is left of it."""
         try:
             result = task.result()
             self._note_trouble(shard, result)

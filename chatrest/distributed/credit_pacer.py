@@ -27,7 +27,7 @@ _POLL: Final = 0.02  # seconds after which a waiting request looks again while t
 _SOON: Final = 0.3  # seconds after a report in which the answer shows the coordinator's clock well
 _UNSURE: Final = 3.0  # seconds for which no slot is used before that
 _DRIFT: Final = 1e-4  # seconds a second by which two clocks may drift apart
-_USELESS: Final = 10.0  # seconds without a slot in time after which the clock is learnt anew
+_USELESS: Final = 10.0  # seconds without a slot in time after which the clock is learnt again
 _REMEMBERED: Final = 32  # epochs, to find that of a request by the time at which it was sent
 
 
@@ -176,7 +176,7 @@ class CreditPacer:
             self._missed += 1
 
     def _check_is_useful(self, now: float, waiting: int) -> None:
-        """Learn the coordinator's clock anew where all that came was late: that machine may have slept."""
+        """Learn the coordinator's clock again where all that came was late: that machine may have slept."""
         if not waiting or self._useful_at is None:
             self._useful_at = now
         elif now - self._useful_at > _USELESS and self._missed:

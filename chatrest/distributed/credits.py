@@ -188,7 +188,7 @@ class Credits:
             member.clear()
 
     def _judge(self, used: int, missed: int, now: float) -> None:
-        """Let the pacer begin anew with its trial where too many slots were not used."""
+        """Let the pacer begin again with its trial where too many slots were not used."""
         self._used, self._missed = self._used + used, self._missed + missed
         count = self._used + self._missed
         if count >= max(2.0, _JUDGED * self.pacer.bulk_rate):

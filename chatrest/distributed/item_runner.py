@@ -1,6 +1,6 @@
-"""Fan-out on a cluster: a function for each of many items, with outcomes as they come, at one rate.
+"""Fan-out on a cluster: a function for each of many items, with outcomes as they arrive, at one rate.
 
-An item is sent to one process: only the coordinator decides whether it is run once more.
+An item is sent to one process: only the coordinator decides whether it is run again.
 
 | what happens                    | what becomes of an item that was sent there                              |
 |---------------------------------|--------------------------------------------------------------------------|
@@ -190,7 +190,7 @@ def fan_out(
     - All else as for `session.fan_out`, of whose journals this one goes on with and the other way round: with
       `session.fan_out(items, partial(worker, session), journal=…)` the job has the same name.
 
-    An item whose Dask worker dies is run once more if there is a journal, as it would be after a crash of
+    An item whose Dask worker dies is run again if there is a journal, as it would be after a crash of
     `session.fan_out`. Without a journal it is not, and its outcome is an `OutcomeUnknownError`.
 
     The workers take the app's credentials from their own environment (`CHATREST_APP_ID` and so on,

@@ -51,7 +51,7 @@ R = TypeVar("R")
 _WORKERLESS_SECONDS: Final = 60.0
 _SILENT_SECONDS: Final = 3.0  # without a worker, after which the progress says so
 _REFRESH_SECONDS: Final = 1.0  # the age that the number of slots may have
-_PATIENCE: Final = 4.0  # times the seconds that a shard has: it may wait behind another one
+_PATIENCE: Final = 4.0  # times the seconds that a shard has: it may wait after another one
 _TRIES: Final = 3  # workers that may die while they are told of the job, one after the other
 _END_SECONDS: Final = 10.0
 _SOONEST: Final = 0.02  # seconds between two looks at the rate
@@ -318,7 +318,7 @@ class ClusterJob:
         return slots
 
     async def run(self, shard: Shard, operation: str) -> ShardResult:
-        """Return what has come of a shard, whose task has the name of the operation."""
+        """Return what has arrived of a shard, whose task has the name of the operation."""
         key, seconds = f"{operation}-{next(self._numbers)}", shard.budget.seconds + shard.budget.grace
         return decode_result(await self.submit(encode(shard), key, seconds=_PATIENCE * seconds))
 

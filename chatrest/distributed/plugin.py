@@ -39,7 +39,7 @@ class JobPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
         logging.getLogger("distributed.worker").addFilter(is_rare_call)
 
     async def teardown(self, worker: Worker) -> None:
-        """End the tasks that run, of which nobody takes the results any more, and close the session."""
+        """End the tasks that run, of which no one takes the results any more, and close the session."""
         self._has_ended = True
         if self._job is not None:
             await asyncio.to_thread(self._job.close)

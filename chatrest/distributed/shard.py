@@ -1,4 +1,4 @@
-"""The data that travel between coordinator and workers: what is to be read, and what has come of it.
+"""The data that travel between coordinator and workers: what is to be read, and what has arrived of it.
 
 A shard names its sources by their numbers in the coordinator's journal. Their names, the plan and the rule of
 placement are in the file of the job, a small database, in which workers look up what a shard needs.

@@ -64,7 +64,7 @@ class LongSource(Struct):
         while rest and ids > 0:
             gap = rest.popleft()
             size = self.size(gap)
-            if size <= ids * _ROUNDED:  # an open gap has nothing but its end behind the newest id
+            if size <= ids * _ROUNDED:  # an open gap has nothing but its end after the newest id
                 taken.append(gap)
             else:
                 taken.append(Gap(gap.after, gap.after + ids, gap.position))
@@ -135,7 +135,7 @@ class ShardCutter:
         return self._unread_count + len(self._returned) + len(self._long)
 
     def next(self, slots: int, under_way: int = 0) -> Shard | None:
-        """Return the next shard, or None where no gap is left.
+        """Return the next shard, or None if no gap is left.
 
         The workers read `slots` shards at the same time; `under_way` have been handed out by now.
         """
@@ -195,7 +195,7 @@ class ShardCutter:
         budget = structs.replace(self._budget, requests=requests, idle=idle)
         return Shard(self._serial, self._name, self._until, parts, budget, CONCURRENCY)
 
-    # ── what has come of it ──
+    # ── what has arrived of it ──
 
     def give_back(self, shard: Shard) -> None:
         """Take the gaps of a shard that was lost."""
@@ -215,7 +215,7 @@ class ShardCutter:
             gaps = [] if is_over else gaps_left(source.gaps, own, shard.until)
             done.append((source.number, _size(source.gaps) - _size(gaps)))
             if gaps and own.trouble:
-                self._returned.append(ShardSource(source.number, gaps))  # behind those that nobody waits for
+                self._returned.append(ShardSource(source.number, gaps))  # after those that no one waits for
             elif gaps:
                 left.append(ShardSource(source.number, gaps))
         self._counts.learn(len(shard.sources), len(left))
@@ -253,7 +253,7 @@ class ShardCutter:
 
 
 def gaps_left(gaps: Iterable[Gap], result: SourceResult, until: int) -> list[Gap]:
-    """Return what a shard has left of the gaps of a source; nothing behind an end that was proven."""
+    """Return what a shard has left of the gaps of a source; nothing after an end that was proven."""
     left: list[Gap] = []
     for gap in gaps:
         for each in gaps_between(result.intervals, gap.until, gap.after):

@@ -114,7 +114,7 @@ async def read_shard(
     waits_for_rate: Callable[[], bool] = lambda: True,
     fade: Callable[[], object] = lambda: None,
 ) -> ShardResult:
-    """Read a shard until it is done or its budget is used up; return what has come of it.
+    """Read a shard until it is done or its budget is used up; return what has arrived of it.
 
     `waits_for_rate` returns False while requests go as soon as they are made. `fade` is called when this
     shard alone does not use the worker any more. Costs a temporary folder with as many bytes as are read.
@@ -181,7 +181,7 @@ class ShardReading:
             reading.result()
 
     def result(self, place: AttemptPlace) -> ShardResult:
-        """Put the files into their place; return what has come of the shard."""
+        """Put the files into their place; return what has arrived of the shard."""
         self._archive.finish()
         journal = self._archive.journal
         others = journal.others()

@@ -76,7 +76,7 @@ async def export(
     `pace` is the rate of all workers together, as that of an `AsyncSession`; None finds the limit.
 
     Raises `ClusterError` where the scheduler goes away, or the workers cannot do their part; what was adopted
-    by then stays, and the next run goes on from there. A worker that dies changes nothing.
+    by then stays, and the next run continues from there. A worker that dies changes nothing.
     """
     client = check_client(client)
     listeners = () if progress is None else progress.heard

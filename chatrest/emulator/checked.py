@@ -33,7 +33,7 @@ class CheckedArguments(Struct, frozen=True):
     """
 
     subject: ClassVar[str | None] = None
-    """What stands before a field's name in an error; None for the name of the class."""
+    """What is before a field's name in an error; None for the name of the class."""
 
     def __post_init__(self) -> None:
         for name, (rule, words) in _rules(type(self)).items():

@@ -174,7 +174,7 @@ class LimitCounter:
 
     @property
     def limit(self) -> RateLimit | None:
-        """The limit in force. A new one begins with nothing used; the counts go on."""
+        """The limit in force. A new one begins with nothing used; the counts continue."""
         return self._limit
 
     @limit.setter

@@ -58,7 +58,7 @@ class MediaFile(NamedTuple):
 
 
 def media_file(path: str) -> MediaFile | None:
-    """Return the file at a request's path; None where there is none."""
+    """Return the file at a request's path; None if there is none."""
     match = _NAME.fullmatch(path.removeprefix(PATH)) if path.startswith(PATH) else None
     if match is None or match[2] not in _MAKERS:
         return None

@@ -3,8 +3,8 @@
 Rules:
 - An event goes to every enabled webhook that has its trigger, in the order in which the webhooks were made.
 - A receiver answers with 2xx within 2 s; a redirect is no answer. With `retryOnFailure` a failed delivery is
-  tried again after 10 s, and once more after 30 s.
-- An address that is not loopback gets nothing: an emulator reaches nobody outside of its machine.
+  tried again after 10 s, and again after 30 s.
+- An address that is not loopback gets nothing: an emulator reaches no one outside of its machine.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ class Delivery(NamedTuple):
     attempt: int
     """From 1."""
     status: int | None
-    """Of the receiver's answer; None where none came, or where nothing was sent."""
+    """Of the receiver's answer; None if none came, or where nothing was sent."""
 
     @property
     def succeeded(self) -> bool:

@@ -51,7 +51,7 @@ class Emulator:
       time, no acting users but the one of a login token (see `login`), and fewer operations.
     - `clocks`: seconds that the clocks of several nodes are ahead, which store the messages in turn: with
       `(0, -300)` every second message has a `sentAt` five minutes before that of the one before it. With
-      `(0,)` times follow `clock` also where it goes back; by default they never do.
+      `(0,)` times follow `clock` also if it goes back; by default they never do.
     - `app_id`: the one app that it serves; a request that names another one is answered 401. Where it is not
       given, the app is called "emulated", and requests of every app are served.
     - Attachments of generated messages are small files that the emulator serves itself, without a key.
@@ -184,7 +184,7 @@ class Emulator:
         """The rate limit that is enforced, for all clients together; None for none.
 
         It can be replaced while the emulator runs: `emulator.limit = RateLimit(per_window=100)`. The next
-        request is the first to use the new one; the counts in `limited` go on.
+        request is the first to use the new one; the counts in `limited` continue.
         """
         return self.limited.limit
 

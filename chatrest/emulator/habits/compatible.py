@@ -3,7 +3,7 @@
 Rules:
 - The acting user of the header `onBehalfOf` is ignored. What needs a user is done as the user of the login
   token in the header `authtoken`; all else, beside an API key, with the rights of the app.
-- A login token may stand in the place of the key: then its user does everything.
+- A login token may be in the place of the key: then its user does everything.
 - What is a matter of values, and what makes records, is in `records`.
 """
 
@@ -73,7 +73,7 @@ class CompatibleService:
         return Reply(201 if name in CREATIONS else 200, _shaped(name, about, request, body))
 
     def _reader(self, request: Request) -> str | None:
-        """Return the user of the login token; None where there is no token, 401 for a wrong one."""
+        """Return the user of the login token; None if there is no token, 401 for a wrong one."""
         if not (token := request.headers.get("authtoken")):
             return None
         owner = self._context.store.auth_tokens.owner(token)

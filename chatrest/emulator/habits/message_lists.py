@@ -1,6 +1,6 @@
 """The message lists of a compatible server: by time, then by id.
 
-- `fromTimestamp` and `sentAt` are places to go on from: `append` gives what is later, `prepend` what is
+- `fromTimestamp` and `sentAt` are places to continue from: `append` gives what is later, `prepend` what is
   earlier. `id` alone is a place by id, `id` with `sentAt` a place by time, then id.
 - What a place leaves is ordered by (sentAt, id), and the page is its beginning (`append`) or its end.
 - A list is that of the acting user, who is the login token's.

@@ -70,7 +70,7 @@ class About(NamedTuple):
     context: Context
     path: Mapping[str, str]
     reader: str | None
-    """The login token's user; None where there is no token."""
+    """The login token's user; None if there is no token."""
 
 
 Shape: TypeAlias = Callable[[About, Any], Any]

@@ -5,7 +5,7 @@ The emulator runs no agent. What the documents leave open:
 - API tools and MCP servers that an agent names must exist; an integration may have any slug and any action,
   also one that the small catalogue has not. Taking away what an agent has not changes nothing.
 - A tool's password is stored nowhere, as no reply shows it.
-- An agent uses a variable whose name stands in its instruction as {{name}}, a tool in its headers or body.
+- An agent uses a variable whose name is in its instruction as {{name}}, a tool in its headers or body.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -173,7 +173,7 @@ def _api_tool(context: Context, tool: Document) -> Document:
 
 
 def _external_tool(context: Context, tool: Document) -> Document:
-    """Return a tool as a record has it: its description and its parameters stand in `tool`."""
+    """Return a tool as a record has it: its description and its parameters are in `tool`."""
     definition = {"description": "", "parameters": {}, **tool.get("tool", {}), "name": tool["name"]}
     definition |= selected(tool, ("description", "parameters"))
     kept = {name: value for name, value in tool.items() if name not in ("description", "parameters")}

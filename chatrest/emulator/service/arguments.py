@@ -1,6 +1,6 @@
 """The query and the body of a call, parsed by its endpoint; what is wrong is refused with 400, by its field.
 
-- A parameter has the type of the endpoint's filter, or that of `_PAGING`: lists go on by parameters that
+- A parameter has the type of the endpoint's filter, or that of `_PAGING`: lists continue by parameters that
   their filters do not have. One that neither knows stays the text that was sent.
 - A boolean is `true`, `false`, `1` or `0`. A list comes as one comma list, as a repeated key or as `key[]`.
   Where another key is repeated, its last value counts. An empty value is an absent one.
@@ -51,7 +51,7 @@ _PAGING: Final[dict[str, Any]] = {
     "page": Annotated[int, Meta(ge=1, le=10**9)], "perPage": Size, "limit": Size, "affix": Affix,
     "id": _Number, "sentAt": _Number, "updatedAt": _Number, "createdAt": _Number, "cursor": str,
 }  # fmt: skip
-"""The types of the parameters by which lists go on."""
+"""The types of the parameters by which lists continue."""
 _ALIASES: Final = {"per_page": "perPage", "mentionswithTagInfo": "mentionsWithTagInfo"}
 _TYPED_DICT: Final[Any] = TypedDict
 

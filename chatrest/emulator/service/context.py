@@ -90,7 +90,7 @@ class ServiceCall(Context, frozen=True):
     query: Document
     """The parameters that were sent, by name, as the endpoint's filter types them."""
     acting_user: str | None
-    """A user that exists; None where nobody acts, or where the operation knows no acting user."""
+    """A user that exists; None if no one acts, or where the operation knows no acting user."""
     body: Document
     """The members that the endpoint's struct has, with its defaults."""
     headers: Mapping[str, str] = {}

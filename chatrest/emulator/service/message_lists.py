@@ -20,7 +20,7 @@ The pages:
 
 - A page is ascending by id (or descending throughout, `page_order`), whichever direction the walk takes.
 - Without `id` a walk begins at the newest page and goes `prepend`; with `affix=append` it begins at the
-  oldest. With `id` and no affix it goes on after it: the documented "retrieves messages after it".
+  oldest. With `id` and no affix it continues after it: the documented "retrieves messages after it".
 - The cursor is the last record in the walk's direction, with the affix that was taken. An empty page
   repeats the position of its request, and has none where the request had none.
 - `meta.pagination` is about the walk: `total` is the number of messages that are left in its direction,

@@ -2,7 +2,7 @@
 
 An edit or a deletion writes an action message, and moves the times of the message. A deleted message stays in
 its lists, with `deletedAt`, unless the deletion is permanent. The action is sent in the name of the message's
-sender, so that it stands in the same lists; `data.entities.by` is the one who acted.
+sender, so that it is in the same lists; `data.entities.by` is the one who acted.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -287,7 +287,7 @@ def remove_reaction(call: ServiceCall) -> bytes:
 
 
 def _count(context: Context, message: StoredMessage, emoji: str, change: int) -> None:
-    """Change the number of users in `data.reactions`, which lists no reaction that nobody has."""
+    """Change the number of users in `data.reactions`, which lists no reaction that no one has."""
     data = _data(message.record)
     counts = {
         each["reaction"]: each["count"] for each in data.get("reactions") or () if isinstance(each, dict)

@@ -27,7 +27,7 @@ class ServiceRefusal(Exception):  # noqa: N818
             "details": details or {},
             "code": code,
         }
-        """The error's members: they stand in the body of a reply, or in the outcome of one item."""
+        """The error's members: they are in the body of a reply, or in the outcome of one item."""
         self.is_at_root = False
         """True for the form of the agent operations: at the root of the reply, and without a code."""
 

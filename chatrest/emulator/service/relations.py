@@ -1,6 +1,6 @@
 """The operations of relations: friends, blocked users, and users that are banned from a group.
 
-A friendship has no direction. A ban and its end are told to the group by an action message.
+A friendship has no direction. A ban and its end are reported to the group by an action message.
 """
 
 from collections.abc import Callable

@@ -4,7 +4,7 @@ Pages go by their numbers, by a position in `meta.next`, or by an opaque cursor 
 such as `createdAt`:
 - With `affix=append` (the default) a page ascends from the position, with `prepend` it descends from it.
 - Documents of one position stay on one page, however long it becomes: nothing is lost at its border.
-- A page that has documents has a `next`, also where it is the last; an empty page repeats the position of its
+- A page that has documents has a `next`, also if it is the last; an empty page repeats the position of its
   request, and has none where the request had none.
 
 By an opaque cursor:
@@ -141,11 +141,11 @@ class PositionedPages(Struct, frozen=True, kw_only=True):
     """The paging of one list."""
 
     member: str
-    """The document's member, and that of `meta.next`, by which the list goes on."""
+    """The document's member, and that of `meta.next`, by which the list continues."""
     parameter: str
     """The query parameter that takes the position."""
     beside: tuple[str, ...] = ()
-    """Members of the document that stand in a position beside it."""
+    """Members of the document that are in a position beside it."""
     default_size: int = 10
 
     def serve(self, operation: Handler) -> Handler:
@@ -180,7 +180,7 @@ class PositionedPages(Struct, frozen=True, kw_only=True):
 
 
 def _order(value: object) -> tuple[int, str]:
-    """Return a key by which numbers, also as digits, go by their size, and other texts behind them."""
+    """Return a key by which numbers, also as digits, go by their size, and other texts after them."""
     number = number_of(value)
     return (2**63, str(value)) if number is None else (number, "")
 

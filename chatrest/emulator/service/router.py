@@ -43,7 +43,7 @@ class Router:
                 raise ValueError(f"{endpoint.name} and {known.name} have the same path")
 
     def route(self, method: str, path: str) -> Route | None:
-        """Return the operation at `path`, as sent, with the base's own segment; None where there is none."""
+        """Return the operation at `path`, as sent, with the base's own segment; None if there is none."""
         base, *segments = path.removeprefix("/").split("/")
         match = _match(self._root.get(base, {}).get(method, {}), segments, ())
         if match is None:

@@ -80,7 +80,7 @@ COMMIT;
 def open_database(database: str | PathLike[str] | None) -> sqlite3.Connection:
     """Open the database at this path, and make it where there is none; None for one in memory.
 
-    One emulator per file: what a store holds in memory is only right while nobody else writes, so the file is
+    One emulator per file: what a store holds in memory is only right while no one else writes, so the file is
     locked as long as it is open. A crash of the process loses nothing that was answered; a crash of the
     computer may, because a test does not pay for that.
 
@@ -169,7 +169,7 @@ class Store(MessageVersions):
         self._db.close()
 
     def is_empty(self) -> bool:
-        """Return True where nothing was ever added."""
+        """Return True if nothing was ever added."""
         return bool(self._value("SELECT NOT EXISTS (SELECT 1 FROM users UNION ALL SELECT 1 FROM records)"))
 
     def add_user(self, uid: str, name: str | None = None, **fields: Any) -> None:
@@ -215,16 +215,16 @@ class Store(MessageVersions):
         return self._append(sender, receiver_type, receiver, about, sent_at, fields)
 
     def add_action(self, by: str, guid: str, action: str, uid: str, *, sent_at: int) -> dict[str, Any]:
-        """Add the message that tells a group of an action on a user, and return its record."""
+        """Add the message that shows a group of an action on a user, and return its record."""
         about = self._action(by, action, self.people.entity("user", uid), "group", guid)
         return self._append(by, "group", guid, about, sent_at, {})
 
     def add_message_action(
         self, by: str, action: str, record: Mapping[str, Any], *, sent_at: int
     ) -> dict[str, Any]:
-        """Add the message that tells a conversation of an action on a message, and return its record.
+        """Add the message that shows a conversation of an action on a message, and return its record.
 
-        It is sent in the name of the message's sender, and so stands in the lists of that message.
+        It is sent in the name of the message's sender, and so is in the lists of that message.
         """
         kind, receiver = str(record.get("receiverType")), str(record.get("receiver"))
         about = self._action(by, action, {"entity": record, "entityType": "message"}, kind, receiver)
@@ -342,7 +342,7 @@ class Store(MessageVersions):
                 self._fill_list(name, [number for number in self.matching(name) if number not in hidden])
 
     def show(self, ids: Iterable[int], *names: str) -> None:
-        """Put messages into the lists of these names, also where they were hidden."""
+        """Put messages into the lists of these names, also if they were hidden."""
         shown = set(ids)
         with self._db:
             for name in names:

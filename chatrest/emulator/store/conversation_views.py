@@ -107,7 +107,7 @@ class ConversationViews(Tables):
         return self._value(sql, conversation) is not None
 
     def last(self, view: ConversationView) -> tuple[int, int] | None:
-        """Return id and time of the last message that a user sees; None where there is none."""
+        """Return id and time of the last message that a user sees; None if there is none."""
         row = self._db.execute(_LAST, (conversation_list(view.conversation), view.reset_id)).fetchone()
         return None if row is None else (row[0], row[1] or 0)
 

@@ -176,7 +176,7 @@ class Writer:
         return kind, f'{{"customData":{custom},{self._entities(draft)}}}'
 
     def _action(self, draft: _Draft) -> str:
-        """An edit or deletion whose message has come; else in a group an addition; else nothing."""
+        """An edit or deletion whose message has arrived; else in a group an addition; else nothing."""
         conversation = draft.conversation
         if conversation.changed:
             (action, record), conversation.changed = conversation.changed, None

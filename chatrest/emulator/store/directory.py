@@ -29,7 +29,7 @@ class RecordPage(NamedTuple):
     total: int
     """All that match, on whatever page."""
     updated_at: int | None = None
-    """`updatedAt` of the last record; None where the page is empty, and for calls."""
+    """`updatedAt` of the last record; None if the page is empty, and for calls."""
 
 
 @final
@@ -53,7 +53,7 @@ class Directory(Tables):
             raise RequestInvalidError(f"guid = {record['guid']!r}: this group exists already") from None
 
     def user(self, uid: str, *, with_tags: bool = False, with_deactivated: bool = False) -> bytes | None:
-        """Return the user's record; None where there is none, or where the user is switched off."""
+        """Return the user's record; None if there is none, or where the user is switched off."""
         sql = "SELECT record, tags FROM users WHERE uid = ? AND (? OR NOT deactivated)"
         row = self._db.execute(sql, (uid, with_deactivated)).fetchone()
         return None if row is None else _tagged(*row) if with_tags else row[0]
@@ -124,7 +124,7 @@ class Directory(Tables):
         return decode(tags, type=list[str]) if tags else []
 
     def entity(self, receiver_type: str, receiver: str) -> dict[str, Any]:
-        """Return the entity wrapper of a user or a group, as it stands in a message's `data.entities`."""
+        """Return the entity wrapper of a user or a group, as it is in a message's `data.entities`."""
         raw = self.user(receiver) if receiver_type == "user" else self.group(receiver)
         record = dict(SYSTEM) if raw is None else decode(raw, type=dict[str, Any])
         if receiver_type == "user":
@@ -262,7 +262,7 @@ class Relations(Tables):
         self._change("DELETE FROM relations WHERE kind = ? AND owner = ? AND uid = ?", kind, owner, uid)
 
     def since(self, kind: Relation, owner: str, uid: str) -> int | None:
-        """Return the time at which a relation began, epoch seconds; None where there is none."""
+        """Return the time at which a relation began, epoch seconds; None if there is none."""
         sql = "SELECT at FROM relations WHERE kind = ? AND owner = ? AND uid = ?"
         at: int | None = self._value(sql, kind, owner, uid)
         return at

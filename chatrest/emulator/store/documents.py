@@ -70,7 +70,7 @@ class DocumentSet(Tables):
         self._name = (kind, parent)
 
     def get(self, key: str = "") -> Document | None:
-        """Return the document of that key; None where there is none."""
+        """Return the document of that key; None if there is none."""
         sql = "SELECT record FROM documents WHERE kind = ? AND parent = ? AND key = ?"
         record = self._value(sql, *self._name, key)
         return None if record is None else decode(record, type=Document)
@@ -83,7 +83,7 @@ class DocumentSet(Tables):
         self._change(_PUT, *self._name, key, encode(document))
 
     def delete(self, key: str = "") -> bool:
-        """Remove a document; False where there is none."""
+        """Remove a document; False if there is none."""
         sql = "DELETE FROM documents WHERE kind = ? AND parent = ? AND key = ?"
         return self._change(sql, *self._name, key)
 

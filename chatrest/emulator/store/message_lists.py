@@ -199,7 +199,7 @@ class MessageVersions(MessageLists):
     """The messages of one store, to be read and changed."""
 
     def forget_matches(self) -> None:
-        """Search anew for what filters match, as messages or what filters know of them have changed."""
+        """Search again for what filters match, as messages or what filters know of them have changed."""
         self._matches.clear()
 
     def rewrite(self, versions: Mapping[int, Mapping[str, Any]]) -> None:

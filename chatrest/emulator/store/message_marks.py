@@ -40,7 +40,7 @@ class MessageMarks(Tables):
         self._owners = set(self._column("SELECT DISTINCT owner FROM marks"))
 
     def add(self, kind: Kind, message: int, owner: str, at: int = 0, value: str = "") -> bool:
-        """Store a mark; False where it is there already, and then it keeps its time."""
+        """Store a mark; False if it is there already, and then it keeps its time."""
         self._owners.add(owner)
         sql = "INSERT OR IGNORE INTO marks VALUES(NULL,?,?,?,?,?)"
         return self._mark(sql, kind, message, owner, value, at)
@@ -52,7 +52,7 @@ class MessageMarks(Tables):
         self._owners.update(self._column("SELECT DISTINCT owner FROM marks"))
 
     def remove(self, kind: Kind, message: int, owner: str, value: str = "") -> bool:
-        """Remove a mark; False where there is none."""
+        """Remove a mark; False if there is none."""
         sql = "DELETE FROM marks WHERE kind = ? AND message = ? AND owner = ? AND value = ?"
         return self._mark(sql, kind, message, owner, value)
 

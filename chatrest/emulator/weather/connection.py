@@ -29,7 +29,7 @@ class LostReply(ConnectionFault, kw_only=True):
 
     @property
     def is_withheld(self) -> bool:
-        """True where the service never sees the request."""
+        """True if the service never sees the request."""
         return not self.processed
 
 

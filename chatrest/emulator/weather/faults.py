@@ -279,9 +279,9 @@ def bomb(size: int) -> bytes:
 
 @final
 class IgnoredActingUser(Change):
-    """The header `onBehalfOf` has no effect: the acting user is always `uid`, or nobody where that is None.
+    """The header `onBehalfOf` has no effect: the acting user is always `uid`, or no one where that is None.
 
-    Accompanies other faults. Where nobody acts, an operation that needs a user refuses.
+    Accompanies other faults. Where no one acts, an operation that needs a user refuses.
     """
 
     uid: str | None = None

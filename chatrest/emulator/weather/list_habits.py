@@ -4,7 +4,7 @@ A habit strikes every request of its route, beside all other faults, so that sev
 
     Emulator(weather=[CappedPages(100), IgnoredParameter("perPage"), NoMeta(route="users.list")])
 
-The records keep their bytes; only the envelope around them is written anew. Replies that are no list stay as
+The records keep their bytes; only the envelope around them is written again. Replies that are no list stay as
 they are. Lists ordered by time are an option of the emulator, `list_order="time"`; ids that are numbers are
 in `OddRecords`; single replies without a position in `LostPosition`.
 """
@@ -22,7 +22,7 @@ from ..service.context import ServiceRequest as Request
 from .faults import Change, Outgoing, members_of, with_members
 
 POSITIONS: Final = ("cursor", "next")
-"""The members of `meta` that say where to go on."""
+"""The members of `meta` that say where to continue."""
 
 
 def list_members(reply: Outgoing) -> dict[str, Raw] | None:
@@ -149,7 +149,7 @@ class WrongTotals(ListHabit):
 
 @final
 class TopLevelPositions(ListHabit):
-    """The position to go on from stands beside `meta`, as `cursor`, and not in it."""
+    """The position to continue from is beside `meta`, as `cursor`, and not in it."""
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
         members = list_members(reply)

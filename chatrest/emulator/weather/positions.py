@@ -2,7 +2,7 @@
 
     Emulator(weather=[LostPosition("no-meta", when=First(after=2))])
 
-The records keep their bytes; only `meta` is written anew. A reply that has no cursor stays as it is.
+The records keep their bytes; only `meta` is written again. A reply that has no cursor stays as it is.
 """
 
 from collections.abc import Callable
@@ -46,7 +46,7 @@ class CursorRepeats(CursorFault):
 
 @final
 class CursorMovesBack(CursorFault):
-    """The cursor is `by` ids behind the request's own."""
+    """The cursor is `by` ids after the request's own."""
 
     by: int = 1
 
@@ -74,7 +74,7 @@ class EmptyPage(Change):
     """A page without its records, whose cursor moves on all the same.
 
     By default the page's records are skipped. `lossless`: the cursor moves to just before them, so that
-    a walk that goes on gets them all; where the ids leave no room for that, the page stays as it is.
+    a walk that continues gets them all; where the ids leave no room for that, the page stays as it is.
     """
 
     lossless: bool = False
@@ -134,7 +134,7 @@ def _ids(members: dict[str, Raw]) -> list[int]:
         return []
 
 
-# ── replies that do not say where to go on ──
+# ── replies that do not say where to continue ──
 
 
 Loss: TypeAlias = Literal[
@@ -152,7 +152,7 @@ Loss: TypeAlias = Literal[
 
 @final
 class LostPosition(Change):
-    """A list's reply that does not say where to go on.
+    """A list's reply that does not say where to continue.
 
     - `no-meta`, `null-meta`, `text-meta`: `meta` is missing, null, a text.
     - `no-cursor`, `null-cursor`, `empty-cursor`: `meta.cursor` (or `meta.next`) is missing, null, `{}`.

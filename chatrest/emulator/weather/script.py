@@ -129,7 +129,7 @@ class Weather:
         return FaultSet(hit.fault, tuple(beside), hit.strikes)
 
     def closes(self, fault: Fault, request: Request) -> bool:
-        """Return True where `request` finds its connection closed by the `CloseIdle` `fault`."""
+        """Return True if `request` finds its connection closed by the `CloseIdle` `fault`."""
         if not fault.fits(request) or self._is_over_streak(fault, request):
             return False
         self._remember(request, struck=True)
