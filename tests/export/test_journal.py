@@ -54,7 +54,7 @@ def test_somebody_elses_database_is_refused_and_stays_as_it_is(
 
 def test_a_journal_of_an_older_version_is_refused_with_what_to_do(path: Path) -> None:
     by_hand(path, "CREATE TABLE meta(name)", "PRAGMA user_version=1")
-    with pytest.raises(RequestInvalidError, match="export into another folder; what is in this one stays"):
+    with pytest.raises(RequestInvalidError, match="export into another folder; what is in it stays"):
         Journal(path, {})
 
 
