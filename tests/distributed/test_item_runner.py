@@ -112,6 +112,12 @@ async def test_a_journal_goes_on_from_one_machine_to_a_cluster_and_back(tmp_path
             ["a", "b", "c", "d", "e"], partial(work, session), journal=journal
         ) as again:
             assert [outcome.item async for outcome in again] == ["e"]
+        with pytest.raises(ZeroDivisionError):  # noqa: PT012
+            async with fan_out(client, APP, ["f"], work, journal=journal) as failing:
+                await anext(failing)
+                raise ZeroDivisionError
+        async with fan_out(client, APP, ["f"], work, journal=journal) as repeated:
+            assert [outcome.item async for outcome in repeated] == ["f"]  # the block had not dealt with it
 
 
 async def test_an_item_of_a_killed_worker_is_run_again_only_with_a_journal(tmp_path: Path) -> None:
