@@ -38,7 +38,7 @@ async def test_one_that_was_interrupted(name: str, tmp_path: Path, small_pages: 
         async with served(COUNT, loose=False) as service:
             plan = Plan(**MIXED, **PLANS[name])
             task = asyncio.create_task(export(service.session, out, plan))
-            while sum(path.stat().st_size for path in segments(out)) < 5_000:  # noqa: ASYNC110, nobody tells
+            while sum(path.stat().st_size for path in segments(out)) < 1_500:  # noqa: ASYNC110, nobody tells
                 await asyncio.sleep(0)
             stand_still()
             results.append(verify(out))
@@ -62,7 +62,8 @@ async def test_one_that_was_interrupted(name: str, tmp_path: Path, small_pages: 
         assert [problem.kind for problem in result.problems] == ["incomplete"]
         assert "or was interrupted" in result.problems[0].text
         assert {note.kind for note in result.notes} == {"size", "unknown"}
-        assert 0 < result.messages < COUNT
+        assert result.messages > 0
+    assert ended[1].messages < COUNT  # the copy; the run itself may have committed more before its end
 
 
 @pytest.mark.parametrize("name", ["plain", "parquet", "sqlite"])
