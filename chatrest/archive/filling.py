@@ -296,11 +296,13 @@ class Filling:
 
     def _write_names(self) -> None:
         people, groups = self._names["people"], self._names["groups"]
-        named = [(self._number("people", uid), _name(name), time) for uid, (name, time) in people.items()]
         self._db.executemany(
-            "UPDATE people SET name = ?2, named = ?3 WHERE number = ?1 AND (name != ?2 OR named < ?3)"
-            " AND named <= ?3",
-            named,
+            "UPDATE people SET name = :name, named = :time WHERE number = :number"
+            " AND (name != :name OR named < :time) AND named <= :time",
+            [
+                {"number": self._number("people", uid), "name": _name(name), "time": time}
+                for uid, (name, time) in people.items()
+            ],
         )
         self._db.executemany(
             "INSERT INTO groups(guid, name, named) VALUES(?, ?, ?) ON CONFLICT DO UPDATE"
@@ -321,9 +323,9 @@ class Filling:
                 if isinstance(own, str) and isinstance(name, str):
                     raw = _redacted(raw) if self._choice.redact else raw
                     self._db.execute(
-                        f"UPDATE {table} SET name = ?1, record = ?2"  # noqa: S608
-                        f" WHERE {key} = ?3 AND (name != ?1 OR record IS NOT ?2)",
-                        (_name(name), raw, shown(own)),
+                        f"UPDATE {table} SET name = :name, record = :record"  # noqa: S608
+                        f" WHERE {key} = :key AND (name != :name OR record IS NOT :record)",
+                        {"name": _name(name), "record": raw, "key": shown(own)},
                     )
         self._db.execute("DELETE FROM files")
         for raw in files:
@@ -338,7 +340,8 @@ class Filling:
         """Count and cut the conversations that were touched, and name all."""
         twice = "SELECT rank FROM messages WHERE number > ? GROUP BY rank HAVING count(*) > 1"
         for (rank,) in self._db.execute(twice, (self._newest,)).fetchall():
-            self._remove("rank = ?1 AND number < (SELECT max(number) FROM messages WHERE rank = ?1)", rank)
+            last = "SELECT max(number) FROM messages WHERE rank = ?"
+            self._remove(f"rank = ? AND number < ({last})", rank, rank)
         self._choose_users()
         self._script(_COUNTS)
         self._name_all()

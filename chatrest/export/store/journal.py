@@ -183,10 +183,12 @@ class StoreJournal(JournalFile):
         if until >= 0 or not is_dated:
             sql = "UPDATE blocks SET since = min(since, ?), until = max(until, ?) WHERE file = ?"
             self._db.execute(sql, (since, until, target))
-        sql = """SELECT source, rows, since, until, ids, number FROM blocks WHERE file = ?1 AND source IN
-            (SELECT source FROM blocks WHERE file = ?1 GROUP BY source HAVING count(*) > 1)
+        sql = """SELECT source, rows, since, until, ids, number FROM blocks WHERE file = ? AND source IN
+            (SELECT source FROM blocks WHERE file = ? GROUP BY source HAVING count(*) > 1)
             ORDER BY source, number"""  # sorted: what is read is not what is changed meanwhile
-        for source, group in groupby(self._iter_typed(sql, _NUMBERED_BLOCK, target), key=itemgetter(0)):
+        for source, group in groupby(
+            self._iter_typed(sql, _NUMBERED_BLOCK, target, target), key=itemgetter(0)
+        ):
             rows = list(group)
             self._db.executemany("DELETE FROM blocks WHERE number = ?", [row[-1:] for row in rows])
             self.add_blocks(target, [_joined(source, [StoreBlock(*row[:-1]) for row in rows])])
