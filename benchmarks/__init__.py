@@ -1,7 +1,7 @@
 """Benchmarks: the cost of chatrest as ratios, measured side by side in one run.
 
     pip install "chatrest-client[compare]"     # or [bench], without the comparison with dlt
-    python -m benchmarks                # those of the table, in short: a table, a plot and the guide's block
+    python -m benchmarks                # those of the table RESULTS.md, in short
     python -m benchmarks.decode         # decoding a page into typed messages, against other decoders
     python -m benchmarks.walk           # a typed walk over loopback HTTP, against hand-written clients
     python -m benchmarks.ahead          # a walk that is read ahead, against one without, in wall and CPU time
@@ -12,9 +12,8 @@
     python -m benchmarks.import_time    # `import chatrest`, against `import aiohttp`
     python -m benchmarks.pace           # the use of rate limits of every kind, in virtual time
     python -m benchmarks.credits        # one rate that is shared by many workers, in virtual time
-    python -m benchmarks.scale          # an export by a cluster, and a model of its time, in real time
+    python -m benchmarks.scale          # an export by a cluster, in real time
     python -m benchmarks.waits          # fairness between lanes, bulkheads of regions and apps, in real time
-    python -m benchmarks.mutants        # no time: how many small faults of the code its tests find
     python -m benchmarks.kills          # no time: exports that die at every instant, not at one of a few
 
 `--help` shows the sizes, and `--short` takes those of the common table. `registry` has the names of that

@@ -1,14 +1,13 @@
-"""Run all benchmarks in their short mode, and write the table, the plot and the guide's block.
+"""Run all benchmarks in their short mode, and write the table of results.
 
     pip install "chatrest-client[compare]"
     python -m benchmarks                # all of them, in less than ten minutes
     python -m benchmarks walk memory    # these alone: printed, and nothing is written
-    python -m benchmarks --render       # write the texts and the plot again, without measuring
+    python -m benchmarks --render       # write the table again, without measuring
 
 `--full` measures in the full sizes, which takes longer than ten minutes.
 """
 
-import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
@@ -22,19 +21,12 @@ from .measure import table
 
 FOLDER: Final = Path(__file__).parent
 RESULTS: Final = FOLDER / "results.json"
-PAGE: Final = FOLDER.parent / "chatrest" / "guide" / "costs.md"
-"""The page of the guide that has the headlines."""
 
 
-def render(results: Path, page: Path) -> None:
-    """Write RESULTS.md and the plot beside the stored results, and the block in the page."""
-    from . import plot  # matplotlib takes long to load
-
-    stored = report.load(results)
-    (results.parent / "RESULTS.md").write_text(report.results_page(stored), encoding="utf-8")
-    (results.parent / report.PLOT).write_text(plot.draw(stored), encoding="utf-8")
-    block = report.guide_block(stored, os.path.relpath(results.parent, page.parent))
-    page.write_text(report.with_block(page.read_text(encoding="utf-8"), block), encoding="utf-8")
+def render(results: Path) -> None:
+    """Write RESULTS.md beside the stored results."""
+    page = report.results_page(report.load(results))
+    (results.parent / "RESULTS.md").write_text(page, encoding="utf-8")
 
 
 def measure(names: Sequence[str], *, short: bool) -> list[registry.BenchmarkRun]:
@@ -48,12 +40,12 @@ def measure(names: Sequence[str], *, short: bool) -> list[registry.BenchmarkRun]
     return runs
 
 
-def main(argv: Sequence[str] | None = None, results: Path = RESULTS, page: Path = PAGE) -> None:
+def main(argv: Sequence[str] | None = None, results: Path = RESULTS) -> None:
     """Measure, and write the results if all benchmarks were run."""
     parser = ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(registry.NAMES)} (all)")
     parser.add_argument("--full", action="store_true", help="measure in the full sizes")
-    parser.add_argument("--render", action="store_true", help="only write the texts and the plot again")
+    parser.add_argument("--render", action="store_true", help="only write the table again")
     args = parser.parse_args(argv)
     unknown = [name for name in args.names if name not in registry.NAMES]
     if unknown:
@@ -64,7 +56,7 @@ def main(argv: Sequence[str] | None = None, results: Path = RESULTS, page: Path 
             return
         today = datetime.now(UTC).date()
         report.store(report.create(runs, short=not args.full, today=today), results)
-    render(results, page)
+    render(results)
 
 
 if __name__ == "__main__":

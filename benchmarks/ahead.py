@@ -111,7 +111,6 @@ def _compare(times: Times, case: str, unit: str, scale: float, goal: Goal | None
             unit=unit,
             scale=scale,
             goal=goal,
-            is_headline=goal is not None and name == DEFAULT,
         )
         for name in times
         if name != WITHOUT

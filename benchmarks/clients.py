@@ -7,7 +7,7 @@ cursor followed until a short page. Only chatrest checks replies, repeats reques
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -18,15 +18,6 @@ from chatrest import App, AsyncSession, MessageQuery
 
 from . import hand, pydantic_models
 from .pages import UID
-
-
-class HasId(Protocol):
-    """A message of any client."""
-
-    @property
-    def id(self) -> str:
-        """The message's id."""
-
 
 Walk: TypeAlias = Callable[[int], AsyncIterator[Any]]
 """A function that walks all messages, in pages of the given size."""
@@ -110,7 +101,7 @@ async def httpx_pydantic(app: App) -> AsyncIterator[Walk]:
     url, headers = f"{app.chat_url}/users/{UID}/messages", {"apikey": app.api_key}
     async with httpx.AsyncClient(headers=headers, trust_env=False) as client:
 
-        async def walk(size: int) -> AsyncIterator[pydantic_models.Message]:
+        async def walk(size: int) -> AsyncIterator[Any]:
             params = {"affix": "append", "perPage": str(size)}
             while True:
                 response = await client.get(url, params=params)

@@ -42,8 +42,6 @@ class Comparison(Struct, frozen=True, omit_defaults=True, kw_only=True):
     ratio: float | None = None
     difference: float | None = None
     goal: Goal | None = None
-    is_headline: bool = False
-    """True for the few rows that the guide shows."""
     failure: str = ""
     """The reason why nothing was measured; empty where something was."""
 

@@ -34,7 +34,6 @@ ODD_PAGES: Final[Mapping[str, tuple[str, Callable[[bytes], bytes]]]] = {
 ODD_GOALS: Final = dict.fromkeys(list(ODD_PAGES)[:2], Goal(1.5))
 """The largest allowed ratios for pages with numbers for ids."""
 MIXED: Final = "all kinds"
-HEADLINES: Final = ("msgspec, untagged structs", "pydantic models")
 _UNIT: Final = "CPU µs a message"
 _PASSES: Final = 5  # decodes in one measurement
 
@@ -85,7 +84,6 @@ def _compare(page: str, times: Times, messages: int) -> list[Comparison]:
     against_others = [
         compare_times(
             times, BASE, name, case=f"a page of {page}", against=name, unit=_UNIT, scale=scale,
-            is_headline=name in HEADLINES and page == MIXED,
         )
         for name in times
         if name != BASE and name not in bases

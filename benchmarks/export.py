@@ -212,7 +212,7 @@ async def _measure(contestants: Mapping[str, Measurement], rounds: int) -> Times
 
 
 def _cases(single: ServerProcess, many: ServerProcess, messages: int, users: int) -> Iterator[Case]:
-    uids = [f"user-{number:0{max(2, len(str(users)))}}" for number in range(1, users + 1)]
+    uids = [f"user-{number:03}" for number in range(1, users + 1)]
     yield Case("one user", "plain", single.app, [UID], messages)
     yield Case("one user", "gzip", single.packed, [UID], messages)
     yield Case(f"{users} users", "plain", many.app, uids, messages)
@@ -231,7 +231,6 @@ def compare_receiving(result: ReceivingResult) -> list[Comparison]:
             unit="CPU ms a page of 1000",
             scale=1e3 / result.pages,
             goal=Goal(goal),
-            is_headline=len(result.case.uids) == 1,
         )
         for name, goal in ((RECEIVED, MOST_TIMES), (WRITTEN, MOST_TIMES_WRITTEN))
     ]
@@ -263,7 +262,6 @@ def compare_dlt(times: Times, messages: int) -> list[Comparison]:
             other=messages / median(times[name]),
             ratio=ratio(times, name, ours),
             goal=Goal(LEAST_TIMES[ours], is_least=True) if "--least" in variant else None,
-            is_headline="--least" in variant,
         )
         for ours, variants in DLT.items()
         for name, variant in variants.items()

@@ -115,7 +115,6 @@ def _compare_cpu(times: Times, case: str) -> list[Comparison]:
             unit="CPU µs an item",
             scale=1e6,
             goal=Goal(MOST_TIMES) if name in (OURS, ORDERED) else None,
-            is_headline=name == OURS,
         )
         for name in times
         if name != BARE

@@ -46,7 +46,6 @@ def measure(sizes: Namespace) -> list[Comparison]:
             unit="CPU ms",
             scale=1e3,
             goal=GOALS.get(name),
-            is_headline=name in GOALS,
         )
         for name in STATEMENTS
         if name != _BASE

@@ -11,7 +11,6 @@ import pytest
 TESTS = (
     "tests/export/test_crash.py",
     "tests/export/dataset/test_table_deaths.py",
-    "tests/export/test_conversion.py",
     "tests/export/test_database_deaths.py",
     "tests/export/test_recheck.py",
     "tests/export/remote",

@@ -120,7 +120,6 @@ def compare_times(
     unit: str,
     scale: float,
     goal: Goal | None = None,
-    is_headline: bool = False,
 ) -> Comparison:
     """Return the comparison of two contestants; `scale` makes `unit` of their seconds."""
     rounds = zip(times[ours], times[other], strict=True)
@@ -133,7 +132,6 @@ def compare_times(
         ratio=ratio(times, ours, other),
         difference=median(seconds - other_seconds for seconds, other_seconds in rounds) * scale,
         goal=goal,
-        is_headline=is_headline,
     )
 
 

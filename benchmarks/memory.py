@@ -154,7 +154,6 @@ IMPORTS: Final = (NOTHING, "import chatrest", "from chatrest import AsyncSession
 FORMATS: Final = ("ndjson", "parquet")
 
 
-HEADLINES: Final = ("memory of an idle", "memory of fan_out", "memory of an export", "peak of an export")
 """The beginnings of the cases that the guide shows."""
 
 
@@ -210,7 +209,6 @@ def _compare(
         unit="added MB" if ours.startswith("+") else "MB",
         scale=1,
         goal=goal,
-        is_headline=case.startswith(HEADLINES),
     )
 
 

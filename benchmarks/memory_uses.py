@@ -56,7 +56,7 @@ async def walk(url: str, count: int) -> None:
 
     query = MessageQuery(per_page=PAGE, affix="append")
     async with _session(url) as session:
-        await _consume(session.messages.list_user("user-01", query=query).limit(count), count)
+        await _consume(session.messages.list_user("user-001", query=query).limit(count), count)
 
 
 async def walk_ahead(url: str, count: int) -> None:
@@ -66,7 +66,7 @@ async def walk_ahead(url: str, count: int) -> None:
     query = MessageQuery(per_page=PAGE, affix="append")
     async with (
         _session(url) as session,
-        session.messages.list_user("user-01", query=query).limit(count).ahead() as items,
+        session.messages.list_user("user-001", query=query).limit(count).ahead() as items,
     ):
         await _consume(items, count)
 
@@ -150,7 +150,7 @@ async def walk_by_hand(url: str, count: int) -> None:
     async with _bare(url) as session:
         params = {"affix": "append", "perPage": str(PAGE)}
         while number < count:
-            async with session.get(f"{url}/users/user-01/messages", params=params) as response:
+            async with session.get(f"{url}/users/user-001/messages", params=params) as response:
                 response.raise_for_status()
                 page = decoder.decode(await response.read())
             for _ in page.data:

@@ -303,7 +303,6 @@ def _compare(case: Case, times: Times) -> list[Comparison]:
             unit="CPU µs a call",
             scale=1e6,
             goal=case.goal if name == OURS else None,
-            is_headline=name == OURS,
         )
         for name in times
         if name != BARE

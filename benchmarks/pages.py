@@ -8,7 +8,7 @@ from chatrest.emulator.service.replies import list_reply, pagination
 from chatrest.emulator.store import Store
 from chatrest.emulator.store.data import fill
 
-UID: Final = "user-01"
+UID: Final = "user-001"
 _CALLS_IN_A_HUNDRED: Final = 5  # a lower bound, as the generator chooses the kinds at random
 
 

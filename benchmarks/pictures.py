@@ -24,10 +24,10 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.syntax import Syntax
 from rich.table import Table
+from rich.text import Text
 
 from chatrest import AsyncSession, TextMessage
-from chatrest.cli.export_progress import Monitor
-from chatrest.cli.export_terminal import rendered
+from chatrest.cli.export_progress import Monitor, progress_line
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import Latency
 from chatrest.export import Plan, Progress, export
@@ -99,7 +99,7 @@ async def running_export(*, users: int = 40, messages: int = 40_000, delay: floa
                 snapshot = monitor.snapshot(session.pools.values())
                 if (snapshot.share or 0) >= _SHARE:
                     break
-            picture = svg(rendered(snapshot, "backup"), "chatrest export backup")  # before it changes
+            picture = svg(Text(progress_line(snapshot)), "chatrest export backup")  # before it changes
             await run
     return picture
 

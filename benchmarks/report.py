@@ -1,6 +1,6 @@
 """The stored results of `python -m benchmarks`, and the texts that are made of them.
 
-`results.json` has everything; the texts and the plot are made of it alone, and can be made again without a
+`results.json` has everything; RESULTS.md is made of it alone, and can be made again without a
 measurement.
 """
 
@@ -15,23 +15,10 @@ from typing import Final
 import msgspec
 
 from .comparison import HEADS, Comparison, cells
-from .meanings import meaning_of
 from .registry import BenchmarkRun
 
-PACKAGES: Final = (
-    "chatrest-client",
-    "aiohttp",
-    "msgspec",
-    "tenacity",
-    "httpx",
-    "pydantic",
-    "pyarrow",
-    "dlt",
-)
+PACKAGES: Final = ("chatrest-client", "aiohttp", "msgspec", "tenacity", "httpx", "pydantic", "pyarrow", "dlt")
 """The packages whose versions matter; those that are not installed are left out."""
-BEGIN: Final = "<!-- benchmarks: `python -m benchmarks` writes all up to the next comment -->"
-END: Final = "<!-- end of the benchmarks -->"
-PLOT: Final = "results.svg"
 _NOT_MET: Final = "NO"
 
 
@@ -105,32 +92,10 @@ def results_page(report: Report) -> str:
         "# Benchmarks",
         conditions(report),
         _EXPLANATION,
-        f"![{_ALT}]({PLOT})",
         table,
         f"Times: {times}.",
     )
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
-
-
-def guide_block(report: Report, folder: str) -> str:
-    """Return the text between `BEGIN` and `END`; `folder` has the plot and all rows.
-
-    The rows are the headlines, with goals that are met or not, and all that failed. The reasons of missed
-    goals are after the table.
-    """
-    rows = [each for each in report.comparisons() if each.is_headline or each.failure]
-    return (
-        f"{conditions(report)} All rows, with units: [RESULTS.md]({folder}/RESULTS.md).\n\n"
-        f"![{_ALT}]({folder}/{PLOT})\n\n{_table(_SHORT_HEADS, map(_short_cells, rows))}"
-        f"{_missed_goals(rows)}"
-    )
-
-
-def _missed_goals(rows: Iterable[Comparison]) -> str:
-    """Return the reasons of the goals that are missed, each once; empty where all are met."""
-    missed = dict.fromkeys(meaning_of(each) for each in rows if each.is_met is False)
-    lines = "".join(f"- **{each.text}**: {each.reason}\n" for each in missed if each.reason)
-    return lines and f"\nThe goals that are missed, and why:\n\n{lines}"
 
 
 def conditions(report: Report) -> str:
@@ -146,27 +111,10 @@ def conditions(report: Report) -> str:
     )
 
 
-def with_block(page: str, block: str) -> str:
-    """Return a page with another block. Without the two comments it is a `ValueError`."""
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"the page lacks one of the comments {BEGIN} and {END}")
-    return f"{before}{BEGIN}\n\n{block}\n{END}{after}"
-
-
 _EXPLANATION: Final = """\
 A ratio is that of chatrest to the other, the median over interleaved rounds in one run; "NO" is a goal that
 is not met. CPU time and memory are those of the client's process; the server is another one.
 """
-_ALT: Final = "Ratios of chatrest to others"
-_SHORT_HEADS: Final = ("measured", "what it means", "against", "ratio", "goal", "met")
-
-
-def _short_cells(comparison: Comparison) -> tuple[str, ...]:
-    case, against, unit, _, _, ratio, goal, met = cells(comparison)
-    meaning = unit if comparison.failure else meaning_of(comparison).text
-    return (case, meaning, against, ratio, goal, met.lower())
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

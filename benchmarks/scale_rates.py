@@ -3,13 +3,11 @@
 `python -m benchmarks.scale --limits 20 40 100 --windows bucket 1 10 60 --workers 1 4 16` prints a row for
 each of them. The middle is the half of the time from the first accepted request to the last one that is
 neither its first quarter, in which the limit is learnt, nor its last one. A machine that has no CPU time left
-uses less of a limit whatever it knows: so the table has the CPU of the machine, and of the export alone.
+uses less of a limit, whatever it knows.
 """
 
-import os
 from collections.abc import Sequence
 from math import ceil
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from chatrest.emulator import RateLimit
@@ -42,20 +40,6 @@ def users_of(rate: int, seconds: int) -> int:
     return ceil(rate * seconds / _REQUESTS_A_USER)
 
 
-class CpuSeconds(NamedTuple):
-    """The CPU seconds of all cores, and those of them in which something ran."""
-
-    all: float
-    busy: float
-
-
-def cpu_seconds() -> CpuSeconds:
-    """Return those of the machine since its start."""
-    ticks = [int(each) for each in Path("/proc/stat").read_text().partition("\n")[0].split()[1:9]]
-    tick = os.sysconf("SC_CLK_TCK")
-    return CpuSeconds(sum(ticks) / tick, (sum(ticks) - ticks[3] - ticks[4]) / tick)
-
-
 class RateUse(NamedTuple):
     """An export at a limit of `rate` requests a second."""
 
@@ -65,11 +49,6 @@ class RateUse(NamedTuple):
     times: Sequence[float]
     """When each request was accepted."""
     refused: int
-    busy: float
-    """The share of the machine's CPU that was used."""
-    own: float
-    """The share of the machine's CPU that the export and its service used."""
-    load: float
 
     def used(self, begin: float = 0.0, end: float = 1.0) -> float:
         """Return what was used of the limit in a part of the time between the first and last request."""
@@ -89,7 +68,6 @@ class RateUse(NamedTuple):
         return (
             f"{self.rate}/s, {self.window}", f"{self.workers}", f"{len(self.times):,}", f"{self.used():.0%}",
             f"{self.used(0.25, 0.75):.0%}", f"{self.refused_share:.2%}", "yes" if is_good else "no",
-            f"{self.busy:.0%}", f"{self.own:.0%}", f"{self.load:.1f}",
         )  # fmt: skip
 
 
@@ -97,6 +75,6 @@ def rates_table(uses: Sequence[RateUse]) -> str:
     """Return the table of several exports."""
     heads = (
         "limit, window", "workers", "requests", "used", "in the middle", "429",
-        f">= {LEAST_USED:.0%}, <= {MOST_REFUSED:.0%}", "CPU", "of it the export", "load",
+        f">= {LEAST_USED:.0%}, <= {MOST_REFUSED:.0%}",
     )  # fmt: skip
     return table(heads, [use.cells for use in uses])

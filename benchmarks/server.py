@@ -29,12 +29,7 @@ import msgspec
 from chatrest.core.requests.hosts import App
 from chatrest.emulator import RateLimit
 from chatrest.emulator.limits import TOO_MANY
-from chatrest.emulator.service.context import (
-    Context,
-    Outgoing as Reply,
-    PageFormat,
-    ServiceRequest as Request,
-)
+from chatrest.emulator.service.context import Context, Outgoing as Reply, ServiceRequest as Request
 from chatrest.emulator.service.dispatch import Keys, Service
 
 from . import pages
@@ -253,10 +248,9 @@ async def _serve(args: Namespace) -> None:
     if args.endless:
         await _listen(_Pages(ComposedList(args.messages).answer, store=False), throttle)
         return
-    page_format = PageFormat("cursor")
     with pages.talk(args.messages, args.users) as store:
         keys = Keys(KEY, "", "", "")
-        service = Service(Context(store, {}, page_format, page_format, lambda: 0.0), keys)
+        service = Service(Context(store, {}, lambda: 0.0), keys)
         await _listen(_Pages(service.answer, store=True), throttle)
 
 

@@ -29,7 +29,7 @@ LATENCY: Final = 0.02
 """Seconds until the emulator's reply, in the benchmark of waits for a place."""
 HANGING_APPS: Final = (1, 5)
 _NO_RAMP: Final = Pace(rate=1e6, window=1)  # else bulk calls would begin too slowly to wait for places
-_USER: Final = "/users/user-01"
+_USER: Final = "/users/user-001"
 _PAUSE: Final = 0.05  # seconds between the interactive calls
 
 

@@ -22,7 +22,6 @@ GOALS: Final[Mapping[int, Mapping[str, float]]] = {
     1000: {BY_HAND: 1.05, STREAMS: 1.4, HTTPX: 0.14},
 }
 """The largest allowed ratio of chatrest's time to that of each other client, by page size."""
-HEADLINES: Final = (BY_HAND, HTTPX)
 
 
 async def _measure(walk: Walk, size: int, expected: list[str]) -> float:
@@ -59,7 +58,6 @@ def _compare(size: int, times: Times, messages: int) -> list[Comparison]:
             unit="CPU µs a message",
             scale=1e6 / messages,
             goal=Goal(GOALS[size][name]),
-            is_headline=name in HEADLINES,
         )
         for name in times
         if name != CHATREST

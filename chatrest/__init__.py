@@ -20,7 +20,7 @@ that most programs start from.
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.3.0"
+__version__ = "0.1.0"
 
 
 def _public_names() -> tuple[dict[str, str], list[str]]:

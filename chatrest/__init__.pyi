@@ -1,6 +1,5 @@
 # The public names, each with its module. Type checkers read this file, and so does `__init__.py`.
 
-from .core.pace.breaker import HostState as HostState
 from .core.pace.pacer import Pace as Pace
 from .core.pace.retry import RetryPolicy as RetryPolicy
 from .core.paging.cursor import Cursor as Cursor
@@ -279,7 +278,6 @@ from .parameters.webhooks import (
 )
 from .session import AsyncSession as AsyncSession
 from .times import to_datetime as to_datetime
-from .walk.merge import Merge as Merge, merge as merge
 from .walk.walk import Page as Page, TokenPage as TokenPage, Walk as Walk
 
 __version__: str
@@ -343,7 +341,6 @@ __all__ = [
     "User",
     "UserQuery",
     "Walk",
-    "merge",
     "parse",
     "to_datetime",
 ]

@@ -172,13 +172,15 @@ class TransportError(ChatRestError):
 class ConnectError(TransportError):
     """No connection could be made, and nothing was sent.
 
-    `retry_after` is in seconds until the next attempt is possible while the region is down, else None.
     `is_final` is True if a repetition would end the same: a refused certificate, or a host without TLS.
+    `reason` is `name` (the host has no address), `tls` (it does not speak TLS), `certificate`, `expired`,
+    `not yet valid` or `other host` (its certificate is refused), `proxy` (no connection to it), `by proxy`
+    (it refuses the host), or `connection`.
     """
 
     sent = False
-    retry_after: float | None = None
     is_final: bool = False
+    reason: str = "connection"
 
 
 class RequestTimeoutError(TransportError, TimeoutError):

@@ -1,17 +1,22 @@
-"""The name of the distribution, and the one sentence about an extra that is not installed.
+"""How to install an extra that is missing: from the checkout that is running, where there is one.
 
-The package index has another project of the name `chatrest`: what tells a user to install something names
-the distribution, never the package.
+The package index has another project of the name `chatrest`: a text never tells to install that name.
 """
 
+import shlex
+from pathlib import Path
 from typing import Final
 
 DISTRIBUTION: Final = "chatrest-client"
+_SOURCE: Final = Path(__file__).resolve().parent.parent
 
 
-def install_command(*extras: str) -> str:
-    """Return the shell text that installs the distribution with `extras`."""
-    return f"pip install '{DISTRIBUTION}[{','.join(extras)}]'"
+def install_command(*extras: str, source: Path = _SOURCE) -> str:
+    """Return how to install chatrest with `extras`: a command for a checkout in `source`, else a sentence."""
+    names = ",".join(extras)
+    if (source / "pyproject.toml").is_file():
+        return f"pip install {shlex.quote(f'{source}[{names}]')}"
+    return f"install chatrest again with its extra{'s' if len(extras) > 1 else ''} {names!r}"
 
 
 def missing_extra(subject: str, extra: str) -> str:

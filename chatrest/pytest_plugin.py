@@ -1,7 +1,8 @@
 """Fixtures for pytest: a running emulator and a session on it, whose waits take no real time.
 
     async def test_of_mine(chatrest_emulator, chatrest_session):
-        sent = await chatrest_session.messages.send(NewMessage.text("user-02", "hi"), on_behalf_of="user-01")
+        text = NewMessage.text("user-002", "hi")
+        sent = await chatrest_session.messages.send(text, on_behalf_of="user-001")
         assert chatrest_emulator.store.message(int(sent.id))
 
     @pytest.mark.chatrest(messages=500, weather=[Status(503, when=First(2))])

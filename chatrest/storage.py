@@ -1,34 +1,43 @@
 """A journal in one SQLite file: opened, locked, checked, and with errors that say whose fault they are.
 
-- One process writes: the file is locked until it is closed. Readers are refused meanwhile; of a writer that
-  was killed they get the last commit.
+- One process writes: the file is locked until it is closed; one that is shared has a lock elsewhere.
+- Readers get the last commit, of a writer that was killed, too, and change nothing. Beside the writer of a
+  shared one they have a transaction of SQLite; else they have no locks, and ask `is_unchanged` in the end.
 - A file that is damaged, foreign or of another version is refused before a byte of it is changed.
 - What was committed survives a loss of power.
+- Threads take turns: a lock is held from BEGIN to COMMIT, and by each query outside of a transaction.
 """
 
 import errno
 import os
-import shutil
 import sqlite3
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from types import MappingProxyType, TracebackType
-from typing import Any, Final, NamedTuple, Self
+from types import TracebackType
+from typing import Any, Final, NamedTuple, Self, TypeAlias
 
 from .errors import ChatRestError, RequestInvalidError
 
 SETTINGS: Final = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=OFF;"
 FAULTS: Final = (sqlite3.Error, UnicodeDecodeError)
 """The errors of sqlite3; the second where SQLite's own message repeats damaged bytes."""
+_MISUSE: Final = (sqlite3.ProgrammingError, sqlite3.InterfaceError)
+"""A mistake of ours, such as a query of a closed journal: nothing is wrong with the file."""
 _SURROUNDINGS: Final = frozenset({
     sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT,
 })  # fmt: skip
 """Errors of the system around a file, and not of what is in it."""
 REMOVED: Final = "it was removed or replaced while it was being written"
+_TIMEOUT: Final = 5.0
+"""Seconds for which writer and readers wait while one of them opens or ends the log."""
+_LAST_WAIT: Final = 1000
+"""Milliseconds for which the end of a writer waits for readers, so that the log can be emptied."""
+_WITHOUT_LOCKS: Final = "win32-none" if sys.platform == "win32" else "unix-none"
+"""SQLite's way to a file that needs no locks, and no memory that is shared."""
 _VALUES: Final = 500
 """Values of one query: every SQLite takes so many."""
 
@@ -41,6 +50,10 @@ class UnreadableError(ChatRestError):
     """The journal is damaged, or is none."""
 
 
+Marks: TypeAlias = tuple[tuple[int, int, int] | None, ...]
+"""Of a journal and its log: what differs once one of them is written; None for one that is empty."""
+
+
 class Layout(NamedTuple):
     """A kind of journal: its tables, and the words of its errors."""
 
@@ -50,8 +63,6 @@ class Layout(NamedTuple):
     """The statements that make its tables, with no `;` inside of one."""
     version: int
     application: int = 0
-    former: Mapping[tuple[int, int], str] = MappingProxyType({})
-    """What to do about one of a former layout, by its application and version."""
     remedy: str = ""
     """What to do about a damaged one."""
     damage: type[ChatRestError] = UnreadableError
@@ -70,11 +81,21 @@ class JournalFile:
         path: Path,
         layout: Layout,
         begin: Callable[[sqlite3.Connection], object] | None,
+        *,
+        is_shared: bool = False,
     ) -> None:
-        """Open it for writing, and make a new one with what `begin` adds; for reading where that is None."""
+        """Open it for writing, and make a new one with what `begin` adds; for reading where that is None.
+
+        With `is_shared` others may read while it is written: the caller has kept other writers out. A reader
+        says by it that a writer is there.
+        """
         self.path = path
+        self._is_shared = is_shared
+        self._marks: Marks | None = marks_of(path)
+        self.lock: threading.RLock = threading.RLock()
+        """Has the connection: held from BEGIN to COMMIT, so that no thread works inside of another's."""
         self._layout = layout
-        with self._errors():
+        with self._held():
             self._db: sqlite3.Connection = self._readable() if begin is None else self._writable(begin)
         # One in memory has no file.
         self._status = path.stat() if begin is not None and path.exists() else None
@@ -89,11 +110,21 @@ class JournalFile:
 
     def close(self) -> None:
         """Close it, so that another process can open it."""
-        self._db.close()
+        try:
+            if self._is_shared and self._status is not None:  # beside a reader SQLite leaves all in the log
+                with suppress(*FAULTS):
+                    self._db.execute(f"PRAGMA busy_timeout={_LAST_WAIT}")
+                    self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            self._db.close()
+
+    def is_unchanged(self) -> bool:
+        """Return True if all that was read is of one commit, as far as a reader without locks can tell."""
+        return self._marks is None or marks_of(self.path) == self._marks
 
     def check_integrity(self) -> None:
         """Raise `UnreadableError` where SQLite finds damage; reads the whole journal."""
-        with self._errors():
+        with self._held():
             _check_integrity(self._db)
 
     def check_in_place(self) -> None:
@@ -106,15 +137,18 @@ class JournalFile:
 
         Page by page: what has not changed since an earlier snapshot is at the same place.
         """
-        with self._errors(), closing(sqlite3.connect(path)) as copy:
+        with self._held(), closing(sqlite3.connect(path)) as copy:
             copy.execute("PRAGMA synchronous=OFF")
             self._db.backup(copy)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All of what is written inside, or nothing; it is on the disk afterwards."""
-        with self._errors():
-            self._db.execute("BEGIN IMMEDIATE")
+        """All of what is written inside, or nothing; it is on the disk afterwards.
+
+        Another thread's waits for its end; one inside of another is a mistake, and raises RuntimeError.
+        """
+        with self._held():
+            self._begin()
             try:
                 yield
                 self._db.execute("COMMIT")
@@ -123,16 +157,30 @@ class JournalFile:
                     self._db.execute("ROLLBACK")
                 raise
 
+    def _begin(self) -> None:
+        if self._db.in_transaction:
+            raise RuntimeError(f"{self.path}: a transaction was begun inside of another one")
+        self._db.execute("BEGIN IMMEDIATE")
+
     def _all(self, sql: str, *values: Any) -> list[Any]:
-        with self._errors():
+        with self._held():
             return self._db.execute(sql, values).fetchall()
 
+    def _fetched(self, rows: sqlite3.Cursor, most: int) -> list[Any]:
+        """Return the next rows of a query, for a generator: it holds the connection in here alone."""
+        with self._held():
+            return rows.fetchmany(most)
+
     @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except FAULTS as error:
-            raise self._failure(error) from None
+    def _held(self) -> Iterator[None]:
+        """Hold the connection, and raise errors that say whose fault they are; no generator yields inside."""
+        with self.lock:
+            try:
+                yield
+            except _MISUSE:
+                raise
+            except FAULTS as error:
+                raise self._failure(error) from None
 
     def _failure(self, error: Exception) -> ChatRestError | OSError:
         """Return the error that says whose fault it is that the journal cannot be read or written."""
@@ -151,10 +199,12 @@ class JournalFile:
     # ── opening ──
 
     def _writable(self, begin: Callable[[sqlite3.Connection], object]) -> sqlite3.Connection:
-        # The writer is a thread, one at a time.
-        db = sqlite3.connect(self.path, timeout=0, isolation_level=None, check_same_thread=False)
+        # The writer is a thread, one at a time. Readers keep it waiting where they open a log.
+        timeout = _TIMEOUT if self._is_shared else 0
+        db = sqlite3.connect(self.path, timeout=timeout, isolation_level=None, check_same_thread=False)
         with _closed_on_error(db):
-            db.execute("PRAGMA locking_mode=EXCLUSIVE")
+            if not self._is_shared:
+                db.execute("PRAGMA locking_mode=EXCLUSIVE")
             is_new = self._is_new(db)
             if not is_new:
                 _check_integrity(db)  # before anything is written, the settings included
@@ -167,25 +217,31 @@ class JournalFile:
                 db.execute(f"PRAGMA user_version={self._layout.version}")
                 begin(db)
                 db.execute("COMMIT")
-            db.executescript("BEGIN EXCLUSIVE; COMMIT")
+            if not self._is_shared:
+                db.executescript("BEGIN EXCLUSIVE; COMMIT")
         return db
 
     def _readable(self) -> sqlite3.Connection:
-        """Open it without changing anything, and without making a file beside it.
+        """Open it without changing anything, and without making a file beside it; begin a transaction.
 
-        One that is closed has no `-wal` file: it is read as a file that no one writes. One that is being
-        written has one, and is locked; one whose writer was killed has one, and is copied and read elsewhere,
-        as SQLite would make an index of the log beside it.
+        One without a log is read as a file that no one writes: SQLite would make a log. One with a log is
+        read as SQLite does it beside a writer; where none is there, without locks and with the log's index
+        in memory, which needs no right to write.
         """
-        path = self.path
-        log = path.with_name(f"{path.name}-wal")
-        if not log.exists():
-            return self._filled(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True))
-        _check_unlocked(path)
-        with TemporaryDirectory(prefix="chatrest-") as folder:
-            copy = Path(shutil.copy(path, folder))
-            shutil.copy(log, folder)
-            return self._filled(sqlite3.connect(copy))  # its files are open then, and need no names
+        log = log_of(self.path)
+        has_log = log.exists() and log.stat().st_size > 0
+        options = "mode=ro" if has_log else "immutable=1"
+        if has_log and self._is_shared:
+            self._marks = None
+        elif has_log:
+            options += f"&vfs={_WITHOUT_LOCKS}"
+        uri = f"{self.path.absolute().as_uri()}?{options}"
+        db = sqlite3.connect(uri, uri=True, timeout=_TIMEOUT, isolation_level=None)
+        with _closed_on_error(db):
+            if self._marks is not None:
+                db.execute("PRAGMA locking_mode=EXCLUSIVE")  # the index of the log is in memory then
+            db.execute("BEGIN")
+        return self._filled(db)
 
     def _filled(self, db: sqlite3.Connection) -> sqlite3.Connection:
         """Return a connection; `UnreadableError` where nothing is in its file."""
@@ -202,8 +258,6 @@ class JournalFile:
         if not tables and not version:
             return True
         layout = self._layout
-        if text := layout.former.get((application, version)):
-            raise RequestInvalidError(f"{self.path} {text}")
         if (application, version) != (layout.application, layout.version):
             raise RequestInvalidError(f"{self.path} is no {layout.owner}'s journal, or of another version")
         return False
@@ -217,6 +271,24 @@ def sql_in(db: sqlite3.Connection, sql: str, values: Iterable[str | int]) -> Ite
     rest = iter(values)
     while batch := list(islice(rest, _VALUES)):
         yield from db.execute(f"{sql} ({','.join('?' * len(batch))})", batch)
+
+
+def log_of(path: Path) -> Path:
+    """Return the path of SQLite's log of a journal."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def marks_of(path: Path) -> Marks:
+    """Return what shows whether a journal or its log was written."""
+    return tuple(_mark_of(each) for each in (path, log_of(path)))
+
+
+def _mark_of(path: Path) -> tuple[int, int, int] | None:
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return (status.st_ino, status.st_size, status.st_mtime_ns) if status.st_size else None
 
 
 def check_in_place(path: Path, status: os.stat_result) -> None:
@@ -238,17 +310,6 @@ def _closed_on_error(db: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def _check_unlocked(path: Path) -> None:
-    """Raise sqlite3.Error where a process has the journal open for writing."""
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0)) as db:
-        db.execute("PRAGMA locking_mode=EXCLUSIVE")  # so that SQLite makes no file, and cannot read a log
-        try:
-            db.execute("SELECT 1 FROM sqlite_master").fetchone()
-        except sqlite3.Error as error:
-            if _is_in_use(error):
-                raise
-
-
 def _check_integrity(db: sqlite3.Connection) -> None:
     [result] = db.execute("PRAGMA integrity_check(1)").fetchone()
     if result != "ok":
@@ -267,8 +328,11 @@ def _is_in_use(error: Exception) -> bool:
 if sys.platform == "win32":
     import msvcrt
 
-    def try_lock(file: int) -> bool:
-        """Lock a byte far after the end of an open file; return False if another handle has the lock."""
+    def try_lock(file: int, *, shared: bool = False) -> bool:
+        """Lock a byte far after the end of an open file; return False if another handle has the lock.
+
+        There are no shared locks here.
+        """
         os.lseek(file, 1 << 40, os.SEEK_SET)
         try:
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
@@ -281,10 +345,13 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def try_lock(file: int) -> bool:
-        """Lock an open file or folder until it is closed; return False if another descriptor has the lock."""
+    def try_lock(file: int, *, shared: bool = False) -> bool:
+        """Lock an open file or folder until it is closed; return False if another descriptor has the lock.
+
+        Any number may have a `shared` one at a time.
+        """
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
         return True

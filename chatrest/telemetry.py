@@ -8,19 +8,24 @@ uid, query or body: the path is a template.
 The order for each call: `around_call` of all listeners, one `Attempt` for each attempt, one `Outcome`, then
 the exits of the context managers, the last entered first. Errors and cancellation do not change this order.
 
-Without listeners no record is created, and decoding is not measured. The logger `chatrest` logs attempts and
-repetitions at INFO, and where the time of each call went at DEBUG; it has no handler.
+Without listeners no record is created, and decoding is not measured. The logger `chatrest` logs a line for
+each attempt at INFO, and at DEBUG why one is repeated and where the time of each call went; it has no
+handler. The logger `chatrest.requests` logs the address of each call as it is sent, with ids and filters, and
+its headers without secrets: at DEBUG, if its own level is set to that.
 """
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Final, Protocol, TypeAlias, final
+from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
 LOGGER = logging.getLogger("chatrest")
 LOGGER.addHandler(logging.NullHandler())
+REQUESTS: Final = logging.getLogger("chatrest.requests")
+"""Logs the address of each call at DEBUG. Whom a call is about is logged only where this is asked for."""
+REQUESTS.setLevel(logging.WARNING)
 
 LISTENER_FAILED: Final = "a telemetry listener failed"
 """The log message for an exception of a listener."""
@@ -41,12 +46,10 @@ class _CallRecord(Struct, frozen=True, kw_only=True, gc=False):
     server_port: int = 0
 
 
-@final
 class CallStart(_CallRecord, frozen=True, kw_only=True, gc=False):
     """One call, before its first attempt."""
 
 
-@final
 class Attempt(_CallRecord, frozen=True, kw_only=True, gc=False):
     """One attempt, whether or not its request was sent. All durations are in seconds.
 
@@ -82,7 +85,6 @@ class Attempt(_CallRecord, frozen=True, kw_only=True, gc=False):
     """The class name of the previous attempt's error; None for a first attempt."""
 
 
-@final
 class Outcome(_CallRecord, frozen=True, kw_only=True, gc=False):
     """One call, after its last attempt.
 

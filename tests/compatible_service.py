@@ -1,6 +1,7 @@
 """A service of the same wire that others wrote, on a real socket: its nodes' clocks may disagree.
 
-Lists are ordered by (sentAt, id); `id` alone is a place by id, `id` with `sentAt` one by time, and
+It ignores acting users. With a `reader` the list of a user has the messages between the two, as with a login
+token. Lists are ordered by (sentAt, id); `id` alone is a place by id, `id` with `sentAt` one by time, and
 `fromTimestamp` the place from which one goes on: with prepend it asks for what is earlier.
 """
 
@@ -22,8 +23,15 @@ DEFAULT: Final = 30
 class CompatibleService:
     """Users, groups and their messages; `now` is the true time, and `clocks` what each node adds to it."""
 
-    def __init__(self, users: tuple[str, ...] = ("ann", "bob"), *, clocks: tuple[int, ...] = (0,)) -> None:
+    def __init__(
+        self,
+        users: tuple[str, ...] = ("ann", "bob"),
+        *,
+        clocks: tuple[int, ...] = (0,),
+        reader: str | None = None,
+    ) -> None:
         self.users = users
+        self.reader = reader
         self.clocks = clocks
         self.now = START
         self.records: list[Record] = []
@@ -52,8 +60,9 @@ class CompatibleService:
             self.now += seconds
             self.send(*(("ann", "bob") if self.next_id % 2 else ("bob", "ann")), node=node)
 
-    def delete(self, number: int) -> None:
-        [self.gone[number]] = [record for record in self.records if record["id"] == number]
+    def delete(self, number: int, *, for_good: bool = False) -> None:
+        if not for_good:
+            [self.gone[number]] = [record for record in self.records if record["id"] == number]
         self.records = [record for record in self.records if record["id"] != number]
 
     def lose_all(self) -> None:
@@ -109,10 +118,13 @@ class CompatibleService:
         self.before_list()
         is_group, name = request.match_info["kind"] == "groups", request.match_info["name"]
         ends = ("receiver",) if is_group else ("sender", "receiver")
+        parties = {name} if is_group or self.reader is None else {name, self.reader}
         data = [
             record
             for record in self.records
-            if (record["receiverType"] == "group") is is_group and name in [record[end] for end in ends]
+            if (record["receiverType"] == "group") is is_group
+            and parties <= (ends_of := {record[end] for end in ends})
+            and (is_group or self.reader is None or ends_of == parties)
         ]
         return web.json_response(_page(data, query))
 

@@ -13,8 +13,9 @@ from aioresponses import aioresponses
 from hypothesis import settings
 
 from chatrest import storage
+from chatrest.cloud.store import ObjectStore
 from chatrest.core.pace import pacer
-from chatrest.export.store import converters
+from tests.buckets import Buckets
 
 # The suite runs the same examples every time, so that it fails for a change and not by chance, and half of
 # the usual number, so that it stays below three minutes; a test that needs more says so. No deadline, as
@@ -55,7 +56,6 @@ def no_syncs() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda file: None)
         patch.setattr(storage, "SETTINGS", storage.SETTINGS.replace("=FULL", "=OFF"))
-        patch.setattr(converters, "DURABLE", converters.DURABLE.replace("=EXTRA", "=OFF"))
         yield
 
 
@@ -66,6 +66,14 @@ def fast_ramp(monkeypatch: pytest.MonkeyPatch) -> None:
     `tests/core/pace/test_pacer.py` tests the ramp itself.
     """
     monkeypatch.setattr(pacer, "FIRST_RATE", max(pacer.DOCUMENTED_RATES.values()))
+
+
+@pytest.fixture
+def buckets(monkeypatch: pytest.MonkeyPatch) -> Buckets:
+    """Have object stores in memory at all addresses."""
+    buckets = Buckets()
+    monkeypatch.setattr(ObjectStore, "open", buckets.open)
+    return buckets
 
 
 @pytest.fixture

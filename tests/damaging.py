@@ -18,7 +18,6 @@ PLANS: dict[str, dict[str, Any]] = {
     "gzip": {"compress": "gzip"},
     "zstd": {"compress": "zstd", "partition": "month"},
     "parquet": {"format": "parquet"},
-    "sqlite": {"format": "sqlite"},
 }
 MIXED: dict[str, Any] = {"all_users": True, "groups": GROUPS, "pairs": (("ann", "bob"),)}
 """Sources that overlap: a message may stand in three of them."""

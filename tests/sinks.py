@@ -3,9 +3,7 @@
 import errno
 import gzip
 import json
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -110,9 +108,6 @@ def stored(folder: Path) -> list[bytes]:
                 records += gzip.decompress(path.read_bytes()).splitlines()
             case ".zst":
                 records += unzstd(path.read_bytes()).splitlines()
-    if (folder / "messages.sqlite").exists():
-        with closing(sqlite3.connect(folder / "messages.sqlite")) as db:
-            records += [raw.encode() for (raw,) in db.execute("SELECT raw FROM messages")]
     return records
 
 

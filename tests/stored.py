@@ -65,6 +65,10 @@ class StoredExport:
             for known, own in rows.items()
         )  # fmt: skip
 
+    def ids(self, keys: Iterable[int | str]) -> IdSet:
+        """Return the ids of messages that are in it, by their texts."""
+        return IdSet(self.journal.ids_by_key(map(str, keys)).values())
+
     def begin_manifest(self) -> None:
         """Write the manifest of a run that is under way."""
         write_unfinished(self.folder, self.archive.disk, self.journal, START, "it is being written")
@@ -98,8 +102,8 @@ class StoredRuns:
                 stored.commit({self.source: new})
             with stored.journal.transaction():
                 stored.journal.change(map(row_of, changed))
-                stored.journal.undelete(restored)
-            stored.archive.note_deleted(1, deleted, 7)
+                stored.journal.undelete(stored.ids(restored))
+            stored.archive.note_deleted(1, stored.ids(deleted), 7)
             if not is_killed:
                 stored.finish()
                 report = Report(run=stored.journal.run, started=START, finished=START + stored.journal.run)

@@ -30,10 +30,12 @@ def calls_of(name: str) -> Iterator[tuple[Path, list[str]]]:
                 yield path, [each.value for each in node.args if isinstance(each, ast.Constant)]
 
 
-def test_the_sentence_names_the_distribution_and_the_extra() -> None:
-    assert install_command("cli", "dask") == "pip install 'chatrest-client[cli,dask]'"
+def test_the_sentence_names_the_extra_and_what_works_on_this_machine(tmp_path: Path) -> None:
+    assert install_command("cli", "dask") == f"pip install '{ROOT}[cli,dask]'"
+    installed = install_command("cli", "dask", source=tmp_path)
+    assert installed == "install chatrest again with its extras 'cli,dask'"
     assert missing_extra("an export", "export") == (
-        "an export needs the extra 'export': pip install 'chatrest-client[export]'"
+        f"an export needs the extra 'export': {install_command('export')}"
     )
     assert PROJECT["name"] == DISTRIBUTION
     assert PROJECT["scripts"] == {"chatrest": "chatrest.cli:main"}

@@ -26,7 +26,7 @@ FLOORS: Final = {
     "network": 2.0, "telemetry": 2.0, "otel": 2.0, "session": 2.0, "management": 2.0,
     "fan_out": 2.0,
     "cloud": 3.0, "emulator": 3.0, "webhooks": 3.0, "export": 3.0, "importing": 3.0, "pytest_plugin": 3.0,
-    "distributed": 3.5, "archive": 3.5,
+    "distributed": 3.5, "database": 3.5, "site": 3.5,
     "cli": 4.0, "examples": 4.0, "__main__": 4.0, "__init__": 4.0,
 }  # fmt: skip
 """By a file's first name below the package. The ground has an order of its own: models know neither

@@ -116,13 +116,13 @@ async def test_the_readmes_web_backend_serves(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setenv("CHATREST_API_KEY", emulator.app.api_key)
         monkeypatch.setenv("CHATREST_BASE_URL", emulator.base_url)
         async with TestClient(TestServer(names["app"])) as client:
-            served = await client.get("/users/user-01/messages")
+            served = await client.get("/users/user-001/messages")
             first = await served.json()
             assert len(first["messages"]) == 20
-            served = await client.get("/users/user-01/messages", params={"after": first["next"]})
+            served = await client.get("/users/user-001/messages", params={"after": first["next"]})
             second = await served.json()
             assert int(second["messages"][0]["id"]) < int(first["messages"][-1]["id"])
-            assert (await client.get("/users/user-01/messages?after=x")).status == 400
+            assert (await client.get("/users/user-001/messages?after=x")).status == 400
             assert (await client.get("/users/nobody/messages")).status == 404
 
 

@@ -19,7 +19,7 @@ MARK
 
 async def test_defaults(chatrest_emulator, chatrest_session):
     assert len(chatrest_emulator.store.ids()) == 100
-    sent = await chatrest_session.messages.send(NewMessage.text("user-02", "hi"), on_behalf_of="user-01")
+    sent = await chatrest_session.messages.send(NewMessage.text("user-002", "hi"), on_behalf_of="user-001")
     assert chatrest_emulator.store.ids()[-1] == int(sent.id) == 101
 
 @pytest.mark.chatrest(users=3, messages=7, groups=0, weather=[Latency(500.0), Status(503, when=First(2))])
@@ -38,8 +38,8 @@ async def test_limited(chatrest_session, chatrest_emulator, chatrest_time):
 @pytest.mark.chatrest(weather=[Latency(5.0)])
 async def test_deadline(chatrest_session):
     with pytest.raises(DeadlineExceededError):
-        await chatrest_session.with_options(deadline=2.0).users.get("user-01")
-    await chatrest_session.with_options(deadline=6.0).users.get("user-01")
+        await chatrest_session.with_options(deadline=2.0).users.get("user-001")
+    await chatrest_session.with_options(deadline=6.0).users.get("user-001")
 
 @pytest.mark.chatrest(messages=9)
 class TestNearest:

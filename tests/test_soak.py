@@ -5,6 +5,7 @@ import gc
 import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
+from itertools import combinations
 from random import Random
 from typing import Any, NamedTuple
 from weakref import WeakSet
@@ -24,13 +25,15 @@ from chatrest.emulator import Emulator
 from chatrest.emulator.limits import RateLimit
 from chatrest.emulator.store.message_index import conversation_id
 from chatrest.emulator.weather import Chance, Latency, Reset, Status, storm
+from chatrest.emulator.weather.script import MAX_STREAK
 from chatrest.pytest_plugin import START, ChatRestTime
+from tests.list_faults import EmptyPage
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
 SECONDS = 60
 """Seconds of the virtual clock; chapters are repeated until they have passed."""
-SENDER, RECEIVER = "user-01", "user-02"
+SENDER, RECEIVER = "user-001", "user-002"
 PAIRS = 4
 SENDS = 20
 MOST_ALLOCATED = 1_200_000
@@ -103,12 +106,11 @@ class Results:
 def busiest_pairs(emulator: Emulator) -> list[Pair]:
     """Return the conversations of two users with the most messages."""
     pairs: list[Pair] = []
-    for name in emulator.store.conversations():
-        first, separator, second = name.partition("_user_")
-        if separator and {first, second} != {SENDER, RECEIVER}:
-            numbers = emulator.store.ids(conversation=name)
+    for first, second in combinations(emulator.store.people.uids(), 2):
+        if {first, second} != {SENDER, RECEIVER}:
+            numbers = emulator.store.ids(conversation=conversation_id(first, second))
             pairs.append(Pair((first, second), [str(number) for number in numbers]))
-    return pairs[:PAIRS]
+    return sorted(pairs, key=lambda pair: -len(pair.ids))[:PAIRS]
 
 
 async def read(session: AsyncSession, pair: Pair, number: int, results: Results) -> None:
@@ -164,6 +166,7 @@ def change_weather(emulator: Emulator, chapter: Chapter) -> None:
         Reset(route="messages.send", when=Chance(share / 4, seed)),
         Status(500, method="GET", when=Chance(chapter.lost, seed)),
         *storm(seed, share),
+        EmptyPage(when=Chance(share / 15, seed), max_streak=MAX_STREAK),
     )
 
 

@@ -5,6 +5,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,7 @@ from chatrest.storage import (
 )
 
 SCHEMA = "CREATE TABLE notes(text TEXT UNIQUE NOT NULL); CREATE TABLE others(number INTEGER)"
-FORMER = {(77, 1): "is too old"}
-LAYOUT = Layout("test", SCHEMA, version=3, application=77, former=FORMER, remedy="ask somebody")
+LAYOUT = Layout("test", SCHEMA, version=3, application=77, remedy="ask somebody")
 
 
 def empty(db: sqlite3.Connection) -> None:
@@ -31,8 +31,11 @@ def empty(db: sqlite3.Connection) -> None:
 
 
 class Notes(JournalFile):
-    def __init__(self, path: Path, *texts: str) -> None:
-        super().__init__(path, LAYOUT, lambda db: db.executemany("INSERT INTO notes VALUES(?)", zip(texts)))
+    def __init__(self, path: Path, *texts: str, is_shared: bool = False) -> None:
+        def begin(db: sqlite3.Connection) -> object:
+            return db.executemany("INSERT INTO notes VALUES(?)", zip(texts))
+
+        super().__init__(path, LAYOUT, begin, is_shared=is_shared)
 
     def add(self, *texts: str) -> None:
         with self.transaction():
@@ -43,8 +46,8 @@ class Notes(JournalFile):
 
 
 class ReadNotes(Notes):
-    def __init__(self, path: Path) -> None:
-        JournalFile.__init__(self, path, LAYOUT, None)
+    def __init__(self, path: Path, *, is_shared: bool = False) -> None:
+        JournalFile.__init__(self, path, LAYOUT, None, is_shared=is_shared)
 
 
 @pytest.fixture
@@ -79,12 +82,49 @@ def test_one_that_cannot_begin_is_not_there(path: Path) -> None:
 
 def test_it_is_locked_from_its_opening_to_its_end(path: Path) -> None:
     with Notes(path) as notes:
-        for opened in (Notes, ReadNotes):
-            with pytest.raises(InUseError, match="notes: another test is writing here"):
-                opened(path)
+        with pytest.raises(InUseError, match="notes: another test is writing here"):
+            Notes(path)
         notes.add("mine")
     with ReadNotes(path) as notes:
         assert notes.texts() == ["mine"]
+
+
+def test_beside_the_writer_of_a_shared_one_a_reader_has_the_commit_that_it_began_with(path: Path) -> None:
+    with Notes(path, "a", is_shared=True) as notes:
+        notes.add("b")
+        with ReadNotes(path, is_shared=True) as reader:
+            notes.add("c")
+            with ReadNotes(path, is_shared=True) as later:
+                assert later.texts() == ["a", "b", "c"]
+            assert reader.texts() == ["a", "b"]
+            assert reader.is_unchanged()
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_the_end_of_a_writer_does_not_end_its_readers(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatrest.storage._LAST_WAIT", 0)
+    with ExitStack() as reading:
+        with Notes(path, "a", is_shared=True) as notes:
+            reader = reading.enter_context(ReadNotes(path, is_shared=True))
+            notes.add("b")
+        assert reader.texts() == ["a"]
+        with ReadNotes(path) as later:
+            assert later.texts() == ["a", "b"]
+    with Notes(path, is_shared=True) as notes:
+        assert notes.texts() == ["a", "b"]
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_reader_without_locks_notices_that_a_writer_has_begun(path: Path) -> None:
+    with Notes(path, "a"):
+        pass
+    with ReadNotes(path) as reader:
+        assert reader.texts() == ["a"]
+        with Notes(path, is_shared=True) as notes:
+            assert reader.is_unchanged()
+            notes.add("b")
+            assert not reader.is_unchanged()
+        assert not reader.is_unchanged()
 
 
 def test_the_last_commit_of_a_killed_writer_is_read_and_continued(path: Path, tmp_path: Path) -> None:
@@ -108,7 +148,6 @@ def test_the_last_commit_of_a_killed_writer_is_read_and_continued(path: Path, tm
     [
         ("CREATE TABLE mine(a); PRAGMA user_version=3", "is no test's journal, or of another version"),
         (f"{SCHEMA}; PRAGMA application_id=77; PRAGMA user_version=4", "or of another version"),
-        (f"{SCHEMA}; PRAGMA application_id=77; PRAGMA user_version=1", "notes is too old"),
         ("PRAGMA user_version=9", "or of another version"),
     ],
 )

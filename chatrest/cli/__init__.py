@@ -3,8 +3,9 @@
 | file                                 | holds                                                        |
 |--------------------------------------|--------------------------------------------------------------|
 | `root`                               | the command group, its exit statuses, `completion`           |
-| `lists` `writing` `call`             | commands that read and write; `call` has its parts beside it |
+| `lists` `writing` `call`             | commands that read and write; `call` is a folder                |
 | `export` `stored_export` `importing` | commands of exports and imports                              |
+| `load`                               | an export in a database                                      |
 | `html` `view`                        | an export as pages, in a folder or from a server             |
 | `emulator` `demo`                    | a service to try it with                                     |
 | `guide`                              | the manual                                                   |

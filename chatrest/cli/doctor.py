@@ -11,7 +11,7 @@ from ..errors import ChatRestError, RateLimitError
 from . import streams
 from .doctor_checks import Check, examine, line_of
 from .environment import session
-from .options import option_table, shown_default
+from .options import AS_JSON, option_table, shown_default
 from .process import run
 
 _MINUTE: Final = 60
@@ -19,7 +19,7 @@ _MINUTE: Final = 60
 
 @click.command(short_help="Check settings, network, key and versions, and say what to do.")
 @option_table(
-    ("--json as_json", bool, None, "Print one JSON object."),
+    AS_JSON,
     ("--timeout", click.FloatRange(min=0, min_open=True), "SECONDS", "The time of each check.",
      shown_default(10.0)),
 )  # fmt: skip
@@ -60,7 +60,7 @@ async def _examine(patience: float, *, is_shown: bool) -> list[Check]:
 @click.command(short_help="Show the rate limits that the service states or that a session learns.")
 @option_table(
     ("--requests", click.IntRange(1, 100), "N", "Requests to make, one after another.", shown_default(1)),
-    ("--json as_json", bool, None, "Print one JSON object."),
+    AS_JSON,
 )
 def limits(requests: int, as_json: bool) -> None:
     """Show the rate limits of the app: what replies state, what the session has learnt, what is documented.

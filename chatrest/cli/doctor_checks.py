@@ -1,32 +1,14 @@
 """The checks of `doctor`: from the installation to an answer of the service, each with what to do.
 
-| check      | fails where                                           | needs             |
-|------------|-------------------------------------------------------|-------------------|
-| versions   | a library is older than this package needs            |                   |
-| extras     | never: it lists what is installed                     |                   |
-| settings   | id, key, region or address is missing or wrong        |                   |
-| proxy      | it does not answer                                    | settings          |
-| dns        | the host has no address                               | settings          |
-| connection | no connection can be made                             | dns               |
-| tls        | the certificate is refused, or it is no TLS           | connection        |
-| service    | no usable reply comes                                 | all before        |
-| clock      | the reply is of another time than this machine's      | a reply           |
-| key        | the service refuses it                                | a reply           |
-| region     | another one takes the key                             | a reply           |
-| limits     | never: it shows what the reply states                 | a reply           |
-
-A check whose needs have failed is skipped. Keys are not sent before the certificate is checked, and never
-over http but to an address that the user allowed.
+One request is made, whose error says how far it came. A check whose needs have failed is skipped. Keys are
+not sent before the certificate is checked, and never over http but to an address that the user allowed.
 """
 
-import asyncio
 import os
 import platform
-import socket
-import ssl
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
@@ -40,6 +22,7 @@ from ..core.requests.hosts import REGIONS, App, is_loopback
 from ..errors import (
     AuthenticationError,
     ChatRestError,
+    ConnectError,
     NotFoundError,
     PermissionDeniedError,
     RateLimitError,
@@ -58,43 +41,42 @@ NEEDED: Final = {"aiohttp": "3.14.4", "msgspec": "0.20", "tenacity": "9"}
 """The least versions of the libraries, as the distribution's metadata has them."""
 EXTRAS: Final = {
     "cli": "rich", "export": "pyroaring", "parquet": "pyarrow", "zstd": "backports.zstd", "cloud": "obstore",
-    "dask": "distributed", "otel": "opentelemetry", "html": "jinja2",
+    "dask": "distributed", "otel": "opentelemetry", "html": "jinja2", "postgres": "psycopg",
 }  # fmt: skip
 """A module of each extra."""
+_PROXIES: Final = ("https_proxy", "all_proxy")
 _SKEW: Final = 30.0
 """Seconds that the clocks of this machine and of the service may differ: the header counts whole ones."""
-_CERTIFICATE: Final[Mapping[int, str]] = {
-    9: "the certificate is not valid yet: check this machine's clock",
-    10: "the certificate has expired: check this machine's clock; else the service has to renew it",
-    62: "the certificate is another host's: check the address",
-}
-"""What a refusal means, by OpenSSL's codes; any other one is an issuer that is not known."""
 _ADVICE: Final = {
     "settings": "see 'chatrest --help' for the variables, 'chatrest guide many-apps' for a file of apps",
+    "HTTPS_PROXY": "set CHATREST_PROXY to its value if the service is behind that proxy",
     "proxy": "check CHATREST_PROXY or --proxy",
-    "dns": "check the network, then {names}; behind a proxy set CHATREST_PROXY",
+    "name": "check the network, then {names}; behind a proxy set CHATREST_PROXY",
     "connection": "check the address, its port and the firewall; behind a proxy set CHATREST_PROXY",
-    "no TLS": "is that an https address, and its port right?",
-    "cut": "a firewall or proxy may cut TLS off",
+    "tls": "is that an https address, and its port right?",
+    "expired": "the certificate has expired: check this machine's clock; else the service has to renew it",
+    "not yet valid": "the certificate is not valid yet: check this machine's clock",
+    "other host": "the certificate is another host's: check the address",
+    "certificate": "its issuer is not trusted here: where a proxy of your company opens TLS, set "
+    "SSL_CERT_FILE to a file with its certificate",
     "no reply": "the address is not the service's, or it is down: try it again later",
     "by proxy": "check the proxy: it may refuse the host, or open TLS with a certificate not trusted here",
     "server": "the service fails: try it again later",
     "service": "check that the address is the service's, with its version (/v3)",
     "clock": "set this machine's clock: times such as --since 1h, and TLS, go by it",
     "key": "copy the REST API key (fullAccess) from the app's dashboard; a key is of one app and one region",
+    "token": "take the login token out of CHATREST_HEADERS, and check the key without it",
     "scope": "it may be an Auth Key (authOnly), which creates users and tokens only: take the REST API key",
     "region": "set CHATREST_REGION={region}, or region in the file of apps",
     "limits": "other clients use the limit up: see 'chatrest limits'",
 }
-"""What to do, by what has failed."""
+"""What to do, by what has failed; of a connection, by the `reason` of its error."""
+_STEPS: Final = ("proxy", "dns", "connection", "tls")
+_STEP_OF: Final = {"name": "dns", "connection": "connection", "proxy": "proxy", "by proxy": "service"}
+"""The check that fails for a `reason`; for any other one it is `tls`."""
 _AFTER_REPLY: Final = ("clock", "key", "region", "limits")
-_UNKNOWN_ISSUER: Final = (
-    "its issuer is not trusted here: where a proxy of your company opens TLS, set SSL_CERT_FILE to a file "
-    "with its certificate"
-)
 
 
-@final
 class Check(Struct, frozen=True):
     """The result of one check."""
 
@@ -117,13 +99,6 @@ async def examine(patience: float, now: Clock = time.time) -> AsyncIterator[Chec
         for name in ("proxy", "dns", "connection", "tls", "service", *_AFTER_REPLY):
             yield _skipped(name, "settings")
         return
-    route = _Route(app, patience)
-    async for check in route.checks():
-        yield check
-    if route.is_broken:
-        for name in ("service", *_AFTER_REPLY):
-            yield _skipped(name, route.is_broken)
-        return
     async for check in _Answer(app, patience, now).checks():
         yield check
 
@@ -142,7 +117,7 @@ def _versions() -> Check:
     text = f"{DISTRIBUTION} {own}, Python {platform.python_version()}, {sys.platform}; {text}"
     old = [name for name, number in found.items() if _parts(number) < _parts(NEEDED[name])]
     if old:
-        return Check("versions", "failed", text, f"pip install --upgrade {DISTRIBUTION} {' '.join(old)}")
+        return Check("versions", "failed", text, f"pip install --upgrade {' '.join(old)}")
     return Check("versions", "ok", text)
 
 
@@ -189,109 +164,10 @@ def _settings() -> tuple[App | None, Check]:
     except (RequestInvalidError, OSError) as error:
         return None, Check("settings", "failed", str(error), _ADVICE["settings"])
     place = "the environment" if (name := app_name()) is None else f"app {name!r} of {apps_file()}"
-    more = f", {headers} further headers" if headers else ""
+    more = f", {headers} further header{'s' * (headers > 1)}" if headers else ""
     key = f"a key of {len(app.api_key)} characters"
     text = f"{place}: app {app.app_id}, region {app.region}, {address}, {key}{more}"
     return app, Check("settings", "ok", text)
-
-
-# ── the way to the service ──
-
-
-@final
-class _Route:
-    """The connections that a request needs, each tried by itself."""
-
-    def __init__(self, app: App, patience: float) -> None:
-        parts = urlsplit(app.chat_url)
-        self._host, self._is_tls = parts.hostname or "", parts.scheme == "https"
-        self._port = parts.port or (443 if self._is_tls else 80)
-        names = "the app's id and region, and CHATREST_SERVICE_DOMAIN"
-        self._names = names if app.base_url is None else "CHATREST_BASE_URL"
-        self._patience = patience
-        self.is_broken = ""
-        """The name of the check that has failed; empty if a request can be tried."""
-
-    async def checks(self) -> AsyncIterator[Check]:
-        steps = {"dns": self._dns, "connection": self._connect, "tls": self._tls}
-        if (address := proxy()) is not None:
-            yield self._noted(await self._proxy(address))
-            for name in steps:
-                yield Check(name, "skipped", "left to the proxy")
-            return
-        yield Check("proxy", "ok", "none; HTTPS_PROXY is not read")
-        for name, step in steps.items():
-            yield _skipped(name, self.is_broken) if self.is_broken else self._noted(await step())
-
-    def _noted(self, check: Check) -> Check:
-        if check.state == "failed":
-            self.is_broken = check.name
-        return check
-
-    async def _proxy(self, address: str) -> Check:
-        parts = urlsplit(address)
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-        shown = f"{parts.scheme}://{parts.hostname}:{port}"
-        try:
-            await self._opened(parts.hostname or "", port)
-        except (OSError, TimeoutError) as error:
-            return Check("proxy", "failed", f"{shown}: {_reason(error)}", _ADVICE["proxy"])
-        return Check("proxy", "ok", f"{shown} takes connections")
-
-    async def _dns(self) -> Check:
-        loop = asyncio.get_running_loop()
-        try:
-            async with asyncio.timeout(self._patience):
-                found = await loop.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
-        except (OSError, TimeoutError, UnicodeError) as error:
-            advice = _ADVICE["dns"].format(names=self._names)
-            return Check("dns", "failed", f"{self._host}: {_reason(error)}", advice)
-        addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
-        return Check("dns", "ok", f"{self._host} is {', '.join(addresses[:3])}")
-
-    async def _connect(self) -> Check:
-        place, began = f"{self._host}:{self._port}", time.monotonic()
-        try:
-            await self._opened(self._host, self._port)
-        except (OSError, TimeoutError) as error:
-            return Check("connection", "failed", f"{place}: {_reason(error)}", _ADVICE["connection"])
-        return Check("connection", "ok", f"{place} in {(time.monotonic() - began) * 1000:.0f} ms")
-
-    async def _tls(self) -> Check:
-        if not self._is_tls:
-            state: State = "ok" if is_loopback(self._host) else "warning"
-            return Check("tls", state, "none: everybody on the way to an http address can read the key")
-        try:
-            session = await self._opened(self._host, self._port, ssl.create_default_context())
-        except ssl.SSLCertVerificationError as error:
-            advice = _CERTIFICATE.get(error.verify_code, _UNKNOWN_ISSUER)
-            return Check("tls", "failed", f"{self._host}: {error.verify_message}", advice)
-        except ssl.SSLError as error:
-            reason = (error.reason or "failed").replace("_", " ").lower()
-            return Check("tls", "failed", f"{self._host}: {reason}", _ADVICE["no TLS"])
-        except (OSError, TimeoutError) as error:
-            return Check("tls", "failed", f"{self._host}: {_reason(error)}", _ADVICE["cut"])
-        certificate = session.getpeercert() or {}
-        issuer = {name: value for pairs in certificate.get("issuer", ()) for name, value in pairs}
-        name, end = issuer.get("organizationName", "an unnamed issuer"), certificate.get("notAfter")
-        return Check("tls", "ok", f"{session.version()}, a certificate of {name} until {end}")
-
-    async def _opened(self, host: str, port: int, context: ssl.SSLContext | None = None) -> Any:
-        """Make a connection and close it; return its TLS object, which knows the certificate."""
-        async with asyncio.timeout(self._patience):
-            _, writer = await asyncio.open_connection(host, port, ssl=context)
-        try:
-            return writer.get_extra_info("ssl_object")
-        finally:
-            writer.transport.abort()
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, TimeoutError):
-        return "no answer in time"
-    if isinstance(error, OSError) and (error.errno or 0) > 0 and not isinstance(error, socket.gaierror):
-        return os.strerror(error.errno or 0)  # asyncio's own text is of its sockets
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 # ── what the service answers ──
@@ -308,18 +184,50 @@ class _Answer:
 
     async def checks(self) -> AsyncIterator[Check]:
         error = await self._ask(self._app)
-        if not self._replies:
-            advice = _ADVICE["no reply" if proxy() is None else "by proxy"]
-            yield Check("service", "failed", str(error), advice)
-            for name in _AFTER_REPLY:
-                yield _skipped(name, "service")
+        failed = self._failed_step(error)
+        if failed is not None:
+            names = (*_STEPS, "service")
+            for name in names[: names.index(failed.name)]:
+                yield self._passed(name)
+            yield failed
+            for name in (*names[names.index(failed.name) + 1 :], *_AFTER_REPLY):
+                yield _skipped(name, failed.name)
             return
+        for name in _STEPS:
+            yield self._passed(name)
         reply = self._replies[-1]
         yield self._service(reply, error)
         yield self._clock(reply)
         yield self._key(error)
         yield await self._region(error)
         yield self._limits(reply)
+
+    def _failed_step(self, error: ChatRestError | None) -> Check | None:
+        """Return the check that failed where no reply came; None with one."""
+        if self._replies:
+            return None
+        reason = error.reason if isinstance(error, ConnectError) else "no reply"
+        step = "service" if reason == "no reply" else _STEP_OF.get(reason, "tls")
+        if proxy() is not None and step in ("dns", "connection"):
+            step, reason = "service", "by proxy"
+        names = "the app's id and region, and CHATREST_SERVICE_DOMAIN"
+        advice = _ADVICE[reason].format(names=names if self._app.base_url is None else "CHATREST_BASE_URL")
+        return Check(step, "failed", str(error), advice)
+
+    def _passed(self, step: str) -> Check:
+        """Return the check of a step on the way to the service that the request has passed."""
+        parts = urlsplit(self._app.chat_url)
+        address = proxy()
+        if step == "proxy":
+            return _proxy_check(address)
+        if address is not None:
+            return Check(step, "skipped", "left to the proxy")
+        if step == "tls" and parts.scheme == "http":
+            state: State = "ok" if is_loopback(parts.hostname or "") else "warning"
+            return Check("tls", state, "none: everybody on the way to an http address can read the key")
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        text = {"dns": f"{parts.hostname} has an address", "tls": "its certificate is accepted"}
+        return Check(step, "ok", text.get(step, f"{parts.hostname}:{port} takes connections"))
 
     async def _ask(self, app: App) -> ChatRestError | None:
         """List one user; return the error of the call."""
@@ -359,6 +267,9 @@ class _Answer:
 
     def _key(self, error: ChatRestError | None) -> Check:
         match error:
+            case None if "authtoken" in map(str.lower, headers_from_env()):  # a service may take it instead
+                text = "not judged: the service may have taken the login token of CHATREST_HEADERS instead"
+                return Check("key", "warning", text, _ADVICE["token"])
             case None:
                 return Check("key", "ok", "accepted; it may list users, so its scope is fullAccess")
             case AuthenticationError():
@@ -389,6 +300,20 @@ class _Answer:
         if reply.status == 429 or stated.remaining == 0:
             return Check("limits", "warning", text, _ADVICE["limits"])
         return Check("limits", "ok", text)
+
+
+def _proxy_check(address: str | None) -> Check:
+    if address is not None:
+        parts = urlsplit(address)
+        return Check(
+            "proxy", "ok", f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}"
+        )
+    ignored = sorted(name for name, value in os.environ.items() if name.lower() in _PROXIES and value)
+    if ignored:
+        return Check(
+            "proxy", "warning", f"none; {ignored[0]} is set, and is not read", _ADVICE["HTTPS_PROXY"]
+        )
+    return Check("proxy", "ok", "none")
 
 
 def _in_region(app: App, region: str) -> App:

@@ -8,15 +8,12 @@ import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
 from . import streams
 from .options import option_table, shown_default
-
-HABITS: Final = ("documented", "compatible")
-"""Those of `chatrest.emulator.habits`, which is imported only when the command runs."""
 
 
 @click.command(short_help="Run an emulator of the service, with generated data.")
@@ -33,8 +30,6 @@ HABITS: Final = ("documented", "compatible")
      "A rate limit: 429 after N requests in a minute. Without it there is no limit."),
     ("--weather", click.FloatRange(0, 1, max_open=True), "SHARE",
      "Mixed faults that strike this share of the requests, such as 0.2.", {"default": 0.0}),
-    ("--habits", HABITS, None, "Behave as the documents say, or as an independent, compatible server does.",
-     shown_default(HABITS[0])),
     ("--until-eof", bool, None, "Also stop when standard input ends; for programs that start the emulator."),
 )  # fmt: skip
 def emulator(until_eof: bool, **options: Any) -> None:
@@ -51,7 +46,6 @@ def emulator(until_eof: bool, **options: Any) -> None:
       chatrest emulator --messages 100000 --port 8080 > emulator.env
       chatrest emulator --host 0.0.0.0       for other containers, which set CHATREST_ALLOW_HTTP=1
                                              and an address that they can reach
-      chatrest emulator --habits compatible  also prints a login token of the first user
     """
     if until_eof and not _can_wait_for_input():
         raise click.UsageError("--until-eof needs a pipe as standard input")
@@ -104,13 +98,8 @@ async def _serve(until_eof: bool, limit: int | None, weather: float, **options: 
         }
         if os.environ.get("CHATREST_APP"):
             values["APP"] = ""  # else the commands would continue with that app, and not with the emulator
-        uids = service.store.people.uids()
-        if options["habits"] == "compatible" and uids:
-            values["HEADERS"] = "\n".join(
-                f"{name}: {value}" for name, value in service.login(uids[0]).items()
-            )
         _announce(values)
-        users, messages = len(uids), len(service.store.ids())
+        users, messages = len(service.store.people.uids()), len(service.store.ids())
         streams.warn(
             f"emulator at {service.base_url} with {users:,} users and {messages:,} messages; "
             f"stop it with Ctrl-C or: kill {os.getpid()}"

@@ -15,7 +15,7 @@ import os
 from collections.abc import Mapping
 from os.path import expanduser  # unlike that of `Path`, it accepts a user without a home
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
@@ -41,7 +41,6 @@ _HOST: Final = ("CHATREST_APP_ID", "CHATREST_REGION", "CHATREST_SERVICE_DOMAIN")
 _MANAGEMENT: Final = ("CHATREST_MANAGEMENT_URL", "CHATREST_MANAGEMENT_KEY", "CHATREST_MANAGEMENT_SECRET")
 
 
-@final
 class RootOptions(NamedTuple):
     """The options before a command."""
 
@@ -75,7 +74,7 @@ def the_app() -> App:
     try:
         return App.from_env()
     except RequestInvalidError as error:
-        error.add_note(SEE_HELP)
+        error.add_note(f"{SEE_HELP}; '{NAME} emulator' is a service to try")
         raise
 
 
@@ -127,7 +126,7 @@ def apps_file(environ: Mapping[str, str] | None = None) -> Path:
 
 def hint(error: BaseException) -> str:
     """Return what to check after a refused key or a failed connection; "" after any other error."""
-    if not isinstance(error, AuthenticationError | ConnectError) or getattr(error, "retry_after", None):
+    if not isinstance(error, AuthenticationError | ConnectError):
         return ""
     is_key, is_management = isinstance(error, AuthenticationError), _is_management(error)
     if is_management:

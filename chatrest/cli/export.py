@@ -5,9 +5,8 @@ last line says how to continue.
 """
 
 import errno
-import os
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,34 +14,27 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from msgspec import Raw, structs
 
-from ..errors import AuthenticationError, ChatRestError, ExportIncompleteError, RequestInvalidError
-from ..parameters.messages import MessageQuery
+from ..errors import AuthenticationError, ChatRestError, ExportIncompleteError
 from . import streams
 from .environment import named_app, proxy, session
 from .export_apps import APPS_AT_ONCE, export_apps
 from .export_texts import FileTotals, estimate_lines, summary_lines
-from .filters import NO_OPTION, ListCommand, filter_options, query_of
 from .options import AgeOption, TimeOption, local_copy, option_table, shown_default
-from .process import continuation, invocation, run
+from .process import can_continue, continuation, invocation, run
 
 if TYPE_CHECKING:
     from ..export import AttachmentOptions, Plan, Progress, Report
     from ..export.app_file import AppExport
     from ..export.dataset.tables import Table
     from ..session import AsyncSession
-    from .export_progress import Display
 
 # Copies of the plan's constants: importing them would slow the help text down. A test compares them.
-FORMATS: Final = ("ndjson", "parquet", "sqlite")
+FORMATS: Final = ("ndjson", "parquet")
 COMPRESS: Final = ("none", "gzip", "zstd")
 PARTITIONS: Final = ("none", "source", "month", "day")
 TABLES: Final = (
     "users", "groups", "members", "conversations", "bans", "friends", "blocks", "reactions",
 )  # fmt: skip
-NOT_A_FILTER: Final = NO_OPTION[MessageQuery] | {
-    "affix", "id", "count", "limit", "per_page", "my_mentions_only", "mentions_with_blocked_info",
-    "from_timestamp", "to_timestamp",
-}  # fmt: skip
 WORKERS: Final = 32
 _MOST_WORKERS: Final = 90  # as many calls as a session runs at a time for bulk work
 _FAILURES_SHOWN: Final = 20
@@ -57,7 +49,7 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     return names
 
 
-@click.command(cls=ListCommand, short_help="Export messages to files; continues after an interruption.")
+@click.command(short_help="Export messages to files; continues after an interruption.")
 @click.argument("out")
 @option_table(
     ("--journal", click.Path(path_type=Path), "DIR",
@@ -76,13 +68,17 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     ("--format format_", FORMATS, None, "Format of the files.  [default: ndjson]"),
     ("--compress", COMPRESS, None, "Compression.  [default: none; zstd for parquet]"),
     ("--partition", PARTITIONS, None,
-     "Files for all, or per source, month or day (UTC).  [default: source; parquet month, sqlite none]"),
+     "Files for all, or per source, month or day (UTC).  [default: source; parquet month]"),
     ("--with tables", None, "TABLES",
      f"Also tables: any of {','.join(TABLES)}. Later runs write them again.",
      {"callback": _tables}),
     ("--attachments", bool, None, "Also the files that messages link to. Later runs do so, too."),
     ("--max-attachment", click.IntRange(min=1), "MB",
      "The largest attachment that is fetched; needs --attachments.  [default: 100]"),
+    ("--only", bool, None,
+     "Read just the sources or the window that are given, a part of the folder's plan; the plan stays."),
+    ("--change-plan", bool, None,
+     "Make the sources and the window that are given the folder's plan; else others are refused."),
     ("--recheck", AgeOption(), "AGO",
      "Also read the last 12h, 7d or 2w again, to find edited and deleted messages."),
     ("--workers", click.IntRange(1, _MOST_WORKERS), "N",
@@ -90,34 +86,38 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     ("--dask", None, "ADDRESS",
      ("Read with the workers of a Dask cluster: tcp://HOST:PORT, tls://HOST:PORT, or local:N. "
       "OUT is a folder that all of them see, or in an object store.")),
-    ("--dry-run", bool, None, "Write nothing; estimate messages, requests and time."),
+    ("--dry-run", bool, None, "Write nothing; show what it takes at least: messages, requests and time."),
     ("--json as_json", bool, None, "Print the summary or the estimate as one JSON object."),
-    ("--quiet -q", bool, None, "No progress on standard error."),
+    ("--quiet -q", bool, None, "Print nothing unless something is wrong: no progress, and no summary."),
+    ("--status-file", click.Path(dir_okay=False, path_type=Path), "PATH",
+     "Write the state of the newest run to PATH for a monitor, as JSON: its times, complete or not, counts."),
     ("--apps", click.Path(exists=True, dir_okay=False), "FILE",
      "Export each app of a TOML file into OUT/<app id>; see `chatrest guide many-apps`."),
     ("--apps-at-once", click.IntRange(min=1), "N",
      f"Number of apps that are exported at the same time; needs --apps.  [default: {APPS_AT_ONCE}]"),
 )  # fmt: skip
-@filter_options(MessageQuery, without=NOT_A_FILTER)
 def export(
     out: str,
     journal: Path | None,
     tables: tuple["Table", ...],
     attachments: bool,
     max_attachment: int | None,
+    only: bool,
+    change_plan: bool,
     recheck: int | None,
     workers: int,
     dask: str | None,
     dry_run: bool,
     as_json: bool,
     quiet: bool,
+    status_file: Path | None,
     apps: str | None,
     apps_at_once: int | None,
     **given: Any,
 ) -> None:
     """Export messages to files in OUT, exactly as the service sends them.
 
-    OUT is a folder, or the address of an object store: s3://bucket/prefix, gs://…, az://… or file:///folder.
+    OUT is a folder, or the address of an object store: s3://bucket/prefix, gs://… or az://….
     Its credentials and endpoint are read from the usual environment variables (AWS_ACCESS_KEY_ID,
     AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_NAME …). Install it with
     pip install 'chatrest-client[cloud]'. The run writes to the local folder of --journal and publishes from
@@ -125,9 +125,10 @@ def export(
     with SQLite. Another machine can continue the export.
 
     If it is interrupted, run `chatrest export OUT` to continue; run later, the same command adds what is new.
-    Later runs need no other options. A run that names sources reads these, as do the runs after it; what was
-    exported of others is kept, and nothing new is read of them. The window can become wider. Format,
-    partition and filters are set by the first run.
+    Later runs need no other options: the plan of a folder never changes in silence. Sources or a window that
+    differ from it are refused. --only reads just these sources once, and leaves the plan; with --change-plan
+    they become the plan: what was exported of others is kept, and nothing new is read of them. The window can
+    become wider. Format and partition are set by the first run.
 
     Each message is stored once, in the first matching source: groups, then pairs, then users in the listed
     order. A user's file is therefore not all of that user's messages.
@@ -136,6 +137,7 @@ def export(
     Examples:
       chatrest export backup                 all users, a folder each
       chatrest export backup                 later: add what is new since
+      chatrest export backup --user bob --only   only what is new of one of its users
       chatrest export backup --recheck 7d    also find what was edited or deleted in the last week
       chatrest export talk --pair alice bob --group team --since 2026-01-01
       chatrest export lake --format parquet --until 2026-10-31
@@ -147,7 +149,7 @@ def export(
 
     \b
     Below OUT:
-      messages/…, or messages.sqlite         the messages; `chatrest cat OUT` prints them
+      messages/…                             the messages; `chatrest cat OUT` prints them
       users/, groups/, attachments/ …        the tables of --with, and the attachments
       history.jsonl                          older versions of changed messages (.gz or .zst if compressed)
       manifest.json                          the list of files with checksums, and whether it is complete
@@ -157,17 +159,25 @@ def export(
     With --json the summary is one JSON object on standard output; so is the estimate of --dry-run.
     `chatrest guide command` lists the members.
 
-    Exit status: 0 the export is complete, 1 it is not, 2 wrong usage, 130 interrupted, 143 ended by SIGTERM.
+    Exit status: 0 the export is complete (with --only: what it names was read), 1 it is not, 2 wrong usage,
+    130 interrupted, 143 ended by SIGTERM.
     """
     root, plan = local_copy(out, journal), _plan_of(given)
     files = _attachments(attachments, max_attachment)
     options: dict[str, Any] = {
         "tables": tables,
         "attachments": files,
+        "only": only,
+        "change_plan": change_plan,
         "recheck": recheck,
         "workers": workers,
     }
     _check_together(apps, dask, dry_run=dry_run)
+    if status_file is not None and (apps is not None or dry_run):
+        raise click.UsageError(
+            "--status-file is of the runs of one app: give it without --apps and --dry-run"
+        )
+    _check_plan(plan, only=only, change_plan=change_plan, dask=dask)
     if apps is not None:
         options |= {"journal": journal, "at_once": apps_at_once or APPS_AT_ONCE}
         export_apps(out, apps, plan, options, dask=dask, as_json=as_json, quiet=quiet)
@@ -175,10 +185,11 @@ def export(
     if apps_at_once is not None:
         raise click.UsageError("--apps-at-once needs --apps")
     if dry_run:
-        _estimate(out, plan, recheck=recheck, workers=workers, as_json=as_json)
+        del options["tables"], options["attachments"]
+        _estimate(out, plan, options, as_json=as_json)
         return
     from ..export import Progress, export
-    from .export_progress import Monitor, live_display
+    from .export_progress import Monitor, progress_display, shown_progress, status_file as written_status
 
     progress = Progress()
     monitor = Monitor(progress)
@@ -187,18 +198,34 @@ def export(
     async def work() -> "Report":
         named = named_app()
         app = None if named is None else named.app
-        async with session(progress.heard, app=app) as chat, live_display(monitor, display, chat):
+        async with session(progress.heard, app=app) as chat, shown_progress(monitor, show, chat):
             if dask is None:
                 return await export(chat, out, plan, **options)
             return await _export_by_cluster(chat, named, dask, out, plan, options)
 
     if root is not None and not quiet:
         streams.warn(f"the local copy of {out} is in {root}")
-    with _resume_hint(out, {"--journal": journal, "--dask": dask}, progress):
-        with display_of(out, quiet=quiet) as display:
+    again = {} if only or change_plan else {"--journal": journal, "--dask": dask}
+    with _resume_hint(out, again, progress):
+        with written_status(status_file, out) as reports, progress_display(quiet=quiet) as show:
             report = run(work())
+            reports.append(report)
         totals = _files(Path(out) if root is None else root / "export")
-        _print_report(report, progress, out, totals, monitor.elapsed, as_json=as_json)
+        lines = None if quiet else summary_lines(report, progress, out, totals, monitor.elapsed)
+        _print_report(report, out, totals, monitor.elapsed, lines, as_json=as_json)
+
+
+def _check_plan(plan: "Plan | None", *, only: bool, change_plan: bool, dask: str | None) -> None:
+    """Raise `click.UsageError` where it is not clear what is to become of the folder's plan."""
+    if only and change_plan:
+        raise click.UsageError(
+            "--only leaves the plan as it is, and --change-plan changes it: give one of them"
+        )
+    if plan is None and (only or change_plan):
+        name = "--only" if only else "--change-plan"
+        raise click.UsageError(f"{name} needs the sources that it is about, such as --user UID")
+    if only and dask is not None:
+        raise click.UsageError("--only reads a few sources by itself: give it without --dask")
 
 
 def _check_together(apps: str | None, dask: str | None, *, dry_run: bool) -> None:
@@ -244,20 +271,18 @@ def _plan_of(given: dict[str, Any]) -> "Plan | None":
     """Return the plan that the options give; None without any, which means the plan of the folder."""
     from ..export import Plan
 
-    query = query_of(MessageQuery, given)
-    options = {name.rstrip("_"): value for name, value in given.items() if not name.startswith("filter_")}
-    named = {name: value for name, value in options.items() if value not in (None, (), False)}
-    return Plan(query=query, **named) if named or query != MessageQuery() else None
+    named = {name.rstrip("_"): value for name, value in given.items() if value not in (None, (), False)}
+    return Plan(**named) if named else None
 
 
-def _estimate(out: str, plan: "Plan | None", *, recheck: int | None, workers: int, as_json: bool) -> None:
+def _estimate(out: str, plan: "Plan | None", options: Mapping[str, Any], *, as_json: bool) -> None:
     from ..export.dry_run import Estimate, estimate
 
     async def work() -> Estimate:
         async with session() as chat:
-            return await estimate(chat, plan, out, recheck=recheck, workers=workers)
+            return await estimate(chat, plan, out, **options)
 
-    result = run(work())
+    result, workers = run(work()), options["workers"]
     if as_json:
         plan_json = Raw(result.plan.encoded())
         streams.write_json({"export": out, "workers": workers, **structs.asdict(result), "plan": plan_json})
@@ -269,24 +294,12 @@ def _estimate(out: str, plan: "Plan | None", *, recheck: int | None, workers: in
 # ── the display, errors and the summary ──
 
 
-def display_of(out: str, *, quiet: bool) -> "Display":
-    """Return the display for standard error: none with `quiet`, or where it is not a terminal."""
-    from .export_progress import LineDisplay
-
-    if quiet or not streams.is_terminal("stderr"):
-        return LineDisplay(None)
-    if os.environ.get("TERM", "dumb") == "dumb":
-        return LineDisplay()
-    from .export_terminal import TerminalDisplay  # rich is slow to import
-
-    return TerminalDisplay(out)
-
-
 @contextmanager
 def _resume_hint(out: str, options: Mapping[str, object], progress: "Progress") -> Iterator[None]:
     """Add to an error of the block a note that says how to continue the export.
 
-    The options are those that say where the export is and who reads.
+    The options are those that say where the export is and who reads; none, where the command is to be given
+    as it was.
     """
     try:
         yield
@@ -302,36 +315,37 @@ def _resume_hint(out: str, options: Mapping[str, object], progress: "Progress") 
 def _advice(error: BaseException, out: str, options: Mapping[str, object], progress: "Progress") -> str:
     from ..storage import InUseError, UnreadableError
 
-    has_plan, again = progress.phase.has_plan, "run the same command again"
+    has_plan, again = progress.phase.has_plan and bool(options), "run the same command again"
     command = continuation("export", [out], options) if has_plan else again
     match error:
         case ExportIncompleteError():
             return again
         case InUseError():
             return "wait until it ends, then run this command again"
-        case RequestInvalidError():
-            return ""
         case UnreadableError():
             return f"{invocation()} verify {shlex.quote(out)} says what can safely be done"
         case AuthenticationError():
             return f"no exported message is lost; {command}"
         case OSError(errno=errno.ENOSPC | errno.EDQUOT) if not isinstance(error, ChatRestError):
             return f"free some space and {command}"
+        case _ if not can_continue(error):
+            return ""
         case OSError() if not has_plan:
             return ""
     return command
 
 
 def _print_report(
-    report: "Report", progress: "Progress", out: str, files: FileTotals, seconds: float, *, as_json: bool
-) -> None:
+    report: "Report", out: str, files: FileTotals, seconds: float, lines: Iterable[str] | None,
+    *, as_json: bool,
+) -> None:  # fmt: skip
     with streams.reader_may_leave():
         if as_json:
             totals = {"format": files.format, "files": files.count, "bytes": files.bytes}
             members = structs.asdict(report) | {"reasons": report.all_reasons}
             streams.write_json({"export": out, **members, **totals, "seconds": seconds})
-        else:
-            streams.write_lines(summary_lines(report, progress, out, files, seconds))
+        elif lines is not None:
+            streams.write_lines(lines)
     for warning in report.warnings:
         streams.warn(warning)
     for failure in report.failed[:_FAILURES_SHOWN]:

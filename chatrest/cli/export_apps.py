@@ -1,7 +1,7 @@
 """`export OUT --apps FILE`: export many apps in one run, with one summary.
 
-A terminal has a line on standard error when an app begins and when it ends, and one for all of them every ten
-seconds. The exit status is the largest of those that single exports would have.
+Standard error has a line when an app begins and when it ends, and one for all of them every minute. The exit
+status is the largest of those that single exports would have.
 """
 
 import asyncio
@@ -22,10 +22,10 @@ from .process import continuation, run
 if TYPE_CHECKING:
     from ..export import Plan
     from ..export.app_file import AppExport
-    from ..export.apps import AppRun, AppsReport
+    from ..export.apps import AppResult
 
 
-LOG_INTERVAL: Final = 10.0
+LOG_INTERVAL: Final = 60.0
 """Seconds between two lines about all apps."""
 _MOST_FAILURES: Final = 5
 """Failed sources of an app that are printed."""
@@ -40,27 +40,27 @@ def export_apps(
     exports = all_apps(apps)
     began = time.monotonic()
     try:
-        report = run(_run(exports, out, plan, options, dask, quiet=quiet))
+        results = run(_run(exports, out, plan, options, dask, quiet=quiet))
     except (KeyboardInterrupt, asyncio.CancelledError) as end:
         given = {"--apps": apps, "--journal": options.get("journal"), "--dask": dask}
         end.add_note(continuation("export", [out], given))
         raise
-    _print(report, out, time.monotonic() - began, as_json=as_json)
+    _print(results, out, time.monotonic() - began, as_json=as_json, quiet=quiet)
 
 
 async def _run(
     exports: "list[AppExport]", out: str, plan: "Plan | None", options: Mapping[str, Any], dask: str | None,
     *, quiet: bool,
-) -> "AppsReport":  # fmt: skip
+) -> "list[AppResult]":  # fmt: skip
     from ..export.apps import export_apps as run_apps
 
-    runs: dict[str, AppRun] = {}
-    is_shown = not quiet and streams.is_terminal("stderr")
+    runs: dict[str, AppResult] = {}
+    is_shown = not quiet
 
-    def watch(app_run: "AppRun") -> None:
+    def watch(app_run: "AppResult") -> None:
         runs[app_run.app_id] = app_run
         if is_shown:
-            streams.warn(f"{app_run.app_id}: {app_run.words}")
+            streams.warn(f"{app_run.app_id}: {_state(app_run)}")
 
     given: Any = {**options, "headers": headers_from_env(), "watch": watch}
     async with _log(runs, len(exports), is_shown=is_shown):
@@ -74,7 +74,7 @@ async def _run(
 
 
 @asynccontextmanager
-async def _log(runs: "dict[str, AppRun]", count: int, *, is_shown: bool) -> AsyncIterator[None]:
+async def _log(runs: "dict[str, AppResult]", count: int, *, is_shown: bool) -> AsyncIterator[None]:
     async def write() -> None:
         while True:
             await asyncio.sleep(LOG_INTERVAL)
@@ -88,7 +88,7 @@ async def _log(runs: "dict[str, AppRun]", count: int, *, is_shown: bool) -> Asyn
             lines.cancel()
 
 
-def _progress_line(runs: "list[AppRun]", count: int) -> str:
+def _progress_line(runs: "list[AppResult]", count: int) -> str:
     ended = sum(each.report is not None or each.error is not None for each in runs)
     written, requests, limited = (_total(runs, name) for name in ("written", "requests", "limited"))
     limits = f" ({limited:,} × 429)" if limited else ""
@@ -98,76 +98,91 @@ def _progress_line(runs: "list[AppRun]", count: int) -> str:
     )
 
 
-def _total(runs: "Iterable[AppRun]", name: str) -> int:
+def _total(runs: "Iterable[AppResult]", name: str) -> int:
     return sum(getattr(each.progress, name) for each in runs)
 
 
 # ── the summary ──
 
 
-def _print(report: "AppsReport", out: str, seconds: float, *, as_json: bool) -> None:
+def _print(results: "list[AppResult]", out: str, seconds: float, *, as_json: bool, quiet: bool) -> None:
     with streams.reader_may_leave():
         if as_json:
-            streams.write_json(_members(report, out, seconds))
-        else:
-            rows = list(_rows(report, out, seconds))
+            streams.write_json(_members(results, out, seconds))
+        elif not quiet:
+            rows = list(_rows(results, out, seconds))
             width = max(len(name) for name, _ in rows)
             streams.write_lines(f"{name:<{width}} {streams.one_line(text)}" for name, text in rows)
-    for app_run in report.runs:
+    for app_run in results:
         for warning in app_run.report.warnings if app_run.report is not None else ():
             streams.warn(f"{app_run.app_id}: {warning}")
-    for app_run in report.failed:
+    failed = [each for each in results if _status(each)]
+    for app_run in failed:
         for reason in _reasons(app_run):
             streams.warn(f"{app_run.app_id}: {reason}")
-    try:
-        report.check()
-    except ExportIncompleteError as error:
-        if max(map(_status, report.runs)) > 1:
-            raise RequestInvalidError(str(error)) from None
-        error.add_note("run the same command again")
-        raise
+    if not failed:
+        return
+    names = ", ".join(each.app_id for each in failed)
+    text = f"{len(failed):,} of {len(results):,} apps are not complete: {names}"
+    if max(map(_status, results)) > 1:
+        raise RequestInvalidError(text)
+    error = ExportIncompleteError(text)
+    error.add_note("run the same command again")
+    raise error
 
 
-def _status(app_run: "AppRun") -> int:
+def _state(app_run: "AppResult") -> str:
+    if app_run.error is not None:
+        return f"failed: {app_run.error}"
+    if app_run.report is None:
+        return "running"
+    return "complete" if app_run.report.complete else "not complete"
+
+
+def _status(app_run: "AppResult") -> int:
     """Return the exit status that an export of this app alone would have."""
     if isinstance(app_run.error, RequestInvalidError):
         return 2
-    return 0 if app_run.report is not None and app_run.report.complete else 1
+    try:
+        app_run.check()
+    except Exception:
+        return 1
+    return 0
 
 
-def _rows(report: "AppsReport", out: str, seconds: float) -> Iterator[tuple[str, str]]:
-    complete = len(report.runs) - len(report.failed)
-    yield "export", f"{out}, {complete:,} of {plural(len(report.runs), 'app')} complete"
-    for app_run in report.runs:
+def _rows(results: "list[AppResult]", out: str, seconds: float) -> Iterator[tuple[str, str]]:
+    complete = sum(each.report is not None and each.report.complete for each in results)
+    yield "export", f"{out}, {complete:,} of {plural(len(results), 'app')} complete"
+    for app_run in results:
         result = app_run.report
         counts = "" if result is None else f": {result.messages:,} messages, {result.written:,} of them new"
-        yield app_run.app_id, f"{app_run.state}{counts}"
-    messages, written = _totals(report)
+        yield app_run.app_id, f"{_state(app_run)}{counts}"
+    messages, written = _totals(results)
     yield "messages", f"{messages:,}, {written:,} of them new"
-    requests, limited = (_total(report.runs, name) for name in ("requests", "limited"))
+    requests, limited = (_total(results, name) for name in ("requests", "limited"))
     yield "requests", f"{requests:,}, {limited:,} answered 429"
     yield "time", duration(seconds)
 
 
-def _totals(report: "AppsReport") -> tuple[int, int]:
-    reports = [each.report for each in report.runs if each.report is not None]
+def _totals(results: "list[AppResult]") -> tuple[int, int]:
+    reports = [each.report for each in results if each.report is not None]
     return sum(each.messages for each in reports), sum(each.written for each in reports)
 
 
-def _members(report: "AppsReport", out: str, seconds: float) -> dict[str, Any]:
-    messages, written = _totals(report)
+def _members(results: "list[AppResult]", out: str, seconds: float) -> dict[str, Any]:
+    messages, written = _totals(results)
     return {
         "export": out,
-        "complete": report.complete,
-        "apps": [_app_members(app_run) for app_run in report.runs],
+        "complete": all(each.report is not None and each.report.complete for each in results),
+        "apps": [_app_members(app_run) for app_run in results],
         "messages": messages,
         "written": written,
-        "requests": _total(report.runs, "requests"),
+        "requests": _total(results, "requests"),
         "seconds": seconds,
     }
 
 
-def _app_members(app_run: "AppRun") -> dict[str, Any]:
+def _app_members(app_run: "AppResult") -> dict[str, Any]:
     report = app_run.report
     result = {} if report is None else structs.asdict(report) | {"reasons": report.all_reasons}
     error = None if app_run.error is None else streams.without_keys(str(app_run.error))
@@ -181,7 +196,7 @@ def _app_members(app_run: "AppRun") -> dict[str, Any]:
     }
 
 
-def _reasons(app_run: "AppRun") -> Iterator[str]:
+def _reasons(app_run: "AppResult") -> Iterator[str]:
     error = app_run.error
     if error is not None:
         name = app_run.export.key_env

@@ -1,12 +1,11 @@
 """What `status` reads of an export: its manifest, its log of runs, its journal's sources, its files' sizes.
 
 The one file of the commands that knows how an export describes itself. Nothing is changed, no hash is
-checked, and no message is read: `verify` does that. While a run is writing, the numbers are those of the last
-run that ended.
+checked, and no message is read: `verify` does that. While a run is writing, the messages are those that it
+has committed; the rest is of the last run that ended.
 """
 
 from collections import Counter, deque
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -53,6 +52,7 @@ class RunFacts(Struct, frozen=True):
     changed: int
     deleted: int
     requests: int
+    by_app_list: bool = False
 
 
 class ExportFacts(Struct, frozen=True, kw_only=True):
@@ -97,24 +97,28 @@ def facts_of(out: str) -> ExportFacts:
     Raises `RequestInvalidError` where it is not an export, and `ObjectStoreError` where a store fails.
     """
     from ..export.folder_view import open_view  # imports aiohttp, which a help text does not need
-    from ..export.opening import read_folder
+    from ..export.opening import with_state
 
-    with open_view(out) as view, ExitStack() as stack:
-        state = read_folder(view.folder, stack)
-        facts: dict[str, Any] = {"has_journal": state.is_in_use or state.journal is not None}
-        if state.manifest is not None:
-            facts |= _of_manifest(state.manifest)
-            facts |= _of_sources(state)
-            facts["missing_files"] = _missing_files(view, state)
-        faults = [
-            f"{name}: {fault}"
-            for name, fault in ((_MANIFEST, state.manifest_fault), ("the journal", state.journal_fault))
-            if fault
-        ]
-        facts["reasons"] = [*faults, *facts.get("reasons", ())]
-        is_damaged = state.is_finished and bool(facts.get("missing_files"))
-        now = "damaged" if is_damaged else _state(state, has_manifest=Path(view.folder, _MANIFEST).exists())
-        return ExportFacts(export=out, state=now, runs=_runs(view.folder), **facts)
+    with open_view(out) as view:
+        return with_state(view.folder, lambda state: _facts(out, view, state))
+
+
+def _facts(out: str, view: "FolderView", state: "FolderState") -> ExportFacts:
+    facts: dict[str, Any] = {"has_journal": state.journal is not None}
+    if state.manifest is not None:
+        facts |= _of_manifest(state.manifest)
+        facts |= _of_sources(state)
+        facts["missing_files"] = _missing_files(view, state)
+        facts |= _on_disk(state)
+    faults = [
+        f"{name}: {fault}"
+        for name, fault in ((_MANIFEST, state.manifest_fault), ("the journal", state.journal_fault))
+        if fault
+    ]
+    facts["reasons"] = [*faults, *facts.get("reasons", ())]
+    is_damaged = state.is_finished and bool(facts.get("missing_files"))
+    now = "damaged" if is_damaged else _state(state, has_manifest=Path(view.folder, _MANIFEST).exists())
+    return ExportFacts(export=out, state=now, runs=_runs(view.folder), **facts)
 
 
 def _state(state: "FolderState", *, has_manifest: bool) -> State:
@@ -149,27 +153,39 @@ def _of_manifest(manifest: "Manifest") -> dict[str, Any]:
     }
 
 
+def _on_disk(state: "FolderState") -> dict[str, Any]:
+    """Return what an interrupted run has left, as its journal knows it; nothing where no run was."""
+    from ..export.file_names import STEM
+
+    if state.journal is None or state.is_finished:
+        return {}
+    ids = state.journal.ids_in(
+        each for each in state.journal.files("open", "sealing", "sealed") if each.stem.endswith(STEM)
+    )
+    shown = {"first_id": str(ids.first), "last_id": str(ids.last)} if ids else {}
+    return {"messages": sum(state.journal.rows([STEM]).values()), **shown}
+
+
 def _of_sources(state: "FolderState") -> dict[str, Any]:
-    """Return the counts of the sources: of the journal where it is newer, else of the manifest."""
+    """Return the counts of the sources, which the journal has."""
     assert state.manifest is not None
     until = int(state.manifest.until or 0)
-    if state.journal is not None and not state.is_finished:
-        sources: list[tuple[str, Any]] = [(str(each.source), each) for each in state.journal.sources()]
-    else:
-        sources = [(" ".join(each.source), each) for each in state.manifest.sources]
-    fates = [(name, _fate(source, until), source.error) for name, source in sources]
+    known = state.journal.sources() if state.journal is not None else []
+    sources = [(str(each.source), each) for each in known]
+    is_complete = state.is_finished and state.manifest.complete  # also of lists that are empty
+    fates = [(name, _fate(source, until, is_complete=is_complete), source.error) for name, source in sources]
     counts = Counter(fate for _, fate, _ in fates)
-    kept = counts.pop("kept", 0)
+    kept, _ = counts.pop("kept", 0), counts.pop("beside", 0)
     failed = [FailedSource(name, error or "") for name, fate, error in fates if fate == "failed"]
     return {"sources": SourceCounts(total=counts.total(), kept=kept, **counts), "failed": failed}
 
 
-def _fate(source: Any, until: int) -> str:
-    if not source.asked:
-        return "kept"
+def _fate(source: Any, until: int, *, is_complete: bool) -> str:
+    if not source.asked:  # the app's own list is read beside those of the plan
+        return "beside" if source.source.kind == "everything" and not source.proven else "kept"
     if source.state != "open":
         return "deleted_users" if source.state == "deleted_user" else "failed"
-    return "complete" if int(source.proven or 0) >= max(until, 1) else "left"
+    return "complete" if is_complete or int(source.proven or 0) >= max(until, 1) else "left"
 
 
 def _missing_files(view: "FolderView", state: "FolderState") -> list[str]:

@@ -1,20 +1,27 @@
-"""The progress of an export: snapshots with rates and the remaining time, and a display of them.
+"""What an export says of itself while it runs: one line, with rates and the remaining time.
+
+| standard error is | the line                                              |
+|-------------------|-------------------------------------------------------|
+| a terminal        | is updated in place, four times a second              |
+| a log             | is written once a minute, and when a new phase begins |
 
 The remaining time is computed from the covered ids at the speed of the last minute. It is unknown for the
-first seconds, as sources differ much in how many messages they have for their ids. The display is updated
-four times a second.
+first seconds, as sources differ much in how many messages they have for their ids.
 """
 
 import asyncio
+import os
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import asynccontextmanager, suppress
-from typing import Final, NamedTuple, Protocol, Self, final
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Final, Literal, NamedTuple, TypeAlias, final
 
+import msgspec
 from msgspec import Struct
 
-from ..export.report import Phase, Progress
+from ..export.report import Phase, Progress, Report
 from ..network.pool import PoolState
 from ..session import AsyncSession
 from . import streams
@@ -30,8 +37,8 @@ _REPORTED_SILENCE: Final = 10.0
 """Seconds without a reply after which the display says so."""
 
 
-LOG_INTERVAL: Final = 10.0
-"""Seconds between two plain lines of one phase."""
+LOG_INTERVAL: Final = 60.0
+"""Seconds between two lines of a log about one phase."""
 _INTERVAL: Final = 0.25
 """Seconds between two updates."""
 
@@ -44,7 +51,6 @@ class Wait(NamedTuple):
     """True if the service does not answer, so that no one knows when the export will end."""
 
 
-@final
 class Snapshot(Struct, frozen=True, kw_only=True):
     progress: Progress
     phase: Phase
@@ -166,13 +172,13 @@ def progress_line(snapshot: Snapshot) -> str:
     if not progress.received:
         return f"{snapshot.title}: {', '.join([snapshot.waits or duration(snapshot.elapsed), *unpublished])}"
     parts = [
+        *([f"{snapshot.share:.0%}"] if snapshot.share is not None else []),
+        *([f"{about(snapshot.left)} left"] if snapshot.left is not None else []),
         f"{progress.written:,} messages at {snapshot.rate:,.0f}/s",
         size(progress.received),
         f"{progress.requests:,} requests" + (f" ({progress.limited:,} × 429)" if progress.limited else ""),
         *([f"{progress.done:,} of {plural(progress.sources, 'source')}"] if progress.sources else []),
         *([f"{progress.failed:,} failed"] if progress.failed else []),
-        *([f"{snapshot.share:.0%}"] if snapshot.share is not None else []),
-        *([f"{about(snapshot.left)} left"] if snapshot.left is not None else []),
         duration(snapshot.elapsed),
         *([snapshot.waits] if snapshot.waits else []),
         *unpublished,
@@ -180,53 +186,46 @@ def progress_line(snapshot: Snapshot) -> str:
     return f"{snapshot.title}: {', '.join(parts)}"
 
 
-class Display(Protocol):
-    """A progress display, used as a context manager."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *exc: object) -> None: ...
-
-    def show(self, snapshot: Snapshot) -> None:
-        """Show `snapshot` in place of the last one."""
+Show: TypeAlias = Callable[[Snapshot], None]
 
 
-@final
-class LineDisplay:
-    """Plain lines on standard error, for a terminal without a cursor: one a phase, and every ten seconds.
+class ProgressLog:
+    """Lines of a log: one a phase, and one a minute."""
 
-    With `write=None` it shows nothing.
-    """
-
-    def __init__(self, write: Callable[[str], None] | None = streams.warn) -> None:
+    def __init__(self, write: Callable[[str], None] = streams.warn) -> None:
         self._write = write
         self._phase = Phase.BEGINNING
         self._written_at = 0.0
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        pass
-
     def show(self, snapshot: Snapshot) -> None:
-        """Write a line if the phase is new or ten seconds have passed."""
         is_due = snapshot.phase != self._phase or snapshot.elapsed - self._written_at >= LOG_INTERVAL
-        if self._write is not None and is_due and snapshot.phase is not Phase.BEGINNING:
+        if is_due and snapshot.phase is not Phase.BEGINNING:
             self._phase, self._written_at = snapshot.phase, snapshot.elapsed
             self._write(progress_line(snapshot))
 
 
+@contextmanager
+def progress_display(*, quiet: bool) -> Iterator[Show]:
+    """Yield the function that shows a snapshot on standard error; with `quiet` it shows nothing."""
+    if quiet:
+        yield lambda _: None
+    elif streams.is_terminal("stderr") and os.environ.get("TERM", "dumb") != "dumb":
+        with streams.status_line("beginning") as update:
+            yield lambda snapshot: update(streams.one_line(progress_line(snapshot)))
+    else:
+        yield ProgressLog().show
+
+
 @asynccontextmanager
-async def live_display(monitor: Monitor, display: Display, session: AsyncSession) -> AsyncIterator[None]:
-    """Update `display` during the block; a failing terminal does not stop the block."""
+async def shown_progress(monitor: Monitor, show: Show, session: AsyncSession) -> AsyncIterator[None]:
+    """Show the progress during the block; a terminal that fails does not stop the block."""
     task = asyncio.current_task()
     assert task is not None
 
     async def update_regularly() -> None:
         with suppress(OSError):  # a closed terminal does not end the export
             while True:
-                display.show(monitor.snapshot(session.pools.values(), stopping=task.cancelling() > 0))
+                show(monitor.snapshot(session.pools.values(), stopping=task.cancelling() > 0))
                 await asyncio.sleep(_INTERVAL)
 
     updates = asyncio.create_task(update_regularly())
@@ -236,3 +235,81 @@ async def live_display(monitor: Monitor, display: Display, session: AsyncSession
         updates.cancel()
         with suppress(asyncio.CancelledError):
             await updates
+
+
+# ── for a monitor ──
+
+
+RunState: TypeAlias = Literal["complete", "a part of the plan", "not complete", "failed"]
+_COUNTS: Final = (
+    "run", "messages", "written", "changed", "deleted", "missing", "sources", "requests",
+)  # fmt: skip
+
+
+class RunStatus(Struct, frozen=True):
+    """What `--status-file` has: JSON, replaced at the end of each run, also of one that fails."""
+
+    export: str
+    state: RunState
+    started: int
+    """In epoch seconds, as all times."""
+    finished: int
+    """The end of the newest run; that of a killed one is not here, so that an old time is an alarm."""
+    last_complete: int | None
+    """The end of the newest run that was complete."""
+    error: str | None = None
+    """The first reason why it is not complete, or has failed."""
+    run: int = 0
+    messages: int = 0
+    written: int = 0
+    changed: int = 0
+    deleted: int = 0
+    missing: int = 0
+    sources: int = 0
+    failed: int = 0
+    requests: int = 0
+
+
+@contextmanager
+def status_file(path: Path | None, out: str, now: Callable[[], float] = time.time) -> Iterator[list[Report]]:
+    """Write the status of the run in the block, whose report is to be put into the list that it yields."""
+    reports, started = list[Report](), int(now())
+    try:
+        yield reports
+    except BaseException as error:
+        if path is not None and not reports:
+            text = streams.without_keys(streams.one_line(str(error) or type(error).__name__))
+            state = RunStatus(out, "failed", started, int(now()), _last_complete(path), text)
+            _replace(path, state)
+        raise
+    if path is not None and reports:
+        _replace(path, _status(out, reports[0], path))
+
+
+def _status(out: str, report: Report, path: Path) -> RunStatus:
+    state: RunState = "complete" if report.complete else "not complete"
+    reason = next(iter(report.all_reasons), None)
+    if report.only and reason is None:
+        state = "a part of the plan"
+    last = report.finished if report.complete else _last_complete(path)
+    counts = {name: getattr(report, name) for name in _COUNTS}
+    return RunStatus(
+        out, state, report.started, report.finished, last, reason, failed=len(report.failed), **counts
+    )
+
+
+def _last_complete(path: Path) -> int | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=_Former).last_complete
+    except (OSError, msgspec.DecodeError):  # the first one, or another program's
+        return None
+
+
+class _Former(Struct):
+    last_complete: int | None = None
+
+
+def _replace(path: Path, status: RunStatus) -> None:
+    new = path.with_name(f".{path.name}.new")
+    new.write_bytes(msgspec.json.encode(status) + b"\n")
+    new.replace(path)

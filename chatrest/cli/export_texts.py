@@ -62,13 +62,6 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def rounded(number: float) -> str:
-    """An estimated number, rounded to two digits: `250,000`."""
-    whole = round(number)
-    unit = 10 ** max(0, len(str(abs(whole))) - 2)
-    return f"{round(whole / unit) * unit:,}"
-
-
 # ── the summary ──
 
 
@@ -76,8 +69,7 @@ def summary_lines(
     report: "Report", progress: "Progress", out: str, files: FileTotals, seconds: float
 ) -> Iterator[str]:
     """The summary of a run that took `seconds`, one fact per line."""
-    status = "complete" if report.complete else "NOT COMPLETE"
-    yield _fact("export", f"{out}, {files.format}, {status}")
+    yield _fact("export", f"{out}, {files.format}, {_status(report)}")
     yield _fact("messages", f"{report.messages:,}, {report.written:,} of them new")
     if report.missing:
         reason = "from a missing file, and no longer on the service"
@@ -85,10 +77,13 @@ def summary_lines(
     if report.changed or report.deleted:
         yield _fact("changed", f"{report.changed:,}; their older versions are kept in the history")
         yield _fact(
-            "deleted", f"{report.deleted:,} that the service no longer returns; they stay in the export"
+            "deleted", f"{report.deleted:,}, by their authors or no longer returned; they stay in the export"
         )
     failed = f", {len(report.failed):,} of them failed" if report.failed else ""
     yield _fact("sources", f"{report.sources:,}{failed}")
+    if report.only:
+        others = plural(report.not_read, "other source") if report.not_read else "the others"
+        yield _fact("unread", f"{others} of the plan: only {name_list(report.only, _KEPT_SHOWN)}")
     if report.kept:
         yield _fact(
             "kept", f"{name_list(report.kept, _KEPT_SHOWN)}; no longer asked for, not read by this run"
@@ -105,6 +100,14 @@ def summary_lines(
     yield _fact("requests", f"{report.requests:,}, {progress.limited:,} answered 429{repeated}")
     rate = f", {report.written / max(seconds, 1e-3):,.0f} messages/s" if report.written else ""
     yield _fact("time", f"{duration(seconds)}{rate}")
+
+
+def _status(report: "Report") -> str:
+    if report.only and not report.failed and not report.reasons:
+        return "a part of the plan"
+    if not report.complete:
+        return "NOT COMPLETE"
+    return "complete as far as the app's own list shows" if report.by_app_list else "complete"
 
 
 def attachments_line(counts: "AttachmentCounts") -> str:
@@ -130,37 +133,22 @@ def name_list(names: list[str], most: int = _NAMES_SHOWN) -> str:
 
 
 def estimate_lines(estimate: "Estimate", out: str, workers: int) -> Iterator[str]:
-    """The work of a run with this plan, one fact per line."""
+    """The work of a run with this plan, at least, one fact per line."""
+    least = "" if estimate.is_exact else "at least "
     yield _fact("export", f"{out}, {estimate.plan.format}; nothing was written")
     complete = f", of which {estimate.whole:,} are up to date" if estimate.whole else ""
     yield _fact("sources", f"{estimate.sources:,}{complete}")
     for failure in estimate.refused:
         yield _fact("refused", f"{failure.source}: {failure.error}")
-    yield _fact("messages", _messages(estimate))
-    if estimate.messages:
-        yield _fact("new", _figure(estimate, estimate.written))
-    yield _fact("requests", f"about {estimate.requests:,}")
+    newest = "" if estimate.newest is None else f"; the app's newest id is {estimate.newest:,}"
+    yield _fact("messages", f"{least}{estimate.messages:,} new{newest}")
+    yield _fact("requests", f"{least}{estimate.requests:,}")
     limit = "no rate limit was reported"
     if estimate.rate is not None:
         limit = f"the rate limit is about {estimate.rate:,.0f} requests a minute"
-    yield _fact("time", f"{about(estimate.seconds)}, with {plural(workers, 'worker')}; {limit}")
-    left = estimate.sources - estimate.whole
-    parts = [f"{estimate.sampled:,} of {plural(left, 'source')} sampled"]
-    if estimate.sampled < left:
-        parts.append("wrong if a few of the others hold most messages")
-    yield _fact("basis", f"{plural(estimate.asked, 'request')}; {'; '.join(parts)}")
-
-
-def _messages(estimate: "Estimate") -> str:
-    if estimate.is_exact and not estimate.messages:
-        return "none to read"
-    least = "" if estimate.is_exact else f" (at least {estimate.messages_least:,})"
-    figure = _figure(estimate, estimate.messages)
-    return f"{figure}{least} to read ({size(estimate.bytes)}); those of two sources count twice"
-
-
-def _figure(estimate: "Estimate", number: int) -> str:
-    return f"{number:,}" if estimate.is_exact else f"about {rounded(number)}"
+    yield _fact("time", f"{least}{duration(estimate.seconds)}, with {plural(workers, 'worker')}; {limit}")
+    left = plural(estimate.sources - estimate.whole, "list")
+    yield _fact("basis", f"{plural(estimate.asked, 'request')}; a page of {estimate.sampled:,} of {left}")
 
 
 def _fact(name: str, text: str) -> str:

@@ -1,5 +1,6 @@
-"""Options made from a filter's fields: types come from the struct, help texts from a table."""
+"""Options made from a filter's fields, with the struct's types and the meanings of `parameters.meanings`."""
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, TypeVar
 
@@ -8,71 +9,22 @@ from msgspec import inspect
 
 from ..parameters.apps import AppQuery
 from ..parameters.checked import Filter
+from ..parameters.meanings import meaning
 from ..parameters.messages import MessageQuery
 from ..parameters.users import UserQuery
-from .call_parameters import ValueType
-from .options import TimeOption
+from .options import SINCE, UNTIL, TimeOption
+from .value_types import ValueType
 
 F = TypeVar("F", bound=Callable[..., Any])
 Q = TypeVar("Q", bound=Filter)
 
+_TIMES: Final = {"from_timestamp": SINCE, "to_timestamp": UNTIL}
 _PREFIX: Final = "filter_"
-_NAMES: Final = {"limit": "page-limit"}  # --limit is the total number of records
+_NAMES: Final = {"limit": "page-limit", "from_timestamp": "since", "to_timestamp": "until"}
+"""Options that are not called as their fields: --limit is the total number of records, and an export has
+--since and --until.
+"""
 
-MEANINGS: Final[Mapping[type[Filter], Mapping[str, str]]] = {
-    MessageQuery: {
-        "search_key": "Text that occurs in the message.",
-        "has_attachments": "With attachments.",
-        "attachment_types": "With an attachment of this kind.",
-        "has_mentions": "With mentions.",
-        "has_links": "With links.",
-        "mentioned_uids": "That mention this user.",
-        "unread": "Not read by the user.",
-        "undelivered": "Not delivered to the user.",
-        "count": "The number of messages per user or group, instead of messages.",
-        "hide_replies": "Without the replies inside threads.",
-        "affix": "append: oldest first, those after --id; prepend: newest first, those before it.",
-        "id": "Start at this message.",
-        "category": "Of this category, such as message, custom, action, call.",
-        "categories": "Of one of these categories.",
-        "type": "Of this type, such as text, image, audio.",
-        "types": "Of one of these types.",
-        "my_mentions_only": "That mention the user of --on-behalf-of.",
-        "has_reactions": "With reactions.",
-        "sender": "Sent by this user.",
-        "mentions_with_blocked_info": "With blocks between the mentioned users and --on-behalf-of.",
-        "mentions_with_tag_info": "With the tags of mentioned users.",
-        "per_page": "Size of a page; only without --on-behalf-of.",
-        "limit": "Size of a page; only with --on-behalf-of.",
-        "from_timestamp": "Sent at this timestamp or later.",
-        "to_timestamp": "Sent at this timestamp or earlier.",
-        "with_tags": "With the tags of each message.",
-        "tags": "With one of these tags.",
-    },
-    UserQuery: {
-        "search_key": "Text that the name or uid begins with.",
-        "search_in": "Fields in which to search.",
-        "status": "Of this status.",
-        "per_page": "Size of a page.",
-        "page": "Start at this page.",
-        "role": "Of this role.",
-        "roles": "Of one of these roles.",
-        "tags": "With one of these tags.",
-        "with_tags": "With the tags of each user.",
-        "only_deactivated": "Only deactivated users.",
-        "with_deactivated": "Also deactivated users.",
-        "created_at_from": "Created at this timestamp or later.",
-        "created_at_to": "Created at this timestamp or earlier.",
-        "updated_at_from": "Updated at this timestamp or later.",
-        "updated_at_to": "Updated at this timestamp or earlier.",
-    },
-    AppQuery: {
-        "search_key": "Text that the name or id begins with.",
-        "per_page": "Size of a page.",
-        "page": "Start at this page.",
-    },
-}
-"""The help text of each filter."""
 NO_OPTION: Final[Mapping[type[Filter], frozenset[str]]] = {
     MessageQuery: frozenset(
         {
@@ -84,9 +36,10 @@ NO_OPTION: Final[Mapping[type[Filter], frozenset[str]]] = {
     UserQuery: frozenset({"count"}),
     AppQuery: frozenset(),
 }  # fmt: skip
-"""The other fields: a count of users is not a list, and the messages of a user (`messages UID`) do not have
-the parameters of other lists.
+"""The fields without an option: a count of users is not a list, and the messages of a user do
+not have the parameters of other lists.
 """
+_FIELD: Final = re.compile(r"`(\w+)`")
 
 
 class FilterOption(click.Option):
@@ -112,10 +65,18 @@ def filter_options(kind: type[Filter], *, without: Collection[str] = ()) -> Call
     def decorate(command: F) -> F:
         for field in reversed(_fields(kind)):
             if field.name not in without and field.name not in NO_OPTION[kind]:
-                command = _option(field, MEANINGS[kind][field.name])(command)
+                command = _option(field, _help(kind, field.name))(command)
         return command
 
     return decorate
+
+
+def _help(kind: type[Filter], field: str) -> str:
+    if field in _TIMES:
+        return _TIMES[field][3]
+    text = _FIELD.sub(lambda match: f"--{match[1].replace('_', '-')}", meaning(kind, field))
+    text = text.replace("`", "").replace("the acting user", "--on-behalf-of")
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def query_of(kind: type[Q], given: Mapping[str, Any]) -> Q:
@@ -140,7 +101,7 @@ def _option(field: inspect.Field, meaning: str) -> Callable[[F], F]:
         )
     kind, metavar = _type_of(rule)
     if values.per_second:
-        kind, metavar = TimeOption(per_second=values.per_second), "T"
+        kind, metavar = TimeOption(end=field.name == "to_timestamp", per_second=values.per_second), "T"
     return click.option(
         f"{_PREFIX}{field.name}",
         f"--{name}",

@@ -13,13 +13,19 @@ import click
 from click.shell_completion import CompletionItem
 
 from . import streams
-from .call_parameters import nearest
+from .call.parameters import nearest
 
 FOLDER: Final = Path(__file__).parents[1] / "guide"
 _REFERENCE: Final = Path(__file__).parents[1] / "resources" / "OPERATIONS.md"
 _ENTRY: Final = re.compile(r"^- \[([\w-]+)\]\([^)]+\): (.+)$", re.MULTILINE)
+_SMALL: Final = """
+    a all an and are be by can do does for from get has have how i if in into is it its many me my not of on
+    one or out so than that the this to use want we what when where which who why with you your
+"""
+_ENDING: Final = re.compile(r"(?<=\w{3})(?:ing|ed|es|s)\Z")
 _MOST_LINES: Final = 3
 """The lines of a section that a search shows."""
+_MOST_SECTIONS: Final = 12
 
 
 class Section(NamedTuple):
@@ -59,15 +65,35 @@ def sections(page: str) -> Iterator[Section]:
 
 
 def search(words: Sequence[str]) -> list[Section]:
-    """Return the sections that have all words, in any case; those whose title has one of them come first."""
-    wanted = [word.lower() for word in words]
-    matches = [
-        section
-        for page in contents()
-        for section in sections(page)
-        if all(word in "\n".join(section.lines).lower() for word in wanted)
-    ]
-    return sorted(matches, key=lambda each: -sum(word in each.title.lower() for word in wanted))
+    """Return the sections that have at least half of the words, small ones such as `the` left out.
+
+    A word is found at the beginning of another, in any case and without its ending: `sending` finds `sends`.
+    First come the sections with the most words in their text, their title, and one of their lines; those of
+    the reference after others.
+    """
+    patterns = patterns_of(words)
+    ranked = []
+    for page in contents():
+        for section in sections(page):
+            found = _count(patterns, "\n".join(section.lines))
+            if found * 2 >= len(patterns) and found:
+                line = max(_count(patterns, line) for line in section.lines)
+                title = _count(patterns, f"{page} {section.title}") - (page == "operations")
+                ranked.append((2 * found + line + title, section))
+    return [section for _, section in sorted(ranked, key=lambda each: -each[0])]
+
+
+def patterns_of(words: Sequence[str]) -> list[re.Pattern[str]]:
+    """Return what a search looks for: all words but the small ones, or these where there are no others."""
+    lowered = [word for word in re.findall(r"[\w-]+", " ".join(words).lower()) if word]
+    small = _SMALL.split()
+    wanted = [word for word in lowered if word not in small] or lowered
+    stems = [re.escape(_ENDING.sub("", word)) for word in dict.fromkeys(wanted)]
+    return [re.compile(rf"\b{stem}", re.IGNORECASE) for stem in stems]
+
+
+def _count(patterns: Sequence[re.Pattern[str]], text: str) -> int:
+    return sum(pattern.search(text) is not None for pattern in patterns)
 
 
 def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -78,7 +104,9 @@ def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[Co
 
 @click.command(short_help="Read the guide: a page for each task.")
 @click.argument("page", required=False, shell_complete=_complete)
-@click.option("--search", "words", metavar="WORDS", help="Show the sections that have all of these words.")
+@click.option(
+    "--search", "words", metavar="WORDS", help="Show the sections that have these words, or most of them."
+)
 def guide(page: str | None, words: str | None) -> None:
     """Print PAGE of the guide, or the list of all pages.
 
@@ -88,7 +116,7 @@ def guide(page: str | None, words: str | None) -> None:
     Examples:
       chatrest guide
       chatrest guide exports
-      chatrest guide --search 'rate limit'
+      chatrest guide --search 'how do I send a message to a group'
       chatrest guide errors --search deadline
     """
     if words is not None:
@@ -117,16 +145,19 @@ def _show_page(text: str) -> None:
 def _show_matches(text: str, page: str | None) -> None:
     if page is not None:
         page_text(page)
-    words = text.split()
-    if not words:
+    patterns = patterns_of([text])
+    if not patterns:
         raise click.BadParameter("expected one word or more", param_hint="--search")
-    matches = [each for each in search(words) if page in (None, each.page)]
+    matches = [each for each in search([text]) if page in (None, each.page)]
     if not matches:
-        raise click.ClickException(f"no section of the guide has {' and '.join(map(repr, words))}")
-    streams.write_lines(line for each in matches for line in _match_lines(each, words))
+        raise click.ClickException(f"no section of the guide has half of these words: {text}")
+    streams.write_lines(line for each in matches[:_MOST_SECTIONS] for line in _match_lines(each, patterns))
+    if (more := len(matches) - _MOST_SECTIONS) > 0:
+        streams.warn(f"{more:,} more sections have fewer of the words: give others, or a PAGE")
 
 
-def _match_lines(section: Section, words: Sequence[str]) -> Iterator[str]:
+def _match_lines(section: Section, patterns: Sequence[re.Pattern[str]]) -> Iterator[str]:
     yield f"{section.page}: {section.title}"
-    hits = [line for line in section.lines[1:] if any(word.lower() in line.lower() for word in words)]
-    yield from (f"    {line.strip()}" for line in hits[:_MOST_LINES])
+    hits = [(_count(patterns, line), line.strip()) for line in section.lines[1:]]
+    best = sorted((hit for hit in hits if hit[0]), key=lambda hit: -hit[0])[:_MOST_LINES]
+    yield from (f"    {line}" for _, line in best)

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from . import streams
 from .export_texts import plural
-from .options import TimeOption, option_table, shown_default
+from .options import AS_JSON, SINCE, UNTIL, option_table, shown_default
 from .process import run
 
 CHOICE: Final = (
@@ -19,8 +19,8 @@ CHOICE: Final = (
      "Only this conversation. May be repeated.", {"multiple": True}),
     ("--user users", None, "UID",
      "Only conversations that this user takes part in. May be repeated.", {"multiple": True}),
-    ("--since", TimeOption(), "T", "Sent at T or later: a date, a time, yesterday, 7d …"),
-    ("--until", TimeOption(end=True), "T", "Sent at T or earlier; a date is its whole day."),
+    SINCE,
+    UNTIL,
     ("--title", None, "TEXT", "The title of the pages.  [default: Messages]"),
     ("--redact", bool, None, "Hide phone numbers and e-mail addresses."),
 )  # fmt: skip
@@ -32,7 +32,7 @@ CHOICE: Final = (
 @click.argument("site", type=click.Path(path_type=Path, file_okay=False))
 @option_table(
     *CHOICE,
-    ("--json as_json", bool, None, "Print the result as one JSON object."),
+    AS_JSON,
     ("--quiet -q", bool, None, "Print nothing."),
 )
 def html(out: str, site: Path, as_json: bool, quiet: bool, **choice: Any) -> None:
@@ -44,8 +44,8 @@ def html(out: str, site: Path, as_json: bool, quiet: bool, **choice: Any) -> Non
     an interrupted run is completed by the next one. It needs the extra `html`, and no credentials.
 
     --redact replaces what looks like a phone number or an e-mail address, in names and sources, too; other
-    personal data stay. Attachments are copied as they are. Leave the hidden folder SITE/.chatrest out of what
-    you hand on: only later runs need it.
+    personal data stay. Attachments are copied as they are. What only later runs need is
+    beside SITE, in the folder SITE.chatrest: do not hand it on, as it names everything in the export.
 
     \b
     Examples:
@@ -54,7 +54,7 @@ def html(out: str, site: Path, as_json: bool, quiet: bool, **choice: Any) -> Non
       chatrest html backup site --conversation group_team --title 'The team' --redact
       chatrest html s3://bucket/chat site
     """
-    from ..archive import write_site  # imports aiohttp, which a help text does not need
+    from ..site import write_site  # imports aiohttp, which a help text does not need
 
     with streams.progress_bar(is_shown=not quiet) as progress:
         result = write_site(out, site, progress=progress, **choice)
@@ -95,7 +95,7 @@ def view(out: str, port: int, title: str) -> None:
 
 
 async def _serve(out: str, port: int, title: str) -> None:
-    from ..archive import Viewer  # imports aiohttp, which a help text does not need
+    from ..site import Viewer  # imports aiohttp, which a help text does not need
 
     with streams.status_line("reading the export") as update:
         viewer = Viewer(

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import click
 from msgspec import structs
 
-from ..errors import ChatRestError, RequestInvalidError
+from ..errors import ChatRestError
 from . import streams
 from .environment import session
 from .export_texts import plural
-from .options import option_table
-from .process import continuation, run
+from .options import AS_JSON, option_table
+from .process import can_continue, continuation, run
 
 if TYPE_CHECKING:
     from ..importing import ImportResult, Kind, Progress
@@ -33,7 +33,7 @@ KINDS: Final = ("users", "groups", "members", "messages", "reactions", "friends"
      "What is imported already.  [default: the first FILE's name with .import-journal]"),
     ("--incomplete", bool, None, "Also import an export that is not complete."),
     ("--dry-run", bool, None, "Send nothing; check every line, without network."),
-    ("--json as_json", bool, None, "Print the result as one JSON object."),
+    AS_JSON,
     ("--quiet -q", bool, None, "No progress on standard error."),
 )  # fmt: skip
 def import_(
@@ -103,7 +103,7 @@ def _imported(
     try:
         return run(work())
     except BaseException as error:
-        if not isinstance(error, RequestInvalidError):
+        if can_continue(error):
             given = {
                 "--kind": options["kind"],
                 "--journal": journal,

@@ -26,9 +26,9 @@ from ..walk.walk import Page, Walk
 from . import streams
 from .environment import management, session
 from .filters import ListCommand, filter_options, query_of
-from .options import option_table, shown_default
+from .options import option_table
 from .process import run, until_reader_leaves
-from .record_formats import Format, RecordWriter, format_options, kind_of
+from .record_formats import Format, RecordWriter, format_option, kind_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 _paging_options: Final = option_table(
@@ -40,7 +40,7 @@ _paging_options: Final = option_table(
 
 def list_options(command: F) -> F:
     """Add the options of every list."""
-    return _paging_options(format_options(command))
+    return _paging_options(format_option(command))
 
 
 _EVERY: Final = 10.0
@@ -83,14 +83,6 @@ class ListPrinter:
         walk = walk if limit is None else walk.limit(limit)
         await self._write(walk.pages() if every is None else walk.follow(every).pages())
 
-    async def write_split(self, walk: Walk[Any], limit: int | None, jobs: int) -> None:
-        """Write at most `limit` records of the walk, in its order, read from `jobs` positions at once."""
-        walk = walk if limit is None else walk.limit(limit)
-        async with walk.split(jobs) as items:
-            await self._write(items.pages())
-        if items.reason is not None:
-            streams.warn(f"the {self._noun} were read from one position, not {jobs}: {items.reason}")
-
     async def _write(self, pages: AsyncGenerator[Page[Any]]) -> None:
         # If the output is on the same terminal, it shows the progress itself.
         is_shown, total = not streams.is_terminal("stdout"), 0
@@ -112,8 +104,6 @@ class ListPrinter:
     ("--every", click.FloatRange(min=0, min_open=True), "SECONDS",
      ("With --follow: ask for new messages at least so often, and up to 8 times as often while some "
       "come.  [default: 10]")),
-    ("--jobs", click.IntRange(min=1), "N",
-     "Read the list from N positions at once. The order of the lines stays the same.", shown_default(1)),
 )  # fmt: skip
 @filter_options(MessageQuery)
 def messages(
@@ -123,9 +113,7 @@ def messages(
     cursor: str | None,
     follow: bool,
     every: float | None,
-    jobs: int,
     format_: Format | None,
-    fields: str | None,
     **given: Any,
 ) -> None:
     """Print the messages of UID: a readable line each to a terminal, and to a pipe or file a JSON line each,
@@ -140,15 +128,12 @@ def messages(
     Examples:
       chatrest messages bob --on-behalf-of alice > talk.jsonl
       chatrest messages bob --on-behalf-of alice --affix append --limit 10
-      chatrest messages bob --jobs 16 > all.jsonl
-      chatrest messages bob --format csv --fields id,time,sender,text > bob.csv
+      chatrest messages bob --format csv > bob.csv
       chatrest messages bob --search-key invoice --has-attachments | jq .data.text
-      chatrest messages bob --follow --from-timestamp 1767225600
+      chatrest messages bob --follow --since 1h
     """
     if every is not None and not follow:
         raise click.UsageError("--every needs --follow: without it the command ends with the list")
-    if follow and jobs > 1:
-        raise click.UsageError("--jobs cannot be used with --follow: new messages come one after another")
     if follow and given["filter_affix"] is None:
         given["filter_affix"] = "append"
 
@@ -159,21 +144,19 @@ def messages(
             with _wrong_cursor():
                 walk = lists.list_user(uid, on_behalf_of=on_behalf_of, query=query, cursor=cursor)
             if not follow:
-                await (printer.write(walk, limit) if jobs == 1 else printer.write_split(walk, limit, jobs))
+                await printer.write(walk, limit)
                 return
             async with until_reader_leaves():
                 await printer.write(walk, limit, _EVERY if every is None else every)
 
     kind = kind_of(MessageCount if given["filter_count"] else Message)
-    ListPrinter("messages", RecordWriter(kind, format_, fields)).run(work)
+    ListPrinter("messages", RecordWriter(kind, format_)).run(work)
 
 
 @click.command(cls=ListCommand, short_help="Print the users of the app.")
 @list_options
 @filter_options(UserQuery)
-def users(
-    limit: int | None, cursor: str | None, format_: Format | None, fields: str | None, **given: Any
-) -> None:
+def users(limit: int | None, cursor: str | None, format_: Format | None, **given: Any) -> None:
     """Print the users of the app: a readable line each to a terminal, and to a pipe or file a JSON line each,
     exactly as the service sends it.
 
@@ -182,18 +165,16 @@ def users(
       chatrest users > users.jsonl
       chatrest users --status available --role moderator
       chatrest users --search-key al --search-in name --limit 5
-      chatrest users --format table --fields uid,name,last_active_at
+      chatrest users --format csv > users.csv
     """
-    query, writer = query_of(UserQuery, given), RecordWriter(kind_of(User), format_, fields)
+    query, writer = query_of(UserQuery, given), RecordWriter(kind_of(User), format_)
     _print_list("users", session, lambda sender: Users(sender).list(query, cursor=cursor), limit, writer)
 
 
 @click.command(cls=ListCommand, short_help="Print the applications of the account.")
 @list_options
 @filter_options(AppQuery)
-def apps(
-    limit: int | None, cursor: str | None, format_: Format | None, fields: str | None, **given: Any
-) -> None:
+def apps(limit: int | None, cursor: str | None, format_: Format | None, **given: Any) -> None:
     """Print the applications of the account, with their keys hidden: a readable line each to a terminal, and
     to a pipe or file a JSON line each.
 
@@ -204,7 +185,7 @@ def apps(
       chatrest apps | jq -r .id
     """
     query = query_of(AppQuery, given)
-    writer = RecordWriter(kind_of(AppInfo), format_, fields, convert=_without_keys)
+    writer = RecordWriter(kind_of(AppInfo), format_, convert=_without_keys)
     _print_list("apps", management, lambda sender: Apps(sender).list(query, cursor=cursor), limit, writer)
 
 

@@ -141,6 +141,12 @@ def option_table(*rows: tuple[Any, ...]) -> Callable[[F], F]:
     return decorate
 
 
+# Options that several commands have: each is described once.
+SINCE: Final = ("--since", TimeOption(), "T", "Sent at T or later: a date, a time, yesterday, 7d …")
+UNTIL: Final = ("--until", TimeOption(end=True), "T", "Sent at T or earlier; a date is its whole day.")
+AS_JSON: Final = ("--json as_json", bool, None, "Print the result as one JSON object.")
+
+
 def local_copy(out: str, journal: Path | None) -> Path | None:
     """Return the folder of the local copy of the export in `out`; None if `out` is a folder itself.
 

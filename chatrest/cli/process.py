@@ -14,6 +14,14 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from ..errors import (
+    ApiError,
+    AuthenticationError,
+    CursorError,
+    RateLimitError,
+    RequestInvalidError,
+    ServerError,
+)
 from . import streams
 
 T = TypeVar("T")
@@ -77,6 +85,15 @@ def invocation() -> str:
     context = click.get_current_context(silent=True)
     app = None if context is None else getattr(context.find_root().obj, "app", None)
     return f"{_program()} --app {shlex.quote(app)}" if app else _program()
+
+
+def can_continue(error: BaseException) -> bool:
+    """Return False where a second run would end as this one: a wrong argument, a route that is missing."""
+    if isinstance(error, BaseExceptionGroup):
+        return can_continue(error.exceptions[0])
+    if isinstance(error, ApiError):
+        return isinstance(error, RateLimitError | ServerError | AuthenticationError)
+    return not isinstance(error, RequestInvalidError | CursorError)
 
 
 def continuation(command: str, words: Iterable[str], options: Mapping[str, object]) -> str:

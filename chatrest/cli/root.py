@@ -23,20 +23,23 @@ from click.shell_completion import get_completion_class
 
 from .. import __version__
 from ..errors import ChatRestError, RequestInvalidError
+from ..resources import OPERATIONS
 from . import streams
-from .call import call
+from .call.command import OperationGroup, call
+from .call.parameters import nearest
 from .demo import demo
 from .doctor import doctor, limits
 from .emulator import emulator
 from .environment import RootOptions, apps_file, hint
 from .export import export
-from .guide import guide
+from .guide import contents, guide
 from .html import html, view
 from .importing import import_
 from .lists import apps, messages, users
+from .load import load
 from .process import NAME
 from .status import status
-from .stored_export import cat, changes, compact, verify
+from .stored_export import cat, changes, verify
 from .writing import send, token
 
 
@@ -109,10 +112,37 @@ def completion(ctx: click.Context, shell: str) -> None:
     click.echo(source.replace(_ADD, f"{_ADD}\n            {_NO_SPACE}"))
 
 
+@click.command("help", short_help="Show the help of a command or of an operation.")
+@click.argument("words", nargs=-1, metavar="[COMMAND]...")
+@click.pass_context
+def help_(ctx: click.Context, words: tuple[str, ...]) -> None:
+    """Print the help of COMMAND, as `chatrest COMMAND --help` does; of an operation, as `call NAME --help`.
+
+    \b
+    Examples:
+      chatrest help export
+      chatrest help users.list
+    """
+    context = ctx.find_root()
+    names = ("call", *words) if words and words[0] in OPERATIONS else words
+    for index, name in enumerate(names):
+        group = context.command
+        command = group.get_command(context, name) if isinstance(group, click.Group) else None
+        if command is None:
+            if index == 0 and name in contents():
+                raise click.UsageError(
+                    f"No such command {name!r}; 'chatrest guide {name}' is a page of the guide"
+                )
+            known = group.list_commands(context) if isinstance(group, click.Group) else ()
+            raise click.UsageError(f"No such command {name!r}{nearest(name, known)}")
+        context = click.Context(command, info_name=name, parent=context, **command.context_settings)
+    click.echo(context.get_help())
+
+
 _SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
-    "Try it": (demo, emulator, guide),
+    "Try it": (demo, emulator, guide, help_),
     "Read and write": (users, messages, send, token, apps, call),
-    "Export and import": (export, status, verify, cat, changes, html, view, compact, import_),
+    "Export and import": (export, status, verify, cat, changes, load, html, view, import_),
     "Set up": (doctor, limits, completion),
 }
 
@@ -183,6 +213,14 @@ def _usage_text(error: click.ClickException) -> str:
     text = error.format_message()
     for words, plain in _PLAIN:
         text = re.sub(words, plain, text)
+    if isinstance(error, click.NoSuchOption) and error.ctx is not None and error.ctx.parent is not None:
+        before = {name for param in error.ctx.find_root().command.params for name in param.opts}
+        if error.option_name in before:
+            return f"{text.rstrip('.')}: it is given before the command, as in '{NAME} {error.option_name} …'"
+    if isinstance(error, click.NoSuchOption) and isinstance(
+        getattr(error.ctx, "command", None), OperationGroup
+    ):
+        return f"{text.rstrip('.')}: options of an operation are after its name"
     if isinstance(error, click.NoSuchOption) and error.possibilities:
         text = f"{error.message.rstrip('.')}; did you mean one of {', '.join(sorted(error.possibilities))}?"
     if isinstance(error, click.UsageError) and error.ctx is not None:
@@ -212,7 +250,7 @@ Start here:
   chatrest users --limit 3
   chatrest call --list                   every operation; chatrest call NAME --help shows one
   chatrest guide                         the manual, a page for each task
-  chatrest messages user-02 --on-behalf-of user-01 --limit 3
+  chatrest messages user-002 --on-behalf-of user-001 --limit 3
   kill $CHATREST_EMULATOR_PID
 
 \b
@@ -242,7 +280,8 @@ def _complete_app(ctx: click.Context, _: click.Parameter, incomplete: str) -> li
 @click.version_option(__version__, "--version", "-V", prog_name=NAME)
 @click.option(
     "-v", "--verbose", count=True,
-    help="Show every request on standard error, with its status; -vv also what each call waited for.",
+    help="Show a line for each request on standard error, with its status; -vv also its address as it was "
+    "sent, its headers without secrets, and what each call waited for.",
 )  # fmt: skip
 @click.option(
     "--proxy", metavar="URL",

@@ -11,23 +11,24 @@ from . import streams
 from .export_facts import ExportFacts, RunFacts, facts_of
 from .export_texts import duration, name_list, plural, size
 from .message_text import LINE_TIME, local_time
-from .options import option_table
+from .options import AS_JSON, option_table
 from .process import invocation
 
 _STATES: Final = {
     "complete": "complete",
     "not complete": "NOT COMPLETE",
-    "running": "a run is writing: the numbers are those of the last one that ended",
+    "running": "a run is writing: the messages are those that it has committed by now",
     "interrupted": "INTERRUPTED: the last run did not come to its end",
     "damaged": "DAMAGED",
 }
+_AS_FAR: Final = " as far as the app's own list shows"
 _SHOWN: Final = 5
 _INDENT: Final = 10
 
 
 @click.command(short_help="Show what is in an export, how far it is, and what is missing.")
 @click.argument("out")
-@option_table(("--json as_json", bool, None, "Print one JSON object."))
+@option_table(AS_JSON)
 def status(out: str, as_json: bool) -> None:
     """Show the state of the export in OUT, a folder or the address of an object store.
 
@@ -51,7 +52,8 @@ def status(out: str, as_json: bool) -> None:
 def lines_of(facts: ExportFacts) -> Iterator[tuple[str, str]]:
     """Yield the facts for a person, a line each: its name, "" for a further one of the same, and its text."""
     plan = msgspec.json.decode(facts.plan) or {}
-    yield "export", ", ".join(filter(None, (facts.export, plan.get("format"), _STATES[facts.state])))
+    state = _STATES[facts.state] + (_AS_FAR if facts.state == "complete" and _is_by_app_list(facts) else "")
+    yield "export", ", ".join(filter(None, (facts.export, plan.get("format"), state)))
     if facts.state in ("not complete", "damaged"):
         yield from (("", reason) for reason in facts.reasons[:_SHOWN])
     if plan:
@@ -68,7 +70,8 @@ def lines_of(facts: ExportFacts) -> Iterator[tuple[str, str]]:
 
 def _contents(facts: ExportFacts) -> Iterator[tuple[str, str]]:
     ids = f", ids {facts.first_id} to {facts.last_id}" if facts.first_id else ""
-    until = f", complete up to id {facts.until}" if facts.until and facts.state == "complete" else ""
+    is_known = facts.until and facts.state == "complete" and not _is_by_app_list(facts)
+    until = f", complete up to id {facts.until}" if is_known else ""
     yield "messages", f"{facts.messages:,}{ids}{until}"
     if facts.deleted:
         yield "deleted", f"{facts.deleted:,} that the service no longer returns; they stay in the export"
@@ -92,6 +95,11 @@ def _contents(facts: ExportFacts) -> Iterator[tuple[str, str]]:
         yield "", f"{len(facts.missing_files):,} of them not there, or not of their size: {names}"
 
 
+def _is_by_app_list(facts: ExportFacts) -> bool:
+    """Return whether the newest complete run has asked the app's own list, and not each source."""
+    return any(run.by_app_list for run in [run for run in facts.runs if run.complete][-1:])
+
+
 def _plan_text(plan: dict[str, Any]) -> str:
     """Return `all users, group team, since 2026-01-01, files by month (zstd)`."""
     chosen = ["all users"] if plan.get("all_users") else []
@@ -103,8 +111,6 @@ def _plan_text(plan: dict[str, Any]) -> str:
     for name in ("since", "until"):
         if plan.get(name) is not None:
             chosen.append(f"{name} {local_time(plan[name], LINE_TIME)}")
-    if plan.get("query"):
-        chosen.append(f"filters {msgspec.json.encode(plan['query']).decode()}")
     chosen.append(f"files by {plan.get('partition')}" if plan.get("partition") != "none" else "one file")
     return ", ".join(chosen) + (f" ({plan['compress']})" if plan.get("compress") != "none" else "")
 
@@ -113,6 +119,7 @@ def _run_text(run: RunFacts) -> str:
     changes = ((run.written, "new"), (run.changed, "changed"), (run.deleted, "deleted"))
     counts = ", ".join(f"{count:,} {words}" for count, words in changes if count) or "nothing new"
     end = "complete" if run.complete else "not complete"
+    end += _AS_FAR if run.complete and run.by_app_list else ""
     took = duration(max(0, run.finished - run.started))
     return f"{local_time(run.started, LINE_TIME)}, {took}: {counts}, {plural(run.requests, 'request')}, {end}"
 

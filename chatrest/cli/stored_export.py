@@ -1,10 +1,8 @@
 """`verify`, `cat`, `changes` and `compact`: check, print or merge an export's files, without the service."""
 
-import shlex
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from msgspec import structs
@@ -13,11 +11,11 @@ from ..errors import ChatRestError
 from ..models.messages import Message
 from . import streams
 from .export_texts import plural
-from .options import TimeOption, local_copy, option_table
-from .process import invocation
-from .record_formats import Format, RecordWriter, format_options, kind_of
+from .options import AS_JSON, SINCE, UNTIL, option_table
+from .record_formats import Format, RecordWriter, format_option, kind_of
 
 if TYPE_CHECKING:
+    from ..database.finding import Wanted
     from ..export import VerifyResult
 
 PROBLEMS_SHOWN: Final = 20
@@ -29,7 +27,7 @@ _LINES: Final = 1_000
 @click.command(short_help="Check that an export is complete and undamaged.")
 @click.argument("out")
 @option_table(
-    ("--json as_json", bool, None, "Print the result as one JSON object."),
+    AS_JSON,
     ("--quiet -q", bool, None, "Print nothing if the export is complete and undamaged."),
 )
 def verify(out: str, as_json: bool, quiet: bool) -> None:
@@ -39,7 +37,7 @@ def verify(out: str, as_json: bool, quiet: bool) -> None:
     message is missing or stored twice, and that no source has a gap. It needs no credentials of the service,
     and changes nothing. Exit status: 0 the export is complete and undamaged, 1 it is not. Each problem is a
     line on standard error that says what can safely be done. With --json they are members of one object on
-    standard output: kind, place, text and remedy.
+    standard output: kind, place, text, remedy and advice.
 
     \b
     Examples:
@@ -63,6 +61,8 @@ def verify(out: str, as_json: bool, quiet: bool) -> None:
 
 
 def _failure_text(out: str, result: "VerifyResult") -> str:
+    if not result.count:
+        return f"{out} is not complete: a run is writing it; verify it again when that has ended"
     more = result.count - PROBLEMS_SHOWN
     hidden = f", of which {more:,} are not shown" if more > 0 else ""
     problems = f"{plural(result.count, 'problem')}{hidden}"
@@ -73,8 +73,10 @@ def _summary(result: "VerifyResult") -> Iterator[str]:
     id_range = f", ids {result.first} to {result.last}" if result.first is not None else ""
     yield f"{result.messages:,} messages{id_range}"
     end = "" if result.until is None else f" up to id {result.until}"
+    shown = " as far as the app's own list shows" if result.by_app_list else ""
     files, checksums = plural(result.files, "file"), plural(result.hashes, "checksum")
-    yield f"{files}, {result.bytes:,} bytes, {checksums}: all correct, and complete{end}"
+    end = f"complete{shown}{end} ({result.plan})"
+    yield f"{files}, {result.bytes:,} bytes, {checksums}: all correct, and {end}"
 
 
 # ── cat ──
@@ -83,13 +85,20 @@ def _summary(result: "VerifyResult") -> Iterator[str]:
 @click.command(short_help="Print the messages of an export.")
 @click.argument("out")
 @option_table(
-    ("--since", TimeOption(), "T", "Sent at T or later: a date, a time, yesterday, 7d …"),
-    ("--until", TimeOption(end=True), "T", "Sent at T or earlier; a date is its whole day."),
+    SINCE,
+    UNTIL,
+    ("--sender senders", None, "UID",
+     "All that this user wrote: a uid, or a unique name. May be repeated.", {"multiple": True}),
+    ("--conversation conversations", None, "ID",
+     "Of this conversation, or of the group of this guid or name. May be repeated.", {"multiple": True}),
+    ("--search", None, "TEXT", "Whose text contains this, in any case."),
+    ("--sort", ("time",), None, "By time.  [default: as they were stored]"),
     ("--source sources", None, "NAME",
-     "Stored for this source, such as 'user alice' or 'group team'. May be repeated.", {"multiple": True}),
+     "The file of a source, such as 'user alice'; for all that alice wrote: --sender. May be repeated.",
+     {"multiple": True}),
     ("--raw", bool, None, "The exact bytes, also of records that are not valid UTF-8."),
 )  # fmt: skip
-@format_options
+@format_option
 def cat(
     out: str,
     since: int | None,
@@ -97,40 +106,79 @@ def cat(
     sources: tuple[str, ...],
     raw: bool,
     format_: Format | None,
-    fields: str | None,
+    **person: Any,
 ) -> None:
     """Print the messages of the export in OUT: a readable line each to a terminal, and to a pipe or file a
     JSON line each, as the service sent it.
 
     OUT is a folder or the address of an object store. Reads every format, needs no credentials of the
     service, and changes nothing. A finished export is read as its manifest says; while a run is writing,
-    complete records on the disk are printed. In a record that is not valid UTF-8, wrong bytes are printed as
+    what it has committed is printed. In a record that is not valid UTF-8, wrong bytes are printed as
     U+FFFD, so that any JSON reader takes each line; --raw prints the exact bytes. It does not look for
     damage: `chatrest verify` does.
 
-    Each message is stored once, in the first source that it belongs to: groups, then pairs, then users.
+    --sender, --conversation and --search choose what a person asks for. They read all of the export; where
+    the database OUT.sqlite is beside OUT and up to date (`chatrest load OUT OUT.sqlite`), they ask it.
+    Names are known where the export has the tables users and groups. --source is another question: each
+    message is stored once, in the first source that it belongs to (groups, then pairs, then users), so the
+    file of a user has not all that the user wrote.
 
     \b
     Examples:
+      chatrest cat out --sender 'Fatima Nguyễn' --sort time --format csv --bom > fatima.csv
       chatrest cat out --since 2026-11-01 --until 2026-11-02
       chatrest cat out | wc -l
       chatrest cat out --since 2026-11-01 --source 'group team' | jq -r .data.text
       chatrest cat out --until 2026-10-31 | gzip > older.ndjson.gz
     """
-    from ..export.reading import read_raw  # imports aiohttp, which a help text does not need
+    from ..database.finding import find_raw  # imports aiohttp, which a help text does not need
 
-    if raw and (fields is not None or format_ not in (None, "json")):
-        raise click.UsageError("--raw prints the records as they are: give it without --format and --fields")
-    writer = RecordWriter(kind_of(Message), format_, fields)
-    records = read_raw(out, since=since, until=until, source=sources or None)
-    try:
-        while batch := list(islice(records, _LINES)):
-            data = b"".join(b"%b\n" % each for each in batch) if raw else writer.encode(batch)
-            streams.write(data if raw else data.decode(errors="replace").encode())
-        streams.write(writer.end())
-    except FileNotFoundError as error:
-        error.add_note(f"'{invocation()} verify {shlex.quote(out)}' says what can safely be done")
-        raise
+    if raw and format_ not in (None, "json"):
+        raise click.UsageError("--raw prints the records as they are: give it without --format")
+    writer = RecordWriter(kind_of(Message), format_)
+    wanted = _wanted(out, since, until, sources, **person)
+    records, count = find_raw(out, wanted), 0
+    while batch := list(islice(records, _LINES)):
+        count += len(batch)
+        data = b"".join(b"%b\n" % each for each in batch) if raw else writer.encode(batch)
+        streams.write(data if raw else data.decode(errors="replace").encode())
+    streams.write(writer.end())
+    if not count and (wanted.senders or wanted.conversations):
+        _say_none(out, wanted)
+
+
+def _wanted(
+    out: str,
+    since: int | None,
+    until: int | None,
+    sources: tuple[str, ...],
+    senders: tuple[str, ...],
+    conversations: tuple[str, ...],
+    search: str | None,
+    sort: str | None,
+) -> "Wanted":
+    from ..database.finding import Wanted, ids_of_names
+
+    return Wanted(
+        ids_of_names(out, "sender", senders) if senders else (),
+        ids_of_names(out, "conversation", conversations) if conversations else (),
+        since,
+        until,
+        search or "",
+        sources,
+        by_time=sort == "time",
+    )
+
+
+def _say_none(out: str, wanted: "Wanted") -> None:
+    """Say that a sender or conversation has no messages, with names that are near."""
+    from ..database.finding import near_names
+
+    for kind, texts in (("sender", wanted.senders), ("conversation", wanted.conversations)):
+        if texts:
+            near = ", ".join(near_names(out, kind, list(texts)))
+            hint = f"; near names: {near}" if near else ""
+            streams.warn(f"no message of the {kind} {', '.join(map(repr, texts))} is as asked for{hint}")
 
 
 # ── changes ──
@@ -146,11 +194,12 @@ def changes(out: str, run: int | None) -> None:
     """Print what is new, changed or deleted in the export in OUT, one JSON line each, by run.
 
     OUT is a folder or the address of an object store. Each line has the number of the `run` that stored it,
-    the `kind` (new, changed or deleted), the message's `id`, and the records `before` and `after`: null
-    before a new message, and after a deleted one. Each message has one line: one that changed twice has the
-    oldest record before, and the newest after. To continue later, give the number of the newest run, not that
-    of the last line: the output of `export --json` has it. It needs no credentials of the service, and
-    changes nothing. While a run is writing it is refused.
+    the `kind` (new, changed or deleted), the message's `id`, of a deleted one the `reason` (by_author or
+    not_shown), and the records `before` and `after`: null before a new message, and after a deleted one. Each
+    message has one line: one that changed twice has the oldest record before, and the newest after. To
+    continue later, give the number of the newest run, not that of the last line: the output of
+    `export --json` has it. It needs no credentials of the service, and changes nothing. What a run brings is
+    shown when that run has ended.
 
     \b
     Examples:
@@ -162,33 +211,3 @@ def changes(out: str, run: int | None) -> None:
     lines = (change.to_json() for change in export_changes(out, after=run or 0))
     while batch := list(islice(lines, _LINES)):
         streams.write(b"".join(b"%b\n" % line for line in batch).decode(errors="replace").encode())
-
-
-# ── compact ──
-
-
-@click.command(short_help="Merge the small files of an export.")
-@click.argument("out")
-@option_table(
-    ("--journal", click.Path(path_type=Path), "DIR",
-     "The local folder of an export in an object store, as for `export`."),
-    ("--quiet -q", bool, None, "Print nothing."),
-)  # fmt: skip
-def compact(out: str, journal: Path | None, quiet: bool) -> None:
-    """Merge the small files that daily runs leave in OUT, a folder or an object store, into larger ones.
-
-    Only files of the same partition are merged, and messages stay as they are. It needs no credentials of
-    the service. An interrupted merge loses nothing: run the command again. An export merges by itself where a
-    partition has many small files.
-
-    \b
-    Examples:
-      chatrest compact out
-      chatrest compact s3://bucket/chat
-    """
-    from ..export import compact as compact_export  # imports aiohttp, which a help text does not need
-
-    gone = compact_export(out, journal=local_copy(out, journal))
-    if not quiet:
-        text = f"{plural(gone, 'file')} merged into others" if gone else "no small files to merge"
-        streams.write_lines([text])

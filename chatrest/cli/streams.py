@@ -6,7 +6,7 @@ The library's log is written to standard error, too, each warning once:
 |--------|----------------------|----------------------------------------------------------------------------|
 |        |                      | warnings, such as an acting user that the service ignored                  |
 | `-v`   | `CHATREST_LOG=info`  | also each attempt: method, path template, host, status, request id, limit  |
-| `-vv`  | `CHATREST_LOG=debug` | also each call: its seconds, and how many of them it waited, and for what  |
+| `-vv`  | `CHATREST_LOG=debug` | also each call: its address as sent, its headers, and what it waited for   |
 
 A line has the level's name before its text, and keys are hidden in it, as in every line of this file.
 """
@@ -25,7 +25,7 @@ import msgspec
 
 from ..errors import RequestInvalidError
 from ..secrets import shown
-from ..telemetry import LOGGER
+from ..telemetry import LOGGER, REQUESTS
 
 HIDDEN: Final = "[hidden]"
 _SECRETS: Final = ("CHATREST_API_KEY", "CHATREST_MANAGEMENT_KEY", "CHATREST_MANAGEMENT_SECRET")
@@ -35,8 +35,8 @@ LOG_VARIABLE: Final = "CHATREST_LOG"
 _OVERRIDES: Final = "\u202a-\u202e\u2066-\u2069"
 """Bidirectional embeddings, overrides and isolates."""
 _UNSAFE: Final = re.compile(rf"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff{_OVERRIDES}]")
-JSON_UNSAFE: Final = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{_OVERRIDES}]")
-"""What JSON has as it is, and a terminal must not get."""
+_STEERING: Final = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{_OVERRIDES}]")
+"""What JSON may have as it is, and a terminal must not get."""
 _LINE_BREAK: Final = re.compile(r"\r\n|[\n\r\u2028\u2029]")
 _LEVELS: Final = {"": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG}
 _BY_COUNT: Final = (logging.WARNING, logging.INFO, logging.DEBUG)
@@ -60,8 +60,14 @@ def output() -> BinaryIO:
 
 
 def write(data: bytes) -> None:
-    """Write `data` to standard output and flush it, so that a reader has it before the next request."""
+    """Write `data` to standard output and flush it, so that a reader has it before the next request.
+
+    A terminal gets control characters and bidirectional overrides as escapes of JSON.
+    """
     stream = output()
+    if is_terminal("stdout"):
+        text = data.decode(errors="backslashreplace")
+        data = _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode(errors="backslashreplace")
     remaining = memoryview(data)
     while remaining:  # a signal during a slow write can end it early without an error
         remaining = remaining[stream.write(remaining) :]
@@ -217,13 +223,15 @@ def level_of(verbosity: int) -> int:
 @contextmanager
 def shown_log(level: int) -> Iterator[None]:
     """Write the library's log from `level` on to standard error during the block."""
-    handler, previous = _LogHandler(level), LOGGER.level
+    handler, previous = _LogHandler(level), (LOGGER.level, REQUESTS.level)
     LOGGER.addHandler(handler)
     LOGGER.setLevel(level)
+    REQUESTS.setLevel(level)
     try:
         yield
     finally:
-        LOGGER.setLevel(previous)
+        LOGGER.setLevel(previous[0])
+        REQUESTS.setLevel(previous[1])
         LOGGER.removeHandler(handler)
 
 

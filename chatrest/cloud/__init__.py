@@ -5,7 +5,9 @@ Needs the extra `cloud` (obstore), which is imported when a store is opened.
 ```python
 store = ObjectStore.open("s3://bucket/prefix")
 async with Lease(store) as lease:
-    await Publisher(store, lease).publish([LocalFile("table.ndjson", path, size, sha256)])
-await fetch_file(store, (await read_version(store)).files[0], Path("copy.ndjson"))
+    publisher = Publisher(store, lease)
+    await publisher.begin()
+    version = await publisher.publish([LocalFile("table.ndjson", path, size, sha256)])
+await fetch_file(store, version.files[0], Path("copy.ndjson"))
 ```
 """

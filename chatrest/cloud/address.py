@@ -1,4 +1,4 @@
-"""Addresses of object stores (`s3://bucket/prefix`, `gs://…`, `az://…`, `file:///folder`), and their clients.
+"""Addresses of object stores (`s3://bucket/prefix`, `gs://…`, `az://…`), and their clients.
 
 A client is one of obstore, with bounded repetitions; credentials and endpoints are obstore's own to read.
 """
@@ -8,9 +8,9 @@ import os
 import re
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
-from urllib.parse import unquote
 
 from ..errors import RequestInvalidError
 from ..extras import missing_extra
@@ -18,9 +18,9 @@ from ..extras import missing_extra
 if TYPE_CHECKING:
     from obstore.store import ObjectStore as Client
 
-Scheme: TypeAlias = Literal["s3", "gs", "az", "file"]
+Scheme: TypeAlias = Literal["s3", "gs", "az"]
 _SCHEMES: Final[tuple[Scheme, ...]] = get_args(Scheme)
-_ALLOWED: Final = "s3://bucket/prefix, gs://bucket/prefix, az://container/prefix or file:///folder"
+_ALLOWED: Final = "s3://bucket/prefix, gs://bucket/prefix or az://container/prefix"
 _BUCKET: Final = re.compile(r"[A-Za-z0-9._-]+")
 _ENDPOINTS: Final[Mapping[Scheme, tuple[str, ...]]] = {
     "s3": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
@@ -43,12 +43,12 @@ class StoreAddress(NamedTuple):
 
     scheme: Scheme
     bucket: str
-    """The bucket or container; empty for `file`."""
+    """The bucket or container."""
     prefix: str
-    """The path in the bucket, without slashes at its ends; for `file`, the absolute path of the folder."""
+    """The path in the bucket, without slashes at its ends."""
 
     def __str__(self) -> str:
-        return f"{self.scheme}://{self.bucket}{self.prefix and '/'}{self.prefix.removeprefix('/')}"
+        return f"{self.scheme}://{self.bucket}{self.prefix and '/'}{self.prefix}"
 
 
 def is_address(text: str) -> bool:
@@ -74,17 +74,12 @@ def parse_address(text: str) -> StoreAddress:
             f"address = '{scheme}://[hidden]': it may have no '@', '?' or '#'; credentials are read from the "
             "environment variables"
         )
-    kind: Scheme = scheme
-    path = (unquote(path) if kind == "file" else path).strip("/")
-    if kind == "file":
-        if bucket or not path:
-            raise RequestInvalidError("address: a folder needs its absolute path, file:///folder")
-        return StoreAddress("file", "", f"/{check_name(path, 'the path of the address')}")
+    path = path.strip("/")
     if not _BUCKET.fullmatch(bucket):
         raise RequestInvalidError(
             f"address = {text!r}: the bucket's name is missing or wrong; use {_ALLOWED}"
         )
-    return StoreAddress(kind, bucket, path and check_name(path, "the prefix of the address"))
+    return StoreAddress(scheme, bucket, path and check_name(path, "the prefix of the address"))
 
 
 def check_name(name: str, argument: str = "name") -> str:
@@ -155,23 +150,16 @@ def client_of(address: StoreAddress, limits: RequestLimits) -> "Client":
 
     scheme, bucket, prefix = address
     classes: dict[str, Any] = {"s3": store.S3Store, "gs": store.GCSStore, "az": store.AzureStore}
-    endpoints = {name: value for name in _ENDPOINTS.get(scheme, ()) if (value := os.environ.get(name))}
+    endpoints = {name: value for name in _ENDPOINTS[scheme] if (value := os.environ.get(name))}
     for name, value in endpoints.items():
         if not _URL.match(value):  # obstore would panic at the first request
             raise RequestInvalidError(
                 f"the environment variable {name}: allowed is http://host or https://host"
             )
     allow_http = any(value.lower().startswith("http://") for value in endpoints.values())
-    reason = ""
-    try:
-        if scheme == "file":
-            return store.LocalStore(prefix=prefix, mkdir=True)
+    with suppress(Exception):  # whose text may repeat a credential
         client: Client = classes[scheme](bucket, prefix=prefix or None, **_client_options(limits, allow_http))
         return client
-    except Exception as error:  # its text may repeat a credential
-        reason = type(error).__name__
-    if scheme == "file":
-        raise RequestInvalidError(f"{address}: the folder cannot be made or opened ({reason})")
     raise RequestInvalidError(
         f"{address}: the credentials or the endpoint in the environment variables are missing or wrong; "
         f"they are read from {_VARIABLES[scheme]}"

@@ -3,12 +3,11 @@
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import nullcontext
 from datetime import datetime
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeVar, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeVar
 
 from msgspec import Struct
 
@@ -21,7 +20,7 @@ from .store_errors import (
     ObjectStoreError,
     store_error,
 )
-from .transfer import PART_SIZE, download, locked_folder, sync_file, upload, write_file
+from .transfer import PART_SIZE, download, upload
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore as Client
@@ -53,7 +52,6 @@ _CONFLICTS: Final = 3
 _REACHABLE_SECONDS: Final = 20.0
 
 
-@final
 class ObjectInfo(Struct, frozen=True):
     """The facts of an object, without its content."""
 
@@ -68,7 +66,6 @@ class ObjectInfo(Struct, frozen=True):
     """Hexadecimal, as recorded by `put_file`; None if it was not, and in a list."""
 
 
-@final
 class StoredObject(Struct, frozen=True):
     """An object with its content."""
 
@@ -85,20 +82,19 @@ class ObjectStore:
     as a refusal.
     """
 
-    __slots__ = ("_address", "_client", "_folder", "_limits", "_obstore", "_part_size")
+    __slots__ = ("_address", "_client", "_limits", "_obstore", "_part_size")
 
     def __init__(
         self,
         client: "Client",
-        address: StoreAddress | None,
+        address: StoreAddress,
         limits: RequestLimits | None = None,
         part_size: int = PART_SIZE,
     ) -> None:
-        """Use `open` or `in_memory`; `part_size` is that of multipart uploads and downloads, in bytes."""
+        """Use `open`; `part_size` is that of multipart uploads and downloads, in bytes."""
         self._obstore = import_obstore()
         self._client = client
         self._address = address
-        self._folder = Path(address.prefix) if address is not None and address.scheme == "file" else None
         self._limits = limits or RequestLimits()
         self._part_size = part_size
 
@@ -106,7 +102,7 @@ class ObjectStore:
     def open(
         cls, address: str, *, limits: RequestLimits | None = None, part_size: int = PART_SIZE
     ) -> "ObjectStore":
-        """Return the store at `s3://bucket/prefix`, `gs://…`, `az://container/prefix` or `file:///folder`.
+        """Return the store at `s3://bucket/prefix`, `gs://bucket/prefix` or `az://container/prefix`.
 
         Credentials, region and endpoint are read from the usual environment variables (`AWS_ACCESS_KEY_ID`,
         `AWS_ENDPOINT_URL`, `GOOGLE_APPLICATION_CREDENTIALS`, `AZURE_STORAGE_ACCOUNT_NAME` …). Nothing is
@@ -115,18 +111,10 @@ class ObjectStore:
         parts, limits = parse_address(address), limits or RequestLimits()
         return ObjectStore(client_of(parts, limits), parts, limits, part_size)
 
-    @classmethod
-    def in_memory(cls, *, part_size: int = PART_SIZE) -> "ObjectStore":
-        """Return an empty store in this process's memory, for tests."""
-        import_obstore()
-        from obstore.store import MemoryStore
-
-        return ObjectStore(MemoryStore(), None, part_size=part_size)
-
     @property
     def address(self) -> str:
         """The address, without credentials."""
-        return "memory://" if self._address is None else str(self._address)
+        return str(self._address)
 
     def __repr__(self) -> str:
         return f"ObjectStore({self.address!r})"
@@ -252,16 +240,12 @@ class ObjectStore:
         `sha256` is the file's hash if it is known, else it is computed first. At most some parts are in
         memory. A file with another hash, an error, or a cancellation ends the upload, and nothing is visible;
         only a process that is killed leaves the parts of one, which the store does not list as an object.
-        Afterwards size and recorded hash are read back (from a folder, the content); a difference is an
-        `ObjectStoreError`. The bytes of each request are checked by the store itself, as its signature covers
-        them.
+        Afterwards size and recorded hash are read back; a difference is an `ObjectStoreError`. The bytes of
+        each request are checked by the store itself, as its signature covers them.
         """
         check_name(name)
-        put, is_recorded = self._put_function(name), self._folder is None
-        send = partial(upload, put, path, sha256, self._part_size, records_hash=is_recorded)
+        send = partial(upload, self._put_function(name), path, sha256, self._part_size)
         sent_hash, sent = await self._call("upload", name, send)
-        if self._folder is not None:
-            await asyncio.to_thread(sync_file, self._folder / name)
         info = await self.head(name)
         stored_hash = info.sha256 or await self.stored_sha256(name)
         if info.size != sent or stored_hash != sent_hash:
@@ -331,24 +315,10 @@ class ObjectStore:
     async def _put(self, operation: str, name: str, data: bytes, mode: Any) -> str | None:
         """Write an object on a condition, which is the `mode` of obstore's `put`; return its e-tag."""
         check_name(name)
-        if (folder := self._folder) is not None:
-            work = partial(asyncio.to_thread, self._put_local, folder, name, data, mode)
-            return await self._call(operation, name, work)
         put = self._put_function(name)
         result = await self._call(operation, name, lambda: put(data, mode=mode, use_multipart=False))
         etag: str | None = result[self._tag_key]
         return etag
-
-    def _put_local(self, folder: Path, name: str, data: bytes, mode: Any) -> str | None:
-        def etag() -> Any:
-            return self._obstore.head(self._client, name)["e_tag"]
-
-        with nullcontext() if isinstance(mode, str) else locked_folder(folder):
-            if not isinstance(mode, str) and etag() != mode[self._tag_key]:
-                raise ObjectChangedError(f"could not replace {self._target(name)}: it has changed")
-            write_file(folder / name, data, is_new=mode == "create")
-            current: str | None = etag()
-            return current
 
     async def _stored(self, name: str) -> StoredObject | None:
         """Return what is stored after a refused write; None if that is nothing, or cannot be read."""
@@ -378,14 +348,14 @@ class ObjectStore:
     @property
     def _tag_key(self) -> str:
         """The member of obstore's results that a conditional write compares; for `gs`, the version."""
-        return "version" if self._address is not None and self._address.scheme == "gs" else "e_tag"
+        return "version" if self._address.scheme == "gs" else "e_tag"
 
     def _info(self, name: str, meta: Any, attributes: Any) -> ObjectInfo:
         etag, sha256 = meta[self._tag_key], attributes.get("sha256")
         return ObjectInfo(name, meta["size"], etag, meta["last_modified"], sha256)
 
     def _target(self, name: str) -> str:
-        return f"{self.address.rstrip('/')}/{name}" if self._address else f"{self.address}{name}"
+        return f"{self._address}/{name}"
 
 
 def _accepted(stored: StoredObject, data: bytes, refusal: ObjectStoreError) -> str | None:

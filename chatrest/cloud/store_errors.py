@@ -65,15 +65,18 @@ class ObjectChangedError(ObjectStoreError):
 
 
 @final
+class ObjectDamagedError(ObjectStoreError):
+    """The content of the object is not that which was put there."""
+
+
+@final
 class ConditionUnsupportedError(ObjectStoreError):
     """The store refuses conditional writes."""
 
 
 @final
 class LeaseHeldError(ObjectStoreError):
-    """Another writer holds the lease. `seconds` is the time until it ends unless it is renewed."""
-
-    seconds: float = 0.0
+    """Another writer holds the lease, and is at work."""
 
 
 @final

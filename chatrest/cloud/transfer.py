@@ -1,8 +1,4 @@
-"""Files of this machine: sent in parts, received whole, and written on a condition for a store in a folder.
-
-obstore has no conditional replacement in a folder: a lock on the folder itself keeps the writers of one
-machine apart. A crash leaves nothing but a temporary file, whose name (`…#digits`) obstore does not list.
-"""
+"""Files of this machine: sent in parts, and received whole."""
 
 import asyncio
 import hashlib
@@ -11,13 +7,10 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from secrets import randbelow, token_hex
+from secrets import token_hex
 from typing import IO, Any, Final, TypeAlias, TypeVar, final
 
-from .store_errors import ObjectStoreError
-
-if sys.platform != "win32":
-    import fcntl
+from .store_errors import ObjectDamagedError, ObjectStoreError
 
 T = TypeVar("T")
 
@@ -30,7 +23,6 @@ _BLOCK: Final = 1 << 20
 """Bytes that are read from a file at once."""
 _ABORT_SECONDS: Final = 10.0
 """The time that a cancelled upload has for deleting its parts."""
-_TEMPORARY_NAMES: Final = 10**18
 
 Put: TypeAlias = Callable[..., Awaitable[Any]]
 """Writes its argument, bytes or an iterator of blocks, to an object, with the options of obstore's `put`."""
@@ -76,17 +68,15 @@ class FileSource:
             return await asyncio.to_thread(read)
 
 
-async def upload(
-    put: Put, path: Path, sha256: str | None, part_size: int, *, records_hash: bool
-) -> tuple[str, int]:
+async def upload(put: Put, path: Path, sha256: str | None, part_size: int) -> tuple[str, int]:
     """Write a file to the object that `put` writes; return its hash and size.
 
-    A file of up to one part is sent in one request. `records_hash` says if the store keeps attributes.
+    A file of up to one part is sent in one request. The store keeps the hash beside the content.
     """
     with _readable(path):
         size = (await asyncio.to_thread(path.stat)).st_size
         sha256 = sha256 if sha256 is not None else await asyncio.to_thread(file_sha256, path)
-    options: dict[str, Any] = {"attributes": {"sha256": sha256}} if records_hash else {}
+    options: dict[str, Any] = {"attributes": {"sha256": sha256}}
     source, block_size = FileSource(path, sha256), min(part_size, _BLOCK)
     if size <= part_size:
         data = b"".join([block async for block in source.blocks(block_size)])
@@ -155,7 +145,7 @@ async def download(
             async for part in parts:
                 await asyncio.to_thread(write, part)
         if sha256 is not None and digest.hexdigest() != sha256:
-            raise ObjectStoreError(f"{name} is damaged: its SHA-256 is {digest.hexdigest()}, not {sha256}")
+            raise ObjectDamagedError(f"{name} is damaged: its SHA-256 is {digest.hexdigest()}, not {sha256}")
         await asyncio.to_thread(put_in_place, temporary, path, is_durable=is_durable)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -169,46 +159,6 @@ def put_in_place(new: Path, path: Path, *, is_durable: bool) -> None:
     new.replace(path)
     if is_durable:
         _sync(path.parent)
-
-
-# ── a store in a folder ──
-
-
-def write_file(path: Path, data: bytes, *, is_new: bool) -> None:
-    """Write a file whole and durably, in the place of another; FileExistsError for one that shall be new."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}#{randbelow(_TEMPORARY_NAMES)}")
-    try:
-        with temporary.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if is_new:
-            os.link(temporary, path)
-        else:
-            temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    _sync(path.parent)
-
-
-@contextmanager
-def locked_folder(folder: Path) -> Iterator[None]:
-    """Hold a folder's lock among the processes of this machine; NotImplementedError without such locks."""
-    if sys.platform == "win32":
-        raise NotImplementedError("locks of folders")
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def sync_file(path: Path) -> None:
-    """Make a file's content and name survive a loss of power."""
-    _sync(path)
-    _sync(path.parent)
 
 
 def _sync(path: Path) -> None:

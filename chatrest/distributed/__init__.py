@@ -1,4 +1,4 @@
-"""Exports and fan-outs on many machines, with the workers of a Dask cluster; needs the extra `dask`.
+"""Exports on many machines, with the workers of a Dask cluster; needs the extra `dask`.
 
 ```python
 from distributed import Client
@@ -19,13 +19,12 @@ from ..extras import missing_extra as _missing_extra
 
 if TYPE_CHECKING:
     from .coordinator import ClusterError
-    from .item_runner import fan_out
     from .start import export, export_apps
 
 if _find_spec("distributed") is None:
     raise RequestInvalidError(_missing_extra("chatrest.distributed", "dask"))
 
-__all__ = ["ClusterError", "export", "export_apps", "fan_out"]
+__all__ = ["ClusterError", "export", "export_apps"]
 
 
 def __getattr__(name: str) -> Any:
@@ -33,10 +32,6 @@ def __getattr__(name: str) -> Any:
         from . import start
 
         return getattr(start, name)
-    if name == "fan_out":
-        from .item_runner import fan_out
-
-        return fan_out
     if name == "ClusterError":
         from .coordinator import ClusterError
 

@@ -92,10 +92,7 @@ class Coordinator:
 
     def _known(self) -> Iterator[SourceState]:
         """Yield the sources that workers can read."""
-        others = self._walk.pool.sides.others
-        return (
-            known for known in self._walk.sources.known if not known.by_time and known.source not in others
-        )
+        return (known for known in self._walk.sources.known if not known.by_time)
 
     def _lists(self) -> Iterator[ShardSource]:
         """Yield the gaps of each source that has any."""

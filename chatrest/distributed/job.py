@@ -38,7 +38,7 @@ from ..core.pace.pacer import Pace
 from ..core.requests.arguments import check
 from ..errors import RequestInvalidError
 from ..export.report import Phase, Progress
-from ..extras import install_command
+from ..extras import missing_extra
 from ..telemetry import LOGGER
 from .coordinator import ClusterError, ShardLostError
 from .credits import EVERY, CreditBook, Grants, RateReport
@@ -327,20 +327,13 @@ class ClusterJob:
             return sum((await self.call(self._client.nthreads())).values())
         return 0
 
-    async def submit(
-        self, payload: bytes, key: str, *, place: tuple[str, str] | None = None, seconds: float | None = None
-    ) -> bytes:
+    async def submit(self, payload: bytes, key: str, *, seconds: float | None = None) -> bytes:
         """Return the result of a task.
 
-        `place` is the worker's address, and the token of its process, where no other one may run it. Raises
-        `ShardLostError` where it brought none, and `ClusterError` where no task would.
+        Raises `ShardLostError` where it brought none, and `ClusterError` where no task would.
         """
         self.check_connection()
-        address, token = place or (None, None)
-        future = self._client.submit(
-            run_task, self.name, payload, token, key=f"{key}-{self.name}", pure=False,
-            workers=None if address is None else [address],
-        )  # fmt: skip
+        future = self._client.submit(run_task, self.name, payload, key=f"{key}-{self.name}", pure=False)
         try:
             async with asyncio.timeout(seconds):
                 end: TaskEnd = await future
@@ -394,7 +387,7 @@ class ClusterJob:
 
 
 def _unequipped(error: Exception) -> ClusterError:
-    return ClusterError(f"a worker cannot run it: {error}; it needs {install_command('dask')}, as here")
+    return ClusterError(f"a worker cannot run it: {error}; {missing_extra('it', 'dask')}")
 
 
 _FAILURES: Final[dict[FailureKind, str]] = {

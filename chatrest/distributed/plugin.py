@@ -25,7 +25,6 @@ class JobPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
         """`work` is the pickle of a `JobWork`, which says what a task does."""
         self.name = name  # the job's own, which no other job has
         self.version, self.app_id, self.work = version, app_id, work
-        self.token = os.urandom(8).hex()  # tells this process from every other one
         self.worker: Worker | None = None
         self._job: WorkerJob | None = None
         self._has_ended = False
@@ -62,13 +61,13 @@ class JobPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
             self._job.rate.receive(message)
 
 
-def run_task(name: str, payload: bytes, token: str | None = None) -> "TaskEnd":
-    """Run a task of a job, in a thread; only in the process of a token, where one is given."""
+def run_task(name: str, payload: bytes) -> "TaskEnd":
+    """Run a task of a job, in a thread."""
     from .worker import TaskEnd, run_payload
 
     worker = get_worker()
     plugin = worker.plugins.get(name)
-    if not isinstance(plugin, JobPlugin) or token not in (None, plugin.token):
+    if not isinstance(plugin, JobPlugin):
         return TaskEnd(failure="ended", reason=name, worker=worker.address)
     return run_payload(plugin.job, payload, worker.address)
 
@@ -83,12 +82,6 @@ def receive_grants(name: str, messages: dict[str, bytes], dask_worker: Any = Non
         plugin.receive(messages[dask_worker.address])
 
 
-def token_of(name: str, dask_worker: Any = None) -> str | None:
-    """Return the token of this worker's process; None before it has the plugin."""
-    plugin = dask_worker.plugins.get(name)
-    return plugin.token if isinstance(plugin, JobPlugin) else None
-
-
 def missing_variables(names: list[str]) -> list[str]:
     """Return the environment variables that this worker lacks."""
     return [name for name in names if not os.environ.get(name)]
@@ -96,4 +89,4 @@ def missing_variables(names: list[str]) -> list[str]:
 
 def is_rare_call(record: logging.LogRecord) -> bool:
     """Return False for the lines that Dask logs for a `client.run` that comes several times a second."""
-    return record.args not in ((receive_grants.__name__,), (token_of.__name__,))
+    return record.args != (receive_grants.__name__,)

@@ -32,7 +32,6 @@ BEGIN
 """
 
 
-@final
 class ShardSource(Struct, frozen=True, array_like=True):
     """The gaps of one source, by its number in the coordinator's journal."""
 
@@ -40,7 +39,6 @@ class ShardSource(Struct, frozen=True, array_like=True):
     gaps: list[Gap]
 
 
-@final
 class Budget(Struct, frozen=True, array_like=True):
     """The work after which a shard ends, whatever is left of it: the first of them that is reached."""
 
@@ -52,7 +50,6 @@ class Budget(Struct, frozen=True, array_like=True):
     grace: float = 10.0  # seconds after that in which replies may come: then it ends, whatever hangs
 
 
-@final
 class Shard(Struct, frozen=True, array_like=True):
     """Lists, or pieces of lists, for one worker."""
 
@@ -64,7 +61,6 @@ class Shard(Struct, frozen=True, array_like=True):
     concurrency: int
 
 
-@final
 class SourceResult(Struct, frozen=True, array_like=True):
     """The facts about one source that a shard has found out, beside what is adopted."""
 
@@ -78,7 +74,6 @@ class SourceResult(Struct, frozen=True, array_like=True):
     trouble: str = ""  # what ended its list, or that no reply came: another shard tries again, a few times
 
 
-@final
 class ShardResult(Struct, frozen=True, array_like=True):
     """The result of a shard."""
 
@@ -150,7 +145,7 @@ def _write_database(path: Path, app_id: str, plan: Plan, sources: Iterable[tuple
             yield number, source.key
 
     of_files = Plan(  # the same files and messages, without the names of its sources, which may be many
-        all_users=True, since=plan.since, until=plan.until, query=plan.query, format=plan.format,
+        all_users=True, since=plan.since, until=plan.until, format=plan.format,
         compress=plan.compress, partition=plan.partition,
     )  # fmt: skip
     with closing(sqlite3.connect(path, isolation_level=None)) as db:

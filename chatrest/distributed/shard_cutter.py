@@ -41,7 +41,6 @@ _IDLE: Final = 8  # requests under way below which a shard of many lists ends, w
 _TRIED: Final = 8  # requests that each list of a shard should have, where a budget is small
 
 
-@final
 class LongSource(Struct):
     """A source that a shard could not read to its end, and of which it is known how it is to be cut."""
 

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, final
+from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
 from ..core.paging.intervals import Gap
 from ..core.replies.decode import Listing
@@ -47,7 +47,6 @@ _LEAST_PAGES: Final = 4
 """Pages that have to be left of a list for it to be divided, while the rate allows more requests than are
 made: the pages that are read twice for it cost no time then."""
 _MEMORY: Final = Path(":memory:")
-OtherId: TypeAlias = tuple[str, int, int | None]  # as of `StoreJournal.others`
 
 
 class BudgetUsedError(ChatRestError):
@@ -184,13 +183,10 @@ class ShardReading:
         """Put the files into their place; return what has arrived of the shard."""
         self._archive.finish()
         journal = self._archive.journal
-        others = journal.others()
         proven = {known.number: known.proven for known in journal.sources()}
-        files = [(self._archive.folder / file.name, self._fragment(file, others)) for file in journal.files()]
+        files = [(self._archive.folder / file.name, self._fragment(file)) for file in journal.files()]
         place.put(self._shard.job, files)
-        sources = [
-            self._source(number, job, proven[job.number], others) for number, job in self._jobs.items()
-        ]
+        sources = [self._source(number, job, proven[job.number]) for number, job in self._jobs.items()]
         return ShardResult(
             shard=self._shard.id,
             attempt=ShardAttempt([each for _, each in files], [own for own, _ in sources]),
@@ -198,11 +194,11 @@ class ShardReading:
             requests=self._sender.sent,
             received=self._progress.received,
             page_items=self._sender.page_items,
-            warnings=[*self._pool.warnings(), *self._archive.warnings()],
+            warnings=self._archive.warnings(),
             is_held=self._is_held,
         )
 
-    def _fragment(self, file: StoreFile, others: list[OtherId]) -> Fragment:
+    def _fragment(self, file: StoreFile) -> Fragment:
         """Return a file as the coordinator adopts it: with a name that no other one has, and its sources."""
         assert file.sha256 is not None, "finish() has sealed it"
         blocks = self._archive.journal.blocks(file.number)
@@ -211,13 +207,17 @@ class ShardReading:
             stem=file.stem,
             size=file.size,
             sha256=file.sha256,
-            blocks=[block._replace(source=self._numbers[block.source]) for block in blocks],
-            others=[(self._numbers[source], key) for key, source, held in others if held == file.number],
+            blocks=[
+                block._replace(source=self._numbers[block.source], ids=block.ids.numbers) for block in blocks
+            ],
+            others=[
+                (self._numbers[block.source], key)
+                for block in blocks
+                for key in self._archive.journal.keys_of(block.ids).values()
+            ],
         )
 
-    def _source(
-        self, number: int, job: ListJob, proven: int, others: list[OtherId]
-    ) -> tuple[AttemptSource, SourceResult]:
+    def _source(self, number: int, job: ListJob, proven: int) -> tuple[AttemptSource, SourceResult]:
         own, pool, journal = job.number, self._pool, self._archive.journal
         seen, intervals = journal.seen(own), journal.intervals(own)
         error = pool.failed.get(own)
@@ -225,13 +225,14 @@ class ShardReading:
         trouble = "" if error is None or is_gone or isinstance(error, BudgetUsedError) else str(error)
         if not trouble and str(job.source) in self._silent:
             trouble = f"no reply within {self._shard.budget.grace:g} s"
-        by_time, other_ids = own in pool.by_time, [key for key, source, _ in others if source == own]
+        by_time, other_ids = own in pool.by_time, list(journal.keys_of(seen).values())
+        seen = seen.numbers
         adopted = AttemptSource(
             number=number, intervals=intervals, seen=seen, other_ids=other_ids, proven=proven, by_time=by_time
         )
         return adopted, SourceResult(
             number=number, intervals=intervals, shown=len(seen),
-            newest=max(job.newest, seen.last if proven else 0), is_proven=proven > 0,
+            newest=max(pool.newest.get(own, 0), seen.last if proven else 0), is_proven=proven > 0,
             may_be_cut=own not in pool.uncut, is_left=is_gone or by_time or own in pool.refused,
             trouble=trouble,
         )  # fmt: skip

@@ -15,9 +15,8 @@ from ..cloud.store import ObjectStore
 from ..cloud.store_errors import LeaseLostError, ObjectStoreError
 from ..core.pace.pacer import Pace
 from ..core.requests.hosts import App
-from ..errors import RequestInvalidError
 from ..export.app_file import AppExport, AppReference
-from ..export.apps import AT_ONCE, AppsReport, Watch, export_each, make_runs
+from ..export.apps import AT_ONCE, AppResult, Watch, export_each, make_runs
 from ..export.dataset.attachments import AttachmentOptions
 from ..export.dataset.tables import Table
 from ..export.entry_points import journal_root, run_at
@@ -39,10 +38,6 @@ from .worker import ExportWork
 if TYPE_CHECKING:
     from distributed import Client
 
-_SQLITE: Final = (
-    "format = 'sqlite': a database is one file, which only one machine can write; "
-    "allowed are ndjson and parquet"
-)
 _ANSWER_SECONDS: Final = 10.0  # for the workers' answer which variables they lack
 _SHOWN: Final = 5  # workers that an error names
 _WATCH_SECONDS: Final = 10.0  # between two looks at the lease of an export in a store
@@ -56,6 +51,8 @@ async def export(
     *,
     tables: Sequence[Table] = (),
     attachments: bool | AttachmentOptions = False,
+    only: bool = False,
+    change_plan: bool = False,
     recheck: int | None = None,
     workers: int = WORKERS,
     journal: str | PathLike[str] | None = None,
@@ -82,8 +79,9 @@ async def export(
     listeners = () if progress is None else progress.heard
     async with AsyncSession(app, pace=pace, telemetry=listeners) as session:
         return await export_with(
-            client, session, out, plan, tables=tables, attachments=attachments,
-            recheck=recheck, workers=workers, journal=journal, progress=progress, pace=pace,
+            client, session, out, plan, tables=tables, attachments=attachments, only=only,
+            change_plan=change_plan, recheck=recheck, workers=workers, journal=journal, progress=progress,
+            pace=pace,
         )  # fmt: skip
 
 
@@ -98,11 +96,11 @@ async def export_apps(
     headers: Mapping[str, str] | None = None,
     watch: Watch | None = None,
     **options: Any,
-) -> AppsReport:
+) -> list[AppResult]:
     """Export many apps with the workers of one Dask cluster, each into `out/<app id>`.
 
-        report = await export_apps(client, read_apps("apps.toml"), "/shared/backups")
-        report.check()
+        for result in await export_apps(client, read_apps("apps.toml"), "/shared/backups"):
+            result.check()
 
     `client` and `out` are as for `export`, all else as for `chatrest.export.export_apps`. The apps share the
     workers, and each has its own rate. A shard keeps no thread of a worker while it waits, so a service that
@@ -171,6 +169,8 @@ async def export_with(
     pace: Pace | None = None,
     tables: Sequence[Table] = (),
     attachments: bool | AttachmentOptions = False,
+    only: bool = False,
+    change_plan: bool = False,
     recheck: int | None = None,
     workers: int = WORKERS,
     journal: str | PathLike[str] | None = None,
@@ -180,8 +180,6 @@ async def export_with(
 
     `reference` is given for one of many apps: it says where workers have its key.
     """
-    if plan is not None and plan.format == "sqlite":
-        raise RequestInvalidError(_SQLITE)
     shown, root = progress or Progress(), journal_root(out, journal)
     address = str(local_path(out).resolve() if root is None else parse_address(str(out)))
     store = None if root is None else AttemptStore(ObjectStore.open(address))
@@ -200,8 +198,8 @@ async def export_with(
 
         ahead = ClusterWalk(open_runner, session.app.app_id, folder, budget, store, guard)
         return await export_folder(
-            session, folder, plan, tables=tables, attachments=attachments, recheck=recheck, workers=workers,
-            progress=shown, ahead=ahead, **options,
+            session, folder, plan, tables=tables, attachments=attachments, only=only, change_plan=change_plan,
+            recheck=recheck, workers=workers, progress=shown, ahead=ahead, **options,
         )  # fmt: skip
 
     return await run_at(address, root, shown, run)
@@ -282,8 +280,6 @@ class ClusterWalk:
         self.requests: int = 0
 
     async def __call__(self, walk: OpenWalk, /) -> None:
-        if walk.pool.archive.plan.format == "sqlite":
-            raise RequestInvalidError(_SQLITE)
         if self._guard is None:
             await self._read(walk)
             return

@@ -9,7 +9,7 @@ import os
 import pickle
 import sys
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import CancelledError
 from contextlib import AsyncExitStack, suppress
 from threading import Event, Thread
@@ -24,7 +24,7 @@ from ..core.environment import headers_from_env
 from ..core.pace.pacer import DOCUMENTED_RATES, GatePacer, Pace, Pacer
 from ..core.requests.endpoint import RateClass
 from ..core.requests.hosts import App
-from ..errors import AuthenticationError, ChatRestError, RequestInvalidError
+from ..errors import AuthenticationError, RequestInvalidError
 from ..export.app_file import AppReference
 from ..export.report import Progress
 from ..network.options import ClientOptions
@@ -240,9 +240,6 @@ def installed_version() -> str:
     return str(vars(sys.modules[__name__.partition(".")[0]])["__version__"])
 
 
-# ── exports ──
-
-
 @final
 class ExportWork:
     """Reads shards; `out` is the export's folder or address, in which `file` is that of the job.
@@ -286,36 +283,3 @@ class ExportWork:
             raise JobFailure("no_job", str(error.filename)) from None
         except (RequestInvalidError, ObjectStoreError) as error:
             raise JobFailure("no_store", str(error)) from None
-
-
-# ── fan-outs ──
-
-
-@final
-class ItemWork:
-    """Runs the caller's function for single items."""
-
-    def __init__(self, worker: Callable[[AsyncSession, Any], Awaitable[Any]]) -> None:
-        """`worker` is the caller's function of a session and an item."""
-        self._worker = worker
-        self.reference: AppReference | None = None
-        self.options: dict[str, Any] = {"priority": "bulk"}
-
-    async def run(self, job: WorkerJob, payload: bytes, leave: Callable[[], object]) -> bytes:
-        """Return the pickled end of a pickled item, and its value or error."""
-        leave()
-        item = pickle.loads(payload)  # noqa: S301, Dask unpickles all it gets
-        try:
-            value = await self._worker(job.session, item)
-        except (Exception, asyncio.CancelledError) as error:
-            task = asyncio.current_task()
-            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
-                raise  # the job has ended
-            try:
-                return pickle.dumps(("error", error))
-            except Exception:
-                return pickle.dumps(("error", ChatRestError(f"{type(error).__name__}: {error}")))
-        try:
-            return pickle.dumps(("value", value))
-        except Exception as error:
-            return pickle.dumps(("error", TypeError(f"the worker's result cannot be pickled: {error}")))

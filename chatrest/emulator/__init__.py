@@ -5,8 +5,7 @@
             ...
 
 `Emulator` listens; `Store` is its data, and can be used without it; `IncomingRequest` is a noted request.
-Bad weather, and lists that disagree with the documents, are scripted with the faults of
-`chatrest.emulator.weather`, a rate limit with `RateLimit`.
+Bad weather is scripted with the faults of `chatrest.emulator.weather`, a rate limit with `RateLimit`.
 """
 
 from .limits import RateLimit

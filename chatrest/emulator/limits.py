@@ -25,7 +25,6 @@ Kind: TypeAlias = Literal["fixed", "sliding", "bucket"]
 Spelling: TypeAlias = Literal["a", "b", "retry-after", "none"]
 
 TOO_MANY: Final = Refusal(429, "ERR_TOO_MANY_REQUESTS", "Too many requests: the rate limit is reached.").body
-_LAST_WINDOWS: Final = 10_000
 
 
 class Verdict(NamedTuple):
@@ -41,74 +40,50 @@ class Verdict(NamedTuple):
 
 
 @final
-class FixedWindow:
-    """At most `limit` requests in each window of `window` seconds; windows begin at multiples of it."""
+class Limiter:
+    """A counter of the requests of one class; `allow` decides on one at `now`, seconds on any clock."""
 
-    def __init__(self, limit: int, window: float) -> None:
-        self._limit, self._window = limit, window
-        self._index: float | None = None
-        self._count = 0
-
-    def allow(self, now: float) -> Verdict:
-        index = now // self._window
-        if self._index is None or index > self._index:
-            self._index, self._count = index, 0
-        allowed = self._count < self._limit
-        self._count += allowed
-        left = self._limit - self._count
-        wait = 0.0 if left else (self._index + 1) * self._window - now
-        return Verdict(allowed, self._limit, left, wait)
-
-
-@final
-class SlidingWindow:
-    """At most `limit` requests in any span of `window` seconds; remembers the time of each of them."""
-
-    def __init__(self, limit: int, window: float) -> None:
-        self._limit, self._window = limit, window
+    def __init__(self, kind: Kind, limit: int, window: float, burst: int) -> None:
+        self._kind, self._limit, self._window = kind, limit, window
+        self._most = burst if kind == "bucket" else limit
+        self._used = 0.0
+        """Requests that count at `_now`, those of a bucket in parts."""
         self._times: deque[float] = deque()
         self._now = float("-inf")
 
     def allow(self, now: float) -> Verdict:
-        self._now = now = max(now, self._now)
+        now = max(now, self._now)
+        self._forget(now)
+        self._now = now
+        allowed = self._left() > 0
+        if allowed:
+            self._used += 1
+            if self._kind == "sliding":
+                self._times.append(now)
+        left = self._left()
+        return Verdict(allowed, max(self._limit, self._most), left, 0.0 if left else self._wait())
+
+    def _forget(self, now: float) -> None:
+        """Forget the requests that no longer count at `now`."""
+        if self._kind == "bucket":
+            self._used = max(0.0, self._used - (now - self._now) * self._limit / self._window)
+        elif self._kind == "fixed":
+            self._used = 0.0 if now // self._window > self._now // self._window else self._used
         while self._times and now - self._times[0] >= self._window:
             self._times.popleft()
-        allowed = len(self._times) < self._limit
-        if allowed:
-            self._times.append(now)
-        left = self._limit - len(self._times)
-        return Verdict(allowed, self._limit, left, 0.0 if left else self._times[0] + self._window - now)
-
-
-@final
-class Bucket:
-    """`burst` requests at once; used ones come back evenly, `limit` in `window` seconds."""
-
-    def __init__(self, limit: int, window: float, burst: int) -> None:
-        self._limit, self._pause, self._burst = limit, window / limit, burst
-        self._used = 0.0
-        self._now = float("-inf")
-
-    def allow(self, now: float) -> Verdict:
-        now = max(now, self._now)
-        self._used = max(0.0, self._used - (now - self._now) / self._pause)
-        self._now = now
-        # Rounding: what comes back in steps may add up to slightly less than what comes back at once.
-        allowed = self._left() > 0
-        self._used += allowed
-        left = self._left()
-        wait = 0.0 if left else (self._used + 1 - self._burst) * self._pause
-        return Verdict(allowed, max(self._limit, self._burst), left, wait)
+            self._used -= 1
 
     def _left(self) -> int:
-        return int(self._burst + 1e-9 - self._used)
+        # Rounding: what comes back in steps may add up to slightly less than what comes back at once.
+        return int(self._most + 1e-9 - self._used)
+
+    def _wait(self) -> float:
+        if self._kind == "bucket":
+            return (self._used + 1 - self._most) * self._window / self._limit
+        begin = self._times[0] if self._times else self._now // self._window * self._window
+        return begin + self._window - self._now
 
 
-Limiter: TypeAlias = FixedWindow | SlidingWindow | Bucket
-"""A counter of the requests of one class; `allow` decides on one at `now`, seconds on any clock."""
-
-
-@final
 class RateLimit(CheckedArguments, kw_only=True):
     """A limit that the emulator enforces: `Emulator(limit=RateLimit(per_window=500))`, a 429 beyond it.
 
@@ -141,19 +116,7 @@ class RateLimit(CheckedArguments, kw_only=True):
     def limiter(self, rate_class: RateClass = "standard") -> Limiter:
         own = {"core": self.core, "standard": self.standard, "import": self.imports}[rate_class]
         limit = own or self.per_window
-        if self.kind == "bucket":
-            return Bucket(limit, self.window, self.burst or limit)
-        return (FixedWindow if self.kind == "fixed" else SlidingWindow)(limit, self.window)
-
-
-class WindowCounts(NamedTuple):
-    """The requests of one class in one window."""
-
-    begin: float
-    """Seconds on the emulator's clock, a whole multiple of the window's length whatever the limit's kind."""
-    rate_class: RateClass
-    allowed: int
-    refused: int
+        return Limiter(self.kind, limit, self.window, self.burst or limit)
 
 
 @final
@@ -166,7 +129,6 @@ class LimitCounter:
         self.refused: int = 0
         """Requests answered with 429 since the start."""
         self._limiters: dict[RateClass, Limiter] = {}
-        self._counts: dict[tuple[float, RateClass], list[int]] = {}
         self.limit = limit
 
     def __repr__(self) -> str:
@@ -184,11 +146,6 @@ class LimitCounter:
         self._limit = limit
         self._limiters.clear()
 
-    @property
-    def windows(self) -> list[WindowCounts]:
-        """The counts per window and class, the oldest first; the last 10,000 of them."""
-        return [WindowCounts(*key, *counts) for key, counts in self._counts.items()]
-
     def allow(self, limit: RateLimit, rate_class: RateClass, now: float) -> Verdict:
         """Decide on a request at `now`, seconds on the emulator's clock, and count it."""
         limiter = self._limiters.get(rate_class)
@@ -197,10 +154,6 @@ class LimitCounter:
         verdict = limiter.allow(now)
         self.allowed += verdict.allowed
         self.refused += not verdict.allowed
-        counts = self._counts.setdefault((now // limit.window * limit.window, rate_class), [0, 0])
-        counts[not verdict.allowed] += 1
-        if len(self._counts) > _LAST_WINDOWS:
-            del self._counts[next(iter(self._counts))]
         return verdict
 
 

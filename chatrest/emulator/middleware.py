@@ -19,7 +19,6 @@ from urllib.parse import parse_qsl
 from aiohttp import web
 from msgspec import Struct, structs
 
-from .habits import CompatibleService
 from .limits import TOO_MANY, LimitCounter, limit_headers
 from .media import PATH as MEDIA_PATH, media_file
 from .service.context import ServiceRequest as Request
@@ -72,7 +71,7 @@ class Middleware:
 
     def __init__(
         self,
-        service: Service | CompatibleService,
+        service: Service,
         weather: Weather,
         limit_counter: LimitCounter,
         requests: deque[IncomingRequest],

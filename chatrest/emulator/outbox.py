@@ -17,12 +17,14 @@ import aiohttp
 from msgspec.json import encode
 
 from ..core.requests.hosts import is_loopback
-from .service.apps import TRIGGER_KIND as TRIGGERS, WEBHOOKS, owner_of_webhooks
+from .service.administered import TRIGGERS, WEBHOOKS
 from .service.events import Event
 from .store import Store
 from .store.documents import Document
 
 LAST_DELIVERIES: Final = 10_000
+_VERSION: Final = 2
+"""Of the webhooks that are told; those of calls without this version are legacy ones, and never are."""
 _PAUSES: Final = (10.0, 30.0)
 """Seconds before the second and the third attempt."""
 _ANSWER_WITHIN: Final = aiohttp.ClientTimeout(total=2.0)
@@ -69,12 +71,12 @@ class WebhookOutbox:
             task.add_done_callback(self._tasks.discard)
 
     def _receivers(self, trigger: str) -> list[Document]:
-        owner = owner_of_webhooks(str(self._app["id"]))
+        documents, app_id = self._store.documents, self._app["id"]
         return [
             webhook
-            for webhook in self._store.documents.of(WEBHOOKS.kind, owner).list()
-            if webhook["enabled"]
-            and self._store.documents.of(TRIGGERS, f"{owner}/{webhook['id']}").get(trigger) is not None
+            for webhook in documents.of(WEBHOOKS, f"{_VERSION}/{app_id}").list()
+            if webhook.get("enabled", True)
+            and documents.of(TRIGGERS, f"{_VERSION}/{app_id}/{webhook['id']}").get(trigger) is not None
         ]
 
     async def _deliver(self, webhook: Document, event: Event) -> None:
@@ -87,7 +89,7 @@ class WebhookOutbox:
                 "webhook": webhook["id"],
             }
         )
-        pauses = _PAUSES if webhook["retryOnFailure"] else ()
+        pauses = _PAUSES if webhook.get("retryOnFailure") else ()
         for attempt, pause in enumerate((0.0, *pauses), start=1):
             if pause:
                 await self._sleep(pause)
@@ -102,7 +104,7 @@ class WebhookOutbox:
         url, auth = str(webhook["webhookURL"]), None
         if not is_loopback(urlsplit(url).hostname or ""):
             return None
-        if webhook["useBasicAuth"]:
+        if webhook.get("useBasicAuth"):
             auth = aiohttp.encode_basic_auth(webhook.get("username", ""), webhook.get("password", ""))
         headers = {"Content-Type": "application/json"} | ({"Authorization": auth} if auth else {})
         if self._client is None:

@@ -9,7 +9,7 @@ import asyncio
 import socket
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack
 from os import PathLike
 from typing import Any, Self, final
@@ -19,14 +19,13 @@ from msgspec import Struct
 
 from ..core.requests.hosts import App
 from ..errors import RequestInvalidError
-from .habits import CompatibleService, HabitsName
 from .limits import LimitCounter, RateLimit
 from .media import PATH as MEDIA_PATH
 from .middleware import LAST_REQUESTS, IncomingRequest as IncomingRequest, Middleware
 from .outbox import LAST_DELIVERIES, Delivery, WebhookOutbox
-from .service.context import Context, ListOrder, PageOrder
+from .service.context import Context
 from .service.dispatch import Service
-from .settings import Dialects, EmulatorSettings
+from .settings import EmulatorSettings
 from .store import Store
 from .store.data import EPOCH, fill
 from .weather.faults import Fault
@@ -43,15 +42,6 @@ class Emulator:
 
     - `database`: the path of a file that keeps everything. One that is filled already is served as it
       is, and no data is generated. One emulator at a time can have it open.
-    - `dialect`: which of the two envelopes message lists use. "documented": `meta.cursor` for
-      GET /users/{uid}/messages and `meta.next` for the other three; "cursor" or "next": that one for all.
-    - `page_order`: how messages are ordered inside a page; the documents do not say.
-    - `list_order`: "id", or "time" for lists by `sentAt`, in which ids may come in any order.
-    - `habits`: "compatible" for an independent server of the same wire: other shapes, other pages, lists by
-      time, no acting users but the one of a login token (see `login`), and fewer operations.
-    - `clocks`: seconds that the clocks of several nodes are ahead, which store the messages in turn: with
-      `(0, -300)` every second message has a `sentAt` five minutes before that of the one before it. With
-      `(0,)` times follow `clock` also if it goes back; by default they never do.
     - `app_id`: the one app that it serves; a request that names another one is answered 401. Where it is not
       given, the app is called "emulated", and requests of every app are served.
     - Attachments of generated messages are small files that the emulator serves itself, without a key.
@@ -84,11 +74,6 @@ class Emulator:
         limit: RateLimit | None = None,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        dialect: Dialects = "documented",
-        page_order: PageOrder = "ascending",
-        list_order: ListOrder = "id",
-        habits: HabitsName = "documented",
-        clocks: Sequence[int] = (),
     ) -> None:
         self._settings = EmulatorSettings(
             users=users,
@@ -103,11 +88,6 @@ class Emulator:
             auth_only_key=auth_only_key,
             management_key=management_key,
             management_secret=management_secret,
-            habits=habits,
-            clocks=tuple(clocks) if isinstance(clocks, list) else clocks,  # type: ignore[arg-type]
-            dialect=dialect,
-            page_order=page_order,
-            list_order=list_order,
             clock=clock,
             sleep=sleep,
         )
@@ -134,15 +114,14 @@ class Emulator:
             raise RequestInvalidError("the emulator is started already")
         settings, app = self._settings, _app_record(self._settings.app_id)
         async with AsyncExitStack() as resources:
-            store = Store(settings.database, settings.clocks)
+            store = Store(settings.database)
             resources.callback(store.close)
             listener = _listen(settings.host, settings.port)
             resources.callback(listener.close)
             outbox = WebhookOutbox(store, app, settings.sleep, self.deliveries)
             resources.push_async_callback(outbox.close)
-            context = Context(store, app, *settings.formats, settings.clock)
-            kind = CompatibleService if settings.habits == "compatible" else Service
-            service = kind(context, settings.keys, outbox.publish, only_app=settings.only_app)
+            context = Context(store, app, settings.clock)
+            service = Service(context, settings.keys, outbox.publish, only_app=settings.only_app)
             middleware = Middleware(
                 service, self.weather, self.limited, self.requests, settings.clock, settings.sleep
             )
@@ -173,11 +152,6 @@ class Emulator:
     def app(self) -> App:
         """The app with the key of scope `fullAccess`, for a session."""
         return App(self._settings.app_id, self._settings.api_key, base_url=self.base_url)
-
-    @property
-    def auth_only_app(self) -> App:
-        """The same app with the key of scope `authOnly`: only users and auth tokens can be created."""
-        return App(self._settings.app_id, self._settings.auth_only_key, base_url=self.base_url)
 
     @property
     def limit(self) -> RateLimit | None:
@@ -221,14 +195,6 @@ class Emulator:
     def store(self) -> Store:
         """The service's data: to compare with, and to add to while it runs."""
         return self._started().store
-
-    def login(self, uid: str) -> dict[str, str]:
-        """Return the headers with which a compatible server knows this user: `AsyncSession(app, headers=…)`.
-
-        They hold the user's newest login token, or a new one.
-        """
-        token = self.store.auth_tokens.issue(uid, int(self._settings.clock()))
-        return {"authtoken": token["authToken"]}
 
     def lose_data(self) -> None:
         """Lose all messages, as a server does that starts from an empty database: ids begin at 1 again.

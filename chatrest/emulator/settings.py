@@ -2,24 +2,19 @@
 
 from collections.abc import Awaitable, Callable
 from os import PathLike
-from typing import Annotated, ClassVar, Final, Literal, TypeAlias
+from typing import Annotated, ClassVar, Final
 
 from msgspec import Meta
 
 from ..core.requests.hosts import App, check_key
 from ..errors import RequestInvalidError
 from .checked import CheckedArguments
-from .habits import HabitsName
-from .service.context import Dialect, ListOrder, PageFormat, PageOrder
 from .service.dispatch import Keys
-
-Dialects: TypeAlias = Literal["documented", "cursor", "next"]
 
 _FUNCTIONS: Final = {
     "clock": "a function that gives epoch seconds",
     "sleep": "a coroutine function of seconds",
 }
-_DOCUMENTED: Final[tuple[Dialect, Dialect]] = ("cursor", "next")
 
 
 def _up_to(most: int) -> Meta:
@@ -46,14 +41,6 @@ class EmulatorSettings(CheckedArguments, kw_only=True):
     auth_only_key: str
     management_key: str
     management_secret: str
-    habits: HabitsName
-    clocks: Annotated[
-        tuple[Annotated[int, Meta(ge=-(10**9), le=10**9)], ...],
-        Meta(description="a list of whole numbers of seconds"),
-    ]
-    dialect: Dialects
-    page_order: PageOrder
-    list_order: ListOrder
     clock: Callable[[], float]
     sleep: Callable[[float], Awaitable[None]]
 
@@ -82,10 +69,3 @@ class EmulatorSettings(CheckedArguments, kw_only=True):
     @property
     def keys(self) -> Keys:
         return Keys(self.api_key, self.auth_only_key, self.management_key, self.management_secret)
-
-    @property
-    def formats(self) -> tuple[PageFormat, PageFormat]:
-        """The formats of GET /users/{uid}/messages, and of the other message lists."""
-        users, others = _DOCUMENTED if self.dialect == "documented" else (self.dialect, self.dialect)
-        orders = self.page_order, self.list_order
-        return PageFormat(users, *orders), PageFormat(others, *orders)

@@ -196,9 +196,9 @@ async def show_error(request: Request, error: Exception) -> Response:
 
 # ── a browser, and a service with faults ──
 
-LOGINS: Final = {"login-of-ann": "user-01", "login-of-bob": "user-02"}
+LOGINS: Final = {"login-of-ann": "user-001", "login-of-bob": "user-002"}
 """What a sign-in of your own would know."""
-CONVERSATION: Final = "/conversations/user-02/messages"
+CONVERSATION: Final = "/conversations/user-002/messages"
 
 
 async def ask(
@@ -215,11 +215,11 @@ async def ask(
 
 
 async def browse(browser: httpx.AsyncClient, emulator: Emulator) -> None:
-    """Play a browser of the user user-01, while faults strike the service."""
+    """Play a browser of the user user-001, while faults strike the service."""
     first = await ask(browser, "The newest messages of a conversation.", "GET", CONVERSATION)
     token = first.json()["next"]
     await ask(browser, "The page after them.", "GET", f"{CONVERSATION}?cursor={token}")
-    other = f"/conversations/user-03/messages?cursor={token}"
+    other = f"/conversations/user-003/messages?cursor={token}"
     await ask(browser, "The token is refused for another conversation.", "GET", other)
     await ask(browser, "There is no such user.", "GET", "/conversations/nobody/messages")
     await ask(browser, "A token for the user's own chat client.", "POST", "/chat-token")

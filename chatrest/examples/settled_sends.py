@@ -156,14 +156,14 @@ async def deliver_sample() -> None:
     with TemporaryDirectory() as folder:
         outbox = Outbox(Path(folder, "outbox.sqlite"))
         for number in range(1, 11):
-            outbox.add("user-01", "user-02", f"message {number}")
+            outbox.add("user-001", "user-002", f"message {number}")
         try:
             async with (
                 Emulator(users=2, messages=0, weather=[lost]) as emulator,
                 AsyncSession(emulator.app) as session,
             ):
                 failures = await deliver(session, outbox)
-                messages = await session.messages.list_user("user-02", on_behalf_of="user-01").collect()
+                messages = await session.messages.list_user("user-002", on_behalf_of="user-001").collect()
         finally:
             outbox.close()
     sys.stdout.write(

@@ -1,4 +1,4 @@
-"""An HTTP status for each error, which both backends of the examples answer with.
+"""An HTTP status for each error, which a web backend answers with.
 
 | status | errors                                             | reason                                       |
 |--------|----------------------------------------------------|----------------------------------------------|
@@ -20,7 +20,7 @@ operations, statuses and arguments, and belongs into the log.
 """
 
 from math import ceil
-from typing import Final, NamedTuple, final
+from typing import Final, NamedTuple
 
 from chatrest import (
     ActingUserIgnoredError,
@@ -44,7 +44,6 @@ from chatrest import (
 )
 
 
-@final
 class ErrorStatus(NamedTuple):
     """A row of the table: the answer for one class of errors and its subclasses."""
 
@@ -54,7 +53,6 @@ class ErrorStatus(NamedTuple):
     message: str
 
 
-@final
 class ErrorAnswer(NamedTuple):
     """The answer to a request that failed."""
 

@@ -11,7 +11,8 @@ The webhook itself is made once, with the same username and password:
     await management.triggers.add(app_id, "w1", ["message_sent", "message_edited"])
 
 The service waits two seconds for an answer. So the handler only stores the event, and what takes longer is
-done by whoever reads the file. Events come in any order, and rarely twice.
+done by whoever reads the file. Events come in any order, and some twice: one that is among the last thousand
+is stored already.
 
 In an ASGI server, `asgi_app` takes the same arguments as `aiohttp_handler`:
 
@@ -34,6 +35,10 @@ from chatrest import AsyncManagement, AsyncSession, MessageChanges, NewMessage, 
 from chatrest.emulator import Emulator
 from chatrest.webhooks import Event, aiohttp_handler, parse
 
+_INSERT: Final = """
+INSERT INTO events (trigger, raw) SELECT :trigger, :raw WHERE NOT EXISTS
+(SELECT 1 FROM events WHERE raw = :raw AND id > (SELECT max(id) - 1000 FROM events))
+"""
 _TABLE: Final = """
 CREATE TABLE IF NOT EXISTS events (id INTEGER PRIMARY KEY, trigger TEXT NOT NULL, raw BLOB NOT NULL)
 """
@@ -61,7 +66,7 @@ class EventStore:
     def _insert(self, event: Event) -> None:
         trigger = event.trigger.encode("utf-8", "backslashreplace").decode()
         with closing(sqlite3.connect(self._path)) as database, database:
-            database.execute("INSERT INTO events (trigger, raw) VALUES (?, ?)", (trigger, event.raw))
+            database.execute(_INSERT, {"trigger": trigger, "raw": event.raw})
 
 
 def make_app(path: str, username: str, password: str) -> web.Application:
@@ -131,12 +136,12 @@ async def _make_webhook(emulator: Emulator, url: str) -> None:
 async def _chat(emulator: Emulator) -> None:
     """Send, edit and read a message; each event is delivered before the next one is made."""
     async with AsyncSession(emulator.app) as session:
-        first, second = session.as_user("user-01"), session.as_user("user-02")
-        message = await first.messages.send(NewMessage.text("user-02", "helo"))
+        first, second = session.as_user("user-001"), session.as_user("user-002")
+        message = await first.messages.send(NewMessage.text("user-002", "helo"))
         await emulator.drain()
         await first.messages.update(message.id, MessageChanges(data={"text": "hello"}))
         await emulator.drain()
-        await second.conversations.mark_read_user("user-01", message_id=message.id)
+        await second.conversations.mark_read_user("user-001", message_id=message.id)
         await emulator.drain()
 
 

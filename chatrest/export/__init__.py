@@ -11,21 +11,22 @@ for message in read("out", since="2026-11-01"):
 """
 
 from .app_file import AppExport, read_apps
-from .apps import AppRun, AppsReport, AppState, export_apps
+from .apps import AppResult, export_apps
 from .changes import ExportChange, ExportChanges, changes
 from .dataset.attachments import AttachmentOptions
 from .dry_run import Estimate, estimate
-from .entry_points import compact, export
+from .entry_points import export
 from .plan import Plan
 from .read_tables import attachment_files, read_table
 from .reading import read, read_raw
 from .report import AttachmentCounts, Failure, Phase, Progress, Report
 from .run_log import RunEntry, runs
-from .verify.verify import Problem, VerifyResult, verify
+from .verify.result import Problem, Remedy, VerifyResult
+from .verify.verify import verify
 
 __all__ = [
-    "AppExport", "AppRun", "AppState", "AppsReport", "AttachmentCounts", "AttachmentOptions", "Estimate",
-    "ExportChange", "ExportChanges", "Failure", "Phase", "Plan", "Problem", "Progress", "Report", "RunEntry",
-    "VerifyResult", "attachment_files", "changes", "compact", "estimate", "export", "export_apps", "read",
+    "AppExport", "AppResult", "AttachmentCounts", "AttachmentOptions", "Estimate",
+    "ExportChange", "ExportChanges", "Failure", "Phase", "Plan", "Problem", "Progress", "Remedy", "Report",
+    "RunEntry", "VerifyResult", "attachment_files", "changes", "estimate", "export", "export_apps", "read",
     "read_apps", "read_raw", "read_table", "runs", "verify",
 ]  # fmt: skip

@@ -6,7 +6,6 @@ adopted, and then all of it does: in one transaction of the journal. So it may b
 """
 
 from collections.abc import Iterator
-from typing import final
 
 from msgspec import Struct
 
@@ -20,7 +19,6 @@ from .store.fragments import Fragment
 _NONE = PageIds(IdSet(), {})
 
 
-@final
 class AttemptSource(Struct, frozen=True, array_like=True):
     """The pages that were read of one source."""
 
@@ -37,7 +35,6 @@ class AttemptSource(Struct, frozen=True, array_like=True):
     """True if its list goes by time."""
 
 
-@final
 class ShardAttempt(Struct, frozen=True, array_like=True):
     """The pages that another process has read."""
 

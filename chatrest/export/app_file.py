@@ -24,7 +24,6 @@ hand, and the standard library reads it.
 """
 
 import os
-import re
 import shlex
 import stat
 import subprocess
@@ -33,21 +32,19 @@ from difflib import get_close_matches
 from os import PathLike
 from os.path import expanduser  # unlike that of `Path`, it accepts a user without a home
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self, final
+from typing import Annotated, Any, Final, NamedTuple, Self, TypeAlias
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta, Struct
 
 from ..core.requests.hosts import App, allows_http
 from ..errors import RequestInvalidError
-from ..secrets import description, shown
+from ..secrets import shown
 from .plan import Plan
 
 _KEYS: Final = ("key_env", "key_file", "key_command", "key")
-_MEMBERS: Final = ("name", "id", "region", *_KEYS, "service_domain", "base_url", "plan")
-_PLAN_MEMBERS: Final = tuple(name for name in Plan.__struct_fields__ if name != "query")
-_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
-_HEADER: Final = re.compile(r"^\s*\[\[\s*app\s*\]\]", re.MULTILINE)
-_TEXTS: Final = tuple(name for name in _MEMBERS if name not in ("key_command", "plan"))
+_Text: TypeAlias = Annotated[str, Meta(min_length=1)]
+_Variable: TypeAlias = Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
 _PATIENCE: Final = 60.0
 """Seconds for a program that prints a key; it may ask for a password."""
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
@@ -100,12 +97,12 @@ class AppReference(Struct, frozen=True):
 def read_apps(path: str | PathLike[str], environ: Mapping[str, str] | None = None) -> list[AppExport]:
     """Return the apps of a file, with their keys.
 
-    Raises `RequestInvalidError`, which names the line and the app, what is wrong and what is allowed; all
+    Raises `RequestInvalidError`, which names the app, what is wrong and what is allowed; all
     variables that are missing are in one. Raises OSError for a file that cannot be read.
     """
     env = os.environ if environ is None else environ
     file = _read(Path(path))
-    names = [table["key_env"] for _, table in file.apps if "key_env" in table]
+    names = [table.key_env for _, table in file.apps if table.key_env is not None]
     if missing := [name for name in dict.fromkeys(names) if not env.get(name)]:
         raise RequestInvalidError(f"{path}: the environment lacks {', '.join(missing)}")
     return [_app(file, place, table, env) for place, table in file.apps]
@@ -119,7 +116,7 @@ def read_app(path: str | PathLike[str], name: str, environ: Mapping[str, str] | 
     file = _read(Path(path))
     for member in ("name", "id"):
         for place, table in file.apps:
-            if table.get(member) == name:
+            if getattr(table, member) == name:
                 return _app(file, place, table, os.environ if environ is None else environ)
     known = _names(file)
     near = ", ".join(get_close_matches(name, known, 3) or known[:5])
@@ -131,28 +128,62 @@ def app_names(path: str | PathLike[str]) -> list[str]:
     return _names(_read(Path(path)))
 
 
-@final
+class _Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An app, as it stands in the file."""
+
+    id: _Text
+    name: _Text | None = None
+    region: _Text = "us"
+    key_env: _Variable | None = None
+    key_file: _Text | None = None
+    key_command: _Text | list[str] | None = None
+    key: _Text | None = None
+    service_domain: _Text | None = None
+    base_url: _Text | None = None
+    plan: dict[str, Any] | None = None
+
+    def __repr__(self) -> str:
+        return f"<_Table {self.id}>"  # without the key
+
+    def __post_init__(self) -> None:
+        given = [name for name in _KEYS if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(f"{' and '.join(given) or 'no key'} given, expected one of {', '.join(_KEYS)}")
+
+
+class _Tables(Struct, frozen=True, forbid_unknown_fields=True):
+    app: Annotated[list[_Table], Meta(min_length=1)]
+
+
 class _AppFile(NamedTuple):
     path: Path
     owner: os.stat_result
     """Who owns the file, and who may read and write it."""
-    apps: list[tuple[str, dict[str, Any]]]
-    """The words for the place of each app, and its table, whose members are checked."""
+    apps: list[tuple[str, _Table]]
+    """The words for the place of each app, and its table."""
 
 
 def _names(file: _AppFile) -> list[str]:
-    return [table.get("name") or table["id"] for _, table in file.apps]
+    return [table.name or table.id for _, table in file.apps]
 
 
 def _read(path: Path) -> _AppFile:
-    tables, lines, owner = _tables(path)
-    places = [_place(path, number, lines, table) for number, table in enumerate(tables, 1)]
-    for place, table in zip(places, tables, strict=True):
-        _check_members(place, table)
-    check_names([table["id"] for table in tables], places)
-    named = [(place, table["name"]) for place, table in zip(places, tables, strict=True) if "name" in table]
+    with path.open("rb") as opened:
+        data, owner = opened.read(), os.fstat(opened.fileno())
+    try:
+        tables = msgspec.toml.decode(data, type=_Tables).app
+    except UnicodeDecodeError as error:
+        raise RequestInvalidError(f"{path}: byte {error.start} is not UTF-8: expected is TOML") from None
+    except msgspec.ValidationError as error:  # which names types and places, and no value: it may be a key
+        raise RequestInvalidError(f"{path}: {error}: expected are tables [[app]] with id and a key") from None
+    except msgspec.DecodeError as error:
+        raise RequestInvalidError(f"{path}: {error}: expected is TOML") from None
+    places = [f"{path}, app {number}" for number in range(1, len(tables) + 1)]
+    apps = list(zip(places, tables, strict=True))
+    check_names([table.id for table in tables], places)
+    named = [(place, table.name) for place, table in apps if table.name is not None]
     check_names([name for _, name in named], [place for place, _ in named], member="name")
-    return _AppFile(path, owner, list(zip(places, tables, strict=True)))
+    return _AppFile(path, owner, apps)
 
 
 def check_names(names: Sequence[str], places: Sequence[str], *, member: str = "id") -> None:
@@ -166,71 +197,21 @@ def check_names(names: Sequence[str], places: Sequence[str], *, member: str = "i
             )
 
 
-def _tables(file: Path) -> tuple[list[dict[str, Any]], list[int], os.stat_result]:
-    """Return the tables of a file, the lines at which they begin as far as these are known, and its owner."""
-    import tomllib  # 5 ms, and only this needs it
-
-    with file.open("rb") as opened:
-        data, owner = opened.read(), os.fstat(opened.fileno())
-    try:
-        text = data.decode()
-        content = tomllib.loads(text)
-    except UnicodeDecodeError as error:
-        raise RequestInvalidError(f"{file}: byte {error.start} is not UTF-8: allowed is TOML") from None
-    except tomllib.TOMLDecodeError as error:
-        raise RequestInvalidError(f"{file}: {error}: allowed is TOML") from None
-    if unknown := sorted(content.keys() - {"app"}):
-        raise RequestInvalidError(f"{file}: {unknown[0]} is not known: allowed are tables [[app]]")
-    tables = content.get("app")
-    if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
-        raise RequestInvalidError(f"{file} has no app: allowed are tables [[app]] with id and key_env")
-    return tables, [text.count("\n", 0, match.end()) + 1 for match in _HEADER.finditer(text)], owner
-
-
-def _place(file: Path, number: int, lines: Sequence[int], table: Mapping[str, Any]) -> str:
-    """Return words for an app of a file, such as `apps.toml, line 7, app 2`."""
-    line = f", line {lines[number - 1]}" if number <= len(lines) else ""
-    return f"{file}{line}, app {number}"
-
-
-def _check_members(place: str, table: Mapping[str, Any]) -> None:
-    for name in table:
-        if name not in _MEMBERS:
-            hint = f"; a key is given by one of {', '.join(_KEYS)}" if "key" in name else ""
-            raise RequestInvalidError(
-                f"{place}: {name} is not known: allowed are {', '.join(_MEMBERS)}{hint}"
-            )
-    if "id" not in table:
-        raise RequestInvalidError(f"{place}: id is missing")
-    sources = [name for name in _KEYS if name in table]
-    if len(sources) != 1:
-        found = f"{' and '.join(sources)} are given" if sources else "key_env is missing"
-        raise RequestInvalidError(f"{place}: {found}: expected is one of {', '.join(_KEYS)}")
-    for name in _TEXTS:
-        if not isinstance(value := table.get(name, "-"), str) or not value:
-            given = "" if name == "key" else f" = {description(value)}"
-            raise RequestInvalidError(f"{place}: {name}{given}: allowed is a text")
-    if not _VARIABLE.fullmatch(table.get("key_env", "X")):  # not repeated: it may be the key itself
-        raise RequestInvalidError(
-            f"{place}: key_env: allowed is the name of an environment variable, such as CHATREST_KEY_SHOP"
-        )
-
-
-def _app(file: _AppFile, place: str, table: Mapping[str, Any], env: Mapping[str, str]) -> AppExport:
-    options: dict[str, Any] = {
-        name: table[name] for name in ("region", "service_domain", "base_url") if name in table
-    }
-    if "service_domain" not in table and "base_url" not in table:
-        options["service_domain"] = env.get("CHATREST_SERVICE_DOMAIN") or None
-        options["base_url"] = env.get("CHATREST_BASE_URL") or None
+def _app(file: _AppFile, place: str, table: _Table, env: Mapping[str, str]) -> AppExport:
+    domain, base_url = table.service_domain, table.base_url
+    if domain is None and base_url is None:
+        domain = env.get("CHATREST_SERVICE_DOMAIN") or None
+        base_url = env.get("CHATREST_BASE_URL") or None
     failure = ""
     try:
-        options["allow_http"] = allows_http(env)
-        source = next(name for name in _KEYS if name in table)
-        app = App(table["id"], _READERS[source](file, table[source], env), **options)
+        source = next(name for name in _KEYS if getattr(table, name) is not None)
+        key = _READERS[source](file, getattr(table, source), env)
+        app = App(
+            table.id, key, table.region, service_domain=domain, base_url=base_url, allow_http=allows_http(env)
+        )
         _ = app.chat_url
-        key_file = str(_key_path(file, table["key_file"])) if source == "key_file" else None
-        return AppExport(app, _plan(table.get("plan")), table.get("key_env"), table.get("name"), key_file)
+        key_file = str(_key_path(file, table.key_file)) if table.key_file is not None else None
+        return AppExport(app, _plan(table.plan), table.key_env, table.name, key_file)
     except RequestInvalidError as error:
         failure = str(error)
     raise RequestInvalidError(f"{place}: {failure}")
@@ -307,12 +288,11 @@ _READERS: Final[Mapping[str, Callable[[_AppFile, Any, Mapping[str, str]], str]]]
 }
 
 
-def _plan(table: object) -> Plan | None:
+def _plan(table: dict[str, Any] | None) -> Plan | None:
     if table is None:
         return None
-    if not isinstance(table, dict):
-        raise RequestInvalidError(f"plan = {description(table)}: allowed is a table [app.plan]")
     for name in table:
-        if name not in _PLAN_MEMBERS:
-            raise RequestInvalidError(f"plan.{name} is not known: allowed are {', '.join(_PLAN_MEMBERS)}")
+        if name not in Plan.__struct_fields__:
+            known = ", ".join(Plan.__struct_fields__)
+            raise RequestInvalidError(f"plan.{name} is not known: expected are {known}")
     return Plan(**table)

@@ -1,10 +1,11 @@
 """Exports of many apps in one run: a folder an app, each with its own limit, some of them at a time."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from enum import StrEnum
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from ..cloud.address import is_address
 from ..core.requests.arguments import check, check_count
@@ -18,61 +19,28 @@ from .local_path import local_path
 from .plan import Plan
 
 if TYPE_CHECKING:  # from the package, which is loaded by the time that anything here runs
-    from . import Report
+    from . import Progress, Report
 
 AT_ONCE: Final = 4
 """Apps that are exported at the same time."""
 
 
-class AppState(StrEnum):
-    """The state of one app within a run of many."""
+class AppResult(Struct):
+    """The export of one app within a run of many: its report, or its error."""
 
-    WAITING = "waiting"
-    RUNNING = "running"
-    COMPLETE = "complete"
-    NOT_COMPLETE = "not complete"
-    FAILED = "failed"
-
-
-@final
-class AppRun:
-    """The export of one app, within a run of many; its numbers may be read at any time."""
-
-    def __init__(self, export: AppExport, folder: Path | str) -> None:
-        from . import Progress
-
-        self.export = export
-        self.folder = folder
-        """The folder of the app's export, or its address in an object store."""
-        self.progress: Progress = Progress()
-        """The numbers of the export while it runs."""
-        self.has_begun: bool = False
-        self.report: Report | None = None
-        """The result; None before the end, and for an app that failed."""
-        self.error: Exception | None = None
-        """The error of the app's run."""
-
-    def __repr__(self) -> str:
-        return f"<AppRun of {self.app_id}: {self.words}>"
+    export: AppExport
+    folder: Path | str
+    """The folder of the app's export, or its address in an object store."""
+    progress: "Progress"
+    """The numbers of the export while it runs."""
+    report: "Report | None" = None
+    """None before the end, and for an app that failed."""
+    error: Exception | None = None
 
     @property
     def app_id(self) -> str:
         """The id of the app."""
         return self.export.app.app_id
-
-    @property
-    def state(self) -> AppState:
-        """The state of the app's export."""
-        if self.error is not None:
-            return AppState.FAILED
-        if self.report is None:
-            return AppState.RUNNING if self.has_begun else AppState.WAITING
-        return AppState.COMPLETE if self.report.complete else AppState.NOT_COMPLETE
-
-    @property
-    def words(self) -> str:
-        """The state in words, with the error of an app that failed."""
-        return f"{self.state}: {self.error}" if self.error is not None else self.state
 
     def check(self) -> None:
         """Raise what the app failed by, or `ExportIncompleteError`."""
@@ -83,36 +51,7 @@ class AppRun:
         self.report.check()
 
 
-@final
-class AppsReport:
-    """The result of a run of many apps, in the order of the apps."""
-
-    def __init__(self, runs: Sequence[AppRun]) -> None:
-        self.runs = tuple(runs)
-
-    def __repr__(self) -> str:
-        return f"<AppsReport: {len(self.failed)} of {len(self.runs)} apps not complete>"
-
-    @property
-    def complete(self) -> bool:
-        """True if the export of each app is complete."""
-        return not self.failed
-
-    @property
-    def failed(self) -> tuple[AppRun, ...]:
-        """The apps that failed, and those whose export is not complete."""
-        return tuple(run for run in self.runs if run.report is None or not run.report.complete)
-
-    def check(self) -> None:
-        """Raise `ExportIncompleteError`, which names the apps, unless the export of each one is complete."""
-        if self.failed:
-            names = ", ".join(run.app_id for run in self.failed)
-            raise ExportIncompleteError(
-                f"{len(self.failed):,} of {len(self.runs):,} apps are not complete: {names}"
-            )
-
-
-Watch = Callable[[AppRun], object]
+Watch = Callable[[AppResult], object]
 """Called when an app begins and when it ends; must be fast."""
 
 
@@ -131,11 +70,11 @@ async def export_apps(
     proxy: str | None = None,
     watch: Watch | None = None,
     **options: Any,
-) -> AppsReport:
+) -> list[AppResult]:
     """Export many apps, each into `out/<app id>`, or continue the exports that are there.
 
-        report = await export_apps(read_apps("apps.toml"), "backups")
-        report.check()
+        for result in await export_apps(read_apps("apps.toml"), "backups"):
+            result.check()
 
     - `apps`: those of a file (`read_apps`), or `AppExport(app)` of any.
     - `plan`: for apps without a plan of their own. `options` are those of `export`, for each app.
@@ -145,7 +84,7 @@ async def export_apps(
       `journal/<app id>`; by default folders of the user's own.
     - `headers`, `proxy`: those of all sessions. `watch` is called when an app begins and when it ends.
 
-    An app that fails does not stop the others: its error is in the report. A cancel or a kill loses what it
+    An app that fails does not stop the others: its error is in its result. A cancel or a kill loses what it
     would lose of each single export; the same call continues. Raises `RequestInvalidError` for wrong
     arguments, before anything is written. `chatrest.distributed.export_apps` does it with a cluster.
     """
@@ -157,17 +96,19 @@ async def export_apps(
     )  # fmt: skip
 
 
-def make_runs(apps: Sequence[AppExport], out: str | PathLike[str], at_once: int) -> list[AppRun]:
+def make_runs(apps: Sequence[AppExport], out: str | PathLike[str], at_once: int) -> list[AppResult]:
     """Return the runs of apps before they begin; `RequestInvalidError` for wrong arguments."""
     fits = len(apps) > 0 and all(isinstance(each, AppExport) for each in apps)
     check(fits, "apps", apps, "a list of AppExport, one at least")
     check_names([each.app.app_id for each in apps], [f"apps[{number}]" for number in range(len(apps))])
     check_count("at_once", at_once)
-    return [AppRun(each, _place(out, each.app.app_id)) for each in apps]
+    from . import Progress
+
+    return [AppResult(each, _place(out, each.app.app_id), Progress()) for each in apps]
 
 
 async def export_each(
-    runs: Sequence[AppRun],
+    runs: Sequence[AppResult],
     export: ExportApp,
     plan: Plan | None,
     *,
@@ -177,13 +118,12 @@ async def export_each(
     sessions: Mapping[str, Any],
     watch: Watch | None,
     **options: Any,
-) -> AppsReport:
+) -> list[AppResult]:
     """Export apps with `export`, `at_once` at a time; `sessions` are the options of their sessions."""
     root = journal_root(out, journal)
     journals = None if journal is None else root
 
-    async def work(run: AppRun) -> None:
-        run.has_begun = True
+    async def work(run: AppResult) -> None:
         _notify(watch, run)
         copy = {} if journals is None else {"journal": journals / run.app_id}
         progress = run.progress
@@ -199,7 +139,7 @@ async def export_each(
         _notify(watch, run)
 
     await for_each(runs, work, at_once)
-    return AppsReport(runs)
+    return list(runs)
 
 
 def _place(out: str | PathLike[str], app_id: str) -> Path | str:
@@ -216,6 +156,6 @@ def first_error(error: Exception) -> Exception:
     return error
 
 
-def _notify(watch: Watch | None, run: AppRun) -> None:
+def _notify(watch: Watch | None, run: AppResult) -> None:
     if watch is not None:
         watch(run)

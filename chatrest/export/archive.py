@@ -2,8 +2,9 @@
 
 A page is committed here: its rows are on the disk first, and only then does the journal say so. A row is
 written where its id is not in the export yet, whoever shows it and however often: nothing can stand twice.
-Methods are synchronous and wait for the disk, so whoever has an event loop calls them in a thread; one at a
-time.
+Methods are synchronous and wait for the disk, so whoever has an event loop calls them in a thread. One at a
+time: a move of the store is several transactions. Others may have transactions of the journal between them,
+and inside of these call nothing of an archive.
 """
 
 import errno
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Literal, Protocol, Self, TypeAlias, TypeVar, final
+from typing import Any, Final, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar, final
 
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
@@ -22,14 +23,13 @@ from ..core.paging.intervals import LAST
 from ..core.replies.rows import UNKNOWN, PageLines, Row, lines_of, row_of
 from ..core.requests.endpoint import Pairs
 from ..models.raw_json import REFUSED
-from .conversion import convert
 from .dataset.tables import table_stem
 from .disk import Disk
-from .file_names import DATABASE, STEM, partition_folder, partition_rows
+from .file_names import STEM, partition_folder, partition_rows
 from .id_set import IdSet
-from .journal import NAME, DeletedId, Journal
+from .journal import NAME, Journal
 from .kinds import format_of_plan, kinds_of_plan
-from .message_ids import PageIds, ids_of, number
+from .message_ids import PageIds, ids_of
 from .opening import (
     FolderLock,
     agreed,
@@ -38,6 +38,7 @@ from .opening import (
     check_is_whole,
     claim_folder,
     first_meta,
+    is_unused,
 )
 from .ownership import Source
 from .plan import Plan
@@ -47,7 +48,6 @@ from .store import Changes, ExportStore, Finding, NewRows, adopt_fragments, repa
 from .store.formats import SourceLines
 from .store.fragments import Fragment
 from .store.journal import StoreBlock
-from .stored_records import database_records
 
 T = TypeVar("T")
 
@@ -84,7 +84,7 @@ class FetchedPage(Struct, frozen=True, kw_only=True):
     """The ids that may be written."""
     writers: dict[Source, list[Row]] | None = None
     """Of missing ids: the rows by the source whose file they belong to."""
-    shown: IdSet | None = None
+    shown: PageIds | None = None
     """Of a recheck and its confirmation: all ids that the service showed, in any window."""
     again: list[Row] = []
     """Rows that came again under ids that were read before."""
@@ -118,6 +118,14 @@ class RemoteFiles(Protocol):
         """
 
 
+class Amended(NamedTuple):
+    """The messages that a newer version has taken the place of."""
+
+    changed: int
+    deleted: int
+    """Those of which the newer version says that they were deleted."""
+
+
 @final
 class Archive:
     """The folder of an export, open for writing; used with `with`.
@@ -132,11 +140,16 @@ class Archive:
         plan: Plan | None = None,
         *,
         app_id: str,
+        change_plan: bool = False,
         disk: Disk | None = None,
         remote: RemoteFiles | None = None,
         journal: Path | None = None,
     ) -> None:
-        """`journal` is where it is instead of in the folder, as `:memory:`."""
+        """`journal` is where it is instead of in the folder, as `:memory:`.
+
+        With `change_plan` the plan may be another one than the folder's, whose own it becomes by
+        `commit_plan`.
+        """
         self.folder = folder
         self.disk: Disk = disk or Disk()
         self.remote = remote
@@ -146,20 +159,30 @@ class Archive:
         """Called before the first commit of this run."""
         self._lock = threading.Lock()
         self._repeats: RepeatedRows = RepeatedRows()
-        format_of_plan(plan or Plan(), app_id)
+        format_of_plan(plan or Plan())
         claim_folder(folder, self.disk)
         if remote is None:
             check_is_whole(folder)
         with ExitStack() as stack:
             lock = FolderLock(folder)
             stack.callback(lock.release)
-            convert(folder, self.disk)
             meta = first_meta(folder, app_id, (plan or Plan()).encoded().decode())
-            self.journal: Journal = stack.enter_context(Journal(journal or folder / NAME, meta))
-            begin_generation(self.journal, check_folder(folder, self.journal))
-            self.plan: Plan = self._agreed(plan, app_id)
+            self.journal: Journal = stack.enter_context(
+                Journal(journal or folder / NAME, meta, is_shared=lock.is_held)
+            )
+            manifest = check_folder(folder, self.journal)
+            kept = {name: self.journal[name] for name in ("app", "plan")}
+            if plan is not None and is_unused(self.journal, manifest):
+                kept["plan"] = plan.encoded().decode()
+                with self.journal.transaction():
+                    self.journal.forget_sources()
+            self.stored_plan, self.plan = agreed(folder, kept, plan, app_id, may_change=change_plan)
+            begin_generation(self.journal, manifest)
+            with self.journal.transaction():
+                self.journal.begin_run(last_run(folder))
+                self.journal["plan"] = self.stored_plan.encoded().decode()
             self.store: ExportStore = ExportStore(
-                folder, self.journal, kinds_of_plan(self.plan, app_id), labels=self._label, disk=self.disk,
+                folder, self.journal, kinds_of_plan(self.plan), labels=self._label, disk=self.disk,
                 elsewhere=() if remote is None else remote.names,
                 fetch=None if remote is None else remote.fetch,
             )  # fmt: skip
@@ -206,6 +229,14 @@ class Archive:
             self.store.seal_full()
         return stats
 
+    def commit_plan(self) -> None:
+        """Note the plan of this run as the folder's own: a run that fails before this leaves the old one."""
+        with self._guarded(), self.journal.transaction():
+            if self.plan.window != self.stored_plan.window:
+                self.journal.forget_coverage()  # of what is read again, what is on disk is known
+            self.journal["plan"] = self.plan.encoded().decode()
+            self.stored_plan = self.plan
+
     def missing(self) -> IdSet:
         """Return the ids that a source has seen, and that are not on disk: the proof, where it is empty.
 
@@ -221,17 +252,8 @@ class Archive:
 
     def unseen_keys(self, source: int, keys: set[str]) -> set[str]:
         with self._lock:
-            return keys - self.journal.others_seen(source, keys)
-
-    def missing_keys(self) -> dict[int, set[str]]:
-        """Return the ids that are no numbers, and missing, by the sources that have seen them."""
-        with self._lock:
-            lost = {each.id for each in self.journal.deleted(missing=True)}
-            keys: dict[int, set[str]] = {}
-            for key, source in self.journal.others_missing():
-                if key not in lost:
-                    keys.setdefault(source, set()).add(key)
-            return keys
+            seen, named = self.journal.seen(source), self.journal.names(keys)
+            return {key for key in keys if named.get(key, 0) not in seen}
 
     def counts(self) -> dict[int, int]:
         """Return how many messages are on disk, by the number of its source; 0 is for none."""
@@ -252,19 +274,14 @@ class Archive:
     def stored(self, keys: Iterable[str]) -> dict[str, Row]:
         """Return the messages of these ids as they will be when changes have taken their places.
 
-        Costs the reading of the files that hold them; of a database, of these messages.
+        Costs the reading of the files that hold them.
         """
-        wanted = {key: Row(id=key) for key in keys}
-        ids, stored = ids_of(list(wanted.values())), dict[str, Row]()
+        wanted, stored = set(keys), dict[str, Row]()
+        ids = IdSet(self.journal.ids_by_key(wanted).values())
         for file in self.journal.files("open", "sealed"):
             if self.store.kind(file.stem).by_content or not self.store.holds(file, ids):
                 continue
-            path = self.folder / file.name
-            raws = (
-                database_records(path, wanted)
-                if file.name == DATABASE
-                else (raw for piece in self.store.records(file) for raw in piece.raws)
-            )
+            raws = (raw for piece in self.store.records(file) for raw in piece.raws)
             stored |= {row.id: row for row in map(row_of, raws) if row.id in wanted}
         return stored | {row.id: row for row in self.journal.waiting() if row.id in wanted}
 
@@ -281,9 +298,12 @@ class Archive:
     def stored_since(self, since: int) -> IdSet:
         """Return the ids on disk that were sent at a time or later, as `prepare` learnt them."""
         with self._lock:
-            return IdSet() if self.index is None else self.index.since(since)
+            if self.index is None:
+                return IdSet()
+            names = self.journal.names(self.index.names_since(since))
+            return self.index.since(since) | IdSet(names.values())
 
-    def note_deleted(self, source: int, ids: Iterable[int | str], now: int, *, missing: bool = False) -> None:
+    def note_deleted(self, source: int, ids: Iterable[int], now: int, *, missing: bool = False) -> None:
         """Note ids that no source shows any more, and with `missing` that are not on disk either."""
         if ids := list(ids):
             with self._guarded(), self.journal.transaction():
@@ -311,29 +331,24 @@ class Archive:
             stem = table_stem(table)
             self.store.snapshots.replace(stem, self.store.kind(stem).format, pieces, read_at)
 
-    def finish(self) -> int:
+    def finish(self) -> Amended:
         """Put everything into its final place; return how many messages took that of an older version."""
         with self._guarded():
+            if self.journal.files("sealing"):
+                self.store.settle()  # a publication has failed within a seal, and could not end it either
             self._repeats.compare(self.scan)
             amended = self._apply_changes()
             with self.journal.transaction():
                 self.journal.merge_seen()
             self.store.seal_all()
             self.store.compact(MANY_SMALL_FILES, begin=self._begin_change)
-            self._check_sizes()
+            self._check_sealed()
             self.journal.check_in_place()
             return amended
 
     def warnings(self) -> list[str]:
         """Return what came in two versions under one id in this run, as a sentence; after `finish`."""
         return self._repeats.warnings()
-
-    def compact(self) -> int:
-        """Merge the small files of each partition; return how many are gone."""
-        with self._guarded():
-            gone = self.store.compact(begin=self._begin_change)
-            self._check_sizes()
-            return gone
 
     def at_rest(self, work: Callable[[], T]) -> T:
         """Return the result of `work`, during which nothing is written: disk and journal agree."""
@@ -358,8 +373,8 @@ class Archive:
             except sqlite3.Error as error:
                 raise OSError(f"{self.folder}: {error}") from error
 
-    def _apply_changes(self) -> int:
-        count = 0
+    def _apply_changes(self) -> Amended:
+        changed = deleted = 0
         while rows := self.journal.waiting(_CHANGES_AT_ONCE):
             applied = list[str]()
 
@@ -371,8 +386,10 @@ class Archive:
             self.store.update(Changes({row.id: row for row in rows}, note))
             with self.journal.transaction():
                 self.journal.applied(row.id for row in rows)  # what is left is not on the disk any more
-            count += len(applied)
-        return count
+            by_author = {row.id for row in rows if is_deleted(row.raw)}
+            deleted += len(by_author.intersection(applied))
+            changed += len(set(applied) - by_author)
+        return Amended(changed, deleted)
 
     def salvage(self) -> int:
         """Write what damaged files hold of the messages that are missing still; return how many.
@@ -380,7 +397,7 @@ class Archive:
         Called when all sources were asked for them again: a damaged file may have wrong bytes in a record.
         """
         with self._guarded():
-            return salvage(self.store) if self.store.missing() or self.journal.others_missing() else 0
+            return salvage(self.store) if self.store.missing() else 0
 
     def adopt_fragments(self) -> int:
         with self._guarded():
@@ -390,25 +407,24 @@ class Archive:
     # ── one page ──
 
     def _taken(self, page: FetchedPage, stats: CommitStats, seen: dict[int, IdSet]) -> Iterator[NewRows]:
-        if self._has_deleted:
-            self._undelete(page)
-        if page.shown is not None:
-            self.journal.show(page.number, page.shown)
+        own = self.journal.numbered(page.seen)
+        shown = None if page.shown is None else self.journal.numbered(page.shown)
+        self._undelete(own if shown is None else shown)
+        if shown is not None:
+            self.journal.show(page.number, shown)
         if page.purpose == "confirm":
             return
-        seen.setdefault(page.number, IdSet()).update(page.seen.numbers)
-        self.journal.see(page.number, IdSet(), page.seen.others)
+        seen.setdefault(page.number, IdSet()).update(own)
         if page.compared:
             self._compare(page, stats)
         self._repeats.note(page.again)
+        is_first = page.purpose == "walk"
         if page.writers is None:
-            yield from self._new(
-                page.number, page.source, page.rows, page.ids, is_first=page.purpose == "walk"
-            )
+            yield from self._new(page.number, page.source, page.rows, page.ids, is_first=is_first)
         else:
             for writer, rows in page.writers.items():
                 number = self.journal.source_of(writer.key) or page.number
-                yield from self._new(number, writer, rows, ids_of(rows))
+                yield from self._new(number, writer, rows, ids_of(rows), is_first=is_first)
         if page.purpose == "recheck":
             self.journal.rechecked(page.number, page.last, page.position)
         elif page.purpose == "walk":
@@ -432,8 +448,6 @@ class Archive:
     def _stems(self, source: Source, rows: list[Row]) -> dict[str, list[Row]]:
         if not rows:
             return {}
-        if self.plan.format == "sqlite":
-            return {STEM: rows}
         partition = self.plan.partition or "none"
         parts = partition_rows(partition, source, rows)
         return {f"{partition_folder(partition, key)}/{STEM}": part for key, part in parts.items()}
@@ -446,64 +460,47 @@ class Archive:
         self.journal.change(changed)
 
     def _load_deleted(self) -> None:
-        deleted = self.journal.deleted()
-        missing = self.journal.deleted(missing=True)
-        self._lost = IdSet(_numbers(missing))
-        self._deleted = IdSet(_numbers(deleted)) | self._lost
-        self._has_deleted = bool(deleted or missing)
+        kinds = [[each.id for each in self.journal.deleted(missing=missing)] for missing in (False, True)]
+        deleted, self._lost = (IdSet(self.journal.ids_by_key(keys).values()) for keys in kinds)
+        self._deleted = deleted | self._lost
 
-    def _undelete(self, page: FetchedPage) -> None:
+    def _undelete(self, ids: IdSet) -> None:
         """Note that what was deleted is shown again; what is missing as well is looked for again."""
-        ids = page.seen.numbers if page.shown is None else page.shown
         if again := ids & self._deleted:
             self._deleted.discard(again)
             self._lost.discard(again)
             self.journal.undelete(again)
-        self.journal.undelete(page.seen.others)
 
     # ── opening ──
 
-    def _agreed(self, plan: Plan | None, app_id: str) -> Plan:
-        """Return the plan to continue with, and note it as the folder's own."""
-        journal = self.journal
-        with journal.transaction():
-            journal.begin_run(last_run(self.folder))
-            if plan is not None and not any(journal.iter_sources()):  # nothing was asked for yet
-                journal["plan"] = plan.encoded().decode()
-            stored, agreed_plan = agreed(
-                self.folder, {name: journal[name] for name in ("app", "plan")}, plan, app_id
-            )
-            if agreed_plan != stored:
-                journal["plan"] = agreed_plan.encoded().decode()
-            if agreed_plan.window != stored.window:
-                journal.forget_coverage()  # of what is read again, what is on disk is known
-        return agreed_plan
-
     def _label(self, source: int) -> str | None:
-        """Return the name of a source in the files: a database has its key."""
+        """Return the name of a source in the files."""
         known = self.journal.sources_of([source]).get(source)
-        if known is None:
-            return None
-        return known.key if self.plan.format == "sqlite" else str(known)
+        return None if known is None else str(known)
 
     def _repaired(self) -> list[Finding]:
         """Bring disk and journal together: what is not on disk is not written, and so it is missing."""
-        findings = list(repair(self.store))
+        findings = list(repair(self.store, self._waiting))
         with self.journal.transaction():
             self.journal.applied(list(self._stale_changes()))
             self._load_deleted()
         return findings
 
+    def _waiting(self) -> set[str]:
+        return self.journal.waiting_ids().difference(self._stale_changes())
+
     def _stale_changes(self) -> Iterator[str]:
         """Yield the changed messages whose older versions are not on disk any more."""
-        for row in self.journal.waiting():
-            numbered = number(row.id)
-            is_written = numbered in self.store.written if numbered else self.journal.others_written([row.id])
-            if not is_written:
-                yield row.id
+        ids = self.journal.waiting_ids()
+        numbers = self.journal.ids_by_key(ids)
+        return (key for key in ids if numbers.get(key, 0) not in self.store.written)
 
-    def _check_sizes(self) -> None:
-        """Raise OSError where a file is not on disk any more, or not all of it."""
+    def _check_sealed(self) -> None:
+        """Raise OSError where a file is not sealed, or not on disk any more, or not all of it: nothing may
+        call the export complete then.
+        """
+        if left := self.journal.files("open", "sealing"):
+            raise OSError(errno.EIO, "it could not be sealed: run it again", str(self.folder / left[0].name))
         for file in self.journal.files("sealed"):
             path = self.folder / file.name
             if self.remote is not None and not path.exists() and file.name in self.remote.names:
@@ -533,6 +530,22 @@ class _Action(Struct, frozen=True):
 _READ_ACTION: Final = Decoder(_Action)
 
 
+class _Deleted(Struct, frozen=True, rename="camel"):
+    deleted_at: Any = None
+
+
+_READ_DELETED: Final = Decoder(_Deleted)
+
+
+def is_deleted(raw: bytes) -> bool:
+    """Return whether a record is that of a message which its author, or a moderator, has deleted."""
+    try:
+        at = _READ_DELETED.decode(raw).deleted_at if b'"deletedAt"' in raw else None
+    except REFUSED:
+        return False
+    return at not in (None, 0, "", "0", False)
+
+
 def shown_edits(rows: Iterable[Row]) -> Iterator[Row]:
     for raw in (row.raw for row in rows):
         if _ACTION not in raw:
@@ -549,10 +562,6 @@ def shown_edits(rows: Iterable[Row]) -> Iterator[Row]:
 
 def _may_hold(block: StoreBlock, first: int, last: int, since: int) -> bool:
     """Return False if no row of a block has an id from `first` to `last` and was sent since a time."""
-    has_others = len(block.ids) < block.rows
+    has_others = block.ids.last >= LAST or len(block.ids) < block.rows
     is_in_time = block.since == UNKNOWN or block.until >= since
     return has_others or (is_in_time and block.ids.first <= last and block.ids.last >= first)
-
-
-def _numbers(deleted: Iterable[DeletedId]) -> Iterator[int]:
-    return (numbered for each in deleted if (numbered := number(each.id)) is not None)

@@ -1,21 +1,20 @@
-"""The dry run: an estimate of what an export would cost, from few requests. Writes nothing.
+"""The dry run: what an export would read, from few requests. Writes nothing.
 
-The users are listed, for they are the sources. Of lists with anything left up to 20 are sampled: a page,
-and a look after it. Each sample stands for the others of its kind. One that ends with its page is counted.
-Of a longer one the service's own total is a hint, which is believed where the ids leave room for it; else it
-is taken to continue as densely as it begins.
+The users are listed, for they are the sources. Of the lists that have anything left up to 20 are asked for a
+page, and for what comes after it. What they show is counted, and nothing is extrapolated: its figures are
+lower bounds, beside the app's newest id, which is an upper one where ids are consecutive.
 """
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import aclosing
+from functools import partial
 from math import ceil
 from os import PathLike
 from pathlib import Path
-from statistics import fmean, median
-from typing import Final, NamedTuple, TypeVar, final
+from statistics import median
+from typing import Final, NamedTuple, TypeVar
 
 from msgspec import Struct, structs
 
@@ -24,8 +23,10 @@ from ..core.paging.paging import LARGEST_PAGE
 from ..core.replies.rows import AsRows, Row
 from ..core.requests.arguments import check, check_count
 from ..errors import AuthenticationError, ChatRestError, ExportIncompleteError
+from ..parameters.messages import MessageQuery
 from ..resources.messages import LIST, Messages
 from ..session import AsyncSession
+from ..storage import InUseError
 from ..walk.walk import Page
 from .folder_view import open_view
 from .id_set import IdSet
@@ -33,8 +34,8 @@ from .in_thread import for_each
 from .journal import NAME as JOURNAL, Journal, SourceState
 from .message_ids import key_of, number
 from .news import LEAST_SOURCES, candidates, runs_by_app_list
-from .opening import agreed, check_folder, check_place, first_meta
-from .ownership import OwnershipRules, Source
+from .opening import agreed, check_folder, check_place, first_meta, is_unused, run_under_way
+from .ownership import Source
 from .page_check import Window
 from .plan import Plan
 from .report import Failure
@@ -44,36 +45,32 @@ from .worker_pool import WORKERS
 
 T = TypeVar("T")
 SAMPLES: Final = 20
-"""Lists that are sampled; a few more where there are several kinds of them."""
+"""Lists that are asked for a page."""
 _AT_ONCE: Final = 4
 _NEWS: Final = 4
 """Requests for the two sources that are asked although the app's own list shows what is new."""
 _SHOWN: Final = 5
 
 
-@final
 class Estimate(Struct, frozen=True, kw_only=True):
-    """The likely cost of a run. Where it `is_exact` no list was estimated."""
+    """What a run would read, at least."""
 
     plan: Plan
     sources: int
     sampled: int
-    """Of them, those that the numbers are made of."""
+    """Of them, those that were asked for a page."""
     whole: int
     """Of them, those that the folder holds up to the newest message by now."""
     refused: list[Failure]
     """Of those that were asked, the ones that the service refuses."""
     is_exact: bool
-    """True if all lists were asked, and end with the page that was read of each."""
+    """True if all lists were asked, and end with the page that was read of each: then there is no more."""
     messages: int
-    """To be read: one that two sources hold is read from both."""
-    messages_least: int
-    """Of them, those that were seen."""
-    written: int
-    """Of these, those that would be new in the export, where each stands once."""
-    bytes: int
-    """Of the pages with `messages`."""
+    """New messages that were seen, each counted once: the run would add so many at least."""
+    newest: int | None
+    """The app's newest message id; None if the service does not tell."""
     requests: int
+    """That the run would send at least."""
     seconds: float
     """For `requests`."""
     asked: int
@@ -96,10 +93,12 @@ async def estimate(
     plan: Plan | None = None,
     out: str | PathLike[str] | None = None,
     *,
+    only: bool = False,
+    change_plan: bool = False,
     recheck: int | None = None,
     workers: int = WORKERS,
 ) -> Estimate:
-    """Return what `export` with the same arguments would do, about. Makes and changes no file in `out`.
+    """Return what `export` with the same arguments would read at least. Makes and changes no file in `out`.
 
     Costs one request for each 1,000 users, and two for each of up to 20 lists. Where `out` holds an export,
     what that covers is not counted. Raises what `export` raises before it writes: `RequestInvalidError` for a
@@ -108,6 +107,7 @@ async def estimate(
     check(plan is None or isinstance(plan, Plan), "plan", plan, "a Plan, or None")
     check_count("workers", workers)
     sent, stored = sent_by(session), _Stored(plan=plan or Plan())
+    read = partial(read_stored, plan=plan, app_id=session.app.app_id, only=only, change_plan=change_plan)
     if out is not None:
         view = await asyncio.to_thread(open_view, out, may_be_new=True)
     last = next(iter(await newest(session)), Row())
@@ -116,22 +116,25 @@ async def estimate(
         end = last.sent_at if last.sent_at > 0 else int(time.time())
         since = None if recheck is None else ago(end, recheck)
         with view:
-            app_id = session.app.app_id
-            stored = await asyncio.to_thread(read_stored, view.folder, plan, app_id, until, since)
-    plan = stored.plan
-    sources = dict.fromkeys([*stored.known, *plan.sources])
-    if plan.all_users:
+            stored = await asyncio.to_thread(read, view.folder, until=until, since=since)
+    plan, reads = stored.plan, stored.only or stored.plan
+    sources = dict.fromkeys([*stored.known, *reads.sources])
+    if reads.all_users:
         sources |= {source: None async for source in users(session)}
     new = (source for source in sources if source not in stored.known)
     works = [*stored.work, *(Work(SourceState(0, source), [Gap(0, until)]) for source in new)]
     whole = len(sources) - len(works)
     works += stored.rechecks
-    samples = await _samples(session.with_options(priority="bulk"), plan, works, until)
-    figures = _figures(works, samples, sources, stored)
-    listing = ceil(len(sources) / LARGEST_PAGE) + 1 if plan.all_users else 0
-    requests = round(figures.requests) + listing + 1
+    samples = await _samples(session.with_options(priority="bulk"), reads, works, until)
+    seen, new_keys = stored.seen or IdSet(), set[str]()
+    for each in samples:
+        if each.work.purpose == "walk":
+            new_keys.update(key_of(row) for row in each.rows if (number(row.id) or 0) not in seen)
+    listing = ceil(len(sources) / LARGEST_PAGE) + 1 if reads.all_users else 0
+    # A page of each list, and where it shows any the proof of its end.
+    requests = 1 + listing + len(works) + sum(each.has_more_to_ask for each in samples)
     if stored.has_news:  # where the app's own list proves right, few of the sources are asked
-        requests = min(requests, 1 + listing + ceil(figures.written / LARGEST_PAGE) + _NEWS)
+        requests = min(requests, 1 + listing + ceil(len(new_keys) / LARGEST_PAGE) + _NEWS)
     rate, taken = _rate(session), [each.seconds for each in samples if each.error is None]
     seconds = requests * median(taken or [0.0]) / max(1, min(workers, len(works)))
     return Estimate(
@@ -141,10 +144,8 @@ async def estimate(
         whole=whole,
         refused=[Failure(str(each.work.source), str(each.error)) for each in samples if each.error],
         is_exact=len(samples) == len(works) and all(each.is_counted for each in samples),
-        messages=round(figures.messages),
-        messages_least=sum(len(each.rows) for each in samples),
-        written=round(figures.written),
-        bytes=round(figures.bytes),
+        messages=len(new_keys),
+        newest=None if until == LAST else until,
         requests=requests,
         seconds=max(seconds, 60 * requests / rate if rate else 0.0),
         asked=sent_by(session) - sent,
@@ -167,6 +168,8 @@ class _Stored(Struct, kw_only=True):
     """The export that is there already, as the next run continues from it; nothing where there is none."""
 
     plan: Plan
+    only: Plan | None = None
+    """Those of its sources that are to be read, where it is not all of them."""
     known: set[Source] = set()
     """The sources that the next run reads, too."""
     work: list[Work] = []
@@ -177,24 +180,34 @@ class _Stored(Struct, kw_only=True):
     """True if the next run asks the app's own list for what is new, and few of the sources (`news`)."""
 
 
-def read_stored(folder: Path, plan: Plan | None, app_id: str, until: int, since: int | None) -> _Stored:
+def read_stored(
+    folder: Path, plan: Plan | None, app_id: str, until: int, since: int | None,
+    *, only: bool = False, change_plan: bool = False,
+) -> _Stored:  # fmt: skip
     """Return what is left up to the id `until`, and is to be read again from `since` on; changes nothing."""
     check_place(folder)
-    path = folder / JOURNAL
+    path, given = folder / JOURNAL, plan or Plan()
+    if folder.exists():
+        with run_under_way(folder) as is_in_use:
+            if is_in_use:
+                raise InUseError(f"{path}: another export is writing here")
+    asked = None if only else plan
     if not path.exists() or not path.stat().st_size:  # where it was lost, each list is read again
-        begun = first_meta(folder, app_id, (plan or Plan()).encoded().decode())
-        return _Stored(plan=agreed(folder, begun, plan, app_id)[1])
+        begun = first_meta(folder, app_id, given.encoded().decode())
+        plan = agreed(folder, begun, asked, app_id, may_change=change_plan)[1]
+        return _Stored(plan=plan, only=given.part_of(plan) if only else None)
     with Journal(path) as journal:
         journal.check_integrity()
-        check_folder(folder, journal)
-        former, plan = agreed(folder, {name: journal[name] for name in ("app", "plan")}, plan, app_id)
+        manifest, kept = check_folder(folder, journal), {name: journal[name] for name in ("app", "plan")}
+        if asked is not None and is_unused(journal, manifest):
+            kept["plan"] = asked.encoded().decode()
+        former, plan = agreed(folder, kept, asked, app_id, may_change=change_plan)
+        part = given.part_of(plan) if only else None
+        reads = part or plan
         known = [
-            each
-            for each in journal.sources()
-            if each.source in plan.sources or (plan.all_users and each.source.kind == "user")
-            if each.state != "deleted_user"
+            each for each in journal.sources() if reads.holds(each.source) and each.state != "deleted_user"
         ]
-        is_wider = plan.window != former.window  # then all lists are read again
+        is_wider = reads.window != former.window  # then all lists are read again
         if since is None:
             rechecks = rechecks_left(journal, known)
         else:
@@ -202,11 +215,14 @@ def read_stored(folder: Path, plan: Plan | None, app_id: str, until: int, since:
         whole = (Work(each, [Gap(0, until)]) for each in known)
         return _Stored(
             plan=plan,
+            only=part,
             known={each.source for each in known},
             work=list(whole if is_wider else work_left(journal, known, until)),
             rechecks=list(rechecks),
             seen=journal.seen(),
-            has_news=not is_wider and len(candidates(plan, journal, known, until)) >= LEAST_SOURCES,
+            has_news=not is_wider
+            and part is None
+            and len(candidates(plan, journal, known, until)) >= LEAST_SOURCES,
         )
 
 
@@ -214,20 +230,18 @@ def read_stored(folder: Path, plan: Plan | None, app_id: str, until: int, since:
 
 
 class _Sample(NamedTuple):
-    """The first page of what is left of a list, and how much there is in all."""
+    """The first page of what is left of a list."""
 
     work: Work
-    left: float = 0
-    """Messages to be read."""
     is_counted: bool = True
+    """True if nothing comes after it."""
     rows: Sequence[Row] = ()
     """Those of the page that are to be read."""
-    page_rows: int = 0
-    """All rows of the page, also those outside of the plan's window and those that are stored."""
-    bytes: int = 0
     seconds: float = 0.0
     """How long the page took."""
     error: ChatRestError | None = None
+    has_more_to_ask: bool = False
+    """True if its end costs a request more than its page; that of an empty list is its page."""
 
 
 def evenly(items: Sequence[T], count: int) -> list[T]:
@@ -237,10 +251,7 @@ def evenly(items: Sequence[T], count: int) -> list[T]:
 
 
 async def _samples(session: AsyncSession, plan: Plan, works: Iterable[Work], until: int) -> list[_Sample]:
-    kinds: dict[tuple[str, str], list[Work]] = {}
-    for work in works:
-        kinds.setdefault(_kind(work), []).append(work)
-    chosen = [work for alike in kinds.values() for work in evenly(alike, ceil(SAMPLES / len(kinds)))]
+    chosen = evenly(list(works), SAMPLES)
     samples = list[_Sample]()
 
     async def take(work: Work) -> None:
@@ -258,8 +269,11 @@ async def _samples(session: AsyncSession, plan: Plan, works: Iterable[Work], unt
 async def _sample(session: AsyncSession, plan: Plan, work: Work, until: int) -> _Sample:
     """Read a page, and look whether anything comes after it, whatever the page says."""
     since, end = Window(*plan.window).asked(work.since or None)
-    query = structs.replace(plan.query, from_timestamp=since, to_timestamp=end, affix="append")
-    walk, gap = work.source.list(Messages(AsRows(session.sender)), query).thorough(), work.gaps[0]
+    query = MessageQuery(from_timestamp=since, to_timestamp=end, affix="append")
+    walk, gap = (
+        work.source.list(Messages(AsRows(session.sender, leaves_out=True)), query).thorough(),
+        work.gaps[0],
+    )
     if gap.after:
         last = str(gap.after)
         position = gap.position or (("affix", "append"), ("id", last))
@@ -271,72 +285,8 @@ async def _sample(session: AsyncSession, plan: Plan, work: Work, until: int) -> 
         page: Page[Row] | None = await anext(pages, None)
     taken = time.perf_counter() - began
     if page is None:
-        return _Sample(work, seconds=taken)
+        return _Sample(work, seconds=taken, has_more_to_ask=gap.after > 0)
     within = Window(work.since or None).within(Window(*plan.window).within(page.items))
     rows = [row for row in within if work.holds(row)]
     is_longer = bool(await walk.at(page.cursor).limit(1).collect())
-    left: float = len(rows)
-    if is_longer:
-        left = _left(page, work, len(rows), is_whole=len(within) == len(page.items))
-    return _Sample(work, left, not is_longer, rows, len(page.items), len(page.raw), taken)
-
-
-def _left(page: Page[Row], work: Work, seen: int, *, is_whole: bool) -> float:
-    """Return how many messages a list has left of which a page was seen, and more come after it."""
-    ids = [numbered for row in page.items if (numbered := number(row.id)) is not None] or [0]
-    behind, total, rows = work.ids_behind(max(ids)), _total(page), len(page.items)
-    if is_whole and total is not None and total > rows and (behind is None or total - rows <= behind):
-        ids_in_all = work.gaps[-1].until - work.gaps[0].after
-        return total if work.ids is None else max(seen, total * work.ids / ids_in_all)
-    return seen + (behind or 0) * rows / max(rows, max(ids) - min(ids) + 1)
-
-
-def _total(page: Page[Row]) -> int | None:
-    """Return the service's total; None if it is made of the page's size, which services that do not count
-    write.
-    """
-    pagination = page.meta.pagination
-    sizes = (len(page.items), pagination and pagination.per_page, LARGEST_PAGE)
-    total = pagination and pagination.total
-    is_size = any(size is not None and total in (size, size + 1) for size in sizes)
-    return None if type(total) is not int or is_size else total
-
-
-# ── from the samples to the whole ──
-
-
-class _Figures(NamedTuple):
-    messages: float
-    written: float
-    bytes: float
-    requests: float
-
-
-def _kind(work: Work) -> tuple[str, str]:
-    return work.source.kind, work.purpose
-
-
-def _figures(
-    works: Sequence[Work], samples: Sequence[_Sample], sources: Iterable[Source], stored: _Stored
-) -> _Figures:
-    """Return the figures of all lists; each sample stands for so many others of its kind."""
-    kinds, sampled = Counter(map(_kind, works)), Counter(_kind(each.work) for each in samples)
-    rules, seen, keys = OwnershipRules(sources), stored.seen or IdSet(), set[str]()
-    messages = written = size = requests = 0.0
-    for each in samples:
-        weight = kinds[_kind(each.work)] / sampled[_kind(each.work)]
-        pages = ceil(each.left / each.page_rows) if each.page_rows else 1
-        # The proof of its end; that of an empty list is its page.
-        has_end = bool(each.page_rows or each.work.gaps[0].after) and each.error is None
-        messages += weight * each.left
-        requests += weight * (max(1, pages) + has_end)
-        size += weight * each.left * each.bytes / max(1, each.page_rows)
-        new = [row for row in each.rows if (number(row.id) or 0) not in seen]
-        if each.work.purpose == "walk" and new:
-            keys.update(map(key_of, new))
-            # Each message counts for the part of it that falls to one of the lists that hold it.
-            lists = (rules.claimants(row.sender, row.receiver, row.receiver_type) for row in new)
-            written += weight * each.left * fmean(1 / max(1, len(names)) for names in lists)
-    if len(samples) == len(works) and all(each.is_counted for each in samples):
-        written = len(keys)
-    return _Figures(messages, written, size, requests)
+    return _Sample(work, not is_longer, rows, taken, has_more_to_ask=bool(page.items or gap.after))

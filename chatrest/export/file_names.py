@@ -25,7 +25,6 @@ from ..errors import ChatRestError
 from .ownership import Source
 from .plan import Partition
 
-DATABASE: Final = "messages.sqlite"
 MESSAGES: Final = "messages"
 """The folder of the data files, and of nothing else."""
 SPOOL: Final = "spool"
@@ -33,12 +32,16 @@ SPOOL: Final = "spool"
 DAMAGED: Final = "damaged"
 """The folder of files that were moved aside."""
 STEM: Final = "messages"
-"""Of the files of messages; a database is this one."""
+"""Of the files of messages."""
 HISTORY: Final = "history"
 """The stem of files of older versions of messages."""
 UNDATED: Final = "undated"
 MILLISECONDS: Final = 10**11
 """A timestamp from here on is in milliseconds: as seconds it would be after the year 5100."""
+_OF_SYSTEM: Final = frozenset({
+    "thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx", "lost+found", "$recycle.bin", "@eadir",
+    "system volume information",
+})  # fmt: skip
 _LONGEST: Final = 150  # a file's name may have 255 bytes on most systems, with what is added to it
 _DAY: Final = 86_400
 _EPOCH: Final = date(1970, 1, 1).toordinal()
@@ -80,6 +83,12 @@ def partition_rows(partition: Partition, source: Source, rows: list[Row]) -> dic
             return _by_date(rows, len("2026-11"))
         case "day":
             return _by_date(rows, len("2026-11-22"))
+
+
+def is_of_system(name: str) -> bool:
+    """Return True for a file that a system leaves in any folder, such as `.DS_Store` or `Thumbs.db`."""
+    parts = name.split("/")
+    return any(part.startswith(".") for part in parts) or not _OF_SYSTEM.isdisjoint(map(str.lower, parts))
 
 
 def path_inside(folder: Path, name: str) -> Path:

@@ -33,6 +33,9 @@ class FolderView(Protocol):
     def has(self, name: str) -> bool:
         """Return True if the export has a file of this name."""
 
+    def remedy(self, name: str) -> str:
+        """Return the way to mend a file that is lost or damaged; an empty text for that of a folder."""
+
     def unknown(self) -> Iterator[tuple[str, bool]]:
         """Yield the names of objects that are no part of the export, and True for leftovers."""
 
@@ -64,6 +67,10 @@ class LocalView:
     def has(self, name: str) -> bool:
         """Return True if the file is there."""
         return (self.folder / name).exists()
+
+    def remedy(self, name: str) -> str:
+        """Return nothing: what is said of a folder is true."""
+        return ""
 
     def unknown(self) -> Iterator[tuple[str, bool]]:
         """Yield nothing: who reads the folder sees its files."""

@@ -1,14 +1,17 @@
 """Whether the ids of the service go on where earlier runs have left them, or begin anew: its data are lost.
 
-| the newest message that is known | and what is there now            | then the ids |
-|----------------------------------|----------------------------------|--------------|
-| is there, as it was              |                                  | go on        |
-| has another one under its id     |                                  | begin anew   |
-| is gone                          | lower ids alone, one sent later  | begin anew   |
-| is gone                          | any other                        | go on        |
+| of the newest messages that are known | and what is there now                      | then the ids         |
+|---------------------------------------|--------------------------------------------|----------------------|
+| the newest is there, as it was        |                                            | go on                |
+| one has another one under its id      |                                            | begin anew           |
+| the newest is gone, or not shown      | a higher id, or another one as it was      | go on                |
+| the newest is gone, or not shown      | lower ids alone, one of them sent later    | may have begun anew  |
+|                                       | than all that was ever seen                |                      |
+| the newest is gone, or not shown      | lower ids alone, none of them sent later   | go on                |
 
-In the last case messages were deleted. The same message has its time and its sender. The newest messages of
-the app are asked, or where the service does not tell them those of each list.
+Where they go on, messages were deleted. Lower ids with a later time are one witness alone: the clocks of a
+service may disagree. The same message has its time and its sender. The newest messages of the app are asked,
+or where the service does not tell them those of each list.
 """
 
 import asyncio
@@ -18,15 +21,17 @@ import msgspec
 from msgspec import Struct
 
 from ..core.replies.rows import UNKNOWN, Row
-from ..errors import ApiError, ChatRestError, ServerError
+from ..errors import ApiError, ChatRestError, NotFoundError, ServerError
 from ..resources.messages import Messages
 from ..times import timestamp_words
 from .archive import Archive
 from .file_names import seconds
+from .in_thread import in_thread
 from .message_ids import number, times
 
 _NEWEST: Final = "newest"
-"""In the journal's meta: the newest message that the service is known to have had."""
+"""In the journal's meta: the newest messages that the service is known to have had."""
+_KNOWN: Final = 10
 
 
 class IdsBeginAnewError(ChatRestError):
@@ -34,13 +39,11 @@ class IdsBeginAnewError(ChatRestError):
 
 
 class KnownMessage(Struct, frozen=True, array_like=True):
-    """The message with the highest id, as it was."""
+    """One of the messages with the highest ids, as it was."""
 
     id: int
     sent_at: int
     sender: str
-    latest: int
-    """The latest time of it and those before it: clocks may disagree."""
 
     def is_same(self, row: Row) -> bool:
         """Return whether a row is this message; what is not told may be any."""
@@ -56,17 +59,21 @@ class IdContinuity:
         self._messages = messages
         self._archive = archive
         noted = archive.journal[_NEWEST]
-        self._known = None if noted is None else msgspec.json.decode(noted, type=KnownMessage)
+        known = [] if noted is None else msgspec.json.decode(noted, type=list[KnownMessage])
+        self._known: dict[int, KnownMessage] = {each.id: each for each in known}
         self._newest = self._saved = self._known
-        self._is_sure = self._known is None
+        self._is_sure = not known
         self._found: list[Row] | None = None
+        """The newest known message as it is now; nothing if it is gone, or cannot be asked for."""
+        self._is_gone = False
+        """True if the service has said that it does not have that message."""
         self._has_fault = False
         self._lock = asyncio.Lock()
 
     async def check_app(self, rows: list[Row]) -> None:
         """Check the newest messages of the whole app, and note them. Raises `IdsBeginAnewError`."""
         await self.check(rows)
-        self._is_sure, self._newest = True, None  # the last ones may have been deleted
+        self._is_sure, self._newest = True, {}  # the last ones may have been deleted
         self.see(rows)
 
     async def check(self, rows: list[Row]) -> None:
@@ -75,24 +82,40 @@ class IdContinuity:
         Raises `IdsBeginAnewError`.
         """
         async with self._lock:
-            known, by_id = self._known, _by_id(rows)
-            if known is None or self._is_sure or not by_id:
+            by_id = _by_id(rows)
+            if self._is_sure or not by_id:
                 return
+            known = self._known[max(self._known)]
             if known.id in by_id:
                 self._found = [by_id[known.id]]
             elif self._found is None:
                 self._found = await self._message(known.id)
-            self._is_sure = bool(self._found) and known.is_same(self._found[0])
-            is_later = max(by_id) < known.id and times(rows)[1] > known.latest
-            if self._is_sure or not (self._found or is_later):
+            now = by_id if not self._found else by_id | {known.id: self._found[0]}
+            for each in sorted(self._known.values(), key=lambda each: -each.id):
+                if each.id in now and not each.is_same(now[each.id]):
+                    raise self._fault("begin anew", each, now[each.id])
+            self._is_sure = bool(self._found)
+            if self._is_sure or max(by_id) > known.id or not self._known.keys().isdisjoint(now):
                 return
-            self._has_fault = True
-            found = self._found[0] if self._found else by_id[max(by_id)]
-            raise IdsBeginAnewError(
-                "the ids of the app begin anew: the newest message that the export knows is "
-                f"{_words(known)}, and the service now has {_words(found)}; "
-                "it has lost its data, or is another one: export into a new folder"
-            )
+            if times(rows)[1] > await in_thread(self._latest):
+                raise self._fault("may have begun anew", known, by_id[max(by_id)])
+
+    def _latest(self) -> int:
+        """Return the latest time of all that was seen: clocks may disagree."""
+        known = max(each.sent_at for each in self._known.values())
+        return max(known, self._archive.journal.latest())
+
+    def _fault(self, words: str, known: KnownMessage, row: Row) -> IdsBeginAnewError:
+        self._has_fault = True
+        is_known = "newest message that the export knows" if known.id == max(self._known) else "known message"
+        return IdsBeginAnewError(
+            f"the ids of the app {words}: the {is_known} is {_words(known)}, and the service now has "
+            f"{_words(row)}; if it has lost its data, or is another one, export into a new folder"
+        )
+
+    def may_hide_newer(self, row: Row) -> bool:
+        """Return whether a message of a higher id is known, and not known to be gone."""
+        return bool(self._known) and not self._is_gone and max(self._known) > (number(row.id) or 0)
 
     async def _message(self, id: int) -> list[Row]:
         """Return the message that is under an id, where it has left its list, too; none for none."""
@@ -100,26 +123,26 @@ class IdContinuity:
             reply: Any = await self._messages.get(str(id))
         except ServerError:
             raise
-        except ApiError:
+        except ApiError as error:
+            # A service that does not serve this, or refuses the key, says nothing of the message.
+            self._is_gone = isinstance(error, NotFoundError) and not error.is_unserved
             return []
         return list(reply.items)
 
     def see(self, rows: list[Row]) -> None:
-        by_id, newest = _by_id(rows), self._newest
-        if by_id and (newest is None or max(by_id) >= newest.id):
-            row = by_id[max(by_id)]
-            latest = max(times(rows)[1], newest.latest if newest is not None else UNKNOWN)
-            self._newest = KnownMessage(max(by_id), row.sent_at, row.sender, latest)
+        seen = {key: KnownMessage(key, row.sent_at, row.sender) for key, row in _by_id(rows).items()}
+        newest = sorted((self._newest | seen).items())[-_KNOWN:]
+        self._newest = dict(newest)
 
     @property
     def is_new(self) -> bool:
         """True if the newest message is sure to continue from the one that is known, and is not noted yet."""
-        return self._is_sure and not self._has_fault and self._newest not in (None, self._saved)
+        return self._is_sure and not self._has_fault and self._newest not in ({}, self._saved)
 
     def save(self) -> None:
-        """Note the newest message for later runs; in a transaction of the journal."""
-        if self._newest is not None and self._newest != self._saved and not self._has_fault:
-            self._archive.journal[_NEWEST] = msgspec.json.encode(self._newest).decode()
+        """Note the newest messages for later runs; in a transaction of the journal."""
+        if self._newest and self._newest != self._saved and not self._has_fault:
+            self._archive.journal[_NEWEST] = msgspec.json.encode([*self._newest.values()]).decode()
             self._saved = self._newest
 
 

@@ -22,6 +22,8 @@ try:
 except ImportError:
     _BitMap = None
 
+NAMES: Final = 1 << 63
+"""The names of a journal are numbered from here on, in the order in which they were first seen."""
 _SUM: Final = 4
 """Bytes of the checksum before a serialised set."""
 _ABOVE_ALL: Final = (1 << 64) - 1
@@ -36,7 +38,7 @@ def check_extra() -> None:
 
 @final
 class IdSet:
-    """A set of ids, numbers from 1 to 2**63 - 2.
+    """A set of ids, numbers from 1 to 2**63 - 2; those above stand for names: ids that are no numbers.
 
     `|`, `&` and `-` return new sets; `update` and `discard` change this one. Iterating gives ascending ids.
     """
@@ -135,6 +137,16 @@ class IdSet:
         bits.remove_range(0, max(0, first))
         bits.remove_range(max(0, last + 1), _ABOVE_ALL)
         return IdSet._of(bits)
+
+    @property
+    def numbers(self) -> "IdSet":
+        """The ids that are numbers."""
+        return self.between(1, NAMES)
+
+    @property
+    def names(self) -> "IdSet":
+        """The ids that stand for names."""
+        return self.between(NAMES + 1, _ABOVE_ALL - 1)
 
     def count(self, first: int, last: int) -> int:
         """Return how many ids there are from `first` to `last`, both included."""

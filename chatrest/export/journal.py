@@ -9,7 +9,6 @@
 | changed  | messages that have changed, before they take their places in the files                     |
 | deleted  | ids that the service does not show any more; `missing` where the export lacks them, too    |
 | news     | by run the ids that are new, changed, deleted, or shown again (`restored`)                 |
-| other_news | the same of ids that are no numbers                                                      |
 | edits    | messages as edits and deletions show them, before they are compared with those on disk     |
 
 What is new is noted when the folder is opened the next time: it is what is written, and no run has told of.
@@ -24,7 +23,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -32,7 +31,6 @@ from ..core.paging.intervals import Interval, merge
 from ..core.replies.rows import Row, row_of
 from ..core.requests.endpoint import Pairs
 from ..storage import Layout, UnreadableError, sql_in
-from .file_names import HISTORY
 from .id_set import IdSet
 from .message_ids import number
 from .ownership import Source
@@ -54,22 +52,11 @@ CREATE INDEX changed_numbers ON changed(number);
 CREATE TABLE deleted(id TEXT PRIMARY KEY, source INTEGER NOT NULL, noticed INTEGER NOT NULL,
     missing INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
 CREATE TABLE news(number INTEGER PRIMARY KEY, run INTEGER NOT NULL, kind TEXT NOT NULL, ids BLOB NOT NULL);
-CREATE TABLE other_news(number INTEGER PRIMARY KEY, run INTEGER NOT NULL, kind TEXT NOT NULL,
-    key TEXT NOT NULL);
-CREATE INDEX other_news_of_key ON other_news(key);
 CREATE TABLE edits(id TEXT, raw BLOB, PRIMARY KEY(id, raw)) WITHOUT ROWID
 """
-_OUTDATED: Final = (
-    "is of an export by a version before 0.2, which this one cannot continue: export into another folder; "
-    "what is in it stays readable"
-)
-_FORMER: Final = (
-    "is of an export by version 0.2: `chatrest export` into it converts it, and so does `chatrest compact`, "
-    "which needs no network; its messages stay as they are"
-)
-LAYOUT: Final[Layout] = STORE_LAYOUT._replace(schema=_SCHEMA, former={(0, 1): _OUTDATED, (0, 2): _FORMER})
+LAYOUT: Final[Layout] = STORE_LAYOUT._replace(schema=_SCHEMA)
 _TABLES: Final = (
-    "sources", "covered", "files", "blocks", "seen", "other_ids", "rechecks", "shown", "changed", "deleted",
+    "sources", "covered", "files", "blocks", "seen", "names", "rechecks", "shown", "changed", "deleted",
 )  # fmt: skip
 GENERATION: Final = "generation"
 PREVIOUS_GENERATION: Final = "previous_generation"
@@ -138,8 +125,15 @@ class Journal(StoreJournal):
     changing nothing, where that is None. Raises as `JournalFile`.
     """
 
-    def __init__(self, path: Path, begin: Mapping[str, str] | None = None, layout: Layout = LAYOUT) -> None:
-        super().__init__(path, begin, layout)
+    def __init__(
+        self,
+        path: Path,
+        begin: Mapping[str, str] | None = None,
+        layout: Layout = LAYOUT,
+        *,
+        is_shared: bool = False,
+    ) -> None:
+        super().__init__(path, begin, layout, is_shared=is_shared)
 
     def facts(self) -> str:
         """Return a SHA-256 of all rows in the order of their keys: a changed value gives another one.
@@ -147,9 +141,10 @@ class Journal(StoreJournal):
         The generation, the run's number and the news are left out, as each opening changes them.
         """
         digest = hashlib.sha256()
-        for sql in _FACTS:
-            for row in self._rows(sql):
-                digest.update(msgspec.msgpack.encode(row))
+        with self._held():
+            for sql in _FACTS:
+                for row in self._db.execute(sql):
+                    digest.update(msgspec.msgpack.encode(row))
         return digest.hexdigest()
 
     # ── sources ──
@@ -175,7 +170,7 @@ class Journal(StoreJournal):
 
     def sources_of(self, numbers: Iterable[int]) -> dict[int, Source]:
         """Return the sources of these numbers, without those that there are not; the others are not read."""
-        with self._errors():
+        with self._held():
             rows = list(sql_in(self._db, "SELECT number, key FROM sources WHERE number IN", set(numbers)))
         try:
             return {number: Source.parse(key) for number, key in rows}
@@ -193,6 +188,10 @@ class Journal(StoreJournal):
             WHERE state = 'deleted_user'""",
             ((source.key,) for source in sources),
         )
+
+    def forget_sources(self) -> None:
+        """Forget all sources, none of which has shown anything."""
+        self._db.execute("DELETE FROM sources")
 
     def set_asked(self, sources: Iterable[Source], *, all_users: bool = False) -> None:
         """Note which sources the plan asks for, and with `all_users` every user; the others are kept."""
@@ -239,16 +238,6 @@ class Journal(StoreJournal):
         """Note that no list was read: each is read again, as for a wider window."""
         self._db.execute("DELETE FROM covered")
         self._db.execute("UPDATE sources SET proven = 0")
-
-    def sources_of_other_ids(self) -> set[int]:
-        """Return the sources that have shown an id that is no number."""
-        return {source for (source,) in self._typed("SELECT DISTINCT source FROM other_ids", tuple[int])}
-
-    def others_seen(self, source: int, keys: Iterable[str]) -> set[str]:
-        """Return those of these ids that are no numbers, and that the list of a source has shown."""
-        sql = "SELECT key, source FROM other_ids WHERE key IN"
-        with self._errors():
-            return {key for key, number in sql_in(self._db, sql, keys) if number == source}
 
     # ── reading again ──
 
@@ -297,22 +286,30 @@ class Journal(StoreJournal):
         sql = "SELECT raw FROM changed ORDER BY number, id LIMIT ?"
         return [row_of(raw) for (raw,) in self._typed(sql, tuple[bytes], most)]
 
+    def waiting_ids(self) -> set[str]:
+        return {key for (key,) in self._all("SELECT id FROM changed")}
+
     def deleted(self, *, missing: bool = False) -> list[DeletedId]:
         """Return the ids that the service does not show any more; with `missing` those not on disk either."""
         sql = "SELECT id, source, noticed, missing FROM deleted WHERE missing = ?"
         return sorted(self._typed(sql, DeletedId, int(missing)), key=_order)
 
-    def mark_deleted(self, source: int, ids: Iterable[int | str], now: int, *, missing: bool = False) -> None:
+    def mark_deleted(self, source: int, ids: Iterable[int], now: int, *, missing: bool = False) -> None:
         """Note ids that the service does not show any more, and that are missing in the export or not."""
-        sql, keys = "INSERT OR REPLACE INTO deleted VALUES(?, ?, ?, ?)", list(map(str, ids))
+        sql, keys = "INSERT OR REPLACE INTO deleted VALUES(?, ?, ?, ?)", self._texts(ids)
         self._db.executemany(sql, [(key, source, now, int(missing)) for key in keys])
         if not missing:
             self.tell("deleted", keys)
 
-    def undelete(self, ids: Iterable[int | str]) -> None:
+    def undelete(self, ids: Iterable[int]) -> None:
         """Note ids that are shown again."""
-        sql, keys = "DELETE FROM deleted WHERE id = ? RETURNING missing", list(map(str, ids))
+        sql, keys = "DELETE FROM deleted WHERE id = ? RETURNING missing", self._texts(ids)
         self.tell("restored", [key for key in keys if self._all(sql, key) == [(0,)]])
+
+    def _texts(self, ids: Iterable[int]) -> list[str]:
+        known = IdSet(ids)
+        names = self.keys_of(known)
+        return [names.get(each) or str(each) for each in known]
 
     # ── edits ──
 
@@ -326,7 +323,7 @@ class Journal(StoreJournal):
 
     def edits(self, ids: Iterable[str]) -> dict[str, list[bytes]]:
         shown: dict[str, list[bytes]] = {}
-        with self._errors():
+        with self._held():
             for key, raw in sql_in(self._db, "SELECT id, raw FROM edits WHERE id IN", ids):
                 shown.setdefault(key, []).append(raw)
         return shown
@@ -347,47 +344,26 @@ class Journal(StoreJournal):
         `least` is a number that was given before, where the journal may not know it.
         """
         if run := self.run:
-            ids, keys = self.untold()
-            self._tell(run, "new", ids, keys)
+            self._tell(run, "new", self.untold())
         self[RUN] = str(max(run, least) + 1)
 
     def tell(self, kind: NewsKind, ids: Iterable[str]) -> None:
         """Note ids as news of the run."""
-        numbers, keys = IdSet(), list[str]()
-        for key in ids:
-            if (numbered := number(key)) is None:
-                keys.append(key)
-            else:
-                numbers.update(IdSet([numbered]))
-        self._tell(self.run, kind, numbers, keys)
+        self._tell(self.run, kind, IdSet(self.ids_by_key(ids).values()))
 
-    def _tell(self, run: int, kind: NewsKind, ids: IdSet, keys: Iterable[str]) -> None:
+    def _tell(self, run: int, kind: NewsKind, ids: IdSet) -> None:
         if ids:
             self._db.execute("INSERT INTO news(run, kind, ids) VALUES(?, ?, ?)", (run, kind, ids.to_bytes()))
-        sql = "INSERT INTO other_news(run, kind, key) VALUES(?, ?, ?)"
-        self._db.executemany(sql, [(run, kind, key) for key in keys])
 
-    def untold(self) -> tuple[IdSet, list[str]]:
+    def untold(self) -> IdSet:
         """Return the ids that are written, and that are not noted as new yet: they are so in this run."""
         told = self._union("SELECT ids FROM news WHERE kind = 'new'")
-        sql = """SELECT DISTINCT key FROM other_ids JOIN files ON files.number = file WHERE stem != ?
-            AND key NOT IN (SELECT key FROM other_news WHERE kind = 'new') ORDER BY key"""
-        keys = [key for (key,) in self._all(sql, HISTORY)]
-        return self.ids_in(self.files("open", "sealing", "sealed")) - told, keys
+        return self.ids_in(self.files("open", "sealing", "sealed")) - told
 
     def news(self) -> list[tuple[int, NewsKind, IdSet]]:
         """Return what is new, by run, in the order in which it was noted; but what is not noted yet."""
         sql = "SELECT run, kind, ids FROM news ORDER BY run, number"
         return self._typed(sql, tuple[int, NewsKind, IdSet])
-
-    def other_news(self) -> list[tuple[int, NewsKind, str]]:
-        """Return the same of ids that are no numbers."""
-        sql = "SELECT run, kind, key FROM other_news ORDER BY run, number"
-        return self._typed(sql, tuple[int, NewsKind, str])
-
-    def _rows(self, sql: str) -> Iterator[tuple[Any, ...]]:
-        with self._errors():
-            yield from self._db.execute(sql)
 
 
 def position_of(text: str, last: int) -> Pairs:

@@ -1,19 +1,20 @@
-"""Reads a piece of one source's list, page by page, and believes its end only after a probe (`list_end`).
+"""Reads a piece of one source's list, page by page, and believes its end only after a proof (`list_end`).
 
-| the reply                              | the reader                                        |
-|----------------------------------------|---------------------------------------------------|
-| page of messages up to the id n        | covers the ids up to n, and no further            |
-| page that passes the end of the piece  | covers the ids up to there                        |
-| end of the list                        | asks for its newest messages (the probe)          |
-| … and the probe shows no higher id,    | the end is proven                                 |
-|   and no other id that was not seen    |                                                   |
-| … and the probe shows such an id       | goes on behind the last one, and then from the    |
-|                                        | start; `CursorError` where that brings nothing    |
+| the reply                              | the reader                                           |
+|----------------------------------------|------------------------------------------------------|
+| page of messages up to the id n        | covers the ids up to n, and no further; the first    |
+|                                        | page of a list only once a second one comes after it |
+| page that passes the end of the piece  | covers the ids up to there                           |
+| all of an honest head was shown        | ends: what comes behind it is new                    |
+| end of the list                        | asks for its newest messages, if it has no head      |
+| … and they show no higher id,          | the end is proven                                    |
+|   and no other id that was not seen    |                                                      |
+| … and they show such an id             | goes on behind the last one, and then from the       |
+|                                        | start; `CursorError` where that brings nothing       |
+| ids in another order                   | reads the list as a whole, in the service's order    |
 
-Ids that are no numbers, and all ids of a list that goes by time, have no order: they were seen, or were not.
-Where the app's newest message is not known, the list ends at the newest id that it has before it is read.
-Where positions tell times, a later run continues after an id alone, a piece that ends before its list does is
-checked at its end, and disorder of ids and times is `NotOrderedByIdError`: the list is read whole.
+Ids that are no numbers, and all ids of a list that is read as a whole, have no order: they were seen, or were
+not. Where the app's newest message is not known, the head is the end of the list for this run.
 """
 
 from collections.abc import Callable
@@ -25,18 +26,17 @@ from msgspec import structs
 from ..core.paging.intervals import LAST
 from ..core.paging.order import Affix
 from ..core.replies.rows import Row
-from ..core.requests.endpoint import Pairs
 from ..errors import CursorError
 from ..parameters.messages import MessageQuery
 from ..resources.messages import Messages
 from ..walk.source import Page
-from ..walk.split.piece_queue import PieceQueue, cut
-from ..walk.split.piece_reader import PiecePage, PieceReader
 from .archive import Archive
 from .backlog import Backlog
-from .jobs import JobPiece, ListJob, OtherSideError, Place, latest
-from .list_end import ListEnds, ShownIds, by_id_alone
-from .message_ids import PageIds, ids_of, number
+from .fetch.piece_reader import NotOrderedByIdError, PiecePage, PieceReader, PositionRefusedError
+from .fetch.pieces import PieceQueue, cut
+from .jobs import JobPiece, ListJob, PieceOutcome
+from .list_end import ListEnds, ListReading, Order, behind, is_timed
+from .message_ids import ids_of, number
 from .ownership import OwnershipRules
 from .page_check import PageCheck, Window, last_id, left_out
 from .report import Progress
@@ -45,6 +45,10 @@ LEAST_PAGES: Final = 16
 """Pages that have to be left of a list for it to be divided: a cut costs about a page that is read twice."""
 _TRIES: Final = 2
 """How often a list is continued after an id, and brings nothing, before that is an error."""
+
+
+class ListTooShortError(CursorError):
+    """A list ends before its newest message."""
 
 
 @final
@@ -62,195 +66,227 @@ class ListReader:
     ) -> None:
         self._least_pages = least_pages or (lambda: LEAST_PAGES)
         self._messages = messages
-        self._plan_query = archive.plan.query
         self._rules = rules
-        self.check: PageCheck = PageCheck(Window(*archive.plan.window), rules, archive.plan.query)
+        self.check: PageCheck = PageCheck(Window(*archive.plan.window), rules)
         self._backlog = backlog
         self._progress = progress
-        self.ends: ListEnds = ListEnds(messages, archive, self.check, backlog, progress)
-        self.ended: set[int] = set()
-        """Sources whose end was proven in this run."""
+        self.ends: ListEnds = ListEnds(messages, archive, self.check, backlog)
+        self.newest: dict[int, int] = {}
+        """The highest ids of lists that were asked for it, to be divided."""
 
-    async def read(self, piece: JobPiece, queue: PieceQueue[ListJob]) -> None:
+    async def read(self, piece: JobPiece, queue: PieceQueue[ListJob]) -> PieceOutcome:
         """Read a piece to its end; halves of it are given away while the queue wants work.
 
-        Raises `PositionRefusedError`, `NotOrderedByIdError`, and the errors of a walk.
+        Raises the errors of a walk, and that of a source whose list showed messages of others.
         """
-        job, shown, tries = piece.of, ShownIds(0 if piece.of.by_time else piece.after), 0
-        stand = Place.named_by(piece.position)
-        if stand is not None:
-            piece.position = by_id_alone(piece.position)
-            if piece.after > job.proven:  # a run that was interrupted has read so far by time
-                await self.ends.check_shown(piece, shown, piece.after, stand)
-        is_known = piece.is_open and await self.ends.is_known(piece, stand)
-        while not is_known:
-            begin, count, was_from_start = shown.covered, shown.count, not (piece.position or piece.is_guess)
+        try:
+            return await self._read(piece, queue)
+        except PositionRefusedError as error:
+            return PieceOutcome.UNCUT if error.is_guess else PieceOutcome.REFUSED
+        except NotOrderedByIdError:
+            return PieceOutcome.BY_TIME
+        except ListTooShortError:
+            raise
+        except CursorError:
+            if piece.of.by_time:
+                raise
+        outcome = await self._read_disordered(piece)
+        is_end = piece.of.purpose == "walk" and piece.is_open
+        return outcome if is_end else PieceOutcome.READ
+
+    async def _read_disordered(self, piece: JobPiece) -> PieceOutcome:
+        """Read all of a list that could not be read by its ids."""
+        piece.of = structs.replace(piece.of, by_time=True)
+        piece.after, piece.position, piece.is_guess = 0, (), False
+        reading = await self._reading(piece)
+        await self._read_to_end(piece, PieceQueue(), reading)
+        await self._end(piece, reading)
+        return PieceOutcome.ENDED if reading.is_ordered else PieceOutcome.READ_WHOLE
+
+    async def _read(self, piece: JobPiece, queue: PieceQueue[ListJob]) -> PieceOutcome:
+        job, reading = piece.of, await self._reading(piece)
+        if not (piece.is_open and await self.ends.has_nothing(piece, reading)):
+            await self._read_to_end(piece, queue, reading)
+            if reading.is_timed and not job.by_time:
+                await self.ends.check_times(piece, reading)
+        if job.source.kind == "pair" and job.purpose == "walk" and not reading.seen and reading.is_empty:
+            await self.ends.check_empty_pair(job)
+        return await self._end(piece, reading)
+
+    async def _reading(self, piece: JobPiece) -> ListReading:
+        reading = await self.ends.reading(piece)
+        reading.active = self._progress.active[id(piece)]
+        return reading
+
+    async def _read_to_end(self, piece: JobPiece, queue: PieceQueue[ListJob], reading: ListReading) -> None:
+        """Read pages until the end of the piece is reached, or that of the list is proven."""
+        job, tries, is_own_guess = piece.of, 0, False
+        while True:
+            count, begin, was_from_start = (
+                reading.count,
+                reading.covered,
+                not (piece.position or piece.is_guess),
+            )
             if job.by_time:
-                await self._read_all(piece, shown)
+                await self._read_all(reading)
             else:
-                await self._read_pages(piece, queue, shown)
-            if shown.covered >= min(piece.until, job.until) or shown.is_past:
-                break
-            if was_from_start and not shown.count and self.check.window.until is not None:
-                break  # an empty list
-            unseen = await self.ends.unseen(piece, shown, is_first=tries == 0)
+                try:
+                    await self._read_pages(piece, queue, reading)
+                except PositionRefusedError:
+                    if not is_own_guess:
+                        raise
+            if reading.is_over:
+                return
+            if was_from_start and not reading.count and self.check.window.until is not None:
+                return  # an empty list
+            unseen = await self.ends.unseen(piece, reading, is_first=tries == 0)
             if not unseen:
-                break
-            tries = tries + 1 if shown.count == count else 0
+                return
+            tries = tries + 1 if reading.count == count else 0
             if tries >= _TRIES:
-                raise CursorError(
-                    f"the list of {job.source} ends behind the id {shown.last}, but its newest message has "
-                    f"the id {unseen[0]}"
+                raise ListTooShortError(
+                    f"the list of {job.source} stopped at id {reading.last}, but its newest message is "
+                    f"{unseen[0]}"
                 )
             # An id that is no number, and came late, may stand anywhere in a list.
-            is_from_start = (was_from_start and begin) or (tries and number(unseen[0]) is None)
-            piece.after, piece.position = shown.covered, ()
-            piece.is_guess = shown.covered > 0 and not is_from_start
-        await self._end(piece, shown)
+            is_anywhere = tries and number(unseen[0]) is None
+            is_from_start = is_own_guess or is_anywhere or (was_from_start and begin)
+            piece.after, piece.position = reading.covered, ()
+            piece.is_guess = is_own_guess = reading.covered > 0 and not is_from_start
 
     # ── pages ──
 
-    async def _read_all(self, piece: JobPiece, shown: ShownIds) -> None:
-        """Read all of a list that goes by time.
+    async def _read_all(self, reading: ListReading) -> None:
+        """Read all of a list whose ids are no positions: only at its end is it known that no lower id comes.
 
-        Only at the end is it known that no lower id comes, and so no page covers anything.
+        A list that does not go from old to new is read in the direction that the service shows.
         """
-        job = piece.of
-        walk = job.list(self._messages, self._query(job, "append"))
+        try:
+            await self._read_in_order(reading, "append")
+        except CursorError as error:
+            try:
+                await self._read_in_order(reading, None)
+            except CursorError:
+                raise error from None
+
+    async def _read_in_order(self, reading: ListReading, affix: Affix | None) -> None:
+        job, order, is_first = reading.job, Order(), True
+        walk = job.list(self._messages, self._query(job, affix))
+        walk = walk.at(structs.replace(walk.cursor, by_id=False)).thorough()
         async with aclosing(walk.pages()) as pages:
             async for page in pages:
-                ids = ids_of(page.items)
-                shown.numbers.update(ids.numbers)
-                shown.keys.update(ids.others)
-                await self._put(piece, sorted(page.items, key=_by_id), 0, 0, (), page)
-                shown.is_past = self.check.window.is_past(page.items)
-                is_behind = job.end is not None and latest(page.items) > job.end.place
-                if shown.is_past or (is_behind and await self.ends.is_sure(job)):
+                order.add(page.items)
+                reading.add(page.items)
+                await self._put(reading, sorted(page.items, key=_by_id), 0, page)
+                is_past = self.check.window.is_past(page.items) or reading.has_passed_head(order)
+                # A first page that leads to its beginning is the newest one, whatever was asked for; and a
+                # list that begins with the newest ends by itself.
+                reading.is_over = is_past and affix is not None and (not is_first or _leads_on(page))
+                if reading.is_over:
                     break
+                is_first = False
+        reading.is_ordered = order.is_by_id
 
-    async def _read_pages(self, piece: JobPiece, queue: PieceQueue[ListJob], shown: ShownIds) -> None:
-        job, position = piece.of, piece.position
-        reader: PieceReader[Row] = PieceReader(job.list(self._messages, self._query(job)))
+    async def _read_pages(self, piece: JobPiece, queue: PieceQueue[ListJob], reading: ListReading) -> None:
+        job, is_first, leads = piece.of, not (piece.position or piece.is_guess), None
+        reader = PieceReader(job.list(self._messages, self._query(job)))
         async with self._backlog.fetching() as next_page, aclosing(reader.pages(piece)) as parts:
             async for part in parts:
-                if part.page is None:
+                before, rows = reading.covered, self._take(piece, reading, part)
+                is_over = reading.covered >= min(piece.until, job.until)
+                is_over = is_over or (job.until == LAST and piece.is_open and reading.has_passed_head())
+                is_ascending = not is_first or (part.leads == "append" and is_over)
+                await self._put(reading, rows, reading.covered if is_ascending else 0, part.page)
+                leads, is_first = part.leads if is_first else None, False
+                reading.is_over = self.check.window.is_past(part.items) or (is_over and is_ascending)
+                if reading.is_over:
                     break
-                has_passed = await self._has_passed(piece, part)
-                until, rows, last = min(piece.until, job.until), part.items, last_id(part.items)
-                if part.beyond is not None or last > until:
-                    rows, last = [row for row in rows if (number(row.id) or 0) <= until], until
-                elif part.position:
-                    position = part.position
-                if last == job.until:
-                    shown.has_end = shown.has_end or last_id(rows) == last
-                if has_passed:
-                    position = await self._checked_end(piece, part.page, shown) or position
-                covered, last = shown.covered, max(shown.covered, last)
-                ids = await self._put(piece, rows, covered, last, position, part.page)
-                shown.covered, shown.newest_page = last, ids.numbers
-                shown.keys.update(ids.others)
-                shown.is_past = self.check.window.is_past(part.items)
-                if has_passed or shown.is_past:
-                    break
-                if _is_timed(part.page):
-                    shown.numbers.update(ids.numbers)
-                await self._share(piece, last, last - covered, queue)
+                await self._share(piece, reading, reading.covered - before, queue)
                 await next_page()
+        reading.has_ended = not reading.is_over
+        if leads == "prepend" and reading.has_ended:
+            raise CursorError(
+                f"the list of {job.source} ended after a page, whose position is before its end"
+            )
 
-    async def _has_passed(self, piece: JobPiece, part: PiecePage[Row]) -> bool:
-        """Return whether a page comes to the end of its piece.
-
-        To a frozen end that is not sure it does not before messages behind it have come: a service that shows
-        its oldest messages as the newest ones would end there.
-        """
-        job, last = piece.of, last_id(part.items)
-        if part.beyond is None and last < min(piece.until, job.until):
-            return False
-        if job.end is None or not piece.is_open or job.is_end_sure:
-            return True
-        return last > job.until and await self.ends.is_sure(job)
-
-    async def _checked_end(self, piece: JobPiece, page: Page[Row], shown: ShownIds) -> Pairs:
-        """Check that all up to the end of a piece was shown, as its list continues after it.
-
-        Returns the position after the frozen end of the list, where it has one of its own.
-        """
-        job, until = piece.of, min(piece.until, piece.of.until)
-        if not _is_timed(page):
-            return ()
-        if not shown.has_end:  # with nothing later among what was there before
-            await self.ends.check_shown(piece, shown, until, latest(page.items))
-        return job.end.place.position if job.end is not None and until == job.until else ()
+    def _take(self, piece: JobPiece, reading: ListReading, part: PiecePage) -> list[Row]:
+        """Note what a page shows; return its rows up to the end of the piece."""
+        rows, until = part.items, min(piece.until, reading.job.until)
+        reading.is_timed |= is_timed(part.page.cursor.position)
+        last = last_id(rows)
+        self.ends.highest = max(self.ends.highest, last)
+        if part.passes_end or last > until:
+            rows, last = [row for row in rows if (number(row.id) or 0) <= until], until
+        elif part.position:
+            reading.position = part.position
+        reading.covered = max(reading.covered, last)
+        reading.add(rows)
+        return rows
 
     async def _share(
-        self, piece: JobPiece, covered: int, ids_a_page: int, queue: PieceQueue[ListJob]
+        self, piece: JobPiece, reading: ListReading, ids_a_page: int, queue: PieceQueue[ListJob]
     ) -> None:
         """Give the upper half of the rest away where somebody is idle and there is much of it."""
-        job = piece.of
-        if not queue.is_wanting or not piece.may_be_cut or job.until == LAST:
+        job, covered = piece.of, reading.covered
+        if not queue.is_wanting or not piece.may_be_cut or job.until == LAST or reading.is_timed:
             return
         least = max(2, self._least_pages() * ids_a_page)
-        if not job.newest and min(piece.until, job.until) - covered >= least:
+        if job.number not in self.newest and min(piece.until, job.until) - covered >= least:
             # The frozen end is the app's, and may be far above.
-            job.newest = (await self.ends.newest(job)).ids.numbers.last
-        if (left := min(piece.until, job.until, job.newest) - covered) >= least:
+            self.newest[job.number] = ids_of(await self.ends.newest(job)).numbers.last
+        newest = self.newest.get(job.number, 0)
+        if (left := min(piece.until, job.until, newest) - covered) >= least:
             piece.until = min(piece.until, job.until)
             queue.give(cut(piece, covered + left // 2))
 
-    async def _put(
-        self, piece: JobPiece, rows: list[Row], after: int, last: int, position: Pairs, served: Page[Row]
-    ) -> PageIds:
-        job, progress, size = piece.of, self._progress, len(served.raw)
-        job.has_shown = job.has_shown or bool(rows)
+    async def _put(self, reading: ListReading, rows: list[Row], covered: int, served: Page[Row]) -> None:
+        """Hand rows over to be written; the journal knows then that the ids up to `covered` were shown."""
+        job, progress, size = reading.job, self._progress, len(served.raw)
         progress.waits_for_disk = self._backlog.is_full
         again = left_out(served, rows) if job.purpose == "walk" else []
+        after, last = reading.noted, max(reading.noted, min(covered, reading.head_end))
+        position = reading.position_after(last)
         page = self.check.page(job, rows, after=after, last=last, position=position, bytes=size, again=again)
         await self._backlog.put(page)
-        active = progress.active[id(piece)]
-        active.messages += len(rows)
+        reading.noted = last
         progress.received += size
+        reading.active.messages += len(rows)
         if job.until != LAST:
             progress.covered += last - after
-            active.share = last / job.until
-        return page.seen
+            reading.active.share = last / job.until
 
-    async def _end(self, piece: JobPiece, shown: ShownIds) -> None:
-        """Note the end of a piece; that of a list is proven.
-
-        Raises `OtherSideError`, and the error of a source whose list showed messages of others.
+    async def _end(self, piece: JobPiece, reading: ListReading) -> PieceOutcome:
+        """Note the end of a piece; that of a list is proven. Raises the error of a source whose list showed
+        messages of others.
         """
-        job, last, proven, position = piece.of, shown.last, 0, piece.position
-        if job.may_change_side and not shown.count:
-            raise OtherSideError
+        job, last = piece.of, reading.last
         if (fault := self.check.fault(job.source)) is not None:
             raise fault
         if job.until != LAST:
-            self._progress.covered += max(0, min(piece.until, job.until) - last)
-        if job.purpose == "walk" and piece.until >= job.until:
-            self.ended.add(job.number)
-            if not shown.count:
-                self._rules.note_empty(job.source)
-            self._progress.done = len(self.ended)
-            proven = last if job.until == LAST else job.until
-            if job.end is not None and job.end.is_timed and not job.by_time:
-                last, position = job.until, job.end.place.position
-        else:
+            self._progress.covered += max(0, min(piece.until, job.until) - reading.noted)
+        is_end = job.purpose == "walk" and piece.until >= job.until
+        if not is_end:
             last = piece.until  # there is nothing up to there
-        page = self.check.page(job, [], after=shown.covered, last=last, position=position, proven=proven)
+        elif not job.by_time:
+            last = max(reading.noted, min(last, reading.head_end))
+        if is_end and reading.is_empty:
+            self._rules.note_empty(job.source)
+        position = behind(last) if reading.is_timed and last else piece.position
+        proven = 0 if not is_end else last if job.until == LAST else job.until
+        page = self.check.page(job, [], after=reading.noted, last=last, position=position, proven=proven)
         await self._backlog.put(page)
+        return PieceOutcome.ENDED if is_end else PieceOutcome.READ
 
     def _query(self, job: ListJob, affix: Affix | None = None) -> MessageQuery:
-        """Return the plan's filter, with the times to ask for."""
-        query = self._plan_query
+        """Return the times to ask for."""
         since, until = self.ends.window_of(job)
-        affix = affix or query.affix
-        if (affix, since, until) == (query.affix, query.from_timestamp, query.to_timestamp):
-            return query  # a filter that is made again is checked again
-        return structs.replace(query, affix=affix, from_timestamp=since, to_timestamp=until)
+        return MessageQuery(affix=affix, from_timestamp=since, to_timestamp=until)
 
 
-def _is_timed(page: Page[Row]) -> bool:
-    return any(name == "sentAt" for name, _ in page.cursor.position)
+def _leads_on(page: Page[Row]) -> bool:
+    """Return whether the position that a page names is at its last message."""
+    named = page.meta.cursor or page.meta.next
+    return named is not None and named.affix != "prepend" and str(named.id) == page.items[-1].id
 
 
 def _by_id(row: Row) -> int:

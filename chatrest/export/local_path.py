@@ -27,6 +27,6 @@ def local_path(out: object, name: str = "out") -> Path:
     if match := _SCHEME.match(path):
         raise RequestInvalidError(
             f"{name} = {shown(path)}: {match[1]}:// is no local folder; where an object store can be meant, "
-            "allowed is its address as a text: s3://bucket/prefix, gs://…, az://… or file:///folder"
+            "allowed is its address as a text: s3://bucket/prefix, gs://… or az://…"
         )
     return Path(path)

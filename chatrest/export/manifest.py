@@ -3,6 +3,8 @@
 `manifest.json` is replaced atomically when a run begins to change the export, and when it ends. It calls an
 export complete only where every source was read to the frozen end and no message that was seen is missing.
 
+It names files, and says what is complete; what is known of each source is the journal's.
+
 - `generation` is also in the journal's meta: a journal of another time or another export has another one.
 - `journal_facts` is a hash of all rows of the journal: an edited row, or a flipped bit in one, is found.
 - The manifest of a run under way, or of one that was killed, has `finished: null` and keeps the entries of
@@ -13,7 +15,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, Final
 
 import msgspec
 from msgspec import Raw, Struct, structs
@@ -22,20 +24,19 @@ from ..core.paging.intervals import LAST
 from ..errors import ChatRestError, RequestInvalidError
 from .disk import Disk, ErrorPath, sync_folder
 from .file_names import HISTORY, STEM
-from .journal import GENERATION, Journal, SourceState
+from .journal import GENERATION, Journal
 from .plan import Plan
 from .report import Report
 
 NAME: Final = "manifest.json"
-VERSION: Final = 3
+VERSION: Final = 1
 _MAKER: Final = "chatrest export"
 _CHECKSUM: Final = re.compile(rb'"checksum": "([0-9a-f]{64})"\n}\n\Z')
 _NO_CHECKSUM: Final = b'"checksum": ""\n}\n'
-_MANY: Final = ("sources", "files")
+_MANY: Final = ("files",)
 """The members that may have a million entries, in their order."""
 
 
-@final
 class FileEntry(Struct, frozen=True, omit_defaults=True):
     """A file."""
 
@@ -50,7 +51,6 @@ class FileEntry(Struct, frozen=True, omit_defaults=True):
     sha256: str
 
 
-@final
 class TableEntry(Struct, frozen=True):
     """A table beside the messages, such as `users`: a snapshot that each run replaces."""
 
@@ -65,25 +65,6 @@ class TableEntry(Struct, frozen=True):
     """When it was read from the service, in epoch seconds."""
 
 
-@final
-class SourceEntry(Struct, frozen=True, omit_defaults=True):
-    """A source."""
-
-    source: list[str]
-    """Its kind and its names."""
-    state: str
-    messages: int
-    """Those that it wrote: a message is counted in the source that wrote it."""
-    covered: list[tuple[str, str]]
-    """The intervals of ids that were read, both ends included."""
-    proven: str | None = None
-    """The id up to which the source was read, and its end confirmed by a probe; None if it was not."""
-    error: str | None = None
-    asked: bool = True
-    """False if the plan does not name the source any more; its messages are kept."""
-
-
-@final
 class Manifest(Struct, kw_only=True):
     """The content of `manifest.json`."""
 
@@ -96,8 +77,6 @@ class Manifest(Struct, kw_only=True):
     complete: bool = False
     reasons: list[str] = []
     """The reasons why it is not complete."""
-    is_merging: bool = False
-    """True while the files of a finished run are being merged, or where that was interrupted."""
     app_id: str
     plan: Raw
     fingerprint: str
@@ -112,7 +91,6 @@ class Manifest(Struct, kw_only=True):
     """Ids that are in the export, and that the service does not show any more."""
     missing: list[str] = []
     """Ids that a source has shown, that are not in the export, and that the service does not show now."""
-    sources: list[SourceEntry] = []
     files: list[FileEntry] = []
     tables: list[TableEntry] = []
     """Those that were asked for, each as it was last read as a whole."""
@@ -144,21 +122,13 @@ def parse(data: bytes, path: Path) -> Manifest:
         blank = data[: checksum.start()] + _NO_CHECKSUM if checksum is not None else b""
         if checksum is None or hashlib.sha256(blank).hexdigest().encode() != checksum[1]:
             raise ChatRestError(f"{path} is damaged: its checksum is not that of its content")
-        check_version(path, header.version, (2, VERSION))
+        if header.version != VERSION:
+            raise RequestInvalidError(
+                f"{path} is of version {header.version}: this library reads version {VERSION}"
+            )
         return msgspec.json.decode(data, type=Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ChatRestError(f"{path} is damaged: {error}") from None
-
-
-def check_version(path: Path, version: int, allowed: tuple[int, ...]) -> None:
-    """Refuse a manifest or journal of another version with `RequestInvalidError`, which says what to do."""
-    if version == 1:
-        raise RequestInvalidError(
-            f"{path} is of version 1, whose files of messages are in the folder itself: export into another "
-            f"folder; the files in '{path.parent}' stay as they are, and readable"
-        )
-    if version not in allowed:
-        raise RequestInvalidError(f"{path} is of version {version}: this library reads version {allowed[-1]}")
 
 
 def find(folder: Path) -> Manifest | None:
@@ -185,18 +155,6 @@ def find_undamaged(folder: Path) -> Manifest | None:
 # ── from the journal's rows ──
 
 
-def _source_entry(journal: Journal, source: SourceState, messages: int) -> SourceEntry:
-    return SourceEntry(
-        source=[source.source.kind, *source.source.names],
-        state=source.state,
-        messages=messages,
-        covered=[(str(span.first), str(span.last)) for span in journal.intervals(source.number)],
-        proven=str(source.proven) if source.proven else None,
-        error=source.error,
-        asked=source.asked,
-    )
-
-
 def file_entries(journal: Journal) -> Iterator[FileEntry]:
     """Yield the entries of all sealed files of messages, and of their older versions."""
     for file in journal.files("sealed"):
@@ -205,8 +163,8 @@ def file_entries(journal: Journal) -> Iterator[FileEntry]:
         messages, first, last = 0, LAST, 0
         for block in journal.iter_blocks(file.number):  # one for each of perhaps a million sources
             messages += block.rows
-            if block.ids:
-                first, last = min(first, block.ids.first), max(last, block.ids.last)
+            if numbers := block.ids.numbers:
+                first, last = min(first, numbers.first), max(last, numbers.last)
         yield FileEntry(
             name=file.name,
             role="history" if file.stem == HISTORY else "part",
@@ -243,8 +201,6 @@ def is_table(stem: str) -> bool:
 
 def write_finished(folder: Path, disk: Disk, journal: Journal, report: Report) -> None:
     """Write the manifest of a run that came to its end. Nothing may change the journal after that."""
-    counts = journal.rows([STEM])
-    sources = (_source_entry(journal, each, counts.get(each.number, 0)) for each in journal.iter_sources())
     manifest = structs.replace(
         _begun(journal, report.started),
         reasons=report.all_reasons,
@@ -256,23 +212,16 @@ def write_finished(folder: Path, disk: Disk, journal: Journal, report: Report) -
         missing=[each.id for each in journal.deleted(missing=True)],
         journal_facts=journal.facts(),
     )
-    put(disk, folder / NAME, _portions(manifest, {"sources": sources, "files": file_entries(journal)}))
+    put(disk, folder / NAME, _portions(manifest, {"files": file_entries(journal)}))
 
 
-def write_unfinished(
-    folder: Path, disk: Disk, journal: Journal, started: int, reason: str, *, is_merging: bool = False
-) -> None:
-    """Write that the export is not complete; the entries of the last manifest are kept.
-
-    `is_merging`: its files are being merged, and nothing else is.
-    """
+def write_unfinished(folder: Path, disk: Disk, journal: Journal, started: int, reason: str) -> None:
+    """Write that the export is not complete; the entries of the last manifest are kept."""
     manifest = _begun(journal, started)
-    manifest.reasons, manifest.is_merging = [reason], is_merging
+    manifest.reasons = [reason]
     if (last := find_undamaged(folder)) is not None:
-        for name in ("until", "messages", "deleted", "missing", "sources", "files"):
+        for name in ("until", "messages", "deleted", "missing", "files"):
             setattr(manifest, name, getattr(last, name))
-        if last.version != VERSION:  # whose hashes are those of blocks
-            manifest.files = list(file_entries(journal))
     put(disk, folder / NAME, encode(manifest))
 
 

@@ -1,4 +1,4 @@
-"""Ids as numbers, for coverage, order and sets; other ids are told apart by their text."""
+"""Ids as numbers, for coverage, order and sets; others by their texts, until a journal numbers them."""
 
 import hashlib
 from operator import attrgetter

@@ -16,7 +16,8 @@ own list (GET /messages) shows all of it at once. It is believed only where it p
 | agrees with the own lists of all sources that were asked  | the ends of the other sources are proven   |
 
 The sources that are asked are drawn by lot: one that it shows something of, one that writes a message to a
-group, and one that it shows nothing of.
+group, and one of each kind that it shows nothing of, of those whose own lists had the newest messages: it may
+lack a group, or a part of the app. A run that believes it is complete as far as it shows.
 
 What it shows is noted as seen by the app's own list, which becomes a source of the journal, and not as seen
 by the sources that claim it: their lists may lack it, and may have more. So nothing of them is covered by it
@@ -34,8 +35,8 @@ from ..errors import ApiError, AuthenticationError, CursorError, ServerError
 from ..parameters.messages import MessageQuery
 from ..resources.messages import Messages
 from ..session import AsyncSession
-from ..walk.split.piece_queue import ListPiece
-from ..walk.split.piece_reader import NotOrderedByIdError, PieceReader, PositionRefusedError
+from .fetch.piece_reader import NotOrderedByIdError, PieceReader, PositionRefusedError
+from .fetch.pieces import ListPiece
 from .id_set import IdSet
 from .jobs import ListJob
 from .journal import Journal, SourceState
@@ -47,7 +48,9 @@ from .work_left import Work, work_left
 from .worker_pool import WorkerPool
 
 LEAST_SOURCES: Final = 8
-"""With fewer sources, each of them is asked."""
+"""With fewer sources, each of them is asked where the app has something new."""
+_LATELY: Final = 20
+"""Sources of a kind that had news lately: the lot falls on one of them."""
 MOST_RUNS: Final = 6
 """Runs in a row that believe the app's own list; the next one asks every source: a message that the list
 hides, of a source that the lot did not fall on, is found by then."""
@@ -62,8 +65,8 @@ def runs_by_app_list(journal: Journal) -> int:
 
 def candidates(plan: Plan, journal: Journal, sources: Iterable[SourceState], until: int) -> list[Work]:
     """Return the sources whose end was proven by the last run, and that have no gaps below it."""
-    if plan.everything or plan.query != MessageQuery() or plan.window[1] is not None or until == LAST:
-        return []  # the app's own list may take filters in a way of its own
+    if plan.everything or plan.until is not None or until == LAST:
+        return []
     sources = list(sources)
     end = max((known.proven for known in sources), default=0)
     proven = (known for known in sources if known.proven == end > 0 and known.state == "open")
@@ -102,9 +105,23 @@ class News:
         after = max(work.known.proven for work in self._eligible.values())
         if after < self._until and not await self._read_list(after):
             return False
-        if not await self._sample(self._eligible.keys() - self._claims.keys()):
-            return False
+        silent = self._eligible.keys() - self._claims.keys()
+        for kind in sorted({source.kind for source in silent}):
+            own = [source for source in silent if source.kind == kind]
+            # Behind the last message of a list is the gap that is left of it.
+            own.sort(key=lambda source: (-self._eligible[source].gaps[0].after, str(source)))
+            if not await self._sample({*own[:_LATELY]}):
+                return False
         return self._prove(after)
+
+    def believe(self) -> bool:
+        """Note that a run believes that the app's own list shows nothing new; False if it is not to."""
+        journal = self._pool.archive.journal
+        if (runs := runs_by_app_list(journal)) >= MOST_RUNS:
+            return False
+        with journal.transaction():
+            journal[RUNS] = str(runs + 1)
+        return True
 
     # ── the app's own list ──
 
@@ -114,13 +131,13 @@ class News:
         job = Work(app_list, [], "missing").job()
         piece = ListPiece(of=None, after=after, until=self._until, is_guess=True, may_be_cut=False)
         messages = Messages(AsRows(self._session.sender))
-        reader: PieceReader[Row] = PieceReader(job.source.list(messages, MessageQuery()))
+        reader = PieceReader(job.source.list(messages, MessageQuery()))
         pages_left = len(self._eligible) // 2
         try:
             async with aclosing(reader.pages(piece)) as parts:
                 async for part in parts:
                     pages_left -= 1
-                    if part.page is None or pages_left < 0 or not await self._take(job, part.items):
+                    if pages_left < 0 or not await self._take(job, part.items):
                         return False
                     if part.items and part.items[-1].id == str(self._until):
                         return True

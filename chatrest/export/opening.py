@@ -7,7 +7,6 @@ A folder is refused, untouched, where continuing with it could destroy messages:
 | neither journal nor manifest, and other files   | it is no export                                       |
 | a journal whose rows are not the manifest's     | a row was edited, or a bit of one has flipped         |
 | a path or link that leads out of the folder     | files elsewhere would be overwritten                  |
-| an export of version 1                          | its files are in the folder itself                    |
 
 Whatever else journal and files differ in is repaired by the store: a lost journal is rebuilt from the files,
 and an older one continues beside newer files.
@@ -22,26 +21,34 @@ import errno
 import os
 import re
 import secrets
-from collections.abc import Mapping
-from contextlib import ExitStack
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Final, final
+from typing import Final, TypeVar, final
 
 from msgspec import Struct
 
 from ..errors import ChatRestError, RequestInvalidError
-from ..storage import InUseError, try_lock
+from ..storage import InUseError, Marks, marks_of, try_lock
 from .disk import Disk, sync_folder
-from .file_names import DAMAGED, MESSAGES, SPOOL, path_inside
+from .file_names import DAMAGED, MESSAGES, SPOOL, is_of_system, path_inside
 from .journal import GENERATION, NAME as JOURNAL, PREVIOUS_GENERATION, Journal
 from .manifest import NAME as MANIFEST, Manifest, find_undamaged, read
-from .plan import Plan, growth_fault
+from .plan import Plan, difference, growth_fault
 
-DATA_FILE: Final = re.compile(r"\.(?:ndjson|jsonl|parquet|sqlite|spool)(?:\.gz|\.zst)?\Z")
+DATA_FILE: Final = re.compile(r"\.(?:ndjson|jsonl|parquet|spool)(?:\.gz|\.zst)?\Z")
 """The names of files that may be an export's."""
 _OWN_FILES: Final = (JOURNAL, MANIFEST, "runs.jsonl")
 INCOMPLETE: Final = ".store"
 """The file in a working copy that says which store has the other data files."""
+_PATIENCE: Final = 200
+"""How often a run asks for a folder again that a reader is asking about."""
+_PAUSE: Final = 0.005
+"""Seconds between these."""
+_TRIES: Final = 20
+"""How often a reader begins anew because runs begin meanwhile."""
+T = TypeVar("T")
 _REBUILD: Final = (
     f"restore {JOURNAL} from a backup, or move it out of the folder and export again: a new one is made from "
     "the files"
@@ -58,18 +65,39 @@ class FolderLock:
     """
 
     def __init__(self, folder: Path) -> None:
+        self.is_held = True
+        """False on a file system without such locks: SQLite's own is left, which keeps readers out, too."""
         self._folder = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            is_free = try_lock(self._folder)
+            for _ in range(_PATIENCE):
+                if try_lock(self._folder):
+                    return
+                if not try_lock(self._folder, shared=True):
+                    break
+                time.sleep(_PAUSE)  # who has it only asks whether a run is writing
         except OSError:
-            is_free = True  # a file system without such locks: SQLite's own is left
-        if not is_free:
-            os.close(self._folder)
-            raise InUseError(f"{folder / JOURNAL}: another export is writing here")
+            self.is_held = False
+            return
+        os.close(self._folder)
+        raise InUseError(f"{folder / JOURNAL}: another export is writing here")
 
     def release(self) -> None:
         """Give it back."""
         os.close(self._folder)
+
+
+@contextmanager
+def run_under_way(folder: Path) -> Iterator[bool]:
+    """Give True if a run is writing in a folder; else none begins within the block."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        try:
+            is_free = try_lock(descriptor, shared=True)
+        except OSError:
+            is_free = True  # nobody can say
+        yield not is_free
+    finally:
+        os.close(descriptor)
 
 
 def claim_folder(folder: Path, disk: Disk | None = None) -> None:
@@ -113,7 +141,8 @@ def check_place(folder: Path) -> None:
             f"folder '{folder}' is an export whose {JOURNAL} is lost or empty, and whose {MANIFEST} is "
             "damaged; nothing was changed: restore one of them from a backup, or export into another folder"
         )
-    others = (path.name for path in folder.iterdir() if not path.name.startswith((".", JOURNAL)))
+    names = (path.name for path in folder.iterdir())
+    others = (name for name in names if not is_of_system(name) and not name.startswith(JOURNAL))
     if (name := next(others, None)) is not None:
         raise RequestInvalidError(
             f"folder '{folder}' holds something else than an export, such as {name}, and is not touched: "
@@ -155,14 +184,8 @@ def begin_generation(journal: Journal, manifest: Manifest | None) -> None:
     if generation and (manifest is None or manifest.generation != generation):
         return
     with journal.transaction():
-        set_next_generation(journal)
-
-
-def set_next_generation(journal: Journal) -> None:
-    """Give the journal the next generation; called in a transaction."""
-    generation = journal[GENERATION]
-    journal[PREVIOUS_GENERATION] = generation or ""
-    journal[GENERATION] = f"{_number(generation) + 1}-{secrets.token_hex(8)}"
+        journal[PREVIOUS_GENERATION] = generation or ""
+        journal[GENERATION] = f"{_number(generation) + 1}-{secrets.token_hex(8)}"
 
 
 def mismatch(journal: Journal, manifest: Manifest) -> str:
@@ -197,7 +220,6 @@ def has_begun(journal: Journal, manifest: Manifest) -> bool:
     return journal[GENERATION] != manifest.generation and journal.facts() != manifest.journal_facts
 
 
-@final
 class FolderState(Struct, kw_only=True):
     """An export's folder as those find it who only read: what is there, and why something cannot be used."""
 
@@ -209,9 +231,36 @@ class FolderState(Struct, kw_only=True):
     journal_fault: str = ""
     """A sentence; empty also if there is no journal."""
     is_in_use: bool = False
-    """True if a run is writing, and so its journal cannot be read."""
+    """True if a run was writing when its journal was read."""
     is_finished: bool = False
     """True if the manifest is that of a finished run, and no run has changed anything since."""
+
+
+def with_state(folder: Path, work: Callable[[FolderState], T]) -> T:
+    """Return what `work` makes of the state of an export: all of it as of one commit of its journal.
+
+    It is called again where a run has begun meanwhile. Raises as `read_folder` and `work`, and `InUseError`
+    where a run writes so that its journal cannot be read.
+    """
+    for _ in range(_TRIES):
+        marks = marks_of(folder / JOURNAL)
+        with ExitStack() as stack:
+            journal = None
+            try:
+                state = read_folder(folder, stack)
+                journal = state.journal
+                result = work(state)
+            except (ChatRestError, OSError):
+                if _is_as_it_was(folder, journal, marks):
+                    raise
+                continue
+            if _is_as_it_was(folder, journal, marks):
+                return result
+    raise InUseError(f"{folder / JOURNAL}: a run is writing; ask again when it has ended")
+
+
+def _is_as_it_was(folder: Path, journal: Journal | None, marks: Marks) -> bool:
+    return marks_of(folder / JOURNAL) == marks if journal is None else journal.is_unchanged()
 
 
 def read_folder(folder: Path, stack: ExitStack) -> FolderState:
@@ -219,8 +268,8 @@ def read_folder(folder: Path, stack: ExitStack) -> FolderState:
 
     Raises `RequestInvalidError` where the folder is not an export, or one of another version.
     """
-    state, paths = FolderState(), [folder / MANIFEST, folder / JOURNAL]
-    if not any(path.is_file() for path in paths):
+    state, has_journal = FolderState(), _size(folder / JOURNAL) > 0  # an empty one is none
+    if not has_journal and not (folder / MANIFEST).is_file():
         below = min((path.parent for path in folder.glob(f"*/{MANIFEST}")), default=None)
         hint = f"; an export is in '{below}'" if below else ""
         raise RequestInvalidError(
@@ -237,7 +286,7 @@ def read_folder(folder: Path, stack: ExitStack) -> FolderState:
         raise
     except ChatRestError as error:
         state.manifest_fault = f"it {_without_path(folder / MANIFEST, error)}"
-    if (folder / JOURNAL).is_file():
+    if has_journal:
         _open_journal(folder / JOURNAL, state, stack)
     return state
 
@@ -245,7 +294,8 @@ def read_folder(folder: Path, stack: ExitStack) -> FolderState:
 def _open_journal(path: Path, state: FolderState, stack: ExitStack) -> None:
     manifest = state.manifest
     try:
-        journal = stack.enter_context(Journal(path))
+        with run_under_way(path.parent) as state.is_in_use:
+            journal = stack.enter_context(Journal(path, is_shared=state.is_in_use))
         journal.check_integrity()
         if fault := mismatch(journal, manifest) if manifest else "":
             state.journal_fault = f"it {fault}"
@@ -253,8 +303,6 @@ def _open_journal(path: Path, state: FolderState, stack: ExitStack) -> None:
         if manifest is not None and has_begun(journal, manifest):
             state.is_finished = False
         state.journal = journal
-    except InUseError:
-        state.is_in_use = True
     except (ChatRestError, OSError) as error:
         if isinstance(error, RequestInvalidError) and manifest is None:
             raise
@@ -271,11 +319,21 @@ def _number(generation: str | None) -> int:
     return int(number) if number.isdecimal() and len(number) < 19 else 0
 
 
-def agreed(folder: Path, kept: Mapping[str, str | None], plan: Plan | None, app_id: str) -> tuple[Plan, Plan]:
+def is_unused(journal: Journal, manifest: Manifest | None) -> bool:
+    """Return whether no list of the plan has answered yet: it binds nobody, as a name in it may be wrong."""
+    if (manifest is not None and manifest.complete) or next(iter(journal.files()), None) is not None:
+        return False
+    return all(each.state == "failed" for each in journal.iter_sources()) and not journal.seen()
+
+
+def agreed(
+    folder: Path, kept: Mapping[str, str | None], plan: Plan | None, app_id: str, *, may_change: bool = False
+) -> tuple[Plan, Plan]:
     """Return the folder's plan, from its journal's meta, and the plan that continues with it.
 
-    What `plan` does not give is as in the folder's own. Raises `RequestInvalidError` where the export cannot
-    be continued by it, or the app is another one.
+    What `plan` does not give is as in the folder's own. Raises `RequestInvalidError` where the rest differs
+    from it and not `may_change`, where the export cannot be continued by it, and where the app is another
+    one.
     """
     app, encoded = kept.get("app"), kept.get("plan")
     if app is None or encoded is None:
@@ -289,9 +347,16 @@ def agreed(folder: Path, kept: Mapping[str, str | None], plan: Plan | None, app_
     old, new = growth_fault(stored, continued)
     if old:
         raise RequestInvalidError(
-            f"folder '{folder}' was exported with {old}, and this plan has {new}: allowed are other sources "
-            "and a wider window, but the same format and filters; no plan at all continues with the folder's "
-            "own; or export into another folder"
+            f"folder '{folder}' was exported with {old}, and this plan has {new}: a window can become wider "
+            "and no narrower, and the format stays; expected is no plan at all, which continues with the "
+            "folder's own, or another folder"
+        )
+    old, new = difference(stored, continued)
+    if old and not may_change:
+        raise RequestInvalidError(
+            f"folder '{folder}' was exported with {old}, and this plan has {new}; nothing was read or "
+            "changed: expected is no plan at all, which continues with the folder's own, --only (only=True), "
+            "which reads just these sources once and leaves the plan, or --change-plan (change_plan=True)"
         )
     return stored, continued
 

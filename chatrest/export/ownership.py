@@ -33,7 +33,6 @@ _KEPT: Final = 10_000
 """Decisions that are remembered: one a conversation."""
 
 
-@final
 class Source(Struct, frozen=True):
     """One list of messages."""
 

@@ -4,8 +4,7 @@
 |-------------------------------------------------------------|---------------------------------------------|
 | outside of the plan's window                                | is left out                                 |
 | of two others, where the list of an acting user was asked   | `ActingUserIgnoredError`: nothing is kept   |
-| of another user, group or thread than was asked for         | is left out; the source fails at its end    |
-| that does not fit a filter of the plan, such as `types`     | is left out, and the run has a warning      |
+| of another user or group than was asked for                 | is left out; the source fails at its end    |
 | that the walk gave up, as its id came before                | is compared with the one that is kept       |
 | that another source of the plan writes                      | counts as seen, and is not written          |
 | of the source                                               | is written                                  |
@@ -20,7 +19,6 @@ from typing import Any, Final, NamedTuple, final
 from ..core.replies.expectation import ON_BEHALF_OF, Expectation
 from ..core.replies.rows import UNKNOWN, Row, rows as read_rows
 from ..errors import ActingUserIgnoredError, ChatRestError
-from ..parameters.messages import MessageQuery
 from ..secrets import shown as shown_text
 from ..walk.source import Page
 from .archive import FetchedPage
@@ -33,8 +31,6 @@ _DISORDER: Final = 300
 """Seconds by which the times of a list may go back: as far as the clocks of a service disagree."""
 _ENDS: Final = attrgetter("sender", "receiver", "receiver_type")
 _SENT_AT: Final = attrgetter("sent_at")
-_PARTIES: Final = frozenset({"uid", "guid", "message_id", "conversation_id"})
-"""The names of what says whose list is asked for; all others are filters."""
 
 
 class Window(NamedTuple):
@@ -114,15 +110,16 @@ def last_id(rows: list[Row]) -> int:
 
 @final
 class PageCheck:
-    """Judges the records of a run's pages, and notes what the service ignored of what was asked."""
+    """Judges the records of a run's pages, and notes the lists that showed foreign ones."""
 
-    def __init__(self, window: Window, rules: OwnershipRules, query: MessageQuery | None = None) -> None:
+    def __init__(self, window: Window, rules: OwnershipRules) -> None:
         self.window: Window = window
+        self.takes_all: bool = False
+        """True in a run of a part of the plan's sources: what their lists show is written at once, in the
+        files of the sources that write it, which are perhaps not read."""
         self._rules = rules
-        self._query = query or MessageQuery()
         self._expectations: dict[Source, Expectation] = {}
         self._faults: dict[Source, str] = {}
-        self._ignored: set[str] = set()
 
     def held(self, job: ListJob, rows: list[Row]) -> list[Row]:
         """Return the rows of a list that an export holds: of the window, and of what was asked for.
@@ -135,12 +132,12 @@ class PageCheck:
         """Return a page with the rows that a source writes; `covered` are further fields of it."""
         shown = None
         if job.purpose in ("recheck", "confirm"):
-            shown = ids_of(rows).numbers  # whatever time it shows now, a message that is shown is not deleted
+            shown = ids_of(rows)  # whatever time it shows now, a message that is shown is not deleted
         rows = [] if job.purpose == "confirm" else self.held(job, rows)
         if job.since:  # a service that does not heed it must not be read as if it did
             rows = Window(job.since).within(rows)
         seen = ids_of(rows)
-        takes_all = job.purpose == "missing"
+        takes_all = self.takes_all or job.purpose == "missing"
         written = rows if takes_all else partition_page(rows, self._rules, job.source)
         page: dict[str, Any] = {
             "number": job.number, "source": job.source, "purpose": job.purpose, "after": 0, "last": 0,
@@ -167,24 +164,14 @@ class PageCheck:
         if not misfits:
             return rows
         for index, name in misfits.items():
-            if name == ON_BEHALF_OF or (source.kind == "pair" and name in _PARTIES):
+            if name == ON_BEHALF_OF or source.kind == "pair":
                 raise ActingUserIgnoredError(_fault(source, rows[index]))
-            if name in _PARTIES:
-                self._faults.setdefault(source, _fault(source, rows[index]))
-            else:
-                self._ignored.add(name)
+            self._faults.setdefault(source, _fault(source, rows[index]))
         return [row for index, row in enumerate(rows) if index not in misfits]
 
     def fault(self, source: Source) -> ChatRestError | None:
         fault = self._faults.get(source)
         return None if fault is None else ChatRestError(fault)
-
-    def warnings(self) -> list[str]:
-        """Return what the service ignored, a sentence for each filter."""
-        return [
-            f"the service ignored the filter {name}: messages that do not fit it were left out"
-            for name in sorted(self._ignored)
-        ]
 
     def _expectation(self, source: Source) -> Expectation:
         if source not in self._expectations:
@@ -193,7 +180,6 @@ class PageCheck:
                 uid=uid if source.kind in ("user", "pair") else None,
                 guid=uid if source.kind == "group" else None,
                 acting_user=other if source.kind == "pair" else None,
-                query=self._query,
             )
         return self._expectations[source]
 

@@ -6,23 +6,20 @@ A plan is checked when it is made, and kept in the journal.
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, cast, final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType, structs
 
 from ..core.requests.arguments import check
-from ..core.requests.encode import filter_values
 from ..core.requests.endpoint import check_acting_user, segment
 from ..errors import RequestInvalidError
-from ..parameters.messages import MessageQuery
-from ..secrets import shown
 from ..times import Time as AnyTime, parse_timestamp, timestamp_words
 from .ownership import Source, pair_of
 
 T = TypeVar("T")
 
-Format: TypeAlias = Literal["ndjson", "parquet", "sqlite"]
+Format: TypeAlias = Literal["ndjson", "parquet"]
 Compress: TypeAlias = Literal["none", "gzip", "zstd"]
 Partition: TypeAlias = Literal["none", "source", "month", "day"]
 if TYPE_CHECKING:  # what a caller may give: a plan makes tuples of lists, and timestamps of datetimes
@@ -36,37 +33,19 @@ else:
     Choice: TypeAlias = bool | UnsetType
     Time: TypeAlias = int
 
-FORMATS: Final = ("ndjson", "parquet", "sqlite")
+FORMATS: Final = ("ndjson", "parquet")
 COMPRESS: Final = ("none", "gzip", "zstd")
 PARTITIONS: Final = ("none", "source", "month", "day")
-DEFAULTS: Final = {"ndjson": ("none", "source"), "parquet": ("zstd", "month"), "sqlite": ("none", "none")}
+DEFAULTS: Final = {"ndjson": ("none", "source"), "parquet": ("zstd", "month")}
 """By format: how its files are compressed, and what each of them holds."""
 _NOT_GIVEN: Final[Any] = UNSET
 """The default of a field that names sources: an empty list is no one, and no list at all is everybody."""
-_OF_OTHER_LISTS: Final = (
-    "hide_messages_from_blocked_users", "receiver_type", "hide_deleted", "only_deleted", "sent_at",
-    "sent_at_from", "sent_at_to", "updated_at_from", "updated_at_to", "edited_at_from", "edited_at_to",
-    "senders", "conversation_id", "hide_quoted_messages", "saved", "pinned", "page",
-)  # fmt: skip
-_NOT_A_FILTER: Final = {
-    "affix": "an export goes from the oldest message to the newest",
-    "id": "the journal knows where each source goes on",
-    "count": "it asks for counts in the place of messages",
-    "limit": "pages are as large as the service allows",
-    "per_page": "pages are as large as the service allows",
-    "my_mentions_only": "an export reads as nobody",
-    "mentions_with_blocked_info": "an export reads as nobody",
-    "from_timestamp": "give the plan's since",
-    "to_timestamp": "give the plan's until",
-    **dict.fromkeys(_OF_OTHER_LISTS, "not every list that an export reads has it"),
-}
-
-
 SOURCES: Final = frozenset({"users", "pairs", "groups", "all_users", "everything"})
 """The fields that name sources."""
+_SHOWN: Final = 5
+"""The names of sources that an error shows."""
 
 
-@final
 class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=True):
     """The messages to export, and the files to write: any of `users`, `pairs`, `groups` and `all_users`, or
     `everything` alone.
@@ -78,10 +57,9 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
       datetime, a date, a timestamp in the service's unit, or one of these as text: `"2026-01-31"`,
       `"2026-01-31T12:00Z"`. A date is a day in UTC: `since` begins with its first second, `until` ends with
       its last one. They are kept as timestamps.
-    - `query` holds further filters. Page sizes, positions and times are not allowed in it.
-    - `format` is `ndjson`, `parquet` or `sqlite`; `compress` is `none`, `gzip` or `zstd`; `partition` is
+    - `format` is `ndjson` or `parquet`; `compress` is `none`, `gzip` or `zstd`; `partition` is
       `none`, `source` (files per source), `month` or `day` (UTC). None is the format's default: `ndjson` is
-      not compressed and has files per source, `parquet` has `zstd` and files by month, `sqlite` is one file.
+      not compressed and has files per source, `parquet` has `zstd` and files by month.
 
     Each message is stored once, in the first source of the plan that it belongs to: groups, then pairs, then
     users in the listed order. A user's file is therefore not all of that user's messages.
@@ -96,7 +74,6 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
     everything: bool = False
     since: Time | None = None
     until: Time | None = None
-    query: MessageQuery = MessageQuery()
     format: Format = _NOT_GIVEN
     compress: Compress | None = None
     partition: Partition | None = None
@@ -123,13 +100,11 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
                 f"until = {timestamp_words(until)}: the window ends before it begins; "
                 f"allowed is since ({timestamp_words(since)}) or later"
             )
-        _check_query(self.query)
         self._check_files()
 
     def _given_names(self) -> frozenset[str]:
         """Return the fields that are given; all that name sources are one, `sources`."""
-        left = (UNSET, None, MessageQuery())
-        names = {field.name for field in structs.fields(self) if getattr(self, field.name) not in left}
+        names = {name for name in self.__struct_fields__ if getattr(self, name) not in (UNSET, None)}
         names -= set() if self.everything else {"everything"}
         return frozenset({"sources"} | names - SOURCES if names & SOURCES else names)
 
@@ -139,24 +114,22 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
         for name, value, allowed in (("compress", compress, COMPRESS), ("partition", partition, PARTITIONS)):
             given = getattr(self, name)
             check(given is None or given in allowed, name, given, f"{', '.join(allowed)}, or None")
-            is_former = name == "partition" and given == "source"  # the default in folders of version 0.2.0
-            if self.format == "sqlite" and given not in (None, value) and not is_former:
-                raise RequestInvalidError(
-                    f"{name} = {given!r}: a database is one file, and allowed is {value!r}"
-                )
             self._set(name, value if given is None else given)
 
     def _set(self, name: str, value: Any) -> None:
         structs.force_setattr(self, name, value)
 
     def continued(self, plan: "Plan") -> "Plan":
-        """Return the plan by which an export by this one continues: what `plan` does not give stays."""
+        """Return the plan by which an export by this one continues: what `plan` does not give stays.
+
+        So does the order of the sources, where they are the same.
+        """
         given: frozenset[str] = plan.__dict__["given"]
+        if _sources(plan) == _sources(self):
+            given -= {"sources"}
         names = given - {"sources"} | (SOURCES if "sources" in given else set())
         if "format" in given and plan.format != self.format:
             names |= {"compress", "partition"}
-        elif self.format == "sqlite":
-            names -= {"partition"}
         return structs.replace(self, **{name: getattr(plan, name) for name in names})
 
     @property
@@ -173,6 +146,58 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
         named += [Source("user", (uid,)) for uid in self.users]
         return tuple(dict.fromkeys(named))
 
+    def holds(self, source: Source) -> bool:
+        """Return whether the plan asks for a source, by its name or as one of all users."""
+        return source in self._named or (bool(self.all_users) and source.kind == "user")
+
+    @cached_property
+    def _named(self) -> frozenset[Source]:
+        return frozenset(self.sources)
+
+    @property
+    def names(self) -> list[str]:
+        """The sources that the plan asks for, and its window, as a report names them."""
+        window = [
+            f"{name}={timestamp_words(time)}"
+            for name, time in zip(("since", "until"), self.window, strict=True)
+            if time is not None
+        ]
+        return ["all users"] * bool(self.all_users) + list(map(str, self.sources)) + window
+
+    def part_of(self, plan: "Plan") -> "Plan | None":
+        """Return the plan as a part of another one, which alone is read; None where it is the whole.
+
+        Raises `RequestInvalidError` for what is not of the other plan.
+        """
+        part = plan.continued(self)
+        old, new = _joined_difference(plan, part, {"since", "until"})
+        foreign = [str(each) for each in part.sources if not plan.holds(each)]
+        foreign += ["all users"] if part.all_users and not plan.all_users else []
+        if old:
+            fault = f"the folder was exported with {old}, and this plan has {new}"
+        elif foreign:
+            fault = f"{foreign[0]} is not in the folder's plan ({plan.words})"
+        elif not is_within(part, plan):
+            fault = "its window is not within that of the folder's plan"
+        else:
+            return None if difference(plan, part) == ("", "") else part
+        raise RequestInvalidError(
+            f"{fault}; nothing was read or changed: expected with only=True (--only) is a part of the "
+            "folder's plan, or change_plan=True (--change-plan) with all that it is to have"
+        )
+
+    @property
+    def words(self) -> str:
+        """The sources in words, such as `all users and group team`."""
+        parts = ["all users"] if self.all_users else []
+        parts += ["the app's own list of messages"] if self.everything else []
+        for kind in ("group", "pair", "user"):
+            names = [" and ".join(each.names) for each in self.sources if each.kind == kind]
+            more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+            if names:
+                parts.append(f"{kind}{'s' * (len(names) > 1)} {', '.join(names[:_SHOWN])}{more}")
+        return "; ".join(parts) or "no source"
+
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the plan, 16 hexadecimal digits; equal plans have the same."""
@@ -180,7 +205,7 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
 
     def encoded(self) -> bytes:
         """Return the plan as JSON, from which `Plan.parse` gives it back."""
-        return msgspec.json.encode({**structs.asdict(self), "query": filter_values(self.query)})
+        return msgspec.json.encode(self)
 
     @classmethod
     def parse(cls, encoded: bytes | str) -> "Plan":
@@ -215,13 +240,6 @@ def _pair(name: str, pair: Any) -> tuple[str, str]:
     return one, other
 
 
-def _check_query(query: object) -> None:
-    check(isinstance(query, MessageQuery), "query", query, "a MessageQuery")
-    for name, reason in _NOT_A_FILTER.items():
-        if (value := getattr(query, name)) is not None:
-            raise RequestInvalidError(f"query.{name} = {value!r}: not allowed in a plan, {reason}")
-
-
 # ── two plans ──
 
 
@@ -229,14 +247,30 @@ def growth_fault(stored: Plan, plan: Plan) -> tuple[str, str]:
     """Return the settings for which an export by `stored` cannot be continued by `plan`, in both's words.
 
     Two empty texts where it can, else such as `("since=2020-01-01", "no since")`. Sources may differ, and the
-    window may become wider; format, compression, partition and filters stay as they are.
+    window may become wider; format, compression and partition stay as they are.
     """
-    mine, others = _settings(stored), _settings(plan)
     free = {"since", "until"} if is_within(stored, plan) else set[str]()
     if plan.format != stored.format:  # their defaults depend on it
         free |= {"compress", "partition"}
+    return _joined_difference(stored, plan, free)
+
+
+def difference(stored: Plan, plan: Plan) -> tuple[str, str]:
+    """Return in what two plans differ, in both's words; two empty texts where only their order does."""
+    old, new = _joined_difference(stored, plan, set())
+    if _sources(stored) != _sources(plan):
+        old, new = (", ".join(filter(None, pair)) for pair in ((stored.words, old), (plan.words, new)))
+    return old, new
+
+
+def _joined_difference(stored: Plan, plan: Plan, free: set[str]) -> tuple[str, str]:
+    mine, others = _settings(stored), _settings(plan)
     names = [each for each in sorted({**mine, **others}.keys() - free) if mine.get(each) != others.get(each)]
     return _joined(mine, names), _joined(others, names)
+
+
+def _sources(plan: Plan) -> tuple[bool, frozenset[Source]]:
+    return bool(plan.all_users), frozenset(plan.sources)
 
 
 def is_within(stored: Plan, plan: Plan) -> bool:
@@ -249,10 +283,8 @@ def is_within(stored: Plan, plan: Plan) -> bool:
 
 def _settings(plan: Plan) -> dict[str, Any]:
     """Return what is given of a plan, or has a default; without its sources."""
-    values = structs.asdict(plan)
-    filters = {f"query.{name}": value for name, value in structs.asdict(values.pop("query")).items()}
-    given = (values | filters).items()
-    return {name: value for name, value in given if name not in SOURCES and value not in (None, UNSET)}
+    given = structs.asdict(plan).items()
+    return {name: value for name, value in given if name not in SOURCES and value is not None}
 
 
 def _joined(settings: Mapping[str, Any], names: Sequence[str]) -> str:
@@ -260,7 +292,7 @@ def _joined(settings: Mapping[str, Any], names: Sequence[str]) -> str:
         value = settings[name]
         if name in ("since", "until"):
             return timestamp_words(value)
-        return shown(value) if name.startswith("query.") else str(value)
+        return str(value)
 
     parts = [f"{name}={words(name)}" if name in settings else f"no {name}" for name in names]
     return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))

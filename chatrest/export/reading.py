@@ -4,14 +4,13 @@
 |------------------------------------------|-------------------------------------------------------------|
 | with its journal, also of a killed run   | what the journal says is committed, open segments included  |
 | no journal, a damaged one, or an old one | the files of a finished run's manifest; else it is refused  |
-| a run is writing                         | what is whole on the disk, open segments included           |
+| a run is writing                         | what its last commit has, when the reading began            |
 
-The journal shows which rows are of a source; without it the name of a file's folder does, or a column. Where
-files may be beside what they were made of, each message is given once all the same. Hashes are not
-checked: `verify` does that.
+The journal shows which rows are of a source. Where a run merges files before they are read, the journal is
+asked again for the ids that were not given yet: each message is given once, the newest version of it. Hashes
+are not checked: `verify` does that.
 """
 
-import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from difflib import get_close_matches
@@ -26,22 +25,21 @@ from ..models.lenient import Coercions
 from ..models.messages import Message
 from ..secrets import shown
 from ..times import Time, parse_timestamp, timestamp_words
-from .file_names import DATABASE, MESSAGES, SPOOL, STEM, path_inside, source_name
+from .file_names import MESSAGES, STEM, path_inside, source_name
 from .folder_view import FolderView, open_view
 from .id_set import IdSet
 from .journal import NAME as JOURNAL, Journal
 from .manifest import NAME as MANIFEST
-from .message_ids import ids_of, key_of, number
-from .opening import FolderState, read_folder
+from .message_ids import key_of, number
+from .opening import FolderState, with_state
 from .ownership import Source
 from .store.inspection import path_of
 from .store.journal import StoreFile
-from .store.segments import SEGMENT, name_of
+from .store.segments import SEGMENT
 from .stored_records import (
     ALL_TIMES,
     TimeWindow,
     damaged,
-    database_rows,
     lines,
     milliseconds,
     parquet_batches,
@@ -50,7 +48,6 @@ from .stored_records import (
 Sources: TypeAlias = str | Sequence[str]
 _LIST: Final = many(Message)
 _DECODED_AT_ONCE: Final = 500
-_SUFFIXES: Final = (".ndjson", ".ndjson.gz", ".ndjson.zst", ".parquet")
 
 
 def read(
@@ -120,15 +117,13 @@ def _messages(path: Path, raws: list[bytes]) -> Iterator[Message]:
 
 
 class _Choice(NamedTuple):
-    """The choice of a reader: times and sources."""
+    """The choice of a reader."""
 
     window: TimeWindow
     sources: frozenset[Source] | None = None
     """None is any."""
-
-    @property
-    def is_all(self) -> bool:
-        return self.sources is None and self.window == ALL_TIMES
+    left: IdSet | None = None
+    """The ids that are not given yet; None is any."""
 
 
 def _records(
@@ -143,8 +138,7 @@ def _records(
         )
     with ExitStack() as stack:
         view = stack.enter_context(open_view(out))
-        with ExitStack() as until_chosen:
-            files = _files(view, read_folder(view.folder, until_chosen), window, source)
+        files = _files(view, window, source)
         stack.pop_all()
     return _batches(view, files, window)
 
@@ -177,55 +171,64 @@ class _File(NamedTuple):
     path: Path
     name: str
     """Below the export's folder; of a segment that of the file that it becomes."""
+    ids: IdSet
     size: int | None = None
     """Bytes to read; None for all whole records that are there."""
     is_segment: bool = False
     is_wanted: Callable[[bytes], bool] | None = None
     """Whether a record was stored for the sources that are to be read; None if all were."""
-    sources: frozenset[Source] | None = None
-    """Those that are to be read, where a column tells them."""
 
 
 class _Files(NamedTuple):
     """The files of an export."""
 
     files: list[_File]
-    is_settled: bool = True
-    """False if files may be beside what they were made of."""
-    again: Callable[[], list[_File]] = list
-    """Returns the files that there are by now."""
+    again: Callable[[IdSet], list[_File]] = lambda _: []
+    """Returns the files that have these ids by now, with a filter for these."""
 
 
-def _files(view: FolderView, state: FolderState, window: TimeWindow, source: Sources | None) -> _Files:
-    """Return what is to be read. Raises `ChatRestError` where no one knows what is committed."""
-    manifest, journal, folder = state.manifest, state.journal, view.folder
-    listed = [] if manifest is None else [Source.parse(json.dumps(each.source)) for each in manifest.sources]
+def _files(view: FolderView, window: TimeWindow, source: Sources | None) -> _Files:
+    """Return what is to be read: what is committed now, while a run writes, too."""
 
-    def choice(sources: Collection[Source]) -> _Choice:
-        return _Choice(window, None if source is None else frozenset(_named_sources(source, sources)))
+    def again(left: IdSet) -> list[_File]:
+        return with_state(view.folder, lambda state: _files_of(view.folder, state, window, source, left))
 
+    files = with_state(view.folder, lambda state: _files_of(view.folder, state, window, source))
+    return _Files(files, again)
+
+
+def _files_of(
+    folder: Path, state: FolderState, window: TimeWindow, source: Sources | None, left: IdSet | None = None
+) -> list[_File]:
+    """Return the files of an export. Raises `ChatRestError` where no one knows what is committed."""
+    manifest, journal = state.manifest, state.journal
     is_finished = manifest is not None and manifest.finished is not None
-    if state.is_in_use:
-        chosen = choice(listed)
-        return _Files(_on_disk(view, chosen), is_settled=False, again=lambda: _on_disk(view, chosen))
     if journal is not None:
         try:
-            chosen = choice([each.source for each in journal.sources()])
-            return _Files(list(_of_journal(folder, journal, chosen)), is_settled=state.is_finished)
+            names = [each.source for each in journal.sources()]
+            sources = None if source is None else frozenset(_named_sources(source, names))
+            return list(_of_journal(folder, journal, _Choice(window, sources, left)))
         except RequestInvalidError:
             raise
         except ChatRestError:
             if not is_finished:  # else the manifest lists the files as well
                 raise
     if manifest is not None and is_finished:
-        chosen = choice(listed)
+        _refuse_sources(folder, source)
         parts = [entry for entry in manifest.files if entry.role == "part"]
-        files = [_File(path_inside(folder, each.name), each.name, each.bytes) for each in parts]
-        return _Files(list(_told(files, chosen)))
+        return [_File(path_inside(folder, each.name), each.name, IdSet(), each.bytes) for each in parts]
     if manifest is None:
         raise ChatRestError(f"{folder / MANIFEST}: {state.manifest_fault}")
     fault = state.journal_fault or "it is lost, and the last run did not come to its end"
     raise ChatRestError(f"{folder / JOURNAL}: {fault}")
+
+
+def _refuse_sources(folder: Path, source: Sources | None) -> None:
+    if source is not None:
+        raise ChatRestError(
+            f"{folder / JOURNAL}: only it tells which source wrote a message, and it is lost or damaged: "
+            "read without source"
+        )
 
 
 def _of_journal(folder: Path, journal: Journal, choice: _Choice) -> Iterator[_File]:
@@ -240,18 +243,29 @@ def _of_journal(folder: Path, journal: Journal, choice: _Choice) -> Iterator[_Fi
         path = path_of(folder, file)
         if file.state == "sealing" and not path.exists():  # it was renamed, and not noted
             path = folder / file.name
-        found = _File(path, file.name, file.size, is_segment=path.suffix == SEGMENT)
-        if choice.is_all:
-            yield found
-            continue
         is_told = _is_told(file.name, choice)
-        if is_told is False or not _may_hold(journal, file, choice.window):
+        if is_told is False or (choice.window != ALL_TIMES and not _may_hold(journal, file, choice.window)):
             continue
+        ids = journal.ids_in([file])
+        is_any = choice.left is None and (is_told or is_wanted is None)
         if is_told is None and is_wanted is not None:
-            if (wanted := is_wanted.of(file)) is None:
-                continue
-            found = found._replace(is_wanted=wanted)
-        yield found
+            ids = is_wanted.of(file)
+        if choice.left is not None:
+            ids = ids & choice.left
+        if is_any or ids:
+            wanted = None if is_any else _one_of(journal, ids)
+            yield _File(path, file.name, ids, file.size, path.suffix == SEGMENT, wanted)
+
+
+def _one_of(journal: Journal, ids: IdSet) -> Callable[[bytes], bool]:
+    """Return what says whether the id of a record is one of these."""
+    keys = set(journal.keys_of(ids).values())
+
+    def is_wanted(raw: bytes) -> bool:
+        row = row_of(raw)
+        return (number(row.id) or 0) in ids or key_of(row) in keys
+
+    return is_wanted
 
 
 def _may_hold(journal: Journal, file: StoreFile, window: TimeWindow) -> bool:
@@ -287,60 +301,13 @@ class _SourceIds:
             left.discard(shown)
             if is_chosen:
                 self._adopted.update(shown)
-        owners = dict[str, int]()
-        for key, each, _file in sorted(
-            journal.others(), key=lambda row: (not row[1], row[2] is None, row[1])
-        ):
-            owners.setdefault(key, each)
-        self._keys = {key for key, each in owners.items() if each in self._numbers}
 
-    def of(self, file: StoreFile) -> Callable[[bytes], bool] | None:
-        """Return what says whether a record of a file is one of them; None if none can be."""
+    def of(self, file: StoreFile) -> IdSet:
+        """Return those of a file."""
         blocks = self._blocks[file.number]
         ids = IdSet.union(block.ids for block in blocks if block.source in self._numbers)
         ids.update(self._adopted & IdSet.union(block.ids for block in blocks if not block.source))
-        if not ids and not self._keys:
-            return None
-
-        def is_wanted(raw: bytes) -> bool:
-            row = row_of(raw)
-            return (number(row.id) or 0) in ids or key_of(row) in self._keys
-
-        return is_wanted
-
-
-def _on_disk(view: FolderView, choice: _Choice) -> list[_File]:
-    """Return what is there while a run continues: its journal cannot be asked.
-
-    Rows that are on their way to a column are left out where sources are asked for.
-    """
-    folder = view.folder
-    segments = [_File(path, name_of(path), is_segment=True) for path in (folder / SPOOL).glob(f"*{SEGMENT}")]
-    files = [each for each in segments if each.name.partition("/")[0].startswith(STEM)]
-    if choice.sources is not None:
-        files = [each for each in files if not each.name.endswith((".parquet", ".sqlite"))]
-    paths = sorted(path for path in (folder / MESSAGES).rglob("*") if path.name.endswith(_SUFFIXES))
-    names = [path.relative_to(folder).as_posix() for path in paths]
-    names += [DATABASE] if view.has(DATABASE) else []
-    return list(_told([*files, *(_File(path_inside(folder, name), name) for name in names)], choice))
-
-
-def _told(files: list[_File], choice: _Choice) -> Iterator[_File]:
-    """Yield the files with rows of the sources that are to be read, as far as files tell them.
-
-    Raises `ChatRestError` where only the journal shows them.
-    """
-    for file in files:
-        is_told = _is_told(file.name, choice)
-        if is_told is None:
-            if file.name.endswith((".ndjson", ".gz", ".zst")):
-                raise ChatRestError(
-                    f"{file.path}: only the {JOURNAL} tells which source wrote a message here, and it is "
-                    "lost, damaged, or in use by a run: read without source"
-                )
-            yield file._replace(sources=choice.sources)
-        elif is_told:
-            yield file
+        return ids
 
 
 def _is_told(name: str, choice: _Choice) -> bool | None:
@@ -356,59 +323,39 @@ def _is_told(name: str, choice: _Choice) -> bool | None:
 # ── their records ──
 
 
-def _batches(view: FolderView, export: _Files, window: TimeWindow) -> Iterator[tuple[Path, list[bytes]]]:
-    once, done, files = _Once(), set[Path](), export.files
+def _batches(view: FolderView, files: _Files, window: TimeWindow) -> Iterator[tuple[Path, list[bytes]]]:
+    left = files.files
     with view:
-        while files:
-            places = [file.path.relative_to(view.folder).as_posix() for file in files]
+        while left:
+            places = [file.path.relative_to(view.folder).as_posix() for file in left]
             view.expect(places)
-            is_gone = False
-            for file, place in zip(files, places, strict=True):
-                done.add(file.path)
+            for at, (file, place) in enumerate(zip(left, places, strict=True)):
                 try:
                     with view.file(place):
                         for raws in _of_file(file, window):
-                            raws = raws if export.is_settled else once.new(raws)
                             if file.is_wanted is not None:
                                 raws = list(filter(file.is_wanted, raws))
                             if raws := window.within(raws):
                                 yield file.path, raws
-                except FileNotFoundError:
-                    if export.again is list:
-                        raise
-                    is_gone = True  # the run that is under way has made another file of it
-            files = [file for file in export.again() if file.path not in done] if is_gone else []
+                except FileNotFoundError:  # before the first of its records
+                    left = _others(files, left[at:])
+                    break
+            else:
+                return
+
+
+def _others(files: _Files, lost: list[_File]) -> list[_File]:
+    """Return the files that have by now what was in files of which the first one is not there any more."""
+    path = lost[0].path
+    now = files.again(IdSet.union(file.ids for file in lost))
+    if any(file.path == path for file in now) or not now:
+        raise damaged(path, "it is not there any more")
+    return now
 
 
 def _of_file(file: _File, window: TimeWindow) -> Iterator[list[bytes]]:
     """Yield the records of a file; where that is cheap, without those of other times."""
-    if file.is_segment or not file.name.endswith((".parquet", ".sqlite")):
+    if file.is_segment or not file.name.endswith(".parquet"):
         yield from lines(file.path, file.name, file.size)
-    elif file.name.endswith(".sqlite"):
-        keys = None if file.sources is None else json.dumps([source.key for source in file.sources])
-        yield from database_rows(file.path, window, keys)
-    elif file.sources is None:
-        yield from (raws for raws, _ in parquet_batches(file.path, (), window))
     else:
-        chosen = frozenset(map(str, file.sources))
-        for raws, [names] in parquet_batches(file.path, ["source_name"], window):
-            yield [raw for raw, name in zip(raws, names, strict=True) if name in chosen]
-
-
-class _Once:
-    """Leaves out what was given before."""
-
-    def __init__(self) -> None:
-        self._numbers, self._others = IdSet(), set[str]()
-
-    def new(self, raws: list[bytes]) -> list[bytes]:
-        """Return the records that are new; memory for their ids."""
-        rows = list(map(row_of, raws))
-        ids = ids_of(rows)
-        again, known = ids.numbers & self._numbers, self._others & ids.others.keys()
-        if again or known:
-            kept = [(number(row.id) or 0) not in again and key_of(row) not in known for row in rows]
-            raws = [raw for raw, is_new in zip(raws, kept, strict=True) if is_new]
-        self._numbers.update(ids.numbers)
-        self._others |= ids.others.keys()
-        return raws
+        yield from (raws for raws, _ in parquet_batches(file.path, (), window))

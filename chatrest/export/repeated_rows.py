@@ -108,6 +108,11 @@ class StoredIndex:
         rows = self._db.execute("SELECT number FROM stored WHERE number > 0 AND sent_at >= ?", (since,))
         return IdSet(each for (each,) in rows)
 
+    def names_since(self, since: int) -> list[str]:
+        """Return the keys of those that have no number."""
+        rows = self._db.execute("SELECT key FROM stored WHERE number IS NULL AND sent_at >= ?", (since,))
+        return [key for (key,) in rows]
+
     def changed(self, rows: list[Row]) -> list[Row]:
         """Return the rows that are on disk, but not as they are now."""
         keys = [key_of(row) for row in rows]

@@ -4,7 +4,6 @@ A line of the log of runs (`run_log`) is such a report, too.
 """
 
 from enum import StrEnum
-from typing import final
 
 from msgspec import Struct
 
@@ -48,7 +47,6 @@ class Active(Struct):
     """Messages that were read of it."""
 
 
-@final
 class Progress:
     """The numbers of one run: `export(…, progress=progress)` updates them, and any task may read them.
 
@@ -118,7 +116,6 @@ class Failure(Struct, frozen=True):
     error: str
 
 
-@final
 class AttachmentCounts(Struct, kw_only=True):
     """The attachments of an export: links of messages, by what has become of their files."""
 
@@ -142,7 +139,6 @@ class AttachmentCounts(Struct, kw_only=True):
     """The most frequent reasons of those that failed, at most five, each with its count."""
 
 
-@final
 class Report(Struct, kw_only=True):
     """The result of one run of an export."""
 
@@ -157,14 +153,19 @@ class Report(Struct, kw_only=True):
     until: int | None = None
     """The app's newest message id when the run began: the export holds no later ones. None if the service
     does not tell."""
+    by_app_list: bool = False
+    """True if most sources were not asked, as the app's own list showed nothing new of them: `complete` is
+    then as far as that list shows. Every seventh run at least asks each source."""
     messages: int = 0
     """Messages in the export."""
     written: int = 0
     """Messages that this run added."""
     changed: int = 0
-    """Messages that were replaced by a newer version; the older one is kept in the history file."""
+    """Messages that were replaced by a newer version, and are not deleted; the older one is kept in the
+    history file."""
     deleted: int = 0
-    """Messages that this run's recheck newly found to be deleted in the service; they stay in the export."""
+    """Messages that this run newly found to be deleted: by their authors, whose older version the history
+    keeps, or no longer shown by any list, as the recheck finds; these stay in the export."""
     missing: int = 0
     """Messages that were in a lost or damaged file, and that the service does not show any more."""
     sources: int = 0
@@ -181,8 +182,13 @@ class Report(Struct, kw_only=True):
     kept: list[str] = []
     """Sources that earlier runs have read, and that the plan does not ask for any more: their messages stay,
     and nothing new is read of them."""
+    only: list[str] = []
+    """What the run was limited to (`export(only=True)`): sources, and a window; empty for the whole plan.
+    `complete` is about the plan, and so it is False then."""
+    not_read: int = 0
+    """The other sources of the plan, as far as they are known: this run did not read them."""
     warnings: list[str] = []
-    """A sentence each: filters that the service ignored, messages that came in two versions under one id, and
+    """A sentence each: messages that came in two versions under one id, and
     things that an object store cannot promise, or that were set aside there."""
     requests: int = 0
     """Requests that the run sent."""
@@ -202,11 +208,12 @@ class Report(Struct, kw_only=True):
         return [*self.reasons, *(f"{each.source}: {each.error}" for each in self.failed)]
 
     def check(self) -> None:
-        """Raise `ExportIncompleteError` with the reasons where the export is not complete.
+        """Raise `ExportIncompleteError` with the reasons where the run did not read what it was asked for.
 
-        The same export, run again, continues with what is left.
+        The same export, run again, continues with what is left. A run with `only=True` was not asked for the
+        other sources of the plan.
         """
-        if self.complete:
+        if self.complete or (self.only and not self.failed and not self.reasons):
             return
         reasons = list(self.reasons)
         if self.failed:

@@ -70,8 +70,8 @@ class Rereads:
         `asked` are the ids that each source was asked for, `asked_whole` the sources that were read as a
         whole; both are added to.
         """
-        missing, keys = self._archive.missing(), self._archive.missing_keys()
-        for known in self._journal.sources() if missing or keys else ():
+        missing = self._archive.missing()
+        for known in self._journal.sources() if missing else ():
             number = known.number
             if number in self._pool.failed or self._sources.is_deleted(known) or number in asked_whole:
                 continue
@@ -79,27 +79,22 @@ class Rereads:
             ids = (missing & seen) - asked.setdefault(number, IdSet())
             missing.discard(ids)
             asked[number].update(ids)
-            if keys.get(number) or (ids and known.by_time):  # such an id may stand anywhere in a list
+            if ids.names or (ids and known.by_time):  # such an id may stand anywhere in a list
                 asked_whole.add(number)
-                keys = _without(keys, number)
                 yield Work(known, [Gap(0, LAST)], "missing")
             elif ids:
                 yield Work(known, clusters(ids, seen, LARGEST_PAGE), "missing")
 
     def _note_missing(self) -> bool:
         """Note what no source shows any more; return False if one could not be asked."""
-        missing, keys = self._archive.missing(), self._archive.missing_keys()
-        sources = self._journal.sources() if missing or keys else []
+        missing, is_whole = self._archive.missing(), True
+        sources = self._journal.sources() if missing else []
         refused = [known for known in sources if self._sources.is_refused(known)]
-        is_whole = not any(keys.get(known.number) for known in refused)
-        for known in refused:
-            keys = _without(keys, known.number)
         for _, ids in self._by_source(missing, refused):
             missing.discard(ids)
             is_whole = False
         for known in sources:
-            seen = self._journal.seen(known.number)
-            unshown: list[int | str] = [*(missing & seen), *keys.get(known.number, ())]
+            unshown = missing & self._journal.seen(known.number)
             if unshown and self._sources.is_deleted(known):
                 is_whole = False  # no one else can be asked: this run says so, and the report from now on
             self._archive.note_deleted(known.number, unshown, self._now, missing=True)
@@ -127,11 +122,17 @@ class Rereads:
         await self._pool.read_again(self.left())
         if unshown := await in_thread(lambda: self._unshown(max(times))):
             await self._pool.read_again(
-                Work(known, clusters(ids, self._journal.seen(known.number), LARGEST_PAGE), "confirm")
+                Work(known, self._places(known, ids), "confirm")
                 for known, ids in self._by_source(unshown, self._confirming())
                 if not known.by_time  # all of it was read
             )
         return await in_thread(lambda: self._note_deleted(max(times)))
+
+    def _places(self, known: SourceState, ids: IdSet) -> list[Gap]:
+        """Return where in a list ids are to be looked for: one that is no number may stand anywhere."""
+        if ids.names:
+            return [Gap(0, LAST)]
+        return clusters(ids, self._journal.seen(known.number), LARGEST_PAGE)
 
     def _confirming(self) -> list[SourceState]:
         """Return the sources that confirm what is not shown: the plan's, and then the app's own list."""
@@ -149,7 +150,7 @@ class Rereads:
                 continue
             else:
                 if recheck is not None and recheck.is_done:
-                    again = seen.between(1, recheck.until)
+                    again = seen if recheck.until == LAST else seen.between(1, recheck.until)
                     asked.update(again)
                     seen.discard(again)
                 unshown.discard(seen)
@@ -161,14 +162,11 @@ class Rereads:
         new.discard(self._archive.deleted)
         for known, ids in self._by_source(new, self._journal.sources()):
             self._archive.note_deleted(known.number, ids, self._now)
-        if all(self._sources.is_deleted(work.known) for work in self.left()):
+        left = rechecks_left(self._journal, self._sources.of_plan)
+        if all(self._sources.is_deleted(work.known) for work in left):
             with self._journal.transaction():
                 self._journal.end_rechecks()
         return len(new)
-
-
-def _without(keys: dict[int, set[str]], number: int) -> dict[int, set[str]]:
-    return {each: left - keys.get(number, set()) for each, left in keys.items()}
 
 
 def clusters(ids: IdSet, seen: IdSet, apart: int) -> list[Gap]:

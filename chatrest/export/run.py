@@ -18,15 +18,18 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol, final
 
-from ..core.paging.intervals import LAST
+from msgspec import structs
+
+from ..core.paging.intervals import LAST, Gap
 from ..core.replies.rows import Row
 from ..core.requests.arguments import check, check_count
 from ..errors import ChatRestError, RequestInvalidError
 from ..session import AsyncSession
-from .archive import Archive, RemoteFiles
+from .archive import Amended, Archive, RemoteFiles
 from .dataset.attachments import AttachmentOptions
 from .dataset.dataset import Dataset
 from .dataset.tables import Table, tables_of
@@ -35,11 +38,12 @@ from .edits import apply_edits
 from .id_continuity import IdsBeginAnewError
 from .in_thread import in_thread
 from .jobs import ListJob
-from .journal import SourceState
-from .manifest import write_finished, write_unfinished
-from .message_ids import number
+from .journal import NAME as JOURNAL, SourceState
+from .manifest import NAME as MANIFEST, Manifest, find_undamaged, write_finished, write_unfinished
+from .message_ids import key_of, number
 from .news import MOST_RUNS, RUNS, News, runs_by_app_list
 from .ownership import OwnershipRules
+from .page_check import Window
 from .plan import Plan
 from .report import Failure, Phase, Progress, Report
 from .rereads import Rereads
@@ -95,6 +99,8 @@ async def export_folder(
     *,
     tables: Sequence[Table] = (),
     attachments: bool | AttachmentOptions = False,
+    only: bool = False,
+    change_plan: bool = False,
     recheck: int | None = None,
     workers: int = WORKERS,
     progress: Progress | None = None,
@@ -112,15 +118,25 @@ async def export_folder(
     """
     limits = AttachmentOptions() if attachments is True else attachments or None
     _check_arguments(session, plan, limits, recheck, workers)
+    _check_choice(plan, only, change_plan)
+    if only and not any((folder / name).is_file() for name in (JOURNAL, MANIFEST)):
+        raise RequestInvalidError(
+            f"folder '{folder}' is not an export yet: only=True reads a part of its plan"
+        )
     tables = tables_of(tables)
     shown, started, sent = progress or Progress(), int(now()), sent_by(session)
     try:
-        archive = await in_thread(
-            lambda: Archive(folder, plan, app_id=session.app.app_id, disk=disk, remote=remote),
-            Archive.close,
-        )
+        opened = partial(
+            Archive, folder, None if only else plan, app_id=session.app.app_id, change_plan=change_plan,
+            disk=disk, remote=remote,
+        )  # fmt: skip
+        archive = await in_thread(opened, Archive.close)
         with archive:
-            run = Run(session, archive, shown, workers=workers, recheck=recheck, now=now, ahead=ahead)
+            part = plan.part_of(archive.plan) if only and plan is not None else None
+            former = await in_thread(lambda: find_undamaged(folder))
+            run = Run(
+                session, archive, shown, workers=workers, recheck=recheck, now=now, ahead=ahead, only=part
+            )
             dataset = await in_thread(
                 lambda: Dataset(archive, tables, limits, rechecks=recheck is not None, now=now)
             )
@@ -135,7 +151,8 @@ async def export_folder(
 
                 def save() -> None:
                     report.finished, report.requests = end()
-                    write_finished(archive.folder, archive.disk, archive.journal, report)
+                    claim = report if part is None else _claim(report, former)
+                    write_finished(archive.folder, archive.disk, archive.journal, claim)
                     archive.before_change = lambda: write_unfinished(
                         archive.folder, archive.disk, archive.journal, started, _UNFINISHED
                     )
@@ -162,18 +179,28 @@ class Run:
         recheck: int | None = None,
         now: Callable[[], float] = time.time,
         ahead: WalkAhead | None = None,
+        only: Plan | None = None,
     ) -> None:
-        self._ahead = ahead
+        """With `only` its sources are read, and no others of the folder's plan."""
+        self._ahead = ahead if only is None else None
+        self._only = only
         self._session = session.with_options(priority="bulk")
         self._now = now
         self._recheck = recheck
         self._pool = WorkerPool(self._session, archive, OwnershipRules(), progress, workers)
-        self._sources = SourceList(self._session, self._pool)
+        self._has_own_window = only is not None and only.window != archive.plan.window
+        if only is not None:
+            self._pool.check.takes_all = True
+            self._pool.check.window = self._pool.ends.window = Window(*only.window)
+        self._sources = SourceList(self._session, self._pool, only)
         self._until = LAST
         self._newest_names: set[str] = set()
         self._has_checked_end = False
         self._knows_unit = False
+        self._is_open = False
+        """True if the app's newest messages do not tell where its lists end."""
         self._asks_all = False
+        self._is_by_app_list = False
 
     async def result(self) -> Report:
         """Run to the end; return what has arrived of it. However it ends, what was committed stays."""
@@ -184,28 +211,34 @@ class Run:
             last = await self._newest()
         except IdsBeginAnewError as error:
             return await self._refused(str(error))
-        self._until = (number(last.id) if last else None) or LAST
+        self._until = (number(last.id) if last and not self._is_open else None) or LAST
         self._newest_names = {last.sender, last.receiver} if last else set()
+        await self._sources.check_new()
+        await in_thread(archive.commit_plan)
         await self._sources.learn()
         ends = self._pool.ends
-        if not self._knows_unit and archive.plan.window != (None, None):
+        if not self._knows_unit and ends.window != (None, None):
             ends.window = ends.window.in_unit_of(await self._sources.recent_time())
         if self._recheck is not None:
             end = last.sent_at if last is not None and last.sent_at >= 0 else int(self._now())
             rereads.begin_recheck(ago(end, self._recheck))
         progress.enter(Phase.READING_NEWS)
         news = News(self._session, self._pool, self._sources, self._until)
-        if news.is_worthwhile:
+        if news.is_worthwhile and self._only is None:
             # A recheck asks each source in any case, and needs what their own lists have shown.
             is_due = self._recheck is not None or runs_by_app_list(archive.journal) >= MOST_RUNS
             self._asks_all = is_due or not await news.read()
+            self._is_by_app_list = not self._asks_all
             self._sources.refresh()
+        elif self._is_left_to_app_list():
+            self._asks_all = self._recheck is not None or not news.believe()
+            self._is_by_app_list = not self._asks_all
         progress.enter(Phase.WALKING)
         await self._walk()
         progress.enter(Phase.RECHECKING)  # after what is new: a message must not come by two ways
         progress.deleted = await rereads.recheck()
         progress.enter(Phase.READING_MISSING)
-        is_whole = await rereads.read_missing()
+        is_whole = await self._read_missing(rereads)
         progress.changed += await apply_edits(self._session, archive)
         progress.enter(Phase.FINISHING)
         amended = await in_thread(archive.finish)
@@ -216,8 +249,15 @@ class Run:
         if not is_whole:
             report.reasons.append("some messages could not be read from any source that has shown them")
         report.reasons += filter(None, [self._sources.fault, await self._empty_fault(report)])
-        report.complete = not report.failed and not report.reasons
+        report.complete = not report.failed and not report.reasons and not report.only
         return report
+
+    async def _read_missing(self, rereads: Rereads) -> bool:
+        """Read what is missing; a run of a part of the sources leaves it to the next one of all of them."""
+        if self._only is None:
+            return await rereads.read_missing()
+        archive = self._pool.archive
+        return await in_thread(lambda: not archive.missing())
 
     async def _newest(self) -> Row | None:
         """Return the app's newest message; None if it is not known: the export has an open end then.
@@ -226,10 +266,11 @@ class Run:
         """
         rows, journal = await newest(self._session, _NEWEST), self._pool.archive.journal
         # Ids that are no numbers, or come twice, stand first in a page, wherever they are in the list. The
-        # others are in its order: by time, the last one is not the one with the largest id.
+        # others are in its order, in which the last one may not be the one with the largest id.
         counts = Counter(row.id for row in rows)
         numbered = [row for row in rows if number(row.id) is not None]
-        last = next(iter([row for row in numbered if counts[row.id] == 1] or numbered or rows), None)
+        unique = [row for row in numbered if counts[row.id] == 1]
+        last = next(iter(unique or numbered or rows), None)
         if last is not None and last.sent_at > 0:
             self._pool.ends.window = self._pool.ends.window.in_unit_of(last.sent_at)
             self._knows_unit = True
@@ -240,7 +281,27 @@ class Run:
             if not self._has_checked_end:
                 return None
         await self._pool.ids.check_app(rows)
-        return last
+        highest = max(unique or numbered, key=lambda row: number(row.id) or 0)
+        # In another order the end is not known: messages behind the last one may have lower ids.
+        self._is_open = last is not highest or await self._may_hide_newer(highest, rows)
+        return highest
+
+    async def _may_hide_newer(self, highest: Row, rows: list[Row]) -> bool:
+        """Return whether the app may have newer messages than that with the highest id of its newest ones.
+
+        So it is where these are others than the newest, such as those that were edited last, or where ids
+        that are no numbers are new, and say nothing of where they are.
+        """
+        if self._pool.ids.may_hide_newer(highest):
+            return True
+        keys = {key_of(row) for row in rows if number(row.id) is None}
+        return bool(keys) and await in_thread(lambda: self._has_new_key(keys, number(highest.id) or 0))
+
+    def _has_new_key(self, keys: set[str], until: int) -> bool:
+        journal = self._pool.archive.journal
+        proven = max((known.proven for known in journal.iter_sources()), default=0)
+        named, written = journal.names(keys), self._pool.archive.store.written
+        return until <= proven and not all(named.get(key, 0) in written for key in keys)
 
     async def _refused(self, reason: str) -> Report:
         """Return the report of a run that reads nothing, as its messages would be mixed up with others."""
@@ -253,8 +314,31 @@ class Run:
     # ── what is to be read ──
 
     async def _walk(self) -> None:
+        if self._has_own_window:  # which covers nothing: what is before and after it is not read
+            works = [Work(known, [Gap(0, LAST)], "missing") for known in self._sources.known]
+            await self._pool.read_again(works)
+            await self._sources.update()
+            return
         if self._ahead is not None:
             await self._ahead(OpenWalk(self._sources, self._pool, self._until, self._left))
+        await self._read_left()
+        if await self._hides_newer():
+            self._until, self._is_open = LAST, True
+            self._asks_all, self._is_by_app_list = True, False
+            self._pool.ended.clear()
+            await self._read_left()
+
+    async def _hides_newer(self) -> bool:
+        """Return whether the app's own list lacks what a list has shown behind the frozen end.
+
+        Costs a request where one has: what came meanwhile is there by now, and comes with the next run.
+        """
+        shown = self._pool.ends.highest
+        if self._until == LAST or shown <= self._until:
+            return False
+        return all((number(row.id) or 0) < shown for row in await newest(self._session, _NEWEST))
+
+    async def _read_left(self) -> None:
         for count in range(ROUNDS):
             pieces = [
                 self._pool.piece(self._job(work), gap, from_start=count == ROUNDS - 1)
@@ -267,38 +351,52 @@ class Run:
             await self._pool.read(sorted(pieces, key=lambda piece: piece.is_open))
             await self._sources.update()
 
+    def _is_left_to_app_list(self) -> bool:
+        """Return whether no list is to be read, as the app's own one shows nothing new."""
+        plan = self._pool.archive.plan
+        is_asked = self._only is not None or plan.everything or plan.until is not None
+        return not is_asked and any(self._sources.known) and not any(self._left())
+
     def _job(self, work: Work) -> ListJob:
         source = work.source
         has_newest = source.kind == "everything" or not self._newest_names.isdisjoint(source.names)
         return work.job(until=self._until, has_newest=has_newest)
 
     def _left(self, sources: Iterable[SourceState] | None = None) -> Iterator[Work]:
-        """Yield what is left of the sources that have not failed; of all, where none are given."""
+        """Return what is left of the sources that have not failed; of all, where none are given."""
         pool = self._pool
+        if self._has_own_window:
+            return iter(())
         journal, sources = pool.archive.journal, self._sources.known if sources is None else sources
         sources = (known for known in sources if known.number not in pool.failed)
-        return work_left(journal, sources, self._until, ended=pool.ended, asks_all=self._asks_all)
+        # A list that is covered up to the frozen end may have more than the app's own one shows.
+        until = self._until + (self._asks_all and self._until != LAST)
+        return work_left(journal, sources, until, ended=pool.ended, asks_all=self._asks_all)
 
     # ── what has arrived of it ──
 
-    def _report(self, amended: int) -> Report:
-        """Note what has become of each source, and return the counts; `amended` messages were replaced."""
+    def _report(self, amended: Amended) -> Report:
+        """Note what has become of each source, and return the counts."""
         pool, archive = self._pool, self._pool.archive
         report = Report(
             until=None if self._until == LAST else self._until,
+            by_app_list=self._is_by_app_list,
             written=pool.stats.written,
-            changed=amended,
-            deleted=pool.progress.deleted,
+            changed=amended.changed,
+            deleted=pool.progress.deleted + amended.deleted,
             missing=len(archive.journal.deleted(missing=True)),
             messages=sum(archive.counts().values()),
             kept=self._sources.kept,
-            warnings=[*pool.warnings(), *archive.warnings()],
+            only=[] if self._only is None else self._only.names,
+            warnings=[*pool.warned, *archive.warnings()],
         )
         with archive.journal.transaction():
             self._prove_covered()
             pool.ids.save()
-            pool.sides.save()
             for known in archive.journal.iter_sources():
+                if not self._sources.reads(known):
+                    report.not_read += known.is_read
+                    continue
                 report.sources += known.is_read
                 if known.is_read or known.number in pool.failed:
                     self._note(known, report)
@@ -308,6 +406,7 @@ class Run:
                 archive.journal[RUNS] = "0"
         report.sources -= len(report.deleted_users)
         pool.progress.failed = len(report.failed)
+        pool.progress.changed, pool.progress.deleted = report.changed, report.deleted
         return report
 
     def _prove_covered(self) -> None:
@@ -315,7 +414,7 @@ class Run:
 
         An earlier run has read them that far, and ended before it could note so: nothing is left to read.
         """
-        if self._until == LAST:
+        if self._until == LAST or self._has_own_window:
             return
         left = {work.known.number for work in self._left()} | self._pool.failed.keys()
         for known in self._sources.known:
@@ -337,13 +436,13 @@ class Run:
 
     async def _empty_fault(self, report: Report) -> str | None:
         """Return the reason why an export that holds nothing is not whole: the app has messages."""
-        plan = self._pool.archive.plan
+        plan = self._only or self._pool.archive.plan
         if plan.all_users and self._until != LAST and not any(self._pool.archive.journal.iter_sources()):
             return "the service lists no users, although the app has messages"
         is_doubtful = plan.everything or (plan.all_users and self._until != LAST)
         if not is_doubtful or report.messages or report.failed:
             return None
-        uid = await user_with_messages(self._session, plan.query, self._pool.ends.window)
+        uid = await user_with_messages(self._session, self._pool.ends.window)
         lists = "the app's own list of messages is" if plan.everything else "the lists of all users are"
         return uid and f"{lists} empty, although the list of user {uid} is not"
 
@@ -367,6 +466,16 @@ def _check_arguments(
     check(fits, "recheck", recheck, "a whole number of seconds from 1, or None")
 
 
+def _check_choice(plan: Plan | None, only: object, change_plan: object) -> None:
+    check(isinstance(only, bool), "only", only, "True or False")
+    check(isinstance(change_plan, bool), "change_plan", change_plan, "True or False")
+    if only and change_plan:
+        raise RequestInvalidError("only = True: the plan stays as it is then: expected is no change_plan")
+    if (only or change_plan) and plan is None:
+        name = "only" if only else "change_plan"
+        raise RequestInvalidError(f"{name} = True: expected is a plan with the sources that it is about")
+
+
 async def _run(run: Run, archive: Archive, started: int) -> Report:
     """The run; from its first page to its end, the manifest says that the export is not whole."""
     changed = threading.Event()
@@ -386,6 +495,21 @@ async def _run(run: Run, archive: Archive, started: int) -> Report:
             with suppress(OSError):  # a disk that is full is told of by the first error
                 note(_reason(error))
         raise
+
+
+def _claim(report: Report, former: Manifest | None) -> Report:
+    """Return what the manifest says after a run of a part of the plan: what it said of the plan before.
+
+    What was complete up to an id stays so, unless the run found something wrong.
+    """
+    claim = structs.replace(report, until=None)
+    if former is None or former.finished is None:
+        claim.reasons = [*report.reasons, "an earlier run was interrupted; run the export without only"]
+        return claim
+    claim.until = None if former.until is None else number(former.until)
+    claim.reasons = [*report.reasons, *former.reasons]
+    claim.complete = former.complete and not report.failed and not report.reasons
+    return claim
 
 
 @contextmanager

@@ -21,10 +21,9 @@ RunEntry: TypeAlias = Report
 """One line of the log: the report of one run, with the fields that a line has."""
 _FIELDS: Final = (
     "run", "started", "finished", "seconds", "complete", "reasons", "failed", "written", "changed", "deleted",
-    "missing", "messages", "requests",
+    "missing", "messages", "requests", "only", "not_read",
+    "by_app_list",
 )  # fmt: skip
-_OLD_NAME: Final = (b'"new":', b'"written":')
-"""The name of a member in version 0.2.0. In a text the quotes are escaped, so that it occurs nowhere else."""
 
 
 def append_run(disk: Disk, folder: Path, report: Report) -> None:
@@ -50,18 +49,20 @@ def runs(out: str | PathLike[str]) -> Iterator[RunEntry]:
 
     Those that were killed have left no entry.
 
-    Lines that are damaged, or of another version, are left out; one of version 0.2, which has no number, gets
-    the next one. Raises OSError where there is no such file.
+    Lines that are damaged, or of another program, are left out. Raises OSError where there is no such file.
     """
-    number = 0
-    with open_view(out) as view, (view.folder / NAME).open("rb") as file:
+    with open_view(out) as view:
+        yield from runs_in(view.folder)
+
+
+def runs_in(folder: Path) -> Iterator[RunEntry]:
+    with (folder / NAME).open("rb") as file:
         for line in file:
             try:
-                entry = msgspec.json.decode(line.replace(*_OLD_NAME), type=RunEntry)
+                entry = msgspec.json.decode(line, type=RunEntry)
             except (msgspec.DecodeError, UnicodeDecodeError):
                 continue
             if entry.started and line.endswith(b"\n"):  # else it is a line of another program
-                entry.run = number = entry.run or number + 1
                 yield entry
 
 

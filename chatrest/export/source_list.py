@@ -9,16 +9,16 @@ from contextlib import aclosing
 from itertools import islice
 from typing import Any, Final, final
 
-from msgspec import structs
-
 from ..core.replies.rows import UNKNOWN, AsRows, Row
 from ..errors import (
+    ActingUserIgnoredError,
     AuthenticationError,
     BadRequestError,
     ChatRestError,
     CursorError,
     NotFoundError,
     PermissionDeniedError,
+    RequestInvalidError,
 )
 from ..parameters.messages import MessageQuery
 from ..parameters.users import UserQuery
@@ -26,9 +26,11 @@ from ..resources.messages import Messages
 from ..session import AsyncSession
 from ..walk.walk import Walk
 from .file_names import MILLISECONDS
+from .in_thread import for_each
 from .journal import SourceState
 from .ownership import Source
 from .page_check import Window
+from .plan import Plan
 from .worker_pool import WorkerPool
 
 GOES_BACKWARDS: Final = "goes_backwards"
@@ -40,8 +42,11 @@ _ASKED: Final = 3
 """Users whose lists are looked into where the app's own list is empty."""
 _ASKED_FOR_TIME: Final = 20
 """Sources whose lists are looked into for the unit of the service's times."""
+_LISTINGS: Final = 3
 _NEWEST: Final = 10
 """Messages of a list that are looked into: some tell no time."""
+_ASKED_AT_ONCE: Final = 4
+"""New sources that are asked for at the same time."""
 _NO_USER: Final = "ERR_UID_NOT_FOUND"
 
 
@@ -49,24 +54,57 @@ _NO_USER: Final = "ERR_UID_NOT_FOUND"
 class SourceList:
     """The sources of a run, as the journal knows them, and as `pool` could read them."""
 
-    def __init__(self, session: AsyncSession, pool: WorkerPool) -> None:
+    def __init__(self, session: AsyncSession, pool: WorkerPool, only: Plan | None = None) -> None:
+        """With `only` its sources are read, and no others of the folder's plan."""
         self._session = session
         self._pool = pool
         self._journal = pool.archive.journal
         self._plan = pool.archive.plan
+        self._reads = only or self._plan
         self._listed: set[Source] = set()
         self.fault: str | None = None
         """The reason why the users are not known to be all, if that is so."""
 
     @property
     def known(self) -> Iterator[SourceState]:
-        """Those that are read: what the plan asks for, without users that were deleted. None is in memory."""
+        """Those that this run reads, without users that were deleted. None is in memory."""
+        return (each for each in self.of_plan if self.reads(each))
+
+    @property
+    def of_plan(self) -> Iterator[SourceState]:
+        """Those that the plan asks for, without users that were deleted. None is in memory."""
         return (each for each in self._journal.iter_sources() if each.is_read)
 
+    def reads(self, known: SourceState) -> bool:
+        """Return whether this run reads a source of the plan."""
+        return self._reads is self._plan or self._reads.holds(known.source)
+
+    async def check_new(self) -> None:
+        """Ask for the sources that the plan did not have before this run: a request each.
+
+        Raises `RequestInvalidError` where the service refuses one: a wrong name must not stay in a plan.
+        """
+        before = frozenset(self._pool.archive.stored_plan.sources)
+        new = [each for each in self._reads.sources if each not in before]
+        if self._reads is not self._plan:  # one of all users that were listed is there
+            new = [each for each in new if not self._journal.source_of(each.key)]
+        messages, refused = Messages(AsRows(self._session.sender)), list[str]()
+
+        async def ask(source: Source) -> None:
+            try:
+                await source.list(messages, MessageQuery(affix="prepend")).limit(1).collect()
+            except (*_NO_LIST, ActingUserIgnoredError) as error:
+                refused.append(f"{source}: {error}")
+
+        await for_each(new, ask, _ASKED_AT_ONCE)
+        if refused:
+            more = f", and {len(refused) - 1:,} more sources" if len(refused) > 1 else ""
+            raise RequestInvalidError(f"the plan stays as it is, and nothing was read: {refused[0]}{more}")
+
     async def learn(self) -> None:
-        """Note the sources of the plan, and ask for the users where all of them are wanted."""
-        self._listed = set(self._plan.sources)
-        if self._plan.all_users:
+        """Note the sources to read, and ask for the users where all of them are wanted."""
+        self._listed = set(self._reads.sources)
+        if self._reads.all_users:
             await self._list_users()
         returned = [
             known.number
@@ -74,12 +112,12 @@ class SourceList:
             if known.state == "deleted_user" and known.source in self._listed
         ]
         # In an order that is the same whichever page a user was on.
-        self._add([*self._plan.sources, *sorted(self._listed, key=str)])
+        self._add([*self._reads.sources, *sorted(self._listed, key=str)])
         self._pool.archive.look_again(returned)
 
     async def update(self) -> None:
         """Note what reading has shown of the sources; the users are listed again where one may be deleted."""
-        listed = (known for known in self.known if known.source in self._listed - {*self._plan.sources})
+        listed = (known for known in self.known if known.source in self._listed - {*self._reads.sources})
         errors = (self._pool.failed.get(known.number) for known in listed)
         if any(isinstance(error, NotFoundError) and error.code != _NO_USER for error in errors):
             await self.learn()
@@ -94,9 +132,9 @@ class SourceList:
 
     def refresh(self) -> None:
         self._pool.progress.sources = 0
-        for each in self.known:
+        for each in self.of_plan:
             self._pool.rules.add(each.source)
-            self._pool.progress.sources += 1
+            self._pool.progress.sources += self.reads(each)
 
     def _add(self, sources: list[Source]) -> None:
         with self._journal.transaction():
@@ -154,7 +192,7 @@ class SourceList:
         error = self._pool.failed.get(known.number)
         if not isinstance(error, NotFoundError):
             return False
-        is_named = known.source in self._plan.sources
+        is_named = known.source in self._reads.sources
         return known.source not in self._listed or (not is_named and error.code == _NO_USER)
 
     def is_refused(self, known: SourceState) -> bool:
@@ -197,16 +235,31 @@ async def goes_backwards(session: AsyncSession, newest: Row) -> bool:
 
 
 async def users(session: AsyncSession) -> AsyncIterator[Source]:
-    async for user in session.users.list(_EVERYBODY).thorough():
-        yield Source("user", (user.uid,))
+    """Yield the users of the app, some of them twice where one is removed meanwhile.
+
+    By page numbers a user that is removed hides the first one of the next page, and the total goes down:
+    then all are listed again. Raises `CursorError` if that does not end.
+    """
+    for _ in range(_LISTINGS):
+        totals = list[int]()
+        async with aclosing(session.users.list(_EVERYBODY).thorough().pages()) as pages:
+            async for page in pages:
+                for user in page.items:
+                    yield Source("user", (user.uid,))
+                pagination = page.meta.pagination
+                totals += [pagination.total or 0] if page.items and pagination is not None else []
+        if totals == sorted(totals):
+            return
+    raise CursorError(f"users were removed each of the {_LISTINGS} times that it was read")
 
 
-async def user_with_messages(session: AsyncSession, query: MessageQuery, window: Window) -> str | None:
+async def user_with_messages(session: AsyncSession, window: Window) -> str | None:
     """Return one of the app's first users whose list has a message of a window, in the service's unit: a few
     requests; None if none has.
     """
-    messages, (since, until) = Messages(AsRows(session.sender)), window.asked()
-    query = structs.replace(query, affix="prepend", from_timestamp=since, to_timestamp=until)
+    messages = Messages(AsRows(session.sender, leaves_out=True))
+    since, until = window.asked()
+    query = MessageQuery(affix="prepend", from_timestamp=since, to_timestamp=until)
     try:
         async for user in session.users.list(_EVERYBODY).limit(_ASKED):
             rows: list[Any] = await messages.list_user(user.uid, query=query).limit(_NEWEST).collect()

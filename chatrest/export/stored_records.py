@@ -4,24 +4,20 @@ Each function yields lists of records: a block of a file, or some thousand rows.
 them. Nothing is changed, and no lock is taken that a run would wait for.
 """
 
-import sqlite3
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import Any, Final, NamedTuple
 
 from ..core.replies.rows import UNKNOWN, row_of
 from ..errors import ChatRestError, RequestInvalidError
 from ..extras import missing_extra
-from ..storage import sql_in
 from .file_names import MILLISECONDS
 from .formats.compression import compression, pack_errors
 from .plan import Compress
 
 _CHUNK: Final = 1 << 18
 _ROWS: Final = 5_000
-_HIGH: Final = (1 << 63) - 1
 
 
 class TimeWindow(NamedTuple):
@@ -156,66 +152,3 @@ def _may_hold(file: Any, group: int, window: TimeWindow) -> bool:
         return True
     first, last = (int(time.timestamp()) for time in (statistics.min, statistics.max))
     return window.overlaps(first * 1000, last * 1000 + 999)
-
-
-# ── a database ──
-
-_SELECT: Final = """
-SELECT {by}, place, CAST(raw AS BLOB) FROM messages
-WHERE {times} AND ({by}, place) > (:edge, :place) AND ({sources}) ORDER BY {by}, place LIMIT :rows
-"""
-_OF_SOURCES: Final = (
-    "source IN (SELECT number FROM sources WHERE source IN (SELECT value FROM json_each(:keys)))"
-)
-
-
-def database_rows(
-    path: Path, window: TimeWindow = ALL_TIMES, keys: str | None = None
-) -> Iterator[list[bytes]]:
-    """Yield the records of a database; `keys` are the keys of sources as a JSON array, None is any.
-
-    It is opened for each batch again, so that no reader keeps a run from finishing it.
-    """
-    sources = "TRUE" if keys is None else _OF_SOURCES
-    for by, low, high in _ranges(window):
-        times = f"{by} BETWEEN :low AND :high" if by == "sent_at" else "sent_at IS NULL"
-        sql = _SELECT.format(by=by, times="TRUE" if window == ALL_TIMES else times, sources=sources)
-        edge = place = -_HIGH
-        while batch := _selected(path, sql, {
-            "low": low, "high": high, "keys": keys, "rows": _ROWS, "edge": edge, "place": place,
-        }):  # fmt: skip
-            yield [bytes(raw or b"") for _, _, raw in batch]
-            edge, place, _ = batch[-1]
-
-
-def database_records(path: Path, ids: Iterable[str]) -> Iterator[bytes]:
-    """Yield the records of a database with these ids, without the reading of others."""
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
-            rows = list(sql_in(db, "SELECT CAST(raw AS BLOB) FROM messages WHERE id IN", ids))
-    except sqlite3.Error as error:
-        raise damaged(path, error) from None
-    yield from (raw for (raw,) in rows)
-
-
-def _ranges(window: TimeWindow) -> Iterator[tuple[str, int, int]]:
-    """Return the columns with an index, and their values, of the rows of a window.
-
-    Times are in seconds or milliseconds; a row without one is in every window.
-    """
-    if window != ALL_TIMES:
-        since = -_HIGH if window.since is None else window.since
-        until = _HIGH if window.until is None else window.until
-        yield "sent_at", since // 1000, min(until // 1000, MILLISECONDS - 1)
-        yield "sent_at", max(since, MILLISECONDS), until
-    yield "place", 0, 0
-
-
-def _selected(path: Path, sql: str, values: dict[str, Any]) -> list[tuple[int, int, bytes | None]]:
-    # A log beside it belongs to a run, which may be under way; without one nothing changes it.
-    mode = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "immutable=1"
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True)) as db:
-            return db.execute(sql, values).fetchall()
-    except sqlite3.Error as error:
-        raise damaged(path, error) from None

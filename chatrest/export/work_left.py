@@ -14,7 +14,7 @@ What was seen and is not on the disk is left, too; which source may have it, is 
 """
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any, final
+from typing import Any
 
 from msgspec import Struct
 
@@ -27,7 +27,6 @@ from .message_ids import number
 from .ownership import Source
 
 
-@final
 class Work(Struct, frozen=True):
     """What is left to read of one source, for one purpose."""
 
@@ -110,10 +109,9 @@ def rechecks_since(
     proven; and where the window has become wider, nothing is covered, although ids have been seen. An id that
     is no number may stand anywhere in a list, so all of it is read.
     """
-    with_others = journal.sources_of_other_ids()
     for known in sources:
         intervals = journal.intervals(known.number)
         until = max(intervals[-1].last if intervals else 0, known.proven if is_behind else 0)
-        until = LAST if known.number in with_others else max(until, journal.seen(known.number).last)
+        until = min(LAST, max(until, journal.seen(known.number).last))
         if until:
             yield Work(known, [Gap(0, until)], "recheck", since)

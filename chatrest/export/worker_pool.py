@@ -14,12 +14,9 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Final, final
 
-from msgspec import structs
-
 from ..core.paging.intervals import LAST, Gap
 from ..core.replies.rows import AsRows
 from ..errors import (
-    ActingUserIgnoredError,
     AuthenticationError,
     ChatRestError,
     NotFoundError,
@@ -27,13 +24,12 @@ from ..errors import (
 )
 from ..resources.messages import Messages
 from ..session import AsyncSession
-from ..walk.split.piece_queue import ListPiece, PieceQueue
-from ..walk.split.piece_reader import NotOrderedByIdError, PositionRefusedError
 from .archive import Archive, CommitStats, FetchedPage
 from .backlog import Backlog
+from .fetch.pieces import ListPiece, PieceQueue
 from .id_continuity import IdContinuity
 from .in_thread import in_thread
-from .jobs import JobPiece, ListJob, OtherSideError, Sides
+from .jobs import JobPiece, ListJob, PieceOutcome
 from .list_end import ListEnds
 from .list_reader import ListReader
 from .ownership import OwnershipRules
@@ -63,7 +59,7 @@ class WorkerPool:
         self.progress = progress or Progress()
         self._workers = workers
         self._backlog = Backlog()
-        messages = Messages(AsRows(session.sender))
+        messages = Messages(AsRows(session.sender, leaves_out=True))
         self._reader = ListReader(messages, archive, rules, self._backlog, self.progress, least_pages)
         self.ends: ListEnds = self._reader.ends
         self.check: PageCheck = self._reader.check
@@ -71,7 +67,9 @@ class WorkerPool:
         self.stats: CommitStats = CommitStats()
         self.failed: dict[int, ChatRestError] = {}
         """The errors of sources that could not be read, by their number."""
-        self.ended: set[int] = self._reader.ended
+        self.newest: dict[int, int] = self._reader.newest
+        """The highest ids of lists that were asked for it."""
+        self.ended: set[int] = set()
         """Sources whose end was proven in this run."""
         self.uncut: set[int] = set()
         """Sources that the service does not let be entered at an id of our own: they are not divided."""
@@ -79,8 +77,6 @@ class WorkerPool:
         """Sources that it does not let be continued at a position that it named itself, either."""
         self.warned: dict[str, None] = {}
         """The warnings of those that have read lists on other machines, each once."""
-        self.sides: Sides = Sides(archive.journal)
-        """The sides from which pairs are read."""
         self.by_time: set[int] = set()
         """Sources whose lists go by time, with ids in any order."""
         self._disordered: set[int] = set()
@@ -132,7 +128,6 @@ class WorkerPool:
         cannot_enter = job.number in self.uncut | self.refused
         is_named = bool(gap.position) and job.number not in self.refused and not (from_start and cannot_enter)
         from_start = from_start or cannot_enter
-        self.sides.choose(job)
         if job.until != LAST:
             self.progress.ids += min(gap.until, job.until) - gap.after
         return ListPiece(
@@ -160,46 +155,35 @@ class WorkerPool:
     async def _read(self, piece: JobPiece, queue: PieceQueue[ListJob]) -> None:
         job = piece.of
         try:
-            await self._read_side(piece, queue)
+            self._note(job.number, await self._reader.read(piece, queue))
         except AuthenticationError:
             raise  # no other source would fare better
-        except NotOrderedByIdError:
-            self.by_time.add(job.number)
-            self._disordered.add(job.number)
-        except PositionRefusedError as error:
-            (self.uncut if error.is_guess else self.refused).add(job.number)
         except RequestInvalidError as error:  # the plan's own names are checked before anything is sent
             name = ChatRestError(f"the service lists a name that cannot be asked for: {error}")
             self.failed[job.number] = name
-        except OtherSideError:
-            self.failed[job.number] = ChatRestError("its list shows nothing, and the other one was not read")
         except ChatRestError as error:
             # A user that was deleted is no failure; whether the source is one is known at the end.
             if job.number not in self.failed and not isinstance(error, NotFoundError):
                 self.progress.failed += 1
             self.failed[job.number] = error
 
-    async def _read_side(self, piece: JobPiece, queue: PieceQueue[ListJob]) -> None:
-        """Read a piece; that of a pair from the other one's list, where this one shows nothing of the pair.
-
-        So it is where a service ignores the acting user, and shows what its own user has with the other one.
-        """
-        job = piece.of
-        before = [(each, structs.asdict(each)) for each in (piece, job)]
-        try:
-            await self._reader.read(piece, queue)
-        except (ActingUserIgnoredError, OtherSideError):
-            if not job.may_change_side:
-                raise
-            for each, members in before:
-                for name, value in members.items():
-                    setattr(each, name, value)
-            with self.sides.changed(job):
-                await self._reader.read(piece, queue)
-
-    def warnings(self) -> list[str]:
-        """Return what the service ignored of what was asked, and what others warn of, a sentence each."""
-        return [*self.warned | dict.fromkeys(self.check.warnings())]
+    def _note(self, number: int, outcome: PieceOutcome) -> None:
+        match outcome:
+            case PieceOutcome.ENDED:
+                self.ended.add(number)
+            case PieceOutcome.READ_WHOLE:
+                self.ended.add(number)
+                self.by_time.add(number)
+            case PieceOutcome.BY_TIME:
+                self.by_time.add(number)
+                self._disordered.add(number)
+            case PieceOutcome.UNCUT:
+                self.uncut.add(number)
+            case PieceOutcome.REFUSED:
+                self.refused.add(number)
+            case PieceOutcome.READ:
+                pass
+        self.progress.done = len(self.ended)
 
     # ── writing ──
 

@@ -53,7 +53,6 @@ class _Session(Protocol):
     def _client(self) -> _Client: ...
 
 
-@final
 class FanOutCounts(Struct, frozen=True):
     """The numbers of items of a fan-out at one moment."""
 

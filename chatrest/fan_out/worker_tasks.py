@@ -54,7 +54,6 @@ class OutcomeBase(Struct, Generic[T, R], frozen=True):
         return self.value  # type: ignore[return-value]  # None only where the worker returned it
 
 
-@final
 class Success(OutcomeBase[T, R], Generic[T, R], frozen=True):
     """The outcome of a worker that returned: `value` is its result, `error` is None."""
 
@@ -66,7 +65,6 @@ class Success(OutcomeBase[T, R], Generic[T, R], frozen=True):
         def ok(self) -> Literal[True]: ...
 
 
-@final
 class Failure(OutcomeBase[T, R], Generic[T, R], frozen=True):
     """The outcome of a worker that raised: `error` is what it raised, `value` is None."""
 

@@ -4,7 +4,7 @@ The records that the service has shown are read by `shown_records`.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, final, get_args
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import msgspec
 from msgspec.structs import fields
@@ -20,7 +20,6 @@ KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 """In the order in which they are imported: a later kind may need an earlier one, or forbid what it needs."""
 
 
-@final
 class ReactionImport(Body):
     """A reaction of a user to a message, by the id of the message."""
 
@@ -29,7 +28,6 @@ class ReactionImport(Body):
     uid: Uid
 
 
-@final
 class FriendImport(Body):
     """A friend of a user."""
 
@@ -37,7 +35,6 @@ class FriendImport(Body):
     uid: Uid
 
 
-@final
 class BlockImport(Body):
     """A user that another one has blocked."""
 

@@ -35,18 +35,15 @@ CREATE TABLE files(number INTEGER PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT
     existing INTEGER NOT NULL DEFAULT 0, skipped INTEGER NOT NULL DEFAULT 0,
     refused INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE refused(file INTEGER, line INTEGER, key TEXT NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL,
-    PRIMARY KEY(file, line)) WITHOUT ROWID
+    PRIMARY KEY(file, line)) WITHOUT ROWID;
+CREATE TABLE omitted(what TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE message_ids(message TEXT PRIMARY KEY, id TEXT NOT NULL) WITHOUT ROWID
 """
 _REMEDY: Final = (
     "with another journal the import begins again; messages that are there already are then refused, and all "
     "else is imported once more"
 )
 _LAYOUT: Final = Layout("import", _SCHEMA, 1, 0x63_72_69_6D, remedy=_REMEDY, damage=RequestInvalidError)
-_ADDED: Final = (
-    "CREATE TABLE IF NOT EXISTS omitted(what TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS message_ids(message TEXT PRIMARY KEY, id TEXT NOT NULL) WITHOUT ROWID",
-)
-"""A journal of an earlier version has none of these."""
 
 
 class FileState(NamedTuple):
@@ -69,8 +66,6 @@ class ImportJournal(JournalFile):
         super().__init__(path, _LAYOUT, lambda db: db.execute("INSERT INTO meta VALUES('app', ?)", (app,)))
         try:
             with self.transaction():
-                for table in _ADDED:
-                    self._db.execute(table)
                 self._check_app(app)
                 self._numbers = self._add_files(files)
         except BaseException:

@@ -47,7 +47,6 @@ _FAILED: Final = 500
 """And above: a code that refuses with such a status may come after a part was applied."""
 
 
-@final
 class Progress(Struct, frozen=True, kw_only=True):
     """The progress of a run, after every batch."""
 

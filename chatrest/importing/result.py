@@ -1,14 +1,13 @@
 """The result of an import: counts for each file, and every line that was refused."""
 
 from collections.abc import Mapping
-from typing import Final, final
+from typing import Final
 
 from msgspec import Struct
 
 from .entities import Kind
 
 
-@final
 class LineNote(Struct, frozen=True, kw_only=True):
     """A line that was not imported. `code` is the service's, or one of these.
 
@@ -46,7 +45,6 @@ SKIPPED = "skipped"
 _MOST_OMISSIONS: Final = 100
 
 
-@final
 class FileResult(Struct, frozen=True, kw_only=True):
     """The counts of one file. A line is in one of them, or empty."""
 
@@ -62,7 +60,6 @@ class FileResult(Struct, frozen=True, kw_only=True):
     refused: int = 0
 
 
-@final
 class Omission(Struct, frozen=True):
     """Something that the service has shown, and that no import takes."""
 
@@ -72,7 +69,6 @@ class Omission(Struct, frozen=True):
     """Records that hold it."""
 
 
-@final
 class ImportResult(Struct, frozen=True, kw_only=True):
     """The state of an import over all runs with its journal, or the result of a check."""
 

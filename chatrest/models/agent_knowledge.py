@@ -3,14 +3,13 @@
 Times are in epoch milliseconds, but where a field says otherwise.
 """
 
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 from msgspec import UNSET
 
 from .record import Json, Maybe, Record, digest
 
 
-@final
 class KnowledgeRecord(Record):
     """A source of knowledge: of the type uploads, text (text-details in a text) or website.
 
@@ -29,7 +28,6 @@ class KnowledgeRecord(Record):
     updated_at: Maybe[int] = UNSET
 
 
-@final
 class SourcePage(Record):
     """A page of a source. The newest documents do not show its members: `members` has all that were served.
 
@@ -49,7 +47,6 @@ class SourcePage(Record):
         return digest(self.to_json().decode(errors="replace"))
 
 
-@final
 class PresignedUpload(Record):
     """A file that may be sent to `presigned_url`, which is a credential: a repr does not show it."""
 
@@ -61,14 +58,12 @@ class PresignedUpload(Record):
     presigned_url: Maybe[str] = UNSET
 
 
-@final
 class PresignedUploads(Record):
     """The files of one call, each with the address that it may be sent to."""
 
     uploads: Maybe[tuple[PresignedUpload, ...]] = UNSET
 
 
-@final
 class KnowledgeText(Record):
     """A text that agents learn from; its creation answers without the members from `text` on."""
 
@@ -86,7 +81,6 @@ class KnowledgeText(Record):
     updated_at: Maybe[int] = UNSET
 
 
-@final
 class KnowledgeAck(Record, omit_defaults=True):
     """An acknowledgement with `data`, whose form the documents do not show."""
 
@@ -95,7 +89,6 @@ class KnowledgeAck(Record, omit_defaults=True):
     data: Maybe[Any] = UNSET
 
 
-@final
 class KnowledgeStatuses(Record, omit_defaults=True):
     """The status of each id that was asked for and is known, such as indexed."""
 
@@ -103,7 +96,6 @@ class KnowledgeStatuses(Record, omit_defaults=True):
     data: Maybe[dict[str, str]] = UNSET
 
 
-@final
 class WebsiteCrawl(Record):
     """A website that is being read."""
 
@@ -113,7 +105,6 @@ class WebsiteCrawl(Record):
     sitemap: Maybe[Any] = UNSET
 
 
-@final
 class ScrapedPage(Record):
     """The content of a single page; `timestamp` is an ISO 8601 text."""
 
@@ -128,7 +119,6 @@ class ScrapedPage(Record):
     timestamp: Maybe[str] = UNSET
 
 
-@final
 class DiscoveredUrl(Record):
     """An address that a website led to; `content` has the first 500 characters."""
 
@@ -149,7 +139,6 @@ class DiscoveredUrl(Record):
     updated_at: Maybe[int] = UNSET
 
 
-@final
 class UrlBatch(Record):
     """The addresses that are being processed; `webhook_url` gets a report."""
 

@@ -4,14 +4,13 @@ Times are in epoch milliseconds. Fields are lenient: what a service leaves out i
 on the wire, the app's id and the slug or the function's name.
 """
 
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 from msgspec import UNSET, field
 
 from .record import Json, Maybe, Record
 
 
-@final
 class ToolParameter(Record):
     """A parameter of a tool, which an agent fills in."""
 
@@ -21,7 +20,6 @@ class ToolParameter(Record):
     required: Maybe[bool] = UNSET
 
 
-@final
 class ToolDefinition(Record):
     """A tool as a model sees it; `parameters` is a JSON schema."""
 
@@ -42,7 +40,6 @@ class StoredRecord(Record):
         return self.id
 
 
-@final
 class ApiTool(StoredRecord, kw_only=True):
     """A request that an agent may make. `headers` and `body_template` are JSON texts.
 
@@ -68,7 +65,6 @@ class ApiTool(StoredRecord, kw_only=True):
     updated_at: Maybe[int] = UNSET
 
 
-@final
 class FrontendAction(StoredRecord, kw_only=True):
     """A function of the client's page that an agent may call. Its path takes `id`."""
 
@@ -84,7 +80,6 @@ class FrontendAction(StoredRecord, kw_only=True):
     updated_at: Maybe[int] = UNSET
 
 
-@final
 class McpServer(StoredRecord, kw_only=True):
     """A server whose tools an agent may use."""
 
@@ -102,7 +97,6 @@ class McpServer(StoredRecord, kw_only=True):
 # ── variables ──
 
 
-@final
 class Variable(StoredRecord, kw_only=True):
     """A value that instructions and tools refer to by its name: from a message, from a user, or constant.
 
@@ -123,7 +117,6 @@ class Variable(StoredRecord, kw_only=True):
     updated_at: Maybe[int] = UNSET
 
 
-@final
 class AgentName(Record):
     """An agent that uses a variable."""
 
@@ -131,7 +124,6 @@ class AgentName(Record):
     name: Maybe[str] = UNSET
 
 
-@final
 class VariableUsage(Record):
     """A variable, predefined or custom, and who uses it."""
 

@@ -3,7 +3,7 @@
 Times are in epoch milliseconds. Fields are lenient: what a service leaves out is UNSET.
 """
 
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 from msgspec import UNSET
 
@@ -11,7 +11,6 @@ from .agent_tools import StoredRecord, ToolDefinition
 from .record import Json, Maybe, Record
 
 
-@final
 class Agent(Record):
     """An agent: `tools`, `api_tools` and `mcp_servers` are slugs, `frontend_actions` function names.
 
@@ -44,14 +43,12 @@ class Agent(Record):
     updated_at: Maybe[int] = UNSET
 
 
-@final
 class CreatedAgent(Record):
     """The reply of a creation: the agent in a separate member."""
 
     agent: Agent
 
 
-@final
 class AvailableModel(Record):
     """A model that agents may use; `default` is True for the one that they use without a choice."""
 
@@ -68,7 +65,6 @@ class AvailableModel(Record):
         return f"{self.model} {self.provider or ''}".rstrip()
 
 
-@final
 class ToolSearch(Record):
     """The tools of every kind that a search met, as JSON: the documents show no members of them.
 
@@ -81,7 +77,6 @@ class ToolSearch(Record):
     results: Maybe[tuple[Json, ...]] = UNSET
 
 
-@final
 class ToolAction(Record):
     """An action of a tool that an agent may be allowed."""
 
@@ -92,7 +87,6 @@ class ToolAction(Record):
     description: Maybe[str] = UNSET
 
 
-@final
 class EnabledAction(Record):
     """An action of an enabled tool."""
 
@@ -101,7 +95,6 @@ class EnabledAction(Record):
     description: Maybe[str] = UNSET
 
 
-@final
 class EnabledTool(Record):
     """An integration that an agent has, with the actions that it may take."""
 
@@ -112,7 +105,6 @@ class EnabledTool(Record):
     actions: Maybe[tuple[EnabledAction, ...]] = UNSET
 
 
-@final
 class EnabledFrontendAction(Record):
     """A frontend action that an agent has."""
 
@@ -123,7 +115,6 @@ class EnabledFrontendAction(Record):
     parameters: Maybe[Any] = UNSET
 
 
-@final
 class EnabledApiTool(Record):
     """An API tool that an agent has."""
 
@@ -136,7 +127,6 @@ class EnabledApiTool(Record):
     parameters: Maybe[Any] = UNSET
 
 
-@final
 class EnabledMcpServer(Record):
     """An MCP server that an agent has."""
 
@@ -147,7 +137,6 @@ class EnabledMcpServer(Record):
     url: Maybe[str] = UNSET
 
 
-@final
 class EnabledItems(Record):
     """All that an agent may use."""
 
@@ -157,7 +146,6 @@ class EnabledItems(Record):
     mcp_servers: Maybe[tuple[EnabledMcpServer, ...]] = UNSET
 
 
-@final
 class ToolIntegration(Record):
     """An integration that an agent could have; `is_authenticated` is True if it may be used."""
 
@@ -175,7 +163,6 @@ class ToolIntegration(Record):
 # ── external agents, of other frameworks ──
 
 
-@final
 class ExternalAgent(StoredRecord, kw_only=True):
     """An agent of another framework. Times are ISO 8601 texts, `integration_type` is agent or llm.
 
@@ -201,14 +188,12 @@ class ExternalAgent(StoredRecord, kw_only=True):
     updated_at: Maybe[str | int] = UNSET
 
 
-@final
 class CreatedExternalAgent(Record):
     """The reply of a creation: the external agent in a separate member."""
 
     agent: ExternalAgent
 
 
-@final
 class ExternalTool(StoredRecord, kw_only=True):
     """A tool of external agents: an `action`, or a `tool` that is not executed.
 
@@ -227,7 +212,6 @@ class ExternalTool(StoredRecord, kw_only=True):
     updated_at: Maybe[str | int] = UNSET
 
 
-@final
 class DeletedExternalTool(Record):
     """The reply of a deletion."""
 

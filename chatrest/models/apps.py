@@ -1,6 +1,6 @@
 """Apps, their API keys and their usage figures."""
 
-from typing import ClassVar, final
+from typing import ClassVar
 
 from msgspec import UNSET
 
@@ -8,7 +8,6 @@ from .record import Json, Maybe, Record, digest
 from .views import ABSENT, Filled, texts
 
 
-@final
 @texts("name")
 class AppInfo(Record):
     """An application. `api_keys` holds credentials: the attribute shows them, the repr does not."""
@@ -30,7 +29,6 @@ class AppInfo(Record):
 # ── API keys ──
 
 
-@final
 @texts("name")
 class ApiKey(Record):
     """A key of the app. `api_key` is a credential: the attribute shows it, the repr does not.
@@ -54,7 +52,6 @@ class ApiKey(Record):
 # ── usage figures ──
 
 
-@final
 class UsageFigures(Record, rename={}):
     """The usage of an app. Minutes are those of calls; users are counted."""
 
@@ -65,7 +62,6 @@ class UsageFigures(Record, rename={}):
     concurrent_users: Maybe[int] = UNSET
 
 
-@final
 class TimeRange(Record):
     """A window of time, in epoch milliseconds."""
 
@@ -73,7 +69,6 @@ class TimeRange(Record):
     to_date: Maybe[int] = UNSET
 
 
-@final
 class UsageMetrics(Record, rename={}):
     """The usage of an app in a window of time."""
 
@@ -81,7 +76,6 @@ class UsageMetrics(Record, rename={}):
     time_range: Maybe[TimeRange] = UNSET
 
 
-@final
 class MessageDataPoint(Record):
     """The messages and receipts of one bucket of time; its ends are texts of epoch milliseconds."""
 
@@ -92,7 +86,6 @@ class MessageDataPoint(Record):
     end_time: Maybe[str] = UNSET
 
 
-@final
 class MessageMetrics(Record):
     """The messages and receipts of an app in buckets of five minutes, the oldest first."""
 

@@ -1,6 +1,6 @@
 """Calls: the content of a call message, and the log of calls."""
 
-from typing import ClassVar, final
+from typing import ClassVar
 
 from msgspec import UNSET, field
 
@@ -8,7 +8,6 @@ from .entities import Entity, EntityWrapper, Parties
 from .record import Json, Maybe, MessagePart, Record
 
 
-@final
 class WsChannel(Record):
     """The call's socket channel. `secret` is a credential: the attribute shows it, the repr does not."""
 
@@ -17,7 +16,6 @@ class WsChannel(Record):
     secret: Maybe[str] = UNSET
 
 
-@final
 class CallData(Record):
     """`data` of a call: its two parties, and `metadata` as written by the app's clients."""
 
@@ -25,7 +23,6 @@ class CallData(Record):
     metadata: Maybe[Json] = UNSET
 
 
-@final
 class CallEntity(MessagePart):
     """A call. `status` is any text: `initiated` and `ongoing` are known, others may come.
 
@@ -51,7 +48,6 @@ class CallEntity(MessagePart):
         return self.session_id
 
 
-@final
 class CallEntities(MessagePart):
     """The entities of a call message: `by` acted, `on` is the call, `for_` is the other party."""
 
@@ -60,7 +56,6 @@ class CallEntities(MessagePart):
     for_: EntityWrapper[Entity] = field(name="for")
 
 
-@final
 class CallContent(MessagePart):
     """`data` of a call message. `action` is any text: `initiated` and `ongoing` are known."""
 
@@ -73,7 +68,6 @@ class CallContent(MessagePart):
 # ── the log of calls ──
 
 
-@final
 class CallParticipant(MessagePart):
     """The part of one user in a call; durations are in minutes."""
 
@@ -90,7 +84,6 @@ class CallParticipant(MessagePart):
     mid: Maybe[str] = UNSET
 
 
-@final
 class Recording(MessagePart):
     """A recording of a call; `recording_url` has this name in JSON too."""
 
@@ -101,7 +94,6 @@ class Recording(MessagePart):
     recording_url: Maybe[str] = field(default=UNSET, name="recording_url")
 
 
-@final
 class Transcription(Record):
     """A transcription of a call; `transcript_date` is in ISO 8601 with milliseconds."""
 
@@ -116,7 +108,6 @@ class Transcription(Record):
     mid: Maybe[str] = UNSET
 
 
-@final
 class CallRecord(Record):
     """A call or a meeting in the history.
 

@@ -1,6 +1,6 @@
 """Conversations, as one of their users sees them."""
 
-from typing import TYPE_CHECKING, ClassVar, TypeAlias, final
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from msgspec import UNSET
 
@@ -9,7 +9,6 @@ from .record import Json, Maybe, Record
 from .views import text_id, views, whole_count
 
 
-@final
 class ConversationParty(Record):
     """The other side of a conversation: a user has `uid`, a group has `guid`."""
 
@@ -53,7 +52,6 @@ else:
     _Count = _Id = int | str
 
 
-@final
 @views(message_of, "last_message")
 @views(whole_count, "unread_message_count", "unread_mentions_count")
 @views(text_id, "latest_message_id", "last_read_message_id", "last_delivered_message_id")

@@ -3,8 +3,6 @@
 A file of its own, as the noun has one in `parameters` and `resources`, too.
 """
 
-from typing import final
-
 from msgspec import UNSET
 
 from .groups import Group, MemberScope
@@ -15,28 +13,24 @@ from .users import User
 from .views import views
 
 
-@final
 class UserOutcome(ItemOutcome):
     """The outcome of one user: `data` is the user as stored. One without `success` is a failure."""
 
     data: Maybe[User] = UNSET
 
 
-@final
 class GroupOutcome(ItemOutcome):
     """The outcome of one group: `data` is the group as stored. One without `success` is a failure."""
 
     data: Maybe[Group] = UNSET
 
 
-@final
 class MemberOutcome(ItemOutcome):
     """The outcome of one member: `data` has the scope. One without `success` is a failure."""
 
     data: Maybe[MemberScope] = UNSET
 
 
-@final
 @views(message_of, "data")
 class MessageOutcome(ItemOutcome):
     """The outcome of one message: `data` is the message as stored. One without `success` is a failure."""

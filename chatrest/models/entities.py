@@ -1,6 +1,6 @@
 """Entities: the users, groups and calls in the `data` of a message, each in a wrapper with its type."""
 
-from typing import Generic, TypeVar, final
+from typing import Generic, TypeVar
 
 from msgspec import UNSET
 
@@ -10,7 +10,6 @@ from .views import ABSENT, Filled, texts
 E = TypeVar("E")
 
 
-@final
 @texts("entity_type")
 class EntityWrapper(MessagePart, Generic[E]):
     """An entity wrapper: `entity`, and its `entity_type` such as user or call."""
@@ -19,7 +18,6 @@ class EntityWrapper(MessagePart, Generic[E]):
     entity_type: Filled = ABSENT
 
 
-@final
 class Entity(Record):
     """A user or a group inside a message: a user has `uid`, a group has `guid`."""
 
@@ -47,7 +45,6 @@ class Entity(Record):
     status_message: Maybe[str] = UNSET
 
 
-@final
 class Parties(Record):
     """The sender and the receiver of a message or a call: `data.entities`."""
 

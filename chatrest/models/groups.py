@@ -1,6 +1,6 @@
 """Groups, and their members."""
 
-from typing import ClassVar, final
+from typing import ClassVar
 
 from msgspec import UNSET
 
@@ -11,7 +11,6 @@ from .users import UserFields
 from .views import ABSENT, Filled, texts, views
 
 
-@final
 @texts("name")
 class Group(Record):
     """A group of the app. `scope`, `joined_at` and `has_joined` are the acting user's.
@@ -44,7 +43,6 @@ class Group(Record):
 # ── members ──
 
 
-@final
 class Member(UserFields):
     """A user as a member of a group, or as one who is banned from it, with the fields of a `User`.
 
@@ -60,7 +58,6 @@ class Member(UserFields):
     banned_at: Maybe[int] = UNSET
 
 
-@final
 class MemberScope(Record):
     """The scope of a member after a change."""
 
@@ -72,7 +69,6 @@ class MemberScope(Record):
     joined_at: Maybe[int] = UNSET
 
 
-@final
 @views(message_of, "data")
 class AddedMember(ItemOutcome):
     """The outcome of adding one uid. `data` is the action message to the group.

@@ -25,7 +25,7 @@ def message_of(stored: Any) -> "Message":
         return stored
     try:
         messages: list[Any] = [convert(stored, Typed)]
-    except (ValidationError, RecursionError):
+    except (ValidationError, UnicodeEncodeError, RecursionError):
         try:
             raw = write_value(stored)
         except (ValueError, RecursionError):  # nested too deeply to be written
@@ -39,7 +39,6 @@ def message_of(stored: Any) -> "Message":
 # ── content ──
 
 
-@final
 class Attachment(MessagePart, OfCount):
     """A file of a media message. `size` is in bytes."""
 
@@ -56,7 +55,6 @@ else:
     _Attachment = Attachment[Count]
 
 
-@final
 class ReactionCount(MessagePart):
     """The number of users who reacted to a message in one way."""
 
@@ -65,7 +63,6 @@ class ReactionCount(MessagePart):
     reacted_by_me: Maybe[bool] = UNSET
 
 
-@final
 @texts("text")
 class Content(MessagePart, OfCount):
     """`data` of a text or media message: the text or caption ("" for none), and attachments."""
@@ -82,7 +79,6 @@ class Content(MessagePart, OfCount):
     caption: Maybe[str] = UNSET
 
 
-@final
 class CustomContent(Record):
     """`data` of a custom message: `custom_data` is any JSON that the app wrote."""
 
@@ -94,7 +90,6 @@ class CustomContent(Record):
     reactions: Maybe[tuple[ReactionCount, ...]] = UNSET
 
 
-@final
 class Goal(MessagePart):
     """The interactions that complete an interactive message.
 
@@ -105,7 +100,6 @@ class Goal(MessagePart):
     element_ids: Maybe[tuple[str, ...]] = UNSET
 
 
-@final
 class InteractiveContent(Record):
     """`data` of an interactive message: the shape of `interactive_data` depends on the message's type."""
 
@@ -119,7 +113,6 @@ class InteractiveContent(Record):
     reactions: Maybe[tuple[ReactionCount, ...]] = UNSET
 
 
-@final
 class ActionEntities(Record):
     """The parties of an action: `by`, `on` and `for_`.
 
@@ -131,7 +124,6 @@ class ActionEntities(Record):
     for_: Maybe[EntityWrapper[Entity]] = field(default=UNSET, name="for")
 
 
-@final
 class ActionContent(MessagePart):
     """`data` of an action message. `action` is any text, such as edited, deleted, added, joined or kicked."""
 
@@ -144,7 +136,6 @@ class ActionContent(MessagePart):
 # ── what goes with a message ──
 
 
-@final
 class Flag(Record):
     """A user's flag on a message, with its reason. `flagged_at` is in epoch seconds."""
 
@@ -159,7 +150,6 @@ class Flag(Record):
     flagged_at: Maybe[int] = UNSET
 
 
-@final
 class Reaction(MessagePart):
     """One user's reaction to a message: `reaction` is the emoji, `reacted_by` the user at that time.
 
@@ -176,7 +166,6 @@ class Reaction(MessagePart):
     reacted_by_me: Maybe[bool] = UNSET
 
 
-@final
 class MessageCount(Record):
     """The unread or undelivered messages of one conversation.
 
@@ -318,7 +307,6 @@ for _kind in (TextMessage, MediaMessage, CustomMessage, ActionMessage, CallMessa
     _kind.category = str(_kind.__struct_config__.tag)
 
 
-@final
 @nests_messages
 class UnknownMessage(MessagePart, kw_only=True):
     """A record that no other message class can hold: `raw` is its JSON, byte for byte.
@@ -496,7 +484,6 @@ def _flaw(record: Any) -> str | None:
 # ── the outcome of sending to several receivers ──
 
 
-@final
 @views(message_of, "data")
 class SentMessage(ItemOutcome):
     """The outcome for one receiver. `data` is the message as the service stored it.

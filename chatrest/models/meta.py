@@ -4,7 +4,7 @@ Values have the type that the service sends (`int | str | None`): a cursor is se
 numbers of `pagination` may be wrong (`total` is often 0).
 """
 
-from typing import TypeAlias, final
+from typing import TypeAlias
 
 from msgspec import UNSET, UnsetType
 
@@ -13,7 +13,6 @@ from .record import Record
 Value: TypeAlias = int | str | UnsetType | None
 
 
-@final
 class Pagination(Record, rename={}):
     """`meta.pagination` as served; absent members are None."""
 
@@ -24,7 +23,6 @@ class Pagination(Record, rename={}):
     total_pages: int | None = None
 
 
-@final
 class Current(Record):
     """`meta.current`: the requested (`limit`) and returned (`count`) number of records."""
 
@@ -32,7 +30,6 @@ class Current(Record):
     count: int | None = None
 
 
-@final
 class Position(Record):
     """The position and direction of the next page, with members that depend on the list.
 
@@ -52,7 +49,6 @@ class Position(Record):
     cursor_affix: Value = UNSET
 
 
-@final
 class Meta(Record):
     """`meta` of a list; members that are absent or have an unknown shape are None."""
 

@@ -2,7 +2,7 @@
 reviewed. Times are in the service's unit (`chatrest guide service`, "Filters and times").
 """
 
-from typing import ClassVar, final
+from typing import ClassVar
 
 from msgspec import UNSET, field
 
@@ -11,7 +11,6 @@ from .record import Maybe, Record
 from .views import views
 
 
-@final
 class ModerationCondition(Record):
     """A condition of a rule.
 
@@ -33,7 +32,6 @@ class ModerationCondition(Record):
     weight: Maybe[int] = UNSET
 
 
-@final
 class ModerationFilter(Record):
     """The users or groups that a rule is for: `operand operator value`, of the sender or the receiver."""
 
@@ -59,7 +57,6 @@ class _RuleFields(Record):
     default: Maybe[bool] = UNSET
 
 
-@final
 class ModerationRule(_RuleFields):
     """A rule: what is done (`action`) with a message that meets its conditions.
 
@@ -67,14 +64,12 @@ class ModerationRule(_RuleFields):
     """
 
 
-@final
 class RuleRevision(_RuleFields):
     """A rule as it was after one change; only the newest revision is `active`."""
 
     identified_by: ClassVar[str] = "revision_id"
 
 
-@final
 class KeywordList(Record):
     """A list of words, patterns or sentences that rules refer to by its id.
 
@@ -101,7 +96,6 @@ class KeywordList(Record):
 setattr(KeywordList, "__v", vars(KeywordList)["document_version"])
 
 
-@final
 class Reason(Record):
     """A reason that a user may give for flagging a message; `default` is True on built-in ones."""
 
@@ -133,12 +127,10 @@ class _HeldMessage(Record):
         return "/".join("" if part is UNSET else str(part) for part in parts)
 
 
-@final
 class BlockedMessage(_HeldMessage):
     """A message that a rule blocked, in `message`, typed like the messages of a list."""
 
 
-@final
 class ReviewedMessage(_HeldMessage):
     """A blocked message after its review. `blocked_at` is a text: seconds with a fraction."""
 

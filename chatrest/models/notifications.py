@@ -1,13 +1,12 @@
 """Notifications: settings, preferences, tokens, the log, and providers."""
 
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 from msgspec import UNSET, field
 
 from .record import Json, Maybe, Record
 
 
-@final
 class NotificationPreferenceGroups(Record):
     """The preferences by kind: each an object with members such as `messagesSetting`.
 
@@ -32,17 +31,14 @@ class _Notifications(Record):
     templates: Maybe[Json] = UNSET
 
 
-@final
 class NotificationSettings(_Notifications):
     """The notification settings of an app: `sound` has `chat` and `call`, `templates` the texts by kind."""
 
 
-@final
 class NotificationPreferences(_Notifications):
     """The notification preferences of a user, with `group`, `one_on_one` and `mute`."""
 
 
-@final
 class UserNotificationPreferences(Record):
     """The preferences of a user in the form in which they are changed, as a reset answers them."""
 
@@ -52,21 +48,18 @@ class UserNotificationPreferences(Record):
     use_privacy_template: Maybe[bool] = UNSET
 
 
-@final
 class MutedConversations(Record):
     """The conversations that a user has muted, as JSON: the documents do not show their members."""
 
     muted_conversations: Maybe[tuple[Json, ...]] = UNSET
 
 
-@final
 class Timezone(Record):
     """The time zone of a user: an IANA name such as Europe/Berlin."""
 
     timezone: Maybe[str] = UNSET
 
 
-@final
 class ContactDetails(Record):
     """The e-mail address and the phone number (`phno`, with + and the country's code) of a user."""
 
@@ -74,7 +67,6 @@ class ContactDetails(Record):
     phno: Maybe[str] = UNSET
 
 
-@final
 class PushToken(Record):
     """The push token of a user's device. Times are ISO 8601 texts.
 
@@ -93,14 +85,12 @@ class PushToken(Record):
     updated_at: Maybe[str] = UNSET
 
 
-@final
 class PushTokens(Record):
     """The push tokens that a call is about."""
 
     push_tokens: Maybe[tuple[PushToken, ...]] = UNSET
 
 
-@final
 class NotificationLog(Record):
     """One notification that was sent, or was not for a `reason`. Times are epoch milliseconds."""
 
@@ -139,14 +129,12 @@ class NotificationLog(Record):
 # ── providers ──
 
 
-@final
 class PushProviders(Record):
     """Push providers as JSON: the documents show no members of them."""
 
     push_providers: Maybe[tuple[Json, ...]] = UNSET
 
 
-@final
 class TwilioProvider(Record):
     """The account that sends text messages."""
 
@@ -155,7 +143,6 @@ class TwilioProvider(Record):
     twilio_sender_phone_number: Maybe[str] = UNSET
 
 
-@final
 class SendgridProvider(Record):
     """The account that sends e-mails. `get_sendgrid_provider` answers without the members about replies."""
 
@@ -169,7 +156,6 @@ class SendgridProvider(Record):
     replies_webhook: Maybe[str] = UNSET
 
 
-@final
 class CustomProvider(Record):
     """A provider of one's own: notifications are posted to `webhook_url`.
 
@@ -185,7 +171,6 @@ class CustomProvider(Record):
     use_stored_email_id: Maybe[bool] = field(default=UNSET, name="useStoredEmailID")
 
 
-@final
 class CustomPushProviders(Record):
     """The custom providers of push notifications."""
 

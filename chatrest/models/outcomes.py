@@ -1,7 +1,7 @@
 """Acknowledgements, and the outcomes of several items in one reply."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, Generic, TypeVar, final
+from typing import Any, Final, Generic, TypeVar
 
 from msgspec import UNSET
 
@@ -14,7 +14,6 @@ _SHOWN: Final = 5
 _LONGEST: Final = 100
 
 
-@final
 class Ack(Record):
     """An acknowledgement: `success`, the service's `message`, and what it is about, each if it is sent.
 
@@ -115,7 +114,6 @@ class ItemOutcome(Record):
     error: Maybe[Any] = UNSET
 
 
-@final
 class ItemAck(ItemOutcome):
     """The outcome of one uid, feature or permission. One without `success` is a failure."""
 

@@ -13,7 +13,6 @@ PermissionValues: TypeAlias = dict[str, str | tuple[str, ...]]
 """The values of permissions by id: a word, or a list of texts."""
 
 
-@final
 class RoleSettings(Record):
     """The rights of a role: `all` or `friendsOnly` each."""
 
@@ -21,7 +20,6 @@ class RoleSettings(Record):
     send_messages_to: Maybe[str] = UNSET
 
 
-@final
 @texts("name")
 class Role(Record):
     """A role of users: a named set of rights. Times are in the service's unit."""
@@ -37,7 +35,6 @@ class Role(Record):
     settings: Maybe[RoleSettings] = UNSET
 
 
-@final
 class Feature(Record):
     """A feature that is switched off for a role; `key` names it, such as `u.listUsers`."""
 
@@ -50,7 +47,6 @@ class Feature(Record):
     created_at: Maybe[int] = UNSET
 
 
-@final
 class Permission(Record):
     """A permission of a role, or of a scope inside a group: what it is about, and the values it may have."""
 
@@ -65,7 +61,6 @@ class Permission(Record):
     updated_at: Maybe[int] = UNSET
 
 
-@final
 class PermissionMap(Record):
     """The permissions that are set."""
 

@@ -1,6 +1,6 @@
 """Users, and their login tokens."""
 
-from typing import ClassVar, final
+from typing import ClassVar
 
 from msgspec import UNSET
 
@@ -36,7 +36,6 @@ class UserFields(Record):
     has_blocked_me: Maybe[bool] = UNSET
 
 
-@final
 class User(UserFields):
     """A user of the app, with the fields that services of this kind send.
 
@@ -44,7 +43,6 @@ class User(UserFields):
     """
 
 
-@final
 class AuthToken(Record):
     """A login token of one user, for the user's client library.
 
@@ -89,14 +87,12 @@ class AuthToken(Record):
         return digest(self.auth_token)
 
 
-@final
 class DeactivatedUsers(Record):
     """The uids of the users that were switched off."""
 
     deactivated_uids: tuple[str, ...]
 
 
-@final
 class ReactivatedUsers(Record):
     """The uids of the users that are switched on."""
 

@@ -3,15 +3,12 @@
 A file of its own, as the noun has one in `parameters` and `resources`, too.
 """
 
-from typing import final
-
 from msgspec import UNSET, field
 
 from .record import Maybe, Record
 from .views import ABSENT, Filled, texts
 
 
-@final
 @texts("name")
 class Webhook(Record):
     """An address that events are sent to. `password` is a credential: the repr does not show it."""
@@ -28,7 +25,6 @@ class Webhook(Record):
     updated_at: Maybe[int] = UNSET
 
 
-@final
 class Trigger(Record):
     """A kind of event that a webhook is sent, such as `message_sent`."""
 

@@ -1,9 +1,10 @@
 """One active call: its attempts, one after another, until a reply or a final error.
 
-`ActiveCall.result` is the only loop over attempts, and only it waits between them. The loop is ours;
-tenacity's `retry` and `wait` objects are evaluated in it, and ask `core.pace.retry`. tenacity's own loop
-costs 25 µs for a call that succeeds at once, as much as all else that this package adds to aiohttp; its
-objects cost nothing before an attempt has failed.
+tenacity repeats: its loop waits and calls from the second attempt on. It would cost 25 µs for a call that
+succeeds at once, as much as all else that this package adds to aiohttp, so the first attempt is made before
+it, and its failure is the loop's first outcome. Whether and when a call is repeated is decided right after
+an attempt, by `core.pace.retry`, as the record of the attempt has the pause; the loop's `retry` and `wait`
+read it.
 
 A 429 is read once, into a `RateLimitError`. The pacer learns the limit from it, and the retry policy asks the
 pacer for the next slot: a call that was refused for its rate sleeps once, for the longer of both waits.
@@ -59,7 +60,6 @@ _PASSED: Final[dict[DeadlineReason, str]] = {
     "network": "no reply came within the deadline of {} s",
     "wait": "the wait before the next attempt was longer than the deadline of {} s",
 }
-_TENACITY: Final = tenacity.AsyncRetrying()  # a state needs an owner; its loop never runs
 
 
 class CallContext(Struct, frozen=True, kw_only=True):
@@ -90,25 +90,58 @@ class ActiveCall(CallProgress, Generic[R]):
         self.began = self._context.timing.now()
         self._context.home.check()
         self._pool.budget.earn()
-        while True:
+        try:
+            # Without listeners no one wants the durations of each attempt.
+            return await (self._attempt(self) if self._context.start is None else self._recorded_attempt())
+        except (ApiError, TransportError) as error:
+            failure = error
+        if self._attempts.pause is not None:
             try:
-                # Without listeners no one wants the durations of each attempt.
-                return await (
-                    self._attempt(self) if self._context.start is None else self._recorded_attempt()
-                )
+                return await self._repeated(failure)
             except (ApiError, TransportError) as error:
                 failure = error
-            except RequestInvalidError:
-                # Closed: a change that was sent before must not say that nothing was. A read may.
-                is_change = self._call.endpoint.replay == "idempotent"
-                if not (is_change and isinstance(self._attempts.error, ApiError | TransportError)):
-                    raise
-                failure = self._attempts.error
-                self._attempts = structs.replace(self._attempts, pause=None)
-            if self._attempts.pause is None:
-                raise self._final(failure)
-            LOGGER.info("attempt %d failed, again in %.1f s: %s", self.number, self._attempts.pause, failure)
-            await self._sleep(self._attempts.pause)
+        raise self._final(failure)
+
+    async def _repeated(self, failure: ApiError | TransportError) -> R:
+        """Return the result of a later attempt; raise the error of the last one."""
+        outcomes = [failure]  # of the attempt that was made already
+
+        async def attempt() -> R:
+            if outcomes:
+                raise outcomes.pop()
+            return await self._later_attempt()
+
+        loop = tenacity.AsyncRetrying(
+            sleep=self._sleep,
+            retry=tenacity.retry_if_exception(self._is_planned),
+            wait=self._planned_pause,
+            before_sleep=self._log_pause,
+        )
+        return await loop(attempt)
+
+    async def _later_attempt(self) -> R:
+        try:
+            return await (self._attempt(self) if self._context.start is None else self._recorded_attempt())
+        except RequestInvalidError:
+            # Closed: a change that was sent before must not say that nothing was. A read may.
+            is_change = self._call.endpoint.replay == "idempotent"
+            if not (is_change and isinstance(self._attempts.error, ApiError | TransportError)):
+                raise
+            failure = self._attempts.error
+        self._attempts = structs.replace(self._attempts, pause=None)
+        raise failure
+
+    def _is_planned(self, error: BaseException) -> bool:
+        return isinstance(error, ApiError | TransportError) and self._attempts.pause is not None
+
+    def _planned_pause(self, _: tenacity.RetryCallState) -> float:
+        return self._attempts.pause or 0.0
+
+    def _log_pause(self, _: tenacity.RetryCallState) -> None:
+        attempts = self._attempts
+        LOGGER.debug(
+            "attempt %d failed, again in %.1f s: %s", self.number, attempts.pause or 0.0, attempts.error
+        )
 
     async def _sleep(self, seconds: float) -> None:
         """Sleep the pause between two attempts, and measure it: it may be cut short."""
@@ -235,17 +268,11 @@ class ActiveCall(CallProgress, Generic[R]):
         error.operation = self._call.endpoint.name
         self._attempts = self._attempts.with_failure(error, has_replied=self._pool.has_replied)
         self.stage = "wait"
-        state = tenacity.RetryCallState(_TENACITY, None, (), {})
-        state.attempt_number = self._attempts.count
-        state.set_exception((type(error), error, error.__traceback__))
-        if tenacity.retry_if_exception(self._is_repeated)(state):
-            self._attempts = self._attempts.with_pause(self._pause(state))
+        is_repeated = self._options.retry.repeats(self._attempts, self._call.endpoint.replay)
+        if is_repeated and not self._request.is_spent:
+            self._attempts = self._attempts.with_pause(self._pause())
 
-    def _is_repeated(self, _: BaseException) -> bool:
-        repeats = self._options.retry.repeats(self._attempts, self._call.endpoint.replay)
-        return repeats and not self._request.is_spent
-
-    def _pause(self, _: tenacity.RetryCallState) -> float:
+    def _pause(self) -> float:
         options, now = self._options, self._context.timing.now()
         slot = self._gate.delay(options.priority)
         pause = options.retry.wait(self._attempts, self._context.dice, slot)

@@ -18,11 +18,11 @@ from ..core.requests.endpoint import Call
 from ..core.requests.hosts import check_way
 from ..core.requests.wire import LOGIN_HEADER, Headers, Request, request
 from ..errors import ChatRestError, DeadlineExceededError, RequestInvalidError
-from ..telemetry import LOGGER, Listener, log_attempt, notify
+from ..telemetry import LOGGER, REQUESTS, Listener, log_attempt, notify
 from .call import ActiveCall, CallContext
 from .options import CallOptions, Dice
 from .pool import MakePacer, Pool, PoolState
-from .records import CallScope, call_start
+from .records import CallScope, call_start, log_request
 from .timing import Clock, Home, Sleep, Timing
 from .transport import Transport, Verify
 
@@ -192,6 +192,8 @@ def run_call(
     """Return an awaitable that makes the call within its deadline, with records for listeners."""
     if LOGGER.isEnabledFor(logging.INFO):
         context = structs.replace(context, listeners=(log_attempt, *context.listeners))
+        if REQUESTS.isEnabledFor(logging.DEBUG):
+            log_request(call, request, options)
     if context.listeners:
         context = structs.replace(context, start=call_start(next(_NUMBERS), call, request, options))
         return _observed(ActiveCall(call, request, pool, options, context), options.deadline, context)

@@ -16,7 +16,6 @@ from msgspec import Struct
 _LONG: Final = 5.0  # seconds
 
 
-@final
 class Expiry(Struct, eq=False):
     """The end of the time of one task, until `ExpiryTimer.stop`."""
 

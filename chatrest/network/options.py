@@ -6,7 +6,7 @@ import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, TypeAlias, TypedDict, final
+from typing import Any, Final, TypeAlias, TypedDict
 
 from msgspec import Struct
 
@@ -37,7 +37,6 @@ _LEAST_SECRET: Final = 4
 _LEAST_WORD: Final = 8
 
 
-@final
 class RawReply(Struct, frozen=True, kw_only=True):
     """A reply of the service as it came: `with_options(on_reply=…)`."""
 
@@ -178,10 +177,6 @@ def _plain(name: str, default: Any, fits: Callable[[Any], bool], allowed: str) -
 
 def _is_verify(value: object) -> bool:
     return value is True or isinstance(value, ssl.SSLContext)
-
-
-def _is_bool(value: object) -> bool:
-    return isinstance(value, bool)
 
 
 def _listeners(telemetry: Any) -> tuple[Listener, ...]:

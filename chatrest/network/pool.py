@@ -1,8 +1,7 @@
-"""The pool of a region: its connections, its places, its rate limits and its circuit breakers.
+"""The pool of a region: its connections, its places and its rate limits.
 
-Regions share nothing: a slow region fills only its own pool, and a region that is down opens only its own
-breakers, one per host. Inside a region no app keeps the places from another one: see `places.py`. Only this
-module limits concurrency.
+Regions share nothing: a region that is slow or down fills only its own pool. Inside a region no app keeps the
+places from another one: see `places.py`. Only this module limits concurrency.
 """
 
 from collections.abc import Callable
@@ -12,12 +11,12 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, final
 
 from msgspec import Struct
 
-from ..core.pace.breaker import Breaker, Breakers, HostState, RetryBudget
 from ..core.pace.pacer import DOCUMENTED_RATES, Pace, Pacer
+from ..core.pace.retry import RetryBudget
 from ..core.requests.endpoint import RateClass
 from ..core.requests.timeouts import Timeouts
 from ..core.requests.wire import Request
-from ..errors import ConnectError, ReplyUnreadableError, RequestInvalidError, TransportError
+from ..errors import RequestInvalidError
 from .places import PrioritySemaphore
 from .rate_gate import MakePacer as MakePacer, RateGate, RateGates
 from .timing import Timing
@@ -31,7 +30,6 @@ _MOST_NAMES: Final = 3
 _MINUTE: Final = 60.0  # seconds: the window of a limit that response headers tell
 
 
-@final
 class LimitState(Struct, frozen=True, kw_only=True):
     """The rate limit of one app and rate class, and the requests that wait for it."""
 
@@ -120,16 +118,11 @@ class PoolState:
         """The rate limit of each app and rate class that is in use or was used lately."""
         return tuple(_limit_state(*key, gate) for key, gate in self._pool.gates.known())
 
-    @property
-    def hosts_down(self) -> tuple[HostState, ...]:
-        """The hosts that do not answer, so that calls to them fail at once."""
-        return self._pool.breakers.down(self._pool.timing.now())
-
     def __repr__(self) -> str:
         lending = ", lending" if self.is_lending else ""
         return (
             f"<Pool {self.region}: {self.active} of {self.concurrency} places in use{lending}, "
-            f"{self.waiting} waiting, {self.sent} sent{self._held_back()}{self._down()}>"
+            f"{self.waiting} waiting, {self.sent} sent{self._held_back()}>"
         )
 
     def _held_back(self) -> str:
@@ -139,10 +132,6 @@ class PoolState:
             return ""
         more = f" and {len(apps) - _MOST_NAMES} more" if len(apps) > _MOST_NAMES else ""
         return f", held back: {', '.join(islice(apps, _MOST_NAMES))}{more}"
-
-    def _down(self) -> str:
-        failures = max((host.failures for host in self.hosts_down), default=0)
-        return f", down after {failures} failures in a row" if failures else ""
 
 
 @final
@@ -167,8 +156,6 @@ class Pool:
         self.places: PrioritySemaphore = PrioritySemaphore(concurrency)
         self.state: PoolState = PoolState(self)
         self.gates: RateGates = RateGates(make_pacer or partial(_pacer, pace), timing, self.places)
-        self.breakers: Breakers = Breakers()
-        self.timing: Timing = timing
         self._connect = connect
         self._transport: Transport | None = None
         self._closed = False
@@ -181,29 +168,14 @@ class Pool:
         return self.gates[app_id, rate_class]
 
     async def exchange(self, request: Request, timeouts: Timeouts) -> "Reply":
-        """Send `request` once, with a place; raise `ConnectError` at once while its host is down."""
+        """Send `request` once, with a place."""
         if self._closed:
             raise RequestInvalidError("the session was closed before the request was sent")
-        probe = False
-        if self.breakers and (breaker := self.breakers.get(request.host)) is not None:
-            probe = breaker.is_open
-            rest = breaker.wait(self.timing.now())
-            if rest > 0:
-                raise self._is_down(breaker, rest)
         if self._transport is None:
             self._transport = self._connect()
         self.sent += 1
-        try:
-            reply = await self._transport.exchange(request, timeouts)
-        except ReplyUnreadableError:
-            self.breakers.record_reply(request.host)
-            raise
-        except TransportError:
-            self.breakers.record_failure(request.host, self.timing.now(), probe=probe)
-            raise
+        reply = await self._transport.exchange(request, timeouts)
         self.has_replied = True
-        if self.breakers:
-            self.breakers.record_reply(request.host)
         return reply
 
     async def close(self) -> None:
@@ -211,14 +183,6 @@ class Pool:
         self._closed = True
         if self._transport is not None:
             await self._transport.close()
-
-    def _is_down(self, breaker: Breaker, rest: float) -> ConnectError:
-        error = ConnectError(
-            f"region {self.region} is down: {breaker.failures} exchanges in a row brought no reply; "
-            f"nothing was sent, the next probe goes in {rest:.1f} s"
-        )
-        error.retry_after = rest
-        return error
 
 
 def _pacer(pace: Pace, _: str, rate_class: RateClass) -> Pacer:

@@ -3,19 +3,20 @@
 The records are made with all their fields written out, as a call with `**` takes five times as long.
 """
 
+import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from functools import lru_cache
-from typing import Any, final
+from typing import Any, Final, final
 from urllib.parse import urlsplit
 
 from ..core.pace.retry import Attempts
 from ..core.replies.faults import signal
 from ..core.requests.endpoint import Call
 from ..core.requests.wire import Headers, Request, check_headers
-from ..errors import ConnectError, DeadlineReason, request_id_of
-from ..secrets import scrub
-from ..telemetry import LISTENER_FAILED, LOGGER, Attempt, CallStart, Listener, Outcome
+from ..errors import DeadlineReason, request_id_of
+from ..secrets import HIDDEN, is_credential, scrub
+from ..telemetry import LISTENER_FAILED, LOGGER, REQUESTS, Attempt, CallStart, Listener, Outcome
 from .options import CallOptions
 from .transport import Reply
 
@@ -115,6 +116,28 @@ def call_start(number: int, call: Call[Any], request: Request, options: CallOpti
     )
 
 
+_PARAMETER: Final = re.compile(r"\{(\w+)\}")
+
+
+def log_request(call: Call[Any], request: Request, options: CallOptions) -> None:
+    """Log at DEBUG the address as it is sent and the headers, without secrets.
+
+    Hidden are the keys, the values of the caller's own headers, and whatever has the name of a credential: in
+    the path, such as a login token, in the query and among the headers.
+    """
+    segments = zip(call.endpoint.path.split("/"), call.path.split("/"), strict=True)
+    path = "/".join(
+        HIDDEN if any(map(is_credential, _PARAMETER.findall(name))) else segment for name, segment in segments
+    )
+    own = {name.lower() for name in (*options.destination.keys, *options.headers)}
+    headers = ", ".join(
+        f"{name}: {HIDDEN if name.lower() in own or is_credential(name) else value}"
+        for name, value in request.headers.items()
+    )
+    text = f"{request.method} {request.url.replace(call.path, path, 1)}, headers {headers}"
+    REQUESTS.debug("%s", scrub(text, options.secrets))
+
+
 @lru_cache(1024)
 def _server(origin: str) -> tuple[str, int]:
     parts = urlsplit(origin)
@@ -137,10 +160,6 @@ def attempt_record(
     attempt before.
     """
     reply, is_planned = progress.reply, attempts.count == progress.number
-    # The error of a region that is down names a time: the breaker raised it, without a connection.
-    is_down = (
-        is_planned and isinstance(attempts.error, ConnectError) and attempts.error.retry_after is not None
-    )
     headers: Mapping[str, str] = {} if reply is None else reply.headers
     stated, request_id = signal(headers), request_id_of(headers)
     return Attempt(
@@ -163,7 +182,7 @@ def attempt_record(
         request_id=None if request_id is None else scrub(request_id, secrets),
         limit=stated.limit,
         remaining=stated.remaining,
-        reached_network=not is_down and (is_planned or progress.stage == "network"),
+        reached_network=is_planned or progress.stage == "network",
         error=error_name,
         cause=None if cause is None else type(cause).__name__,
     )

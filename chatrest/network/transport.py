@@ -11,6 +11,7 @@ of chatrest leads to a key.
 import asyncio
 import io
 import os
+import socket
 import ssl as tls
 from collections.abc import Mapping
 from contextvars import ContextVar
@@ -367,11 +368,13 @@ def _no_connection(error: Exception, timeouts: Timeouts) -> ConnectError:
     if isinstance(error, TimeoutError):
         return ConnectError(f"no connection within {timeouts.total} s (timeouts.total), nothing was sent")
     if isinstance(error, aiohttp.ClientHttpProxyError):
-        return ConnectError(f"the proxy refused the connection with {error.status}, nothing was sent")
+        failure = ConnectError(f"the proxy refused the connection with {error.status}, nothing was sent")
+        failure.reason = "by proxy"
+        return failure
     if isinstance(error, aiohttp.ClientConnectorError):
         text = f"no connection to {error.host}:{error.port}, nothing was sent{_reason(error)}"
         failure = ConnectError(text)
-        failure.is_final = _is_final(_cause(error))
+        failure.is_final, failure.reason = _is_final(_cause(error)), _connect_reason(error)
         return failure
     if isinstance(error, _LOST):
         return ConnectError(f"no connection, nothing was sent{_reason(error)}")
@@ -380,6 +383,21 @@ def _no_connection(error: Exception, timeouts: Timeouts) -> ConnectError:
 
 def _cause(error: Exception) -> object:
     return getattr(error, "certificate_error", None) or getattr(error, "os_error", error)
+
+
+_CERTIFICATE: Final = {9: "not yet valid", 10: "expired", 62: "other host"}
+"""Reasons by OpenSSL's codes; any other one is an issuer that is not known."""
+
+
+def _connect_reason(error: aiohttp.ClientConnectorError) -> str:
+    cause = _cause(error)
+    if isinstance(cause, tls.SSLCertVerificationError):
+        return _CERTIFICATE.get(cause.verify_code, "certificate")
+    if isinstance(cause, tls.SSLError):
+        return "tls"
+    if isinstance(error, aiohttp.ClientProxyConnectionError):
+        return "proxy"
+    return "name" if isinstance(cause, socket.gaierror) else "connection"
 
 
 def _is_final(cause: object) -> bool:

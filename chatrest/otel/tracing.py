@@ -7,7 +7,7 @@ There is no span for each attempt. The conventions prefer one for each request o
 for the whole operation of a client instead. Here the call is what the caller waits for: it may spend most of
 its time waiting for the rate limit, for a place or between attempts, when there is no request to make a span
 of. Almost all calls have one attempt, so a second span would double the cost and show nothing new. All
-requests of a call send the same `traceparent`. `OpenTelemetryMetrics` has the durations of single requests.
+requests of a call send the same `traceparent`.
 """
 
 from collections.abc import Mapping

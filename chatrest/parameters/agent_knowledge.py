@@ -1,6 +1,6 @@
 """The filters and bodies of knowledge: files, texts and websites."""
 
-from typing import Annotated, ClassVar, Final, Literal, TypeAlias, final
+from typing import Annotated, ClassVar, Final, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -32,7 +32,6 @@ class _Window(Filter):
     end_time: Millis | None = None
 
 
-@final
 class KnowledgeQuery(_Window):
     """The filter of knowledge. A walk starts at `cursor`, which goes with `affix`.
 
@@ -47,7 +46,6 @@ class KnowledgeQuery(_Window):
     end: Whole | None = None
 
 
-@final
 class SourcePageQuery(Filter):
     """The filter of the pages of a source; a walk starts at `page`."""
 
@@ -56,7 +54,6 @@ class SourcePageQuery(Filter):
     affix: Affix | None = None
 
 
-@final
 class DiscoveredUrlQuery(_Window):
     """The filter of the addresses that a website led to. A walk starts at `cursor`."""
 
@@ -66,14 +63,12 @@ class DiscoveredUrlQuery(_Window):
     status: UrlStatus | None = None
 
 
-@final
 class KnowledgeSource(Body):
     """The kind of a source, as a path has it."""
 
     source_type: SourceType
 
 
-@final
 class NewUpload(Body):
     """A file that is to be uploaded: its size is in bytes, 50 MB at most."""
 
@@ -87,14 +82,12 @@ Uploads: TypeAlias = Annotated[
 ]
 
 
-@final
 class NewUploads(Body):
     """The files that are to be uploaded."""
 
     files: Uploads
 
 
-@final
 class NewKnowledgeText(Body):
     """A text to learn from."""
 
@@ -102,7 +95,6 @@ class NewKnowledgeText(Body):
     text: _Content
 
 
-@final
 class KnowledgeTextChanges(Body):
     """Any part of a text."""
 
@@ -110,21 +102,18 @@ class KnowledgeTextChanges(Body):
     text: _Content | UnsetType = UNSET
 
 
-@final
 class PolledSources(Body):
     """The ids whose status is asked for; the member's name is in the singular."""
 
     unique_id: AnyTexts
 
 
-@final
 class SourceIds(Body):
     """The ids of sources, or of addresses."""
 
     unique_ids: AnyTexts
 
 
-@final
 class WebsiteToScrape(Body):
     """A website to read: `include` and `exclude` are parts of addresses."""
 
@@ -136,7 +125,6 @@ class WebsiteToScrape(Body):
     fetch_sitemap: Flag | UnsetType = UNSET
 
 
-@final
 class PageToScrape(Body):
     """A single page to read; `timeout` is in milliseconds."""
 
@@ -145,7 +133,6 @@ class PageToScrape(Body):
     format: PageForm | UnsetType = UNSET
 
 
-@final
 class UrlsToLeaveOut(Body):
     """The ids of addresses that are not to be processed; an empty list processes all."""
 

@@ -1,6 +1,6 @@
 """Bodies of API tools, frontend actions, MCP servers and variables."""
 
-from typing import Annotated, ClassVar, Literal, TypeAlias, final
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -9,7 +9,6 @@ from .checked import Body, Filter, Flag, Text
 from .fields import AnyText, HttpMethod, Listed, ShortText, Uri, text_of
 
 
-@final
 class NewToolParameter(Body):
     """A parameter of a tool, which an agent fills in."""
 
@@ -24,7 +23,6 @@ ToolParameters: TypeAlias = Annotated[
 ]
 
 
-@final
 class NewApiTool(Body):
     """An API tool to create: a request to `endpoint`, which an agent may make.
 
@@ -56,7 +54,6 @@ class NewApiTool(Body):
             )
 
 
-@final
 class ApiToolChanges(Body):
     """Any part of an API tool but its name."""
 
@@ -76,7 +73,6 @@ class ApiToolChanges(Body):
     icon: AnyText | UnsetType = UNSET
 
 
-@final
 class NewFrontendAction(Body):
     """A frontend action to create: a function of the client's page, `trigger_function`, a unique id."""
 
@@ -87,7 +83,6 @@ class NewFrontendAction(Body):
     icon: AnyText | UnsetType = UNSET
 
 
-@final
 class FrontendActionChanges(Body):
     """Any part of a frontend action but its function, which cannot change."""
 
@@ -97,7 +92,6 @@ class FrontendActionChanges(Body):
     icon: AnyText | UnsetType = UNSET
 
 
-@final
 class NewMcpServer(Body):
     """An MCP server to create; the slug is unique and safe in a URL."""
 
@@ -108,7 +102,6 @@ class NewMcpServer(Body):
     icon: AnyText | UnsetType = UNSET
 
 
-@final
 class McpServerChanges(Body):
     """Any part of an MCP server but its slug."""
 
@@ -133,14 +126,12 @@ _Words: TypeAlias = Annotated[str, text_of(0, 200)]
 _Constant: TypeAlias = Annotated[str, text_of(0, 500)]
 
 
-@final
 class VariableQuery(Filter):
     """The form of the list of all variables: with `group_by_category` it is served by category."""
 
     group_by_category: Flag | None = None
 
 
-@final
 class NewVariable(Body):
     """A variable to create. `constant_value` is needed for every source, and may be a credential."""
 
@@ -154,7 +145,6 @@ class NewVariable(Body):
     default_value: _Words | UnsetType = UNSET
 
 
-@final
 class VariableChanges(Body):
     """Any part of a variable but its name."""
 

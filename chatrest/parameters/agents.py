@@ -1,6 +1,6 @@
 """Filters and bodies of agents, and of agents of other frameworks."""
 
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias, final
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -9,14 +9,12 @@ from .checked import Affix, Body, Checked, Filter, Flag, Json, Millis, Size, Tex
 from .fields import AnyText, AnyTexts, AuthMeta, Instruction, ShortText, Uri
 
 
-@final
 class AgentHeaders(Filter):
     """The header that names the version of the chat service; `v3.0` where it is not sent."""
 
     chat_api_version: Text | None = None
 
 
-@final
 class AgentQuery(Filter):
     """The filter of GET agents. A walk starts at `created_at`, in milliseconds, which goes with `affix`.
 
@@ -29,7 +27,6 @@ class AgentQuery(Filter):
     search: Text | None = None
 
 
-@final
 class ToolQuery(Filter):
     """The filter of lists of API tools, frontend actions and MCP servers; a walk starts at `created_at`."""
 
@@ -38,7 +35,6 @@ class ToolQuery(Filter):
     created_at: Millis | None = None
 
 
-@final
 class IntegrationQuery(Filter):
     """The filter of tool integrations; `slug` is that of one. A walk starts at `created_at`."""
 
@@ -49,7 +45,6 @@ class IntegrationQuery(Filter):
     search: Text | None = None
 
 
-@final
 class ToolSearchQuery(Filter):
     """A search of tools: `key` is of a name, description or slug, `slug` that of one integration."""
 
@@ -57,7 +52,6 @@ class ToolSearchQuery(Filter):
     slug: Text | None = None
 
 
-@final
 class EnabledItemsQuery(Filter):
     """The kinds of items that are asked for, all by default; `key` is of a name or description."""
 
@@ -68,7 +62,6 @@ class EnabledItemsQuery(Filter):
     key: Text | None = None
 
 
-@final
 class NewAgent(Body):
     """An agent to create.
 
@@ -89,7 +82,6 @@ class NewAgent(Body):
     model_meta_data: Json | UnsetType = UNSET
 
 
-@final
 class AgentChanges(Body):
     """Any part of an agent."""
 
@@ -106,35 +98,30 @@ class AgentChanges(Body):
     is_active: Flag | UnsetType = UNSET
 
 
-@final
 class AgentTools(Body):
     """The slugs of integrations."""
 
     tools: AnyTexts
 
 
-@final
 class AgentApiTools(Body):
     """The slugs of API tools."""
 
     api_tools: AnyTexts
 
 
-@final
 class AgentFrontendActions(Body):
     """The function names of frontend actions."""
 
     frontend_actions: AnyTexts
 
 
-@final
 class AgentMcpServers(Body):
     """The slugs of MCP servers."""
 
     mcps: AnyTexts
 
 
-@final
 class EnabledActions(Body):
     """The actions of a tool to enable.
 
@@ -146,7 +133,6 @@ class EnabledActions(Body):
     auth_meta: AuthMeta | UnsetType = UNSET
 
 
-@final
 class DisabledActions(Body):
     """The actions of a tool to disable."""
 
@@ -174,7 +160,6 @@ _Headers: TypeAlias = Annotated[
 ]
 
 
-@final
 class IntegrationMeta(Checked):
     """The address of an external agent. `headers` may hold credentials, and is never shown.
 
@@ -193,7 +178,6 @@ class IntegrationMeta(Checked):
 _Meta: TypeAlias = Annotated[IntegrationMeta, Meta(description="an object with a baseUrl")]
 
 
-@final
 class NewExternalAgent(Body):
     """An external agent to add; `tools` and `actions` are names of external tools that exist.
 
@@ -218,7 +202,6 @@ class NewExternalAgent(Body):
             raise RequestInvalidError("integration_meta: base_url is needed, a text that is not empty")
 
 
-@final
 class ExternalAgentChanges(Body):
     """Any part of an external agent; `integrate_with` is needed always."""
 
@@ -235,7 +218,6 @@ class ExternalAgentChanges(Body):
     meta_data: Json | UnsetType = UNSET
 
 
-@final
 class ExternalToolQuery(Filter):
     """The filter of external tools: the `action`s alone, or the `tool`s."""
 
@@ -251,7 +233,6 @@ class _ToolFields(Body):
     do_not_execute: Flag | UnsetType = UNSET
 
 
-@final
 class NewExternalTool(_ToolFields):
     """An external tool to create: with `do_not_execute` it is a `tool`, else an `action`.
 
@@ -265,6 +246,5 @@ class NewExternalTool(_ToolFields):
             raise RequestInvalidError("description and parameters are needed, unless do_not_execute = True")
 
 
-@final
 class ExternalToolChanges(_ToolFields):
     """An external tool as it is to be, merged into what it was; its name cannot change."""

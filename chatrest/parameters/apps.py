@@ -1,6 +1,6 @@
 """Filters and bodies of apps, of API keys and of usage figures."""
 
-from typing import ClassVar, Literal, TypeAlias, final
+from typing import ClassVar, Literal, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
@@ -10,7 +10,6 @@ from .fields import ShortText
 Region: TypeAlias = Literal["us", "eu", "in"]
 
 
-@final
 class AppQuery(Filter):
     """The filter of GET {management_base_url}/apps; a walk starts at `page`."""
 
@@ -19,7 +18,6 @@ class AppQuery(Filter):
     page: Ordinal | None = None
 
 
-@final
 class NewApp(Body):
     """An app to make. `version` is that of its client libraries, "3" where it is not given."""
 
@@ -34,7 +32,6 @@ class NewApp(Body):
 KeyScope: TypeAlias = Literal["authOnly", "fullAccess"]
 
 
-@final
 class ApiKeyQuery(Filter):
     """The filter of GET /apikeys; `search_key` is a text in the key's name."""
 
@@ -42,7 +39,6 @@ class ApiKeyQuery(Filter):
     search_key: Text | None = None
 
 
-@final
 class NewApiKey(Body):
     """A key to make."""
 
@@ -50,7 +46,6 @@ class NewApiKey(Body):
     scope: KeyScope = "authOnly"
 
 
-@final
 class ApiKeyChanges(Body):
     """Changes of a key; what is not given stays."""
 
@@ -61,7 +56,6 @@ class ApiKeyChanges(Body):
 # ── usage figures ──
 
 
-@final
 class UsageQuery(Filter):
     """The window of GET /stats, in epoch milliseconds; datetimes and dates are converted.
 

@@ -3,7 +3,7 @@
 A file of its own, as the noun has one in `models` and `resources`, too.
 """
 
-from typing import Literal, TypeAlias, final
+from typing import Literal, TypeAlias
 
 from .checked import Filter, Flag, Ordinal, Size, Stamp, Uid
 from .fields import Count, ReceiverType
@@ -13,7 +13,6 @@ CallMode: TypeAlias = Literal["call", "meet", "presenter"]
 CallStatus: TypeAlias = Literal["initiated", "ongoing", "ended", "unanswered", "rejected", "canceled"]
 
 
-@final
 class CallQuery(Filter):
     """The filter of GET /calls; `participants_count` is exact, `uid` a user who takes part; a walk starts at
     `page`.
@@ -35,7 +34,6 @@ class CallQuery(Filter):
     page: Ordinal | None = None
 
 
-@final
 class TranscriptionQuery(Filter):
     """The filter of GET /calls/{sessionId}/transcriptions; a walk starts at `page`."""
 

@@ -16,7 +16,6 @@ from typing import (
     TypeAlias,
     Union,
     dataclass_transform,
-    final,
     get_args,
     get_origin,
     get_type_hints,
@@ -401,7 +400,6 @@ def _words(hint: Any) -> str:
 # ── the filter of lists that have nothing to filter ──
 
 
-@final
 class PageQuery(Filter):
     """The page size of a list by page numbers; a walk starts at `page`."""
 

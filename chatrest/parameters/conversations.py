@@ -1,6 +1,6 @@
 """The filter of conversation lists, and the bodies that change conversations."""
 
-from typing import Annotated, Final, Literal, TypeAlias, final
+from typing import Annotated, Final, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import force_setattr
@@ -15,7 +15,6 @@ APP_PINS: Final = 5
 PinnedBy: TypeAlias = Annotated[Listed[Literal["me", "system"]], Meta(min_length=1)]
 
 
-@final
 class ConversationQuery(Filter):
     """The filter of GET /conversations; a walk starts at `page`.
 
@@ -41,7 +40,6 @@ class ConversationQuery(Filter):
     pinned_by: PinnedBy | None = None
 
 
-@final
 class ConversationPin(Body):
     """The user (`uid`) or the group (`guid`) whose conversation is pinned; one of the two."""
 
@@ -60,21 +58,18 @@ Pins: TypeAlias = Annotated[
 ]
 
 
-@final
 class PinnedConversations(Body):
     """The conversations that the app pins, in the order in which they are shown; an empty list pins none."""
 
     pinned_conversations: Pins
 
 
-@final
 class ConversationChanges(Body):
     """The new tags of a conversation; an empty list removes those that it has."""
 
     tags: Tags
 
 
-@final
 class UserReset(Body):
     """The reset of a conversation with a user: `preserve_order` keeps its place in the list.
 
@@ -86,14 +81,12 @@ class UserReset(Body):
     preserve_order: Flag | UnsetType = UNSET
 
 
-@final
 class GroupReset(Body):
     """The reset of a conversation with a group: `preserve_order` keeps its place in the list."""
 
     preserve_order: Flag | UnsetType = UNSET
 
 
-@final
 class ReceiptMark(Body):
     """The message up to which a conversation is delivered or read, or from which it is unread.
 

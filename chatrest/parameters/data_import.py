@@ -6,7 +6,7 @@ and the keys are made of them; a mapping by key is taken, too.
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeAlias, TypeVar, final
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeAlias, TypeVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import fields, force_setattr
@@ -25,7 +25,6 @@ MOST_ENTRIES: Final = 50
 """Records of one request."""
 
 
-@final
 class UserImport(Body):
     """A user to import; `role` must exist. Times are epoch seconds, a date or an aware datetime."""
 
@@ -50,7 +49,6 @@ else:
     ]
 
 
-@final
 class GroupImport(Body):
     """A group to import, with its owner, whom the service creates if needed."""
 
@@ -69,7 +67,6 @@ class GroupImport(Body):
 GroupDetails: TypeAlias = Annotated[Given[GroupImport], Meta(description="a GroupImport, or its JSON object")]
 
 
-@final
 class MemberImport(Body):
     """A member to import, or a user to ban (`is_banned`). `member_id` is made of the other two ids."""
 
@@ -88,7 +85,6 @@ class MemberImport(Body):
             force_setattr(self, "member_id", f"{self.guid}_member_{self.uid}")
 
 
-@final
 class MessageImport(Body):
     """A message to import. `muid` is an id that the caller chooses; one that was used already is refused."""
 
@@ -148,7 +144,6 @@ class _Entries(Struct, frozen=True, kw_only=True):
         force_setattr(self, name, records)
 
 
-@final
 class UserEntries(_Entries, frozen=True, kw_only=True):
     """The users of one request."""
 
@@ -157,7 +152,6 @@ class UserEntries(_Entries, frozen=True, kw_only=True):
     users: Users
 
 
-@final
 class GroupEntries(_Entries, frozen=True, kw_only=True):
     """The groups of one request."""
 
@@ -166,7 +160,6 @@ class GroupEntries(_Entries, frozen=True, kw_only=True):
     groups: Groups
 
 
-@final
 class MemberEntries(_Entries, frozen=True, kw_only=True):
     """The members of one request."""
 
@@ -175,7 +168,6 @@ class MemberEntries(_Entries, frozen=True, kw_only=True):
     members: Members
 
 
-@final
 class MessageEntries(_Entries, frozen=True, kw_only=True):
     """The messages of one request."""
 

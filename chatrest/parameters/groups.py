@@ -1,6 +1,6 @@
 """Filters and bodies of groups and of their members."""
 
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, final
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType, field
 
@@ -27,7 +27,6 @@ from .fields import Count, Description, Given, Listed, NewId, ShortText, Tags
 # ── members ──
 
 
-@final
 class MemberQuery(Filter):
     """The filter of GET /groups/{guid}/members; a walk starts at `page`."""
 
@@ -37,7 +36,6 @@ class MemberQuery(Filter):
     scopes: Scopes | None = None
 
 
-@final
 class NewMembers(Body, forbid_unknown_fields=True):
     """The uids to add to a group by scope, and the uids to ban from it.
 
@@ -57,7 +55,6 @@ class NewMembers(Body, forbid_unknown_fields=True):
             )
 
 
-@final
 class NewScope(Body):
     """The new scope of a member."""
 
@@ -84,7 +81,6 @@ else:
     SearchGroupsIn: TypeAlias = Texts
 
 
-@final
 class GroupQuery(Filter):
     """The filter of GET /groups; a walk starts at `page`.
 
@@ -119,7 +115,6 @@ class GroupQuery(Filter):
     members_count_eq: Count | None = field(default=None, name="membersCount[eq]")
 
 
-@final
 class NewGroup(Body):
     """A group to make. One of the type `password` needs a `password`; `owner` is a uid."""
 
@@ -135,7 +130,6 @@ class NewGroup(Body):
     members: FirstMembers | UnsetType = UNSET
 
 
-@final
 class GroupChanges(Body):
     """Changes of a group; what is not given stays, and what `unset` names is removed.
 

@@ -12,7 +12,6 @@ from typing import (
     TypeAlias,
     TypedDict,
     Unpack,
-    final,
     get_args,
 )
 
@@ -65,7 +64,6 @@ else:
     ]
 
 
-@final
 class MultipleReceivers(Body):
     """Several receivers of one message: `uids` of users, `guids` of groups; one at least."""
 
@@ -78,7 +76,6 @@ class MultipleReceivers(Body):
             raise RequestInvalidError("multiple_receivers: one receiver at least is needed, in uids or guids")
 
 
-@final
 class NewAttachment(Body):
     """A file of a media message, which the service finds at `url`; `size` in bytes, sent as digits."""
 
@@ -97,7 +94,6 @@ class NewAttachment(Body):
         super().__post_init__()
 
 
-@final
 class InteractionGoal(Body):
     """The interactions that complete an interactive message; a form and a card know no `anyAction`, a
     scheduler no `anyOf`.
@@ -217,7 +213,6 @@ class TrackedMessage(MessageBody):
         return cls(receiver=receiver, category="custom", type=type, data=data, **_given(**options))
 
 
-@final
 class NewMessage(TrackedMessage):
     """A message to send: the body of POST /messages.
 
@@ -229,7 +224,6 @@ class NewMessage(TrackedMessage):
     category: SentCategory | UnsetType = UNSET
 
 
-@final
 class NewBotMessage(TrackedMessage):
     """A message of a bot: the body of POST /bots/{uid}/messages. A bot also sends interactive messages.
 
@@ -270,7 +264,6 @@ class NewBotMessage(TrackedMessage):
         return cls(receiver=receiver, category="interactive", type=type, data=data, **_given(**options))
 
 
-@final
 class NewThreadMessage(MessageBody):
     """A reply in the thread of a message: the body of POST /messages/{id}/thread.
 
@@ -305,7 +298,6 @@ def _given(**members: Any) -> dict[str, Any]:
 # ── filters and changes ──
 
 
-@final
 class MessageQuery(Filter):
     """The filter of message lists: the 27 query parameters of GET /users/{uid}/messages, then further ones.
 
@@ -371,7 +363,6 @@ class MessageQuery(Filter):
     page: Ordinal | None = None
 
 
-@final
 class ThreadQuery(Filter):
     """The filter of thread lists: `updated_at` is where a walk starts, with `affix`; `limit` is a page's
     size.
@@ -387,7 +378,6 @@ class ThreadQuery(Filter):
     with_mention_count: Flag | None = None
 
 
-@final
 class MessageChanges(Body):
     """The changes of a message: `data` with a new `text`, `metadata` or both, and the new `tags`.
 
@@ -408,14 +398,12 @@ class MessageChanges(Body):
         return cls(data=_text_data(text, metadata))
 
 
-@final
 class MessageDeletion(Body):
     """The body of a message's deletion; `permanent` removes the record too."""
 
     permanent: Flag | UnsetType = UNSET
 
 
-@final
 class Interactions(Body):
     """The elements of an interactive message that the acting user has used, by their ids."""
 

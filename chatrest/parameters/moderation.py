@@ -1,6 +1,6 @@
 """The filters and bodies of moderation."""
 
-from typing import Annotated, Literal, TypeAlias, final
+from typing import Annotated, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType, field, structs
 
@@ -38,7 +38,6 @@ FlagStatus: TypeAlias = Literal["approved", "disapproved"]
 BlockStatus: TypeAlias = Literal["approved", "rejected"]
 
 
-@final
 class RuleFilter(Checked):
     """The users or groups that a rule is for, by their uid, role, tags and so on."""
 
@@ -49,7 +48,6 @@ class RuleFilter(Checked):
     value: Text
 
 
-@final
 class RuleCondition(Checked):
     """A condition of a rule; `value` is a text, or a list as the service's own examples show it."""
 
@@ -72,21 +70,18 @@ _Conditions: TypeAlias = Annotated[
 ]
 
 
-@final
 class LimitQuery(Filter):
     """The number of records of a list in one reply."""
 
     limit: Size | None = None
 
 
-@final
 class RuleQuery(Filter):
     """The number of rules in one reply; the documents type it as a text."""
 
     limit: Size | Text | None = None
 
 
-@final
 class ModerationQuery(Filter):
     """The filter of GET /moderation/messages."""
 
@@ -98,7 +93,6 @@ class ModerationQuery(Filter):
     moderation_status: Literal["disapproved", "pending"] | None = None
 
 
-@final
 class NewRule(Body):
     """A rule: the body of a creation, and of an update, which needs the whole rule on some services."""
 
@@ -111,7 +105,6 @@ class NewRule(Body):
     conditions: _Conditions | UnsetType = UNSET
 
 
-@final
 class NewKeywordList(Body):
     """A keyword list, for a creation and for an update: words, patterns or sentences, or a file of them.
 
@@ -136,7 +129,6 @@ class NewKeywordList(Body):
             structs.force_setattr(self, "search_terms", ",".join(terms))
 
 
-@final
 class NewReason(Body):
     """A reason for flagging a message."""
 
@@ -145,14 +137,12 @@ class NewReason(Body):
     description: Text | UnsetType = UNSET
 
 
-@final
 class ReasonName(Body):
     """The new name of a reason."""
 
     name: Text
 
 
-@final
 class NewFlag(Body):
     """A user's flag on a message: `id` is that of the reason."""
 
@@ -160,14 +150,12 @@ class NewFlag(Body):
     remark: Text | UnsetType = UNSET
 
 
-@final
 class FlagReview(Body):
     """The verdict on a flagged message."""
 
     status: Annotated[FlagStatus, Meta(description="'approved' or 'disapproved'")]
 
 
-@final
 class BlockReview(Body):
     """The verdict on a blocked message."""
 
@@ -175,7 +163,6 @@ class BlockReview(Body):
     reviewed: Flag = True
 
 
-@final
 class NewModeratedMessage(Body):
     """A message that is handed in for moderation; its sender is in the body.
 
@@ -197,7 +184,6 @@ class NewModeratedMessage(Body):
     receiver_group_details: Json | UnsetType = UNSET
 
 
-@final
 class MessageContent(Body):
     """The new content of a message that was handed in for moderation."""
 

@@ -1,6 +1,6 @@
 """Filters and bodies of notifications and of their providers."""
 
-from typing import Annotated, ClassVar, Literal, TypeAlias, final
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType, field
 
@@ -22,14 +22,12 @@ _Reason: TypeAlias = Literal[
 _ConversationType: TypeAlias = Literal["oneOnOne", "group"]
 
 
-@final
 class UserFilter(Filter):
     """The user whose preferences are meant."""
 
     uid: Uid
 
 
-@final
 class SettingsChanges(Body):
     """Any part of the notification settings of the app."""
 
@@ -38,7 +36,6 @@ class SettingsChanges(Body):
     templates: Json | UnsetType = UNSET
 
 
-@final
 class MutePreferences(Checked):
     """Do not disturb (`dnd`: 1 off, 2 on), and the hours of each day."""
 
@@ -51,7 +48,6 @@ _Mute: TypeAlias = Annotated[
 ]
 
 
-@final
 class PreferencesChanges(Body):
     """Any part of a user's notification preferences.
 
@@ -64,7 +60,6 @@ class PreferencesChanges(Body):
     use_privacy_template: Flag | UnsetType = UNSET
 
 
-@final
 class ConversationToMute(Checked):
     """A conversation to mute, by the other's uid or the group's guid; `until` is in epoch milliseconds."""
 
@@ -73,7 +68,6 @@ class ConversationToMute(Checked):
     until: Millis | UnsetType = UNSET
 
 
-@final
 class ConversationToUnmute(Checked):
     """A conversation that is muted no longer."""
 
@@ -91,28 +85,24 @@ _ToUnmute: TypeAlias = Annotated[
 ]
 
 
-@final
 class ConversationsToMute(Body):
     """The conversations that a user mutes."""
 
     conversations: _ToMute
 
 
-@final
 class ConversationsToUnmute(Body):
     """The conversations that a user mutes no longer."""
 
     conversations: _ToUnmute
 
 
-@final
 class TimezoneChanges(Body):
     """The time zone of a user."""
 
     timezone: Text | UnsetType = UNSET
 
 
-@final
 class ContactDetailsChanges(Body):
     """The e-mail address and the phone number (with + and the country's code) of a user."""
 
@@ -120,7 +110,6 @@ class ContactDetailsChanges(Body):
     phno: Text | UnsetType = UNSET
 
 
-@final
 class PushTokenQuery(Filter):
     """The login whose push tokens are listed; `all`: those of all logins of its user."""
 
@@ -128,21 +117,18 @@ class PushTokenQuery(Filter):
     auth_token: Text
 
 
-@final
 class AllPushTokens(Filter):
     """The scope of a removal: the push tokens of one login, or of all logins of its user (`all`)."""
 
     all: Flag | None = None
 
 
-@final
 class PushTokenOwner(Body):
     """The login that push tokens belong to."""
 
     auth_token: Text
 
 
-@final
 class NewPushToken(Body):
     """The push token of a device: one of the three tokens, by the platform (fcm_*, apns_*_device or
     apns_*_voip).
@@ -157,7 +143,6 @@ class NewPushToken(Body):
     voip_token: Text | UnsetType = UNSET
 
 
-@final
 class NotificationLogQuery(Filter):
     """The filter of the notification log. `from_` and `to` are in epoch milliseconds.
 
@@ -191,7 +176,6 @@ class NotificationLogQuery(Filter):
 # ── providers ──
 
 
-@final
 class FcmProvider(Body):
     """A provider for Android, iOS and the web, by its id.
 
@@ -205,7 +189,6 @@ class FcmProvider(Body):
     notification_in_payload: Json | UnsetType = UNSET
 
 
-@final
 class ApnsProvider(Body):
     """A provider for Apple's devices, by its id; `p8_key` is the text of the key's file."""
 
@@ -220,7 +203,6 @@ class ApnsProvider(Body):
     production_mode: Flag | UnsetType = UNSET
 
 
-@final
 class NewTwilioProvider(Body):
     """The account that sends text messages."""
 
@@ -230,7 +212,6 @@ class NewTwilioProvider(Body):
     is_enabled: Flag | UnsetType = UNSET
 
 
-@final
 class TwilioProviderChanges(Body):
     """Any part of the account that sends text messages."""
 
@@ -240,7 +221,6 @@ class TwilioProviderChanges(Body):
     is_enabled: Flag | UnsetType = UNSET
 
 
-@final
 class NewSendgridProvider(Body):
     """The account that sends e-mails; `sender_email_for_replies` may be None, which is sent as null."""
 
@@ -254,7 +234,6 @@ class NewSendgridProvider(Body):
     is_enabled: Flag | UnsetType = UNSET
 
 
-@final
 class SendgridProviderChanges(Body):
     """Any part of the account that sends e-mails."""
 
@@ -284,38 +263,32 @@ class _CustomProviderChanges(Body):
     basic_auth_password: Text | UnsetType = UNSET
 
 
-@final
 class NewCustomPushProvider(_NewCustomProvider):
     """A webhook of one's own for push notifications."""
 
 
-@final
 class CustomPushProviderChanges(_CustomProviderChanges):
     """Any part of the webhook for push notifications."""
 
 
-@final
 class NewCustomSmsProvider(_NewCustomProvider):
     """A webhook of one's own for text messages; `use_stored_ph_no`: to the numbers in contact details."""
 
     use_stored_ph_no: Flag = False
 
 
-@final
 class CustomSmsProviderChanges(_CustomProviderChanges):
     """Any part of the webhook for text messages."""
 
     use_stored_ph_no: Flag | UnsetType = UNSET
 
 
-@final
 class NewCustomEmailProvider(_NewCustomProvider):
     """A webhook of one's own for e-mails; `use_stored_email_id`: to the addresses in contact details."""
 
     use_stored_email_id: Flag = field(name="useStoredEmailID")
 
 
-@final
 class CustomEmailProviderChanges(_CustomProviderChanges):
     """Any part of the webhook for e-mails."""
 

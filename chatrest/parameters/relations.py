@@ -3,7 +3,7 @@
 A file of its own, as the noun has one in `resources`, too.
 """
 
-from typing import Annotated, Final, TypeAlias, final
+from typing import Annotated, Final, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -21,7 +21,6 @@ FriendUids: TypeAlias = Annotated[
 ]
 
 
-@final
 class FriendQuery(Filter):
     """The filter of GET /users/{uid}/friends; a walk starts at `page`, `search_key` is of uid or name."""
 
@@ -30,7 +29,6 @@ class FriendQuery(Filter):
     page: Ordinal | None = None
 
 
-@final
 class NewFriends(Body):
     """The uids to add as friends; `add_to_conversations` also makes a conversation with each of them."""
 
@@ -38,7 +36,6 @@ class NewFriends(Body):
     add_to_conversations: Flag | UnsetType = UNSET
 
 
-@final
 class FormerFriends(Body):
     """The uids that are friends no longer."""
 
@@ -48,7 +45,6 @@ class FormerFriends(Body):
 # ── blocked users ──
 
 
-@final
 class BlockedUids(Body):
     """The uids to block or to unblock."""
 

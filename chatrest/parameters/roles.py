@@ -1,7 +1,7 @@
 """Bodies of roles, of their permissions, and of the features that they restrict."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, final
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -11,7 +11,6 @@ from .fields import Description, Given, Listed, ShortText
 Reach: TypeAlias = Literal["all", "friendsOnly"]
 
 
-@final
 class NewRoleSettings(Body, forbid_unknown_fields=True):
     """The rights of a role: whom its users see in lists, and to whom they may send messages."""
 
@@ -26,7 +25,6 @@ Settings: TypeAlias = Annotated[
 UnsetOfRole: TypeAlias = Listed[Literal["settings", "description", "metadata"]]
 
 
-@final
 class NewRole(Body):
     """A role to make; `role` is its id."""
 
@@ -37,7 +35,6 @@ class NewRole(Body):
     settings: Settings | UnsetType = UNSET
 
 
-@final
 class RoleChanges(Body):
     """Changes of a role; what is not given stays, and what `unset` names is removed."""
 
@@ -62,7 +59,6 @@ else:
     ]
 
 
-@final
 class NewPermissions(Body):
     """The values of permissions by id: `allow`, `deny`, a mode, or a list of texts."""
 
@@ -72,14 +68,12 @@ class NewPermissions(Body):
 # ── restricted features ──
 
 
-@final
 class Restriction(Body):
     """The keys of the features to switch off, such as `u.listUsers`."""
 
     features_to_restrict: Texts
 
 
-@final
 class Allowance(Body):
     """The keys of the features to switch on again, or all of them."""
 

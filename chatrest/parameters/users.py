@@ -1,6 +1,6 @@
 """Filters and bodies of users and of their auth tokens."""
 
-from typing import Annotated, Literal, TypeAlias, final
+from typing import Annotated, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType, field
 
@@ -14,7 +14,6 @@ Presences: TypeAlias = Annotated[
 UnsetOfUser: TypeAlias = Listed[Literal["avatar", "link", "metadata"]]
 
 
-@final
 class UserQuery(Filter):
     """The filter of GET /users; a walk starts at `page`.
 
@@ -39,7 +38,6 @@ class UserQuery(Filter):
     updated_at_to: Stamp | None = field(default=None, name="updatedAt[to]")
 
 
-@final
 class NewUser(Body):
     """A user to make. With `with_auth_token` the reply has a login token in `auth_token`."""
 
@@ -54,7 +52,6 @@ class NewUser(Body):
     with_auth_token: Flag | UnsetType = UNSET
 
 
-@final
 class UserChanges(Body):
     """Changes of a user; what is not given stays, and what `unset` names is removed."""
 
@@ -68,21 +65,18 @@ class UserChanges(Body):
     unset: UnsetOfUser | UnsetType = UNSET
 
 
-@final
 class Deletion(Body):
     """The way to delete a user: for good where it is `permanent`."""
 
     permanent: Flag | UnsetType = UNSET
 
 
-@final
 class Deactivation(Body):
     """The users to switch off."""
 
     uids_to_deactivate: Uids
 
 
-@final
 class Reactivation(Body):
     """The users to switch on."""
 
@@ -92,14 +86,12 @@ class Reactivation(Body):
 # ── auth tokens ──
 
 
-@final
 class NewToken(Body):
     """The body of a request for an auth token; `force` requests a new one even if the user has one."""
 
     force: Flag | UnsetType = UNSET
 
 
-@final
 class TokenChanges(Body):
     """The scope of an auth token: the platform and the device that it is for; what is not given stays."""
 

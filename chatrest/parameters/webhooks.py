@@ -1,6 +1,6 @@
 """The filter, the header and the bodies of webhooks and their triggers."""
 
-from typing import Annotated, Final, Literal, TypeAlias, final
+from typing import Annotated, Final, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType, field
 from msgspec.structs import force_setattr
@@ -34,7 +34,6 @@ WebhookUrl: TypeAlias = Annotated[
 WebhookPassword: TypeAlias = Annotated[str, text_of(1, 100)]
 
 
-@final
 class WebhookVersion(Filter):
     """The header that chooses the current webhooks (2) or the legacy ones (None, and then it is not sent)."""
 
@@ -43,7 +42,6 @@ class WebhookVersion(Filter):
     )
 
 
-@final
 class WebhookQuery(Filter):
     """The filter of GET /apps/{appId}/webhooks; `search_key` is looked for in names."""
 
@@ -51,7 +49,6 @@ class WebhookQuery(Filter):
     search_key: Text | None = None
 
 
-@final
 class NewWebhook(Body):
     """A webhook to make. `username` and `password` go with each event where `use_basic_auth` is true.
 
@@ -77,7 +74,6 @@ class NewWebhook(Body):
             force_setattr(self, "use_basic_auth", True)
 
 
-@final
 class WebhookChanges(Body):
     """The members of a webhook to change."""
 
@@ -90,7 +86,6 @@ class WebhookChanges(Body):
     retry_on_failure: Flag | UnsetType = UNSET
 
 
-@final
 class TriggerIds(Body):
     """The ids of triggers to add to a webhook, or to take from it."""
 

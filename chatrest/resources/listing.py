@@ -19,7 +19,6 @@ from ..walk.walk import Walk, WalkSource
 
 T = TypeVar("T")
 
-_BEGINNINGS: Final = frozenset({"fromTimestamp", "sentAt[from]"})
 _SIZE_NAMES: Final = ("perPage", "limit")
 
 
@@ -30,16 +29,12 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
     acting_user = None if endpoint.acting == "never" else call.acting_user or send.acting_user
     filters: Pairs = ()
     sizes: list[int] = []
-    rest: Call[Listing[T]] | None = None
     if call.query is not None:
         paging, values = _query_of(call.query, paging, acting_user)
         pairs = query_pairs(values, "repeat")
         sizes = [int(value) for name, value in pairs if name in paging.sizes and value.isdecimal()]
         filters = tuple([pair for pair in pairs if pair[0] not in paging.sizes])
         call = structs.replace(call, query=WalkQuery(values))
-        if not _BEGINNINGS.isdisjoint(values):
-            kept = {name: value for name, value in values.items() if name not in _BEGINNINGS}
-            rest = structs.replace(call, query=WalkQuery(kept))
     size = min(sizes) if sizes else min(LARGEST_PAGE, paging.largest)
     size_name = paging.size_name(acting_user)
     size_key = (send.app_id, endpoint.name, size_name, size)
@@ -48,10 +43,17 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
         [other] = set(paging.sizes) - {size_name}
         other_size = send.page_sizes.other_size(other, *size_key)
     identify = row_identity(endpoint.reply) if isinstance(send, AsRows) else endpoint.identify
+    first = beginning("", filters, paging)
     source = WalkSource(
-        fetch_without_beginning=None if rest is None else partial(_fetch, send, rest),
         fetch=partial(_fetch, send, call),
-        rules=Rules(paging=paging, identify=identify, size=size, size_name=size_name, size_asked=bool(sizes)),
+        rules=Rules(
+            paging=paging,
+            identify=identify,
+            size=size,
+            size_name=size_name,
+            size_asked=bool(sizes),
+            beginning=first.position,
+        ),
         name=endpoint.name,
         largest=send.page_sizes.of(*size_key),
         other_size=other_size,
@@ -62,8 +64,8 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
         identity=(endpoint.name, call.path, acting_user, send.app_id, filters),
     )
     if cursor is None:
-        return Walk(source, beginning("", filters, paging))
-    start = beginning(source.query, filters, paging)
+        return Walk(source, first)
+    start = structs.replace(first, query=source.query)
     return Walk(source, resumed(cursor, start, paging, send.cursor_key))
 
 
@@ -92,7 +94,8 @@ def _check(send: Send, call: Call[Any], acting_user: str | None) -> FilterCheck 
     expectation = Expectation.of(call, acting_user)
     if not expectation:
         return None
-    return FilterCheck(call.endpoint.name, expectation, is_strict=send.check_acting_user)
+    is_quiet = isinstance(send, AsRows) and send.leaves_out
+    return FilterCheck(call.endpoint.name, expectation, is_strict=send.check_acting_user, is_quiet=is_quiet)
 
 
 def _fetch(send: Send, call: Call[Listing[Any]], position: Pairs) -> Awaitable[Listing[Any]]:

@@ -51,7 +51,6 @@ class Roles(Collection):
 # ── permissions ──
 
 
-@final
 class _PermissionReader(Struct, frozen=True):
     """Reads `{"data": {id: ack, …, "permissions": {id: value}}}`."""
 

@@ -36,7 +36,6 @@ OLDER_IN_A_ROW: Final = 100
 id and an old time."""
 
 
-@final
 class SentMark(Struct, frozen=True, kw_only=True):
     """The known members of the message: it went to `receiver` with this `muid`.
 
@@ -134,7 +133,6 @@ class SentSearch:
         return self._doubt
 
 
-@final
 class SentLists(Struct, frozen=True):
     """The lists that may hold a sent message, newest first."""
 

@@ -5,7 +5,7 @@ for each receiver, or with an array of messages: each form is read as the outcom
 """
 
 from collections.abc import Iterable
-from typing import Any, Final, final
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -19,7 +19,6 @@ _SHOWN: Final = 5
 _UNMENTIONED: Final = "the reply does not mention this receiver"
 
 
-@final
 class SentMessages(Struct, frozen=True):
     """Reads the reply to a message with several receivers as an outcome for each that it mentions."""
 

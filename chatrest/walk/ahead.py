@@ -11,7 +11,6 @@ from typing import Generic, TypeVar, final
 
 from ..core.paging.walk_state import WalkState
 from .source import PageReader, PendingPage
-from .tasks import end_tasks
 
 T = TypeVar("T")
 
@@ -73,7 +72,7 @@ class ReadAhead(Generic[T]):
         self._bytes = 0
         self._changed.set()
         if task is not None:
-            await end_tasks([task])
+            await _end(task)
 
     async def _run(self, state: WalkState) -> None:
         while True:
@@ -110,3 +109,21 @@ class ReadAhead(Generic[T]):
                 task.result()
         finally:
             del task  # or the error, its traceback and the task would hold each other
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    """Cancel a task, and return when it has ended, also if cancelled meanwhile.
+
+    Its error is dropped: it was raised to the consumer, or is of no use any more.
+    """
+    task.cancel()
+    interrupt: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            interrupt = error
+    if not task.cancelled():
+        task.exception()  # asyncio would log an error that no one has looked at
+    if interrupt is not None:
+        raise interrupt

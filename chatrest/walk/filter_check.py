@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar, final
 from msgspec import structs
 
 from ..core.replies.decode import Listing
-from ..core.replies.expectation import ON_BEHALF_OF, Expectation
+from ..core.replies.expectation import ON_BEHALF_OF, Expectation, value_of
 from ..errors import ActingUserIgnoredError
 from ..secrets import shown
 
@@ -24,10 +24,16 @@ LOGGER: Final = logging.getLogger("chatrest")
 class FilterCheck:
     """The comparison of a walk's pages with what they were asked for."""
 
-    __slots__ = ("_expectation", "_has_warned", "_is_strict", "_name")
+    __slots__ = ("_expectation", "_has_warned", "_is_quiet", "_is_strict", "_name")
 
-    def __init__(self, name: str, expectation: Expectation, *, is_strict: bool) -> None:
-        """Take the operation's name, and whether an acting user that was ignored is an error."""
+    def __init__(
+        self, name: str, expectation: Expectation, *, is_strict: bool, is_quiet: bool = False
+    ) -> None:
+        """Take the operation's name, and whether an acting user that was ignored is an error.
+
+        `is_quiet`: the reader of the walk leaves out by itself what does not fit.
+        """
+        self._is_quiet = is_quiet
         self._name = name
         self._expectation = expectation
         self._is_strict = is_strict
@@ -44,6 +50,8 @@ class FilterCheck:
         if self._is_strict and ON_BEHALF_OF in misfits.values():
             index = next(index for index, name in misfits.items() if name == ON_BEHALF_OF)
             raise self._acting_user_ignored(listing.items[index])
+        if self._is_quiet:
+            return listing
         counts = Counter(misfits.values())
         if not self._has_warned:
             self._has_warned = True
@@ -63,7 +71,7 @@ class FilterCheck:
         what = (
             f"a message between {shown(parties[0])} and {shown(parties[1])}"
             if all(parties)
-            else f"the conversation {shown(getattr(record, 'conversation_id', ''))} of other users"
+            else f"the conversation {shown(value_of(record, 'conversation_id'))} of other users"
         )
         error = ActingUserIgnoredError(
             f"{self._name}: the service ignored the acting user (onBehalfOf) and served {what}; nothing of "

@@ -4,25 +4,31 @@
 page. A walk reads its pages by this, or by another `PageReader` that calls it.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from functools import cached_property, partial
 from operator import length_hint
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, final
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from ..core.paging.cursor import Cursor, fingerprint
 from ..core.paging.cursor_key import CursorKey
 from ..core.paging.paging import LargestPage, OtherSize
-from ..core.paging.step import Step, conflicts, step, without_done
+from ..core.paging.step import Step, conflicts, step
 from ..core.paging.walk_state import Rules, WalkState
 from ..core.replies.decode import Listing
+from ..core.replies.envelope import NO_META
 from ..core.requests.endpoint import Pairs
-from ..errors import CursorError, RequestInvalidError
+from ..error_codes import KINDS
+from ..errors import ApiError, CursorError, RequestInvalidError
 from ..models.meta import Meta
 from .filter_check import FilterCheck
 
 T = TypeVar("T")
+
+_EXPIRED: Final = re.compile(r"CURSOR|PAGE_?TOKEN")
+_OF_MESSAGE: Final = re.compile(r"MESSAGE|MSG")
 
 Fetch: TypeAlias = Callable[[Pairs], Awaitable[Listing[T]]]
 """A function that asks for the page at a position."""
@@ -30,7 +36,6 @@ Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 Dice: TypeAlias = Callable[[], float]
 
 
-@final
 class Page(Struct, Generic[T], frozen=True):
     """One reply of a list, as the walk takes it."""
 
@@ -58,7 +63,6 @@ class Page(Struct, Generic[T], frozen=True):
         return f"<Page of {len(self.items)} items, {len(self.raw)} bytes>"
 
 
-@final
 class TokenPage(Struct, Generic[T], frozen=True):
     """Some items of a list, and the token to continue from: `await walk.page(n)`."""
 
@@ -68,7 +72,7 @@ class TokenPage(Struct, Generic[T], frozen=True):
 
 
 class PageReader(Protocol[T]):
-    """What a walk has its pages from: the list itself, or what reads it ahead, split or followed."""
+    """What a walk has its pages from: the list itself, or what reads it ahead."""
 
     async def read(self, state: WalkState) -> "PendingPage[T]":
         """Return the page at `state`; an error changes nothing, and the same page can be asked for again."""
@@ -111,7 +115,6 @@ class PendingPage(Generic[T]):
         return not self.is_end and self.error is None and self.after.left != 0
 
 
-@final
 class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     """The list that a walk reads, with all that stays the same as it continues."""
 
@@ -129,18 +132,10 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     """The list that is asked for: operation, path, acting user, app and filters."""
     filters: Pairs = ()
     """The pairs of the query, but for the page's size: filters, and the position that it begins at."""
-    fetch_without_beginning: Fetch[T] | None = None
-    """Asks for a page of the list without the beginning of its window; None if it has none."""
     check: FilterCheck | None = None
     """Compares what comes with what was asked; None for lists where nothing can be compared."""
     timing: Callable[[], tuple[Sleep, Dice]] | None = None
     """Gives the session's sleep and dice; None for those of asyncio and of the standard library."""
-
-    @property
-    def without_beginning(self) -> "WalkSource[T]":
-        """The list without the beginning of its window, and without a check of the replies."""
-        fetch = self.fetch if self.fetch_without_beginning is None else self.fetch_without_beginning
-        return structs.replace(self, fetch=fetch, check=None)
 
     @cached_property
     def query(self) -> str:
@@ -171,12 +166,7 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
             largest, size_name = other.largest, other.name
         has_size = rules.size_asked or not size_name or size_name in names
         position = cursor.position if has_size else (*cursor.position, (size_name, str(rules.size)))
-        try:
-            listing = await self.fetch(position)
-        except RequestInvalidError:
-            if _can_be_sent(position):
-                raise
-            raise self.cursor_error("the service gave a position that no address can hold") from None
+        listing = await self._listing(position, state)
         if self.check is not None:
             listing = self.check.checked(listing, is_start=cursor.last is None)
         try:
@@ -184,8 +174,6 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
         except CursorError as error:
             raise self.cursor_error(str(error)) from None
         repairs = (*listing.repairs, *conflicts(listing, result, memory, rules.identify))
-        if cursor.done:
-            result = without_done(result, cursor.done, rules.identify)
         served = len(listing.items)
         largest.note(served)
         if other is not None and other.is_used is is_other:
@@ -193,6 +181,21 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
             echoed = None if pagination is None else pagination.per_page
             other.note(served, echoed, rules.size, self.largest)
         return self._fetched(listing, result, repairs, state.left)
+
+    async def _listing(self, position: Pairs, state: WalkState) -> Listing[T]:
+        """Ask for the page at a position; an error that says that nothing is there is an empty page."""
+        try:
+            return await self.fetch(position)
+        except RequestInvalidError:
+            if _can_be_sent(position):
+                raise
+            raise self.cursor_error("the service gave a position that no address can hold") from None
+        except ApiError as error:
+            if _EXPIRED.search(error.code or ""):
+                raise self.cursor_error(f"the service refuses the position: {error}") from error
+            if not _is_empty_page(error, state):
+                raise
+            return Listing([], NO_META, b"")
 
     def _fetched(
         self, listing: Listing[T], result: Step[T], repairs: tuple[str, ...], left: int | None
@@ -215,6 +218,20 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
         error = CursorError(f"{self.name}: {words}")
         error.operation = self.name
         return error
+
+
+def _is_empty_page(error: ApiError, state: WalkState) -> bool:
+    """Return True for the error of a service that has no empty pages: that nothing follows, or no messages.
+
+    Not for the code of a user, a group or a route that is missing, nor where there was a page before.
+    """
+    code, cursor, memory = error.code or "", state.cursor, state.memory
+    if code.endswith("NO_MESSAGES"):
+        return True
+    if error.status != 404 or not cursor.delivered:
+        return False
+    is_last_resort = memory.empty_places and memory.empty_pages > 0 and cursor.earlier is None
+    return not is_last_resort and (code not in KINDS or _OF_MESSAGE.search(code) is not None)
 
 
 def _can_be_sent(position: Pairs) -> bool:

@@ -17,7 +17,7 @@ from msgspec import structs
 
 from ..core.paging.cursor import Cursor
 from ..core.paging.walk_state import WalkState
-from ..core.requests.arguments import check, check_count, check_unquoted
+from ..core.requests.arguments import check, check_count
 from ..core.requests.timeouts import check_seconds
 from ..errors import RequestInvalidError
 from .source import (
@@ -31,14 +31,11 @@ from .source import (
 
 if TYPE_CHECKING:
     from .ahead import ReadAhead
-    from .split.split import Split
 
 T = TypeVar("T")
 
 AHEAD_BYTES: Final = 16 * 1024 * 1024
 """Bytes of the bodies of pages that wait for the consumer of a walk that is read ahead."""
-SPLIT_BYTES: Final = 64 * 1024 * 1024
-"""Bytes of the bodies of pages that wait for the consumer of a list that is read from many positions."""
 
 
 @final
@@ -208,45 +205,6 @@ class Walk(Generic[T]):
             self._reader = self._source
             await reader.close()
 
-    def split(self, parts: int = 16, ordered: bool = True, *, max_bytes: int = SPLIT_BYTES) -> "Split[T]":
-        """Read what is left of the list from many positions at once: `async with walk.split() as items`.
-
-        Gives the items that this walk would give, in its order, or with `ordered=False` page by page as they
-        come; `async for item in items`, or `items.pages()`. `items.cursor` is right after every item, for a
-        walk or for another split. This walk does not move.
-
-        `parts` readers cut the list by id into pieces of a few pages, smaller where they find it denser, so
-        windows of time and messages of the same second make no difference. Costs about the requests of the
-        walk, one more for the list's other end, and one for some of the pieces. Memory: the pages of a reader
-        each, and up to four times as many that wait, as long as their bodies have fewer than `max_bytes`
-        bytes; records take about four times the bytes of their body. With a limit no more is asked for than
-        it is expected to take.
-
-        A list that goes by id and has a second page is read from many positions, from that page on. Any other
-        is read serially: one that goes by page numbers or by time (where positions have a time beside the id,
-        one request asks which of the two counts), whose ids are no numbers, or whose service refuses an id
-        that it has not named or leaves items out after it. `items.reason` says which, and the logger
-        `chatrest` (a warning). Where a service answers at once, the walk itself needs less CPU.
-
-        The block owns its tasks; they have ended when it is left, in any way. An error is raised after all
-        items before it, with `ordered=False` after those that have come; another loop continues.
-        Raises `RequestInvalidError` for wrong arguments, and for a walk with a limit and `ordered=False`,
-        where it would be left to chance which items are given.
-        """
-        from .split.split import Split, SplitReader  # as above
-
-        parts, max_bytes = check_count("parts", parts), check_count("max_bytes", max_bytes)
-        check_unquoted(isinstance(ordered, bool), "ordered", ordered, "True or False")
-        if self._remaining is not None and not ordered:
-            raise RequestInvalidError(
-                "ordered = False: allowed is True for a walk with a limit, whose first items are wanted"
-            )
-        cursor, left = self._unsigned_cursor, self._remaining
-        reader: SplitReader[T] = SplitReader(
-            self._source, Walk(self._source, cursor), parts, ordered, max_bytes
-        )
-        return Split(Walk(self._source, cursor, left, reader), reader)
-
     def follow(self, every: float = 10.0) -> "Follower[T]":
         """The items, and after the end those that are new, as they arrive: `async for item in walk.follow()`.
 
@@ -286,7 +244,6 @@ class Walk(Generic[T]):
 
     @property
     def _remaining(self) -> int | None:
-        """The count of items that a limited walk may still hand over."""
         page = self._page
         if page is None or page.after.left is None:
             return self._state.left

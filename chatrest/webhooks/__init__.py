@@ -8,8 +8,8 @@
 
     app.router.add_post("/webhook", aiohttp_handler(on_event, username="…", password="…"))
 
-`asgi_app(on_event, …)` takes the same arguments. A delivery is acknowledged only after `on_event` has
-returned, so `on_event` may see an event twice (it should be idempotent), and in any order.
+`asgi_app(on_event, …)` takes the same arguments. `on_event` must be idempotent: a delivery is acknowledged
+only after it has returned, and one that was not is repeated, so an event may arrive twice, and in any order.
 """
 
 from .aiohttp_receiver import aiohttp_handler

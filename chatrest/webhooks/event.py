@@ -3,7 +3,7 @@
 The table of triggers is at the end. A class names the struct of its `data` in the annotation.
 """
 
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, TypeAlias
 
 from msgspec import UNSET, field
 
@@ -62,7 +62,6 @@ class _Event(Record, kw_only=True):
         return self.raw
 
 
-@final
 class MessageEvent(_Event, kw_only=True):
     """A message was sent, edited, deleted, pinned or unpinned, or mentions a user.
 
@@ -77,98 +76,84 @@ class MessageEvent(_Event, kw_only=True):
         return self.data.message
 
 
-@final
 class ReceiptEvent(_Event, kw_only=True):
     """A message was delivered or read. Both shapes of `data` have the properties of a `Receipt`."""
 
     data: Receipt | LegacyReceipt
 
 
-@final
 class ReactionEvent(_Event, kw_only=True):
     """A reaction was added or removed."""
 
     data: ReactionData
 
 
-@final
 class ConversationEvent(_Event, kw_only=True):
     """A conversation was pinned or unpinned."""
 
     data: ConversationData
 
 
-@final
 class UserBlockEvent(_Event, kw_only=True):
     """A user blocked or unblocked others."""
 
     data: UserBlock
 
 
-@final
 class UserConnectionEvent(_Event, kw_only=True):
     """A user came online or went offline."""
 
     data: UserConnection
 
 
-@final
 class GroupEvent(_Event, kw_only=True):
     """A group, or its members, changed."""
 
     data: GroupData
 
 
-@final
 class CallEvent(_Event, kw_only=True):
     """A call was initiated; on older services also: it was rejected, cancelled, busy or not answered."""
 
     data: CallMessageData
 
 
-@final
 class CallSessionEvent(_Event, kw_only=True):
     """A call or a meeting started or ended, or a participant joined or left it."""
 
     data: CallSession
 
 
-@final
 class RecordingEvent(_Event, kw_only=True):
     """A recording of a call or a meeting is ready."""
 
     data: RecordingData
 
 
-@final
 class TranscriptionEvent(_Event, kw_only=True):
     """A transcription of a call or a meeting is ready."""
 
     data: TranscriptionData
 
 
-@final
 class ModerationEvent(_Event, kw_only=True):
     """A message was approved or blocked by moderation, or its moderation failed."""
 
     data: ModerationData
 
 
-@final
 class CampaignEvent(_Event, kw_only=True):
     """An event of a campaign. No `data` of these is documented: it is JSON as served."""
 
     data: Json
 
 
-@final
 class NotificationEvent(_Event, kw_only=True):
     """A notification for the app to send, as the app is its custom provider; `webhook` is `custom`."""
 
     data: NotificationData
 
 
-@final
 class UnknownEvent(_Event, kw_only=True):
     """An event with a trigger that is not known, or with `data` that is not of its trigger's shape.
 

@@ -4,7 +4,7 @@ Only the member without which the event makes no sense is required. Everything e
 absent, as in the records of lists.
 """
 
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 from msgspec import UNSET, UnsetType, field
 
@@ -15,7 +15,6 @@ from ..models.record import Json, Maybe, Record
 from ..models.users import User, UserFields
 
 
-@final
 class MessageData(Record):
     """A message, typed as in a list; one that no class can hold is an `UnknownMessage`.
 
@@ -26,7 +25,6 @@ class MessageData(Record):
     message: Message
 
 
-@final
 class ReceiptBody(Record):
     """The receipt itself: `action` is delivered or read, `timestamp` is in epoch seconds."""
 
@@ -36,7 +34,6 @@ class ReceiptBody(Record):
     timestamp: Maybe[int] = UNSET
 
 
-@final
 class Receipt(Record):
     """The receipt of a current webhook, by one user (`sender`) or, without `sender`, by all of a group."""
 
@@ -63,7 +60,6 @@ class Receipt(Record):
         return self.body.timestamp
 
 
-@final
 class LegacyReceipt(Record):
     """The receipt of a legacy webhook; its properties have the names of a `Receipt`."""
 
@@ -97,21 +93,18 @@ class LegacyReceipt(Record):
         return self.delivered_at if isinstance(self.read_at, UnsetType | None) else self.read_at
 
 
-@final
 class ReactionData(Record):
     """A reaction that was added or removed; its `id` is "" if the service sends none."""
 
     reaction: Reaction
 
 
-@final
 class ConversationData(Record):
     """A conversation that was pinned or unpinned."""
 
     conversation: Conversation
 
 
-@final
 class UserBlock(Record):
     """The users that `by` has blocked or unblocked, by their uid."""
 
@@ -119,7 +112,6 @@ class UserBlock(Record):
     by: Maybe[User] = UNSET
 
 
-@final
 class Connection(Record):
     """A connection of a user's client; `connected_at` is in epoch milliseconds."""
 
@@ -130,7 +122,6 @@ class Connection(Record):
     user_agent: Maybe[str] = UNSET
 
 
-@final
 class UserConnection(Record):
     """A user who came online or went offline; `timestamp` is in epoch milliseconds."""
 
@@ -141,7 +132,6 @@ class UserConnection(Record):
     user_presence_changed: Maybe[bool] = UNSET
 
 
-@final
 class GroupMember(UserFields):
     """A user as a member of the event's group; `old_scope` is the scope before a change."""
 
@@ -150,7 +140,6 @@ class GroupMember(UserFields):
     joined_at: Maybe[int] = UNSET
 
 
-@final
 class GroupData(Record):
     """A group, the members that the event is about by their uid, and the user who acted."""
 
@@ -160,14 +149,12 @@ class GroupData(Record):
     old_owner: Maybe[str | Json] = UNSET
 
 
-@final
 class CallMessageData(Record):
     """A call as the message about it, typed as in a list: a `CallMessage`."""
 
     call: Message
 
 
-@final
 class Occupant(Record):
     """A participant of a call or a meeting."""
 
@@ -177,7 +164,6 @@ class Occupant(Record):
     audio_call: Maybe[bool] = field(default=UNSET, name="audio_call")
 
 
-@final
 class CallSession(Record):
     """The session of a call or a meeting that has started, has ended, or has another participant.
 
@@ -194,7 +180,6 @@ class CallSession(Record):
     initial_config: Maybe[Json] = field(default=UNSET, name="initial_config")
 
 
-@final
 class RecordingData(Record):
     """A recording; `recording_date` is YYYY-MM-DD, `duration` and `start_time` are texts as served."""
 
@@ -205,7 +190,6 @@ class RecordingData(Record):
     recording_url: Maybe[str] = field(default=UNSET, name="recording_url")
 
 
-@final
 class TranscriptionData(Record):
     """A transcription; `transcript_date` is YYYY-MM-DD."""
 
@@ -217,7 +201,6 @@ class TranscriptionData(Record):
     end_time: Maybe[int] = UNSET
 
 
-@final
 class ModerationFailure(Record):
     """A moderation that failed; the table shows the names of its members, not their types."""
 
@@ -228,7 +211,6 @@ class ModerationFailure(Record):
     failures: Maybe[tuple[Json, ...]] = UNSET
 
 
-@final
 class ModerationData(Record):
     """A decision about a message. `moderation` has objects of `condition` and `rule`.
 
@@ -241,7 +223,6 @@ class ModerationData(Record):
     failed: Maybe[ModerationFailure] = UNSET
 
 
-@final
 class NotificationParty(Record):
     """The user whom a notification is for, or whose message it is about."""
 
@@ -250,7 +231,6 @@ class NotificationParty(Record):
     uid: str
 
 
-@final
 class NotificationData(Record):
     """A notification for the app to send, as the app is its custom provider.
 

@@ -5,10 +5,9 @@ Rules:
   repeats what was not answered with 2xx, after 10 s and again after 30 s; without the flag, or after that,
   the event is lost.
 - A delivery is acknowledged only after its handler has returned. A handler that takes longer continues while
-  the answer is 503: the repetition finds it finished, or waits for it.
-- One event runs one handler at a time, however often it is delivered, and none once it has been handled.
-- No delivery has an id, and records repeat: a message is edited twice, a user is blocked again. So the whole
-  body identifies an event, and only for the time in which the service repeats a delivery.
+  the answer is 503.
+- A handler must be idempotent: no delivery has an id, and nothing here remembers what was handled. Only while
+  a handler runs, a delivery with the same body waits for it instead of running a second one.
 - BasicCredentials are checked before anything of the body is read.
 """
 
@@ -48,10 +47,6 @@ class ReceiverOptions(TypedDict, total=False):
     """The size of the largest body that is read, 1 MiB."""
     concurrency: Annotated[int, Meta(gt=0, description="a whole number above 0")]
     """The number of handlers that run at the same time, 100."""
-    remember: Annotated[int, Meta(ge=0, description="a whole number from 0")]
-    """The number of handled events that are remembered, 10,000."""
-    remember_for: Annotated[float, Meta(ge=0, description="a number of seconds from 0")]
-    """Seconds that a handled event is remembered, 60; 0 for not at all."""
 
 
 class Answer(NamedTuple):
@@ -84,8 +79,6 @@ class Receiver:
         self._answer_within = options.get("answer_within", 1.5)
         self._max_body_bytes = options.get("max_body_bytes", 1 << 20)
         self._concurrency = options.get("concurrency", 100)
-        # Two repetitions, 10 s and 30 s after failures of at most 2 s each, and some more.
-        self._recent = RecentEvents(options.get("remember", 10_000), options.get("remember_for", 60.0))
         self._running: dict[bytes, asyncio.Task[bool]] = {}
 
     async def answer(self, method: str, headers: Headers, read: Read) -> Answer:
@@ -151,8 +144,6 @@ class Receiver:
         while key not in self._running and len(self._running) >= self._concurrency:
             if not await _ended(self._running.values(), deadline):
                 return self._refused(_BUSY)
-        if self._recent.has(key, _now()):
-            return _HANDLED
         task = self._running.get(key)
         if task is None:
             task = self._running[key] = asyncio.create_task(self._run(key, event))
@@ -161,10 +152,8 @@ class Receiver:
         return _HANDLED if not task.cancelled() and task.result() else _FAILED
 
     async def _run(self, key: bytes, event: Event) -> bool:
-        """Run the handler, and remember the event; return False if the handler failed."""
         try:
             await self._on_event(event)
-            self._recent.add(key, _now())
             return True
         except Exception:
             LOGGER.exception("the handler of webhook events failed on %a", event.trigger[:_LONGEST_TRIGGER])
@@ -198,7 +187,6 @@ def _credentials(username: str | None, password: str | None) -> BasicCredentials
 
 
 def _check(on_event: object, options: ReceiverOptions) -> None:
-    """Raise `RequestInvalidError` for an argument that is not allowed."""
     if not callable(on_event):
         raise RequestInvalidError(
             f"on_event = {description(on_event)}: allowed is a coroutine function of an event"
@@ -214,28 +202,3 @@ def _check(on_event: object, options: ReceiverOptions) -> None:
                 raise RequestInvalidError(
                     f"{name} = {description(value)}: allowed is {meta.description}"
                 ) from None
-
-
-@final
-class RecentEvents:
-    """The keys of the events that were handled in the last `seconds`, at most the last `most` of them."""
-
-    def __init__(self, most: int, seconds: float) -> None:
-        self._most, self._seconds = most, seconds
-        self._expiries: dict[bytes, float] = {}
-
-    def __len__(self) -> int:
-        return len(self._expiries)
-
-    def add(self, key: bytes, now: float) -> None:
-        """Remember an event that was handled at `now`, seconds of a clock that never goes back."""
-        self._expiries.pop(key, None)
-        self._expiries[key] = now + self._seconds
-        while self._expiries:  # the oldest comes first, so this costs little
-            oldest = next(iter(self._expiries))
-            if len(self._expiries) <= self._most and self._expiries[oldest] > now:
-                return
-            del self._expiries[oldest]
-
-    def has(self, key: bytes, now: float) -> bool:
-        return self._expiries.get(key, now) > now

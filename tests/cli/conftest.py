@@ -18,6 +18,7 @@ from typing import Any, Self, TypeVar
 import pytest
 from click.testing import CliRunner, Result
 
+from chatrest.cli.export_progress import ProgressLog
 from chatrest.cli.root import root
 from chatrest.emulator import Emulator
 
@@ -186,6 +187,13 @@ def stuck(proxy: MakeProxy, request: pytest.FixtureRequest) -> Iterator[tuple[st
 @pytest.fixture(autouse=True)
 def no_waits(fast_ramp: None) -> None:
     """Let no command wait for the slots of a ramp."""
+
+
+@pytest.fixture(autouse=True)
+def no_log_of_progress(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a command of this process write no lines of progress: which there are depends on its speed."""
+    if request.module.__name__ != "tests.cli.test_export_progress":
+        monkeypatch.setattr(ProgressLog, "show", lambda self, snapshot: None)
 
 
 @pytest.fixture(autouse=True)

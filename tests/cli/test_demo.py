@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import chatrest
-from chatrest.cli import demo as demo_module, demo_stages
+from chatrest.cli import demo as demo_module
 from chatrest.cli.root import root
 from chatrest.emulator import Emulator
 from tests.commands import ids_of
@@ -21,8 +21,8 @@ pytestmark = pytest.mark.usefixtures("called")
 SMALL = ("demo", "--users", "5", "--messages", "300")
 
 
-def demo(out: Path, *args: str) -> Result:
-    result = CliRunner().invoke(root, [*SMALL, "--out", str(out), *args])
+def demo(*args: str) -> Result:
+    result = CliRunner().invoke(root, [*SMALL, *args])
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result
@@ -41,40 +41,43 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("in_process")
-def test_the_demo_prints_its_results_and_a_second_run_replaces_the_files(tmp_path: Path) -> None:
+def test_the_demo_prints_its_results_and_what_to_try_next(tmp_path: Path) -> None:
     out = tmp_path / "chat-export"
-    first = demo(out)
-    assert (first.exit_code, first.stderr) == (0, "")
+    result = demo("--out", str(out))
+    assert (result.exit_code, result.stderr) == (0, "")
     for text in ("300 messages among 5 users", "a conversation", "MB", "requests in", "messages/s"):
-        assert text in first.stdout
-    assert "300 messages, as many as the service has" in first.stdout
-    commands = re.findall(r"^  .*/bin/chatrest (\S+)", first.stdout, re.MULTILINE)
-    assert commands == ["verify", "emulator", "export", "messages"]
-    assert "\x1b" not in first.stdout
+        assert text in result.stdout
+    assert "300 messages, as many as the service has" in result.stdout
+    commands = re.findall(r"^  .*/bin/chatrest (\S+)", result.stdout, re.MULTILINE)
+    assert commands == ["view", "html", "verify", "emulator", "load", "messages"]
+    assert "\x1b" not in result.stdout
     assert ids_of(out) == list(range(1, 301))
-    assert (out / "messages/source=user-user-04").exists()
-    again = demo(out, "--seed", "1", "--users", "3")
-    assert again.exit_code == 0
-    assert ids_of(out) == list(range(1, 301))
-    assert not (out / "messages/source=user-user-04").exists()
 
 
-def test_a_folder_with_other_files_is_an_error_before_anything_starts(
+@pytest.mark.usefixtures("in_process")
+def test_each_demo_has_a_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        assert demo().exit_code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["chat-export", "chat-export-2"]
+
+
+def test_a_folder_with_files_is_an_error_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(demo_module, "run_emulator", None)
     (tmp_path / "mine.txt").write_text("")
-    result = demo(tmp_path)
-    assert result.exit_code == 2
-    assert "is not changed" in result.stderr
-    assert len(result.stderr.splitlines()) == 1
+    for out in (tmp_path, tmp_path / "mine.txt"):
+        result = demo("--out", str(out))
+        assert result.exit_code == 2
+        assert result.stderr == f"chatrest: {out} is not an empty folder: choose another one with --out\n"
 
 
 def test_an_emulator_that_does_not_start_is_one_error_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    result = demo(tmp_path / "out")
+    result = demo("--out", str(tmp_path / "out"))
     assert result.exit_code == 1
     assert result.stderr == "chatrest: the emulator did not start: it printed no error\n"
 
@@ -92,15 +95,14 @@ async def test_the_emulator_stops_at_the_end() -> None:
 
 @pytest.mark.usefixtures("in_process")
 def test_an_incomplete_export_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    export_everything = demo_stages.Demo.export_everything
+    export_everything = demo_module._export_everything
 
-    async def export_and_delete_a_file(demo: demo_stages.Demo, *args: Any) -> None:
-        await export_everything(demo, *args)
-        [path] = demo.folder.glob("messages/source=user-user-01/*")
-        path.unlink()
+    async def export_and_delete_a_file(session: Any, out: Path, *args: Any) -> None:
+        await export_everything(session, out, *args)
+        next(out.glob("messages/*/*")).unlink()  # noqa: ASYNC240
 
-    monkeypatch.setattr(demo_stages.Demo, "export_everything", export_and_delete_a_file)
-    result = demo(tmp_path / "out")
+    monkeypatch.setattr(demo_module, "_export_everything", export_and_delete_a_file)
+    result = demo("--out", str(tmp_path / "out"))
     assert result.exit_code == 1
     assert "the export is not complete: " in result.stderr
     assert len(result.stderr.splitlines()) == 1

@@ -39,22 +39,55 @@ def test_all_users_is_the_default_and_a_second_run_has_nothing_to_do(
 
 
 def test_the_summary_names_the_sources_that_are_no_longer_asked_for(command: Run, out: Path) -> None:
-    named = [word for each in range(1, 8) for word in ("--user", f"user-{each:02}")]
-    assert "kept" not in summary_of(command("export", str(out), *named, "--quiet"))
-    summary = summary_of(command("export", str(out), "--user", "user-01", "--quiet"))
+    named = [word for each in range(1, 8) for word in ("--user", f"user-{each:03}")]
+    assert "kept" not in summary_of(command("export", str(out), *named))
+    summary = summary_of(command("export", str(out), "--user", "user-001", "--change-plan"))
     assert summary["sources"] == "1"
     assert summary["kept"] == (
-        "user user-02, user user-03, user user-04, user user-05, user user-06 and 1 more; "
+        "user user-002, user user-003, user user-004, user user-005, user user-006 and 1 more; "
         "no longer asked for, not read by this run"
     )
 
 
-def test_another_plan_is_an_error_that_names_the_difference(command: Run, out: Path) -> None:
-    assert command("export", str(out), "--user", "user-01", "--quiet").exit_code == 0
+def test_quiet_is_silent_unless_something_is_wrong(command: Run, out: Path, tmp_path: Path) -> None:
+    status = tmp_path / "status.json"
+    good = command("export", str(out), "--quiet", "--status-file", str(status))
+    assert (good.exit_code, good.output) == (0, "")
+    loaded = json.loads(status.read_bytes())
+    assert (loaded["state"], loaded["export"], loaded["run"]) == ("complete", str(out), 1)
+    assert loaded["last_complete"] == loaded["finished"]
+    bad = command(
+        "export", str(tmp_path / "b"), "--quiet", "--group", "nowhere", "--status-file", str(status)
+    )
+    assert (bad.exit_code, bad.stdout) == (1, "")
+    assert bad.stderr.startswith("chatrest: group nowhere: ")
+    after = json.loads(status.read_bytes())
+    assert (after["state"], after["failed"], after["last_complete"]) == (
+        "not complete",
+        1,
+        loaded["finished"],
+    )
+
+
+def test_other_sources_are_refused_read_once_or_made_the_plan(command: Run, out: Path) -> None:
+    assert command("export", str(out), "--quiet").exit_code == 0
+    one = ["export", str(out), "--user", "user-001"]
     for options in ([], ["--dry-run"]):
-        line = error_line(command("export", str(out), "--compress", "gzip", *options), 2)
-        assert "was exported with compress=none, and this plan has compress=gzip" in line
-    assert command("export", str(out), "--user", "user-01", "--quiet").exit_code == 0
+        line = error_line(command(*one, *options), 2)
+        assert "exported with all users, and this plan has user user-001; nothing was read" in line
+        assert "--only" in line
+        assert "--change-plan" in line
+    assert "--only needs the sources" in error_line(command("export", str(out), "--only"), 2)
+    assert "give one of them" in error_line(command(*one, "--only", "--change-plan"), 2)
+    assert "user nobody: " in error_line(command("export", str(out), "--user", "nobody", "--only"), 2)
+    part = command(*one, "--only")
+    assert part.exit_code == 0
+    assert summary_of(part)["export"].endswith(", a part of the plan")
+    assert summary_of(part)["unread"].endswith(" other sources of the plan: only user user-001")
+    members = json.loads(command(*one, "--only", "--json").stdout)
+    assert (members["complete"], members["only"]) == (False, ["user user-001"])
+    assert json.loads(command("export", str(out), "--json").stdout)["not_read"] == 0
+    assert summary_of(command(*one, "--change-plan"))["sources"] == "1"
 
 
 def test_the_names_are_those_of_the_package() -> None:
@@ -68,7 +101,7 @@ def test_a_name_of_no_table_is_refused(command: Run, out: Path) -> None:
 
 
 def test_tables_are_in_the_folder_and_in_the_summary(command: Run, out: Path) -> None:
-    first = command("export", str(out), "--user", "user-01", "--with", "users")
+    first = command("export", str(out), "--user", "user-001", "--with", "users")
     assert first.exit_code == 0
     lines = (out / "users" / "users.ndjson").read_bytes().splitlines()
     assert summary_of(first)["tables"] == f"{len(lines)} users"
@@ -77,7 +110,7 @@ def test_tables_are_in_the_folder_and_in_the_summary(command: Run, out: Path) ->
 
 
 def test_attachments_are_in_the_summary_and_the_limit_needs_them(command: Run, out: Path) -> None:
-    first = command("export", str(out), "--type", "text", "--attachments", "--max-attachment", "5")
+    first = command("export", str(out), "--since", "2100-01-01", "--attachments", "--max-attachment", "5")
     assert first.exit_code == 0
     assert summary_of(first)["attached"] == "0, 0 of them new (0.0 MB)"
     wrong = command("export", str(out), "--max-attachment", "5")
@@ -91,7 +124,7 @@ def test_the_summary_names_what_is_not_there() -> None:
     assert attachments_line(counts) == expected
     report = Report(complete=True, changed=3, deleted=1, missing=2)
     lines = list(summary_lines(report, Progress(), "out", FileTotals("ndjson", 1, 10**7), 1.0))
-    for begin in ("missing   2 from", "changed   3;", "deleted   1 that"):
+    for begin in ("missing   2 from", "changed   3;", "deleted   1, by"):
         assert any(line.startswith(begin) for line in lines)
 
 
@@ -102,22 +135,20 @@ def test_a_dry_run_writes_nothing(command: Run, out: Path) -> None:
     summary = summary_of(result)
     assert summary["export"] == f"{out}, ndjson; nothing was written"
     assert summary["sources"] == "6"
-    assert "those of two sources count twice" in summary["messages"]
     assert "with 32 workers; no rate limit was reported" in summary["time"]
     assert command("export", str(out), "--quiet").exit_code == 0
-    totals = summary_of(command("export", str(out), "--quiet", "--dry-run"))
-    assert totals["messages"] == "none to read"
-    stored = len(ids_of(out))
-    assert summary["new"] == f"{stored:,}"
+    totals = summary_of(command("export", str(out), "--dry-run"))
+    stored = ids_of(out)
+    assert totals["messages"] == f"0 new; the app's newest id is {stored[-1]}"
+    assert summary["messages"] == f"{len(stored):,} new; the app's newest id is {stored[-1]}"
 
 
 def test_a_dry_run_as_json_states_the_certainty_of_its_numbers(command: Run, out: Path) -> None:
-    result = command("export", str(out), "--dry-run", "--json", "--user", "user-01")
+    result = command("export", str(out), "--dry-run", "--json", "--user", "user-001")
     assert (result.exit_code, result.stderr) == (0, "")
     members = json.loads(result.stdout)
     assert members["is_exact"]
-    assert members["messages_least"] == members["messages"]
-    assert members["plan"]["users"] == ["user-01"]
+    assert members["plan"]["users"] == ["user-001"]
     assert members["messages"] > 0
     assert not out.exists()
 
@@ -132,21 +163,17 @@ def test_a_dry_run_whose_only_source_is_refused_is_a_failure(command: Run, out: 
 def test_an_estimate_says_what_it_does_not_know() -> None:
     known: dict[str, Any] = {
         "plan": Plan(), "sources": 100, "sampled": 20, "whole": 0, "refused": [Failure("user x", "404")],
-        "is_exact": False, "bytes": 10**8, "messages": 123_456, "messages_least": 20_000,
-        "written": 70_000, "requests": 345, "seconds": 7000.0, "asked": 24, "rate": 485.0,
+        "is_exact": False, "messages": 20_000, "newest": 300_000, "requests": 345, "seconds": 7000.0,
+        "asked": 24, "rate": 485.0,
     }  # fmt: skip
     lines = printed(**known)
     assert lines["refused"] == "user x: 404"
-    assert lines["messages"] == (
-        "about 120,000 (at least 20,000) to read (100.0 MB); those of two sources count twice"
-    )
-    assert lines["new"] == "about 70,000"
-    assert lines["requests"] == "about 345"
-    assert lines["time"] == "about 2 h, with 32 workers; the rate limit is about 485 requests a minute"
-    assert lines["basis"] == (
-        "24 requests; 20 of 100 sources sampled; wrong if a few of the others hold most messages"
-    )
-    assert printed(**known | {"is_exact": True})["messages"].startswith("123,456 to read (")
+    assert lines["messages"] == "at least 20,000 new; the app's newest id is 300,000"
+    assert lines["requests"] == "at least 345"
+    limit = "the rate limit is about 485 requests a minute"
+    assert lines["time"] == f"at least 1:56:40, with 32 workers; {limit}"
+    assert lines["basis"] == "24 requests; a page of 20 of 100 lists"
+    assert printed(**known | {"is_exact": True, "newest": None})["messages"] == "20,000 new"
 
 
 def printed(**members: Any) -> dict[str, str]:

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
 
@@ -14,7 +14,7 @@ import pytest
 from chatrest.cli.export import _resume_hint
 from chatrest.export import Phase, Progress
 from chatrest.export.disk import Disk
-from chatrest.export.journal import Journal
+from chatrest.export.opening import FolderLock
 from tests.cases import loop_over
 from tests.commands import PATIENCE, Run, Start, all_ids, ids_of, summary_of
 
@@ -27,7 +27,7 @@ STUCK_AT = 9
 def test_a_failed_source_is_one_error_line_and_the_others_are_exported(
     service: EmulatorThread, command: Run, out: Path
 ) -> None:
-    result = command("export", str(out), "--group", "nowhere", "--user", "user-01", "--quiet")
+    result = command("export", str(out), "--group", "nowhere", "--user", "user-001")
     assert result.exit_code == 1
     first, last = result.stderr.splitlines()
     assert first.startswith("chatrest: group nowhere: ")
@@ -35,7 +35,7 @@ def test_a_failed_source_is_one_error_line_and_the_others_are_exported(
     assert last == ("chatrest: the export is not complete: 1 of 2 sources failed; run the same command again")
     assert summary_of(result)["export"].endswith("NOT COMPLETE")
     assert summary_of(result)["sources"] == "2, 1 of them failed"
-    assert ids_of(out) == sorted(service.ask(lambda emulator: emulator.store.ids(participant="user-01")))
+    assert ids_of(out) == sorted(service.ask(lambda emulator: emulator.store.ids(participant="user-001")))
 
 
 def test_only_the_first_20_failures_are_printed(command: Run, out: Path) -> None:
@@ -66,7 +66,7 @@ def test_the_error_for_a_wrong_key_says_how_to_continue(command: Run, out: Path)
 
 @pytest.mark.parametrize("size", [7000, 4096], ids=["all of it", "its first page"])
 def test_a_damaged_journal_is_not_to_be_tried_again(command: Run, out: Path, size: int) -> None:
-    assert command("export", str(out), "--user", "user-01", "--quiet").exit_code == 0
+    assert command("export", str(out), "--user", "user-001", "--quiet").exit_code == 0
     journal = out / "journal.sqlite"
     journal.write_bytes(b"garbage!" * (size // 8) + journal.read_bytes()[size:] * (size == 4096))
     line = error_line(command("export", str(out), "--quiet"))
@@ -87,7 +87,8 @@ def test_a_full_disk_is_one_line(command: Run, out: Path, monkeypatch: pytest.Mo
 
 def test_a_folder_in_use_is_one_line(command: Run, out: Path) -> None:
     out.mkdir()
-    with closing(Journal(out / "journal.sqlite", {})):
+    with ExitStack() as locked:
+        locked.callback(FolderLock(out).release)
         for options in ([], ["--dry-run"]):
             line = error_line(command("export", str(out), "--quiet", *options), 2)
             assert "another export is writing here" in line
@@ -101,7 +102,7 @@ def test_a_folder_that_cannot_be_created(command: Run, tmp_path: Path) -> None:
 
 
 def test_a_window_that_ends_before_it_begins_is_named_by_dates(command: Run, out: Path) -> None:
-    assert command("export", str(out), "--user", "user-01", "--quiet").exit_code == 0
+    assert command("export", str(out), "--user", "user-001", "--quiet").exit_code == 0
     for name in ("export", "cat"):
         line = error_line(command(name, str(out), "--since", "2026-02-01", "--until", "2026-01-01"), 2)
         assert "until = 2026-01-01: " in line
@@ -163,6 +164,5 @@ def test_the_lines_on_a_terminal_are_removed_at_the_end(
     os.close(terminal)
     assert started.returncode == 130
     assert written == b""
-    assert b"user user-0" in shown
     assert shown.rstrip().endswith(f"export {out}".encode())
     assert shown.count(b"\x1b[?25l") == shown.count(b"\x1b[?25h") == 1  # the cursor is visible again

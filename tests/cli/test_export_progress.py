@@ -1,18 +1,24 @@
 """The progress of an export: its snapshots, and how they are displayed."""
 
-import io
+import json
+from contextlib import suppress
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from chatrest.cli import streams
-from chatrest.cli.export import display_of
-from chatrest.cli.export_progress import LOG_INTERVAL, LineDisplay, Monitor, Snapshot, progress_line
-from chatrest.cli.export_terminal import rendered
-from chatrest.cli.export_texts import about, duration, rounded
-from chatrest.export.report import Active, Phase, Progress
+from chatrest.cli.export_progress import (
+    Monitor,
+    ProgressLog,
+    Snapshot,
+    progress_display,
+    progress_line,
+    status_file,
+)
+from chatrest.cli.export_texts import about, duration
+from chatrest.export.report import Phase, Progress, Report
 from tests.cases import loop_over
 
 
@@ -128,19 +134,11 @@ def test_an_estimated_time(seconds: float, text: str) -> None:
     assert about(seconds) == text
 
 
-@loop_over(
-    ("number", "text"), [(0, "0"), (7, "7"), (99, "99"), (123, "120"), (253_770, "250,000"), (999, "1,000")]
-)
-def test_an_estimated_number(number: int, text: str) -> None:
-    assert rounded(number) == text
-
-
 def snapshot(**changes: Any) -> Snapshot:
     progress = Progress()
     counts: dict[str, Any] = {
         "written": 1_234_567, "received": 345_600_000, "requests": 2345, "limited": 3, "sources": 200,
         "done": 123, "failed": 2,
-        "active": {each: Active(f"user user-{each:03}", each / 40, each * 1000) for each in range(32)},
     }  # fmt: skip
     known: dict[str, Any] = {
         "phase": Phase.WALKING, "rate": 12_345.6, "elapsed": 192.0, "share": 0.63, "left": 250.0,
@@ -152,32 +150,10 @@ def snapshot(**changes: Any) -> Snapshot:
     return Snapshot(progress=progress, **known)
 
 
-def lines_of(snapshot: Snapshot, width: int = 80, out: str = "out") -> list[str]:
-    console = Console(width=width, file=io.StringIO(), force_terminal=False, color_system=None)
-    with console.capture() as capture:
-        console.print(rendered(snapshot, out))
-    return [line.rstrip() for line in capture.get().splitlines()]
-
-
-def test_the_lines_fit_into_80_columns() -> None:
-    lines = lines_of(snapshot())
-    assert max(map(len, lines)) <= 80
-    assert lines[0] == f"{'walking  out':<76}3:12"
-    assert lines[1].endswith("63%  about 4 min left")
-    assert lines[2] == "1,234,567 messages   12,346/s   345.6 MB   2,345 requests   3 × 429"
-    assert lines[3] == "123 of 200 sources   2 failed   waits for the service's rate limit"
-    assert lines[4].startswith("  user user-000")
-    assert lines[5].split()[2:4] == ["1,000", "messages"]
-    assert lines[12:] == ["  … and 24 more", ""]
-    unknown = lines_of(snapshot(share=None, left=None, active={}, waits="x" * 200), 40, "a/long/path/" * 9)
-    assert len(unknown) == 5
-    assert max(map(len, unknown)) <= 40
-
-
 def test_the_progress_as_one_line() -> None:
     assert progress_line(snapshot()) == (
-        "walking: 1,234,567 messages at 12,346/s, 345.6 MB, 2,345 requests (3 × 429), 123 of 200 sources, "
-        "2 failed, 63%, about 4 min left, 3:12, waits for the service's rate limit"
+        "walking: 63%, about 4 min left, 1,234,567 messages at 12,346/s, 345.6 MB, 2,345 requests (3 × 429), "
+        "123 of 200 sources, 2 failed, 3:12, waits for the service's rate limit"
     )
     assert progress_line(snapshot(received=0, waits=None)) == "walking: 3:12"
     waiting = snapshot(received=0, waits=None, phase=Phase.WAITING_FOR_WORKER, detail="tcp://host:1")
@@ -188,28 +164,28 @@ def test_the_progress_as_one_line() -> None:
 def test_a_run_that_cannot_publish_says_so(received: int) -> None:
     shown = snapshot(received=received, waits=None, unpublished="nothing published for 62 min: no reply")
     assert progress_line(shown).endswith("3:12, nothing published for 62 min: no reply")
-    assert "nothing published for 62 min" in lines_of(shown)[3]
 
 
-def test_plain_lines_are_one_for_each_phase_and_every_ten_seconds() -> None:
+def test_a_log_has_a_line_for_each_phase_and_one_a_minute() -> None:
     lines: list[str] = []
-    with LineDisplay(lines.append) as log:
-        for elapsed, phase in (
-            (0.0, Phase.BEGINNING),
-            (0.1, Phase.WALKING),
-            (5.0, Phase.WALKING),
-            (LOG_INTERVAL + 1, Phase.WALKING),
-            (LOG_INTERVAL + 2, Phase.FINISHING),
-            (2 * LOG_INTERVAL + 1, Phase.FINISHING),
-        ):
-            log.show(snapshot(elapsed=elapsed, phase=phase))
+    log = ProgressLog(lines.append)
+    for elapsed, phase in (
+        (0.0, Phase.BEGINNING),
+        (0.1, Phase.WALKING),
+        (50.0, Phase.WALKING),
+        (61.0, Phase.WALKING),
+        (62.0, Phase.FINISHING),
+        (121.0, Phase.FINISHING),
+    ):
+        log.show(snapshot(elapsed=elapsed, phase=phase))
     assert [line.partition(":")[0] for line in lines] == ["walking", "walking", "finishing"]
+    assert all("63%, about 4 min left" in line for line in lines)
 
 
 @pytest.mark.parametrize(
-    ("is_terminal", "quiet", "lines"), [(True, False, 1), (True, True, 0), (False, False, 0)]
+    ("is_terminal", "quiet", "lines"), [(True, False, 1), (False, False, 1), (False, True, 0)]
 )
-def test_a_terminal_without_a_cursor_has_plain_lines_and_a_pipe_has_none(
+def test_a_terminal_without_a_cursor_and_a_log_have_lines_and_quiet_has_none(
     is_terminal: bool,
     quiet: bool,
     lines: int,
@@ -218,6 +194,32 @@ def test_a_terminal_without_a_cursor_has_plain_lines_and_a_pipe_has_none(
 ) -> None:
     monkeypatch.setattr(streams, "is_terminal", lambda name: is_terminal)
     monkeypatch.setenv("TERM", "dumb")
-    with display_of("out", quiet=quiet) as display:
-        display.show(snapshot())
+    with progress_display(quiet=quiet) as show:
+        show(snapshot())
     assert len(capsys.readouterr().err.splitlines()) == lines
+
+
+# ── the file for a monitor ──
+
+
+def test_the_file_for_a_monitor_has_each_run_and_the_last_complete_one(tmp_path: Path) -> None:
+    path, clock = tmp_path / "status.json", iter([100, 200, 210, 300])
+
+    def write(report: Report | Exception) -> dict[str, Any]:
+        with suppress(OSError), status_file(path, "out", lambda: next(clock)) as reports:
+            if isinstance(report, Exception):
+                raise report
+            reports.append(report)
+        loaded: dict[str, Any] = json.loads(path.read_bytes())
+        return loaded
+
+    first = write(Report(run=1, complete=True, started=100, finished=190, messages=7, written=7))
+    assert (first["state"], first["messages"]) == ("complete", 7)
+    assert (first["finished"], first["last_complete"]) == (190, 190)
+    second = write(OSError("the disk is full"))
+    assert (second["state"], second["error"], second["last_complete"]) == ("failed", "the disk is full", 190)
+    assert (second["started"], second["finished"]) == (200, 210)
+    third = write(Report(run=3, started=300, finished=390, reasons=["some sources are not read"]))
+    assert (third["state"], third["error"]) == ("not complete", "some sources are not read")
+    assert third["last_complete"] == 190
+    assert [each.name for each in tmp_path.iterdir()] == ["status.json"]

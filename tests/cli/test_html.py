@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from chatrest.cli.root import root
 from chatrest.export import Plan, export
-from tests.commands import Run, Start, finish
+from tests.commands import Start, finish
 from tests.exporting import served
 
 pytest.importorskip("jinja2")
@@ -58,7 +58,7 @@ def test_a_part_is_chosen(backup: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "expected"),
     [
-        (["html", "{out}", "{out}"], "has files that are not of a site"),
+        (["html", "{out}", "{out}"], "does not say that they are of a site"),
         (["html", "{out}", "{new}", "--conversation", "no"], "no message is of conversation 'no'"),
         (["html", "{new}/nothing", "{new}/site"], "nothing"),
         (["view", "{new}/nothing"], "nothing"),
@@ -98,11 +98,6 @@ def test_a_viewer_prints_its_address_and_runs_until_it_is_stopped(
 
 
 def test_pages_are_part_of_the_package() -> None:
-    from chatrest.archive.pages import TEMPLATES
+    from chatrest.site.pages import TEMPLATES
 
     assert {"base.html", "site.css", "site.js"} <= {path.name for path in TEMPLATES.iterdir()}
-
-
-def test_the_command_needs_no_network(command: Run, backup: Path, tmp_path: Path) -> None:
-    result = command("html", str(backup), str(tmp_path / "site"), CHATREST_BASE_URL="http://127.0.0.1:9/none")
-    assert result.exit_code == 0, result.stderr

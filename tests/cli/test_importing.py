@@ -12,7 +12,7 @@ from chatrest.cli import importing
 from chatrest.cli.root import root
 from chatrest.emulator.weather import HalfOpen
 from chatrest.importing import KINDS
-from tests.commands import PATIENCE, Run, Start
+from tests.commands import PATIENCE, MakeProxy, Run, Start
 
 from .conftest import EmulatorThread, error_line
 
@@ -91,6 +91,16 @@ def test_a_failure_says_how_to_continue(users: Path, tmp_path: Path, fresh: Emul
     line = error_line(result)
     assert line.startswith("data_import.import_users: 401")
     assert line.endswith(f"continue with: /of/a/venv/bin/chatrest import {users} --journal '{tmp_path}/j 1'")
+
+
+def test_a_service_without_the_route_gets_no_advice_to_continue(
+    users: Path, fresh: EmulatorThread, proxy: MakeProxy
+) -> None:
+    body = b'{"error":{"code":"ERR_ROUTE_NOT_FOUND","message":"No such route."}}'
+    with proxy(lambda *_: (404, body)) as url:
+        result = CliRunner().invoke(root, ["import", str(users)], env={**fresh.env, "CHATREST_BASE_URL": url})
+    assert "404" in error_line(result)
+    assert "continue" not in result.stderr
 
 
 def test_an_interrupted_import_says_how_to_continue_and_does(

@@ -7,21 +7,18 @@ import subprocess
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from chatrest.cli.root import root
 from chatrest.emulator import Emulator
 from tests.cases import loop_over
 from tests.commands import PATIENCE, MakeProxy, Run, Start
 
 from .conftest import SECRETS, EmulatorThread, Proxy, error_line, rows
 
-TALK = ("messages", "user-02", "--on-behalf-of", "user-01")
-FAILED = b'{"error": {"code": "ERR_PERMISSION_DENIED", "message": "Not any more."}}'
+TALK = ("messages", "user-002", "--on-behalf-of", "user-001")
 
 
 def talk_ids(service: EmulatorThread) -> list[str]:
-    ids = service.ask(lambda emulator: emulator.store.ids(conversation="user-01_user_user-02"))
+    ids = service.ask(lambda emulator: emulator.store.ids(conversation="user-001_user_user-002"))
     return [str(number) for number in ids]
 
 
@@ -50,41 +47,19 @@ def test_limit_and_page_limit_are_independent(
     assert all("limit=2" in path for path in paths)
 
 
-def test_odd_records_are_printed_as_they_are(fresh: EmulatorThread) -> None:
-    odd = [
-        b'{"id":"1","sender":"a","receiver":"b","conversationId":"a_user_b","text":"\\ud800"}',
-        b'{"id":"2","conversationId":"a_user_b","category":"hologram", "n":1.50}',
-        b'{\n  "id": "3",\n  "conversationId": "a_user_b"\n}',
-    ]
-
-    def fill(emulator: object) -> None:
-        store = fresh.emulator.store
-        store.add_user("a")
-        store.add_user("b")
-        store.add_records(odd)
-
-    fresh.ask(fill)
-    args = ["messages", "a", "--on-behalf-of", "b", "--affix", "append"]
-    result = CliRunner().invoke(root, args, env=fresh.env)
-    assert result.exit_code == 0
-    assert result.stdout_bytes.splitlines() == [*odd[:2], odd[2].replace(b"\n", b" ")]
-
-
 @loop_over(
     ("args", "status", "words"),
     [
         (("messages", "nobody"), 1, "nobody"),
-        (("messages", "user-01", "--on-behalf-of", "nobody"), 1, "nobody"),
+        (("messages", "user-001", "--on-behalf-of", "nobody"), 1, "nobody"),
         (("messages", ".."), 2, "uid = '..'"),
         (("messages", "\udcff"), 2, "surrogate"),
         (("messages", "bob", "--on-behalf-of", "a\r\nx: y"), 2, "on_behalf_of"),
         (("messages", "bob", "--tags", "a,b"), 2, "comma"),
-        (("messages", "bob", "--from-timestamp", "@5", "--to-timestamp", "@2"), 2, "to_timestamp = 2"),
-        (("messages", "bob", "--from-timestamp", "20260101"), 2, "'2026-01-01' for the date"),
+        (("messages", "bob", "--since", "@5", "--until", "@2"), 2, "to_timestamp = 2"),
+        (("messages", "bob", "--since", "20260101"), 2, "'2026-01-01' for the date"),
         (("messages", "bob", "--limt", "3"), 2, "'--limt'; did you mean one of"),
         (("messages", "bob", "--every", "5"), 2, "--every needs --follow"),
-        (("messages", "bob", "--jobs", "8", "--follow"), 2, "--jobs cannot be used with --follow"),
-        (("messages", "bob", "--jobs", "0"), 2, "'--jobs'"),
         (("users", "--cursor", "AAAA"), 2, "cursor token is damaged"),
         (("messages", "bob", "--cursor", "\x1b[2J☃"), 2, "cursor token is damaged"),
         (("messages", "bob", "--cursor", SECRETS[0]), 2, "cursor token is damaged"),
@@ -206,30 +181,3 @@ def test_a_reader_that_leaves_ends_it_while_it_waits(process: Start, talk: Emula
     assert started.stderr is not None
     assert started.stderr.read() == b""
     started.communicate()
-
-
-SPLIT = ("messages", "user-02", "--on-behalf-of", "user-01", "--page-limit", "5")
-
-
-@pytest.mark.parametrize(("affix", "limit"), [("append", ()), ("prepend", ("--limit", "17"))])
-def test_the_lines_are_the_same(command: Run, affix: str, limit: tuple[str, ...]) -> None:
-    plain = command(*SPLIT, "--affix", affix, *limit)
-    assert plain.stdout_bytes
-    jobs = command(*SPLIT, "--affix", affix, *limit, "--jobs", "8")
-    assert (jobs.exit_code, jobs.stdout_bytes, jobs.stderr) == (0, plain.stdout_bytes, "")
-
-
-def test_what_failed_is_gone_on_with(command: Run, proxy: MakeProxy) -> None:
-    with proxy(lambda number, _: (403, FAILED) if number > 5 else None) as url:
-        first = command(*SPLIT, "--affix", "append", "--jobs", "8", CHATREST_BASE_URL=url)
-    assert first.exit_code != 0
-    [token] = re.findall(r"--cursor (\S+)", first.stderr)
-    rest = command(*SPLIT, "--affix", "append", "--jobs", "8", "--cursor", token)
-    plain = command(*SPLIT, "--affix", "append")
-    assert first.stdout_bytes + rest.stdout_bytes == plain.stdout_bytes
-
-
-def test_a_list_that_cannot_be_entered_is_printed_all_the_same(command: Run, service: EmulatorThread) -> None:
-    result = command(*SPLIT, "--count", "--jobs", "8")
-    assert result.exit_code == 0
-    assert "were read from one position, not 8: the service orders it" in result.stderr

@@ -56,7 +56,7 @@ def test_what_is_no_time_is_refused(text: str) -> None:
 
 def test_an_export_keeps_the_moment(command: Run, out: Path) -> None:
     before = int(time.time())
-    assert command("export", str(out), "--user", "user-01", "--since", "3650d", "--quiet").exit_code == 0
+    assert command("export", str(out), "--user", "user-001", "--since", "3650d", "--quiet").exit_code == 0
     since = json.loads(bytes(manifest.read(out / manifest.NAME).plan))["since"]
     assert before - 3650 * DAY <= since <= int(time.time()) - 3650 * DAY
     assert command("export", str(out), "--quiet").exit_code == 0

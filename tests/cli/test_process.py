@@ -15,7 +15,7 @@ from tests.commands import PATIENCE, Run, Start
 
 from .conftest import EmulatorThread
 
-TALK = ("messages", "user-02", "--on-behalf-of", "user-01", "--page-limit", "10")
+TALK = ("messages", "user-002", "--on-behalf-of", "user-001", "--page-limit", "10")
 
 
 def test_a_closed_pipe_is_no_failure(process: Start, service: EmulatorThread) -> None:
@@ -30,7 +30,7 @@ def test_a_closed_pipe_is_no_failure(process: Start, service: EmulatorThread) ->
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("args", [TALK, ("token", "user-01"), ("--help",), ("emulator",)])
+@pytest.mark.parametrize("args", [TALK, ("token", "user-001"), ("--help",), ("emulator",)])
 def test_a_full_disk_is_one_error_line(
     service: EmulatorThread,
     args: tuple[str, ...],

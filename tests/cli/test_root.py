@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import chatrest
 from chatrest.cli.root import command_error, root
+from chatrest.extras import missing_extra
 from chatrest.resources import OPERATIONS
 from tests.cases import loop_over
 from tests.commands import Run
@@ -19,8 +20,9 @@ from tests.commands import Run
 from .conftest import error_line
 
 COMMANDS = [
-    "apps", "call", "cat", "changes", "compact", "completion", "demo", "doctor", "emulator", "export",
-    "guide", "html", "import", "limits", "messages", "send", "status", "token", "users", "verify", "view",
+    "apps", "call", "cat", "changes", "completion", "demo", "doctor", "emulator", "export", "guide", "help",
+    "html", "import", "limits", "load", "messages", "send", "status", "token", "users", "verify",
+    "view",
 ]  # fmt: skip
 
 
@@ -30,7 +32,7 @@ def test_the_help_has_a_section_for_each_use_with_every_command_once() -> None:
         r"^(?:Try it|Read and write|Export and import|Set up):\n((?:  .+\n)+)", text, re.MULTILINE
     )
     names = [re.findall(r"^  (\w+) ", lines, re.MULTILINE) for lines in sections]
-    assert names[0] == ["demo", "emulator", "guide"]
+    assert names[0] == ["demo", "emulator", "guide", "help"]
     assert sorted(chain(*names)) == COMMANDS
 
 
@@ -68,7 +70,7 @@ def test_without_the_extra_the_error_says_what_to_install(missing: str) -> None:
     code = f"import sys; sys.modules['{missing}'] = None; from chatrest.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 1
-    assert done.stderr == "chatrest: the command needs the extra 'cli': pip install 'chatrest-client[cli]'\n"
+    assert done.stderr == f"chatrest: {missing_extra('the command', 'cli')}\n"
 
 
 @loop_over(
@@ -91,7 +93,8 @@ def test_all_missing_variables_are_named_with_status_2(command: Run) -> None:
     error = error_line(command("messages", "bob", **empty), 2)
     assert "CHATREST_APP_ID, CHATREST_API_KEY, CHATREST_SERVICE_DOMAIN (or CHATREST_BASE_URL)" in error
     one = command("users", CHATREST_APP_ID="")
-    assert error_line(one, 2) == "the environment lacks CHATREST_APP_ID; see 'chatrest --help'"
+    hint = "see 'chatrest --help'; 'chatrest emulator' is a service to try"
+    assert error_line(one, 2) == f"the environment lacks CHATREST_APP_ID; {hint}"
     assert one.stdout == ""
 
 
@@ -171,3 +174,48 @@ def test_parameters_are_completed_that_are_not_there_yet() -> None:
 )
 def test_values_are_completed_where_they_are_few(words: list[str], values: list[str]) -> None:
     assert offered("call", *words) == values
+
+
+# ── help ──
+
+
+@pytest.mark.parametrize(
+    ("words", "same_as"),
+    [
+        ((), ("--help",)),
+        (("export",), ("export", "--help")),
+        (("call", "users.list"), ("call", "users.list", "--help")),
+        (("users.list",), ("call", "users.list", "--help")),
+    ],
+)
+def test_help_is_the_help_of_a_command(
+    command: Run, words: tuple[str, ...], same_as: tuple[str, ...]
+) -> None:
+    assert command("help", *words).stdout == command(*same_as).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("exprt",), "No such command 'exprt' (did you mean 'export'?)"),
+        (("users.lst",), "No such command 'users.lst'"),
+        (("exports",), "'chatrest guide exports' is a page of the guide"),
+        (("users", "more"), "No such command 'more'"),
+    ],
+)
+def test_help_of_what_is_not_there_is_wrong_usage(command: Run, words: tuple[str, ...], text: str) -> None:
+    assert text in error_line(command("help", *words), 2)
+
+
+@pytest.mark.parametrize(
+    ("args", "text"),
+    [
+        (("users", "-v"), "No such option '-v': it is given before the command, as in 'chatrest -v …'"),
+        (("call", "users.list", "--app", "x"), "'--app': it is given before the command"),
+        (("call", "--each", "u.txt", "users.get"), "'--each': options of an operation are after its name"),
+    ],
+)
+def test_an_option_in_another_place_is_told_where_it_belongs(
+    command: Run, args: tuple[str, ...], text: str
+) -> None:
+    assert text in error_line(command(*args), 2)

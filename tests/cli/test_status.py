@@ -8,9 +8,15 @@ from threading import Event
 from typing import Any
 
 import pytest
+from aiohttp import web
 
+from chatrest.cli.export_facts import facts_of
+from chatrest.cli.status import lines_of
+from chatrest.export import export
 from chatrest.export.manifest import encode, read
 from tests.commands import PATIENCE, Run, Start, all_ids
+from tests.small_service import Record, SmallService, talk
+from tests.stored import StoredRuns, record
 
 from .conftest import EmulatorThread, error_line
 
@@ -67,11 +73,49 @@ def test_a_complete_export(command: Run, out: Path, service: EmulatorThread) -> 
     assert (found["plan"]["all_users"], found["tables"], found["next"]) == (True, {"users": 6}, [])
     assert [run["written"] for run in found["runs"]] == [len(ids), 0]
     assert found["bytes"] == sum(path.stat().st_size for path in (out / "messages").rglob("*.ndjson"))
-    assert lines["export"] == f"{out}, ndjson, complete"
+    assert lines["export"] == f"{out}, ndjson, complete as far as the app's own list shows"
     assert lines["plan"].startswith("all users, since 20")
     assert lines["sources"] == "6 complete"
     assert lines["runs"].count("complete") == 2
     assert "next" not in lines
+
+
+def test_what_a_first_run_that_was_killed_has_stored_is_counted(command: Run, tmp_path: Path) -> None:
+    out = tmp_path / "killed"
+    StoredRuns(out).run([record(each) for each in (3, 4, 9)], is_killed=True)
+    found, lines = facts(command, out), text(command, out)
+    assert (found["state"], found["messages"]) == ("interrupted", 3)
+    assert lines["messages"] == "3, ids 3 to 9"
+
+
+async def test_empty_sources_of_a_complete_export_are_not_left_to_the_next_run(tmp_path: Path) -> None:
+    service = SmallService(talk(30), users=["ann", "bob", "cat", "dan"])
+
+    def spoil(request: web.Request, reply: Record) -> Record:
+        if request.path == "/messages":  # so that the newest id is not known
+            reply["data"] = [{**each, "id": None} for each in reply["data"]]
+        return reply
+
+    service.spoil = spoil
+    async with service.session() as session:
+        assert (await export(session, tmp_path / "out")).complete
+    counts = facts_of(str(tmp_path / "out")).sources
+    assert (counts.total, counts.complete, counts.left) == (4, 4, 0)
+
+
+async def test_what_the_apps_own_list_shows_is_not_called_all(tmp_path: Path) -> None:
+    service = SmallService(talk(20), users=["ann", "bob", *(f"user-{number}" for number in range(9))])
+    async with service.session() as session:
+        assert (await export(session, tmp_path / "out")).complete
+        known = [*lines_of(facts_of(str(tmp_path / "out")))]
+        assert (await export(session, tmp_path / "out")).by_app_list
+        service.records += talk(1, first=21)
+        assert (await export(session, tmp_path / "out")).by_app_list
+    assert ("messages", "20, ids 1 to 20, complete up to id 20") in known
+    lines = dict(lines_of(facts_of(str(tmp_path / "out"))))
+    assert lines["export"].endswith(", complete as far as the app's own list shows")
+    assert lines["messages"] == "21, ids 1 to 21"
+    assert lines["sources"] == "11 complete"
 
 
 def test_nothing_is_changed_and_nothing_asked(command: Run, out: Path) -> None:
@@ -81,11 +125,14 @@ def test_nothing_is_changed_and_nothing_asked(command: Run, out: Path) -> None:
 
 
 def test_a_failed_source_is_named_and_what_goes_on_with_it(command: Run, out: Path) -> None:
-    command("export", str(out), "--user", "user-01", "--group", "nowhere", "--quiet")
+    out = out.with_name("other")
+    sources = ["--user", "user-001", "--group", "nowhere", "--quiet"]
+    command("export", str(out), "--user", "user-002", *sources)
+    command("export", str(out), *sources, "--change-plan")
     found, lines = facts(command, out), text(command, out)
     assert found["state"] == "not complete"
     assert found["sources"]["failed"] == 1
-    assert found["sources"]["kept"] == 5
+    assert found["sources"]["kept"] == 1
     assert found["failed"][0]["source"] == "group nowhere"
     assert "1 failed" in lines["sources"]
     assert "group nowhere: " in lines["sources"]
@@ -150,7 +197,7 @@ def test_a_run_that_writes_and_one_that_was_killed(
     started = process("export", str(out), "--quiet", CHATREST_BASE_URL=url)
     assert requested.wait(PATIENCE)
     assert facts(command, out)["state"] == "running"
-    assert ", a run is writing: the numbers are those of the last" in text(command, out)["export"]
+    assert ", a run is writing: the messages are those that" in text(command, out)["export"]
     started.send_signal(signal.SIGKILL)
     started.wait(PATIENCE)
     found, lines = facts(command, out), text(command, out)
@@ -165,9 +212,10 @@ def test_a_run_that_writes_and_one_that_was_killed(
     [
         (".", 2, "is not an export"),
         ("s4://x/y", 2, "the scheme 's4' is unknown"),
-        ("file:///nowhere/at/all", 2, "no such folder"),
+        ("s3://nowhere/at/all", 2, "holds no export"),
     ],
 )
+@pytest.mark.usefixtures("buckets")
 def test_what_is_no_export_is_wrong_usage(
     command: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str, status: int, words: str
 ) -> None:
@@ -175,10 +223,10 @@ def test_what_is_no_export_is_wrong_usage(
     assert words in error_line(command("status", out), status)
 
 
+@pytest.mark.usefixtures("buckets")
 def test_an_export_in_an_object_store_has_the_same_facts(command: Run, tmp_path: Path) -> None:
-    (tmp_path / "store").mkdir()
-    address = f"file://{tmp_path / 'store'}"
-    args = ("--journal", str(tmp_path / "copy"), "--user", "user-01", "--quiet")
+    address = "s3://bucket/chat"
+    args = ("--journal", str(tmp_path / "copy"), "--user", "user-001", "--quiet")
     assert command("export", address, *args).exit_code == 0
     found = facts(command, address)
     assert (found["export"], found["state"], found["sources"]["complete"]) == (address, "complete", 1)

@@ -5,6 +5,7 @@ import logging
 import sys
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 from chatrest.cli import streams
@@ -57,6 +58,20 @@ def test_missing_streams_are_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_warning_is_one_line_without_control_characters(text: str, line: str) -> None:
     assert streams.one_line(text) == line
+
+
+def test_json_cannot_steer_a_terminal_whatever_command_writes_it(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    text = "\x9b31m \x7f \u202egnp.exe\u2066 \u2028 ☃"
+    line = msgspec.json.encode({"text": text}) + b"\n"
+    streams.write(line)
+    assert capfdbinary.readouterr().out == line
+    monkeypatch.setattr(streams, "is_terminal", lambda name: name == "stdout")
+    streams.write(line)
+    shown = capfdbinary.readouterr().out.decode()
+    assert not set("\x9b\x7f\u202e\u2066\u2028") & set(shown)
+    assert msgspec.json.decode(shown) == {"text": text}
 
 
 def test_keys_of_the_environment_are_hidden_in_warnings(
@@ -147,3 +162,28 @@ def test_what_was_repeated_and_every_request_are_shown(
     assert ("waiting between attempts" in result.stderr) == ("debug" in levels)
     for secret in SECRETS:
         assert secret not in result.stderr
+
+
+def test_one_line_of_v_is_one_request(command: Run, proxy: MakeProxy) -> None:
+    with proxy(failing_once) as url:
+        lines = command("-v", "users", "--limit", "1", CHATREST_BASE_URL=url).stderr.splitlines()
+    assert len(lines) == 2
+    assert "503" in lines[0]
+    assert " 200, " in lines[1]
+
+
+def test_vv_shows_the_address_as_it_was_sent_without_secrets(command: Run) -> None:
+    private = {"CHATREST_HEADERS": "X-Route: t0k3n-of-a-proxy"}
+    args = ("messages", "user-001", "--on-behalf-of", "user-002", "--search-key", "hello", "--limit", "1")
+    [line] = [line for line in command("-vv", *args, **private).stderr.splitlines() if "?" in line]
+    assert line.startswith("chatrest: debug: GET http://127.0.0.1:")
+    assert "/v3/users/user-001/messages?" in line
+    assert "searchKey=hello" in line
+    assert "onBehalfOf: user-002" in line
+    assert "X-Route: [hidden]" in line
+    assert "t0k3n" not in line
+    assert SECRETS[0] not in line
+    path = ("call", "auth_tokens.get", "uid=user-001", "auth_token=l0gin-t0k3n")
+    shown = command("-vv", *path).stderr
+    assert "/users/user-001/auth_tokens/[hidden], headers" in shown
+    assert "l0gin" not in shown

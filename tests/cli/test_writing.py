@@ -12,10 +12,10 @@ from .conftest import EmulatorThread, error_line, rows
 
 
 def test_send_prints_the_message_as_it_was_stored(service: EmulatorThread, command: Run) -> None:
-    [row] = rows(command("send", "user-02", "hé ☃", "--on-behalf-of", "user-01"))
-    assert (row["sender"], row["receiver"], row["data"]["text"]) == ("user-01", "user-02", "hé ☃")
+    [row] = rows(command("send", "user-002", "hé ☃", "--on-behalf-of", "user-001"))
+    assert (row["sender"], row["receiver"], row["data"]["text"]) == ("user-001", "user-002", "hé ☃")
     stored = service.ask(lambda emulator: emulator.store.message(int(row["id"])))
-    assert command("messages", "user-02", "--on-behalf-of", "user-01", "--limit", "1").stdout_bytes == (
+    assert command("messages", "user-002", "--on-behalf-of", "user-001", "--limit", "1").stdout_bytes == (
         (stored or b"") + b"\n"
     )
 
@@ -33,10 +33,10 @@ def test_a_reply_without_an_envelope_is_printed_as_it_is(command: Run, proxy: Ma
     ("args", "status", "words"),
     [
         (("nobody", "x"), 1, "nobody"),
-        (("user-01", ""), 2, "text = ''"),
-        (("user-01", "\udcff"), 2, "surrogates"),
-        (("user-01", "x", "--receiver-type", "herd"), 2, "herd"),
-        (("user-01",), 2, "Missing argument 'TEXT'"),
+        (("user-001", ""), 2, "text = ''"),
+        (("user-001", "\udcff"), 2, "surrogates"),
+        (("user-001", "x", "--receiver-type", "herd"), 2, "herd"),
+        (("user-001",), 2, "Missing argument 'TEXT'"),
     ],
 )
 def test_an_invalid_message_is_one_error_line(
@@ -57,10 +57,10 @@ def test_send_is_not_repeated_and_says_that_it_may_have_been_applied(command: Ru
 
 
 def test_send_and_call_give_the_message_a_muid_of_its_own(command: Run) -> None:
-    first, second = (rows(command("send", "user-02", "x", "--on-behalf-of", "user-01")) for _ in range(2))
+    first, second = (rows(command("send", "user-002", "x", "--on-behalf-of", "user-001")) for _ in range(2))
     assert len(first[0]["muid"]) == 32
     assert first[0]["muid"] != second[0]["muid"]
-    body = 'body={"receiver": "user-02", "type": "text", "data": {"text": "x"}}'
+    body = 'body={"receiver": "user-002", "type": "text", "data": {"text": "x"}}'
     assert len(rows(command("call", "messages.send", body))[0]["muid"]) == 32
     assert rows(command("call", "messages.send", body, "muid=mine"))[0]["muid"] == "mine"
 
@@ -95,15 +95,15 @@ def test_a_line_of_unknown_outcome_has_its_muid(command: Run, proxy: MakeProxy, 
 
 
 def test_token_prints_the_token_and_nothing_else(service: EmulatorThread, command: Run) -> None:
-    first = command("token", "user-01")
+    first = command("token", "user-001")
     assert first.exit_code == 0
-    assert first.stdout.startswith("user-01_")
-    assert first.stdout == command("token", "user-01").stdout
-    assert first.stdout != command("token", "user-01", "--force").stdout
+    assert first.stdout.startswith("user-001_")
+    assert first.stdout == command("token", "user-001").stdout
+    assert first.stdout != command("token", "user-001", "--force").stdout
 
 
 def test_token_as_json(command: Run) -> None:
-    plain = command("token", "user-02").stdout.strip()
-    [row] = rows(command("token", "user-02", "--json"))
-    assert row["uid"] == "user-02"
+    plain = command("token", "user-002").stdout.strip()
+    [row] = rows(command("token", "user-002", "--json"))
+    assert row["uid"] == "user-002"
     assert row["authToken"] == plain

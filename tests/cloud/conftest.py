@@ -5,12 +5,12 @@ import logging
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import count
-from pathlib import Path
 from typing import Final
 
 import pytest
 
 from chatrest.cloud.store import ObjectStore
+from tests.buckets import memory_store
 from tests.cloud.fault_proxy import FaultProxy
 from tests.cloud.s3_settings import KEY_ID, LIMITS, PART_SIZE, SECRET
 
@@ -60,13 +60,11 @@ def s3_environment(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     return set_endpoint
 
 
-@pytest.fixture(params=["memory", "file", "s3"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> ObjectStore:
+@pytest.fixture(params=["memory", "s3"])
+def store(request: pytest.FixtureRequest) -> ObjectStore:
     """An empty store of each kind."""
     if request.param == "memory":
-        return ObjectStore.in_memory(part_size=PART_SIZE)
-    if request.param == "file":
-        return ObjectStore.open(f"file://{tmp_path}/store folder", part_size=PART_SIZE)
+        return memory_store(part_size=PART_SIZE)
     return request.getfixturevalue("s3_store")  # type: ignore[no-any-return]
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from chatrest.cloud.lease import Lease
 from chatrest.cloud.publication import (
+    EMPTY,
     MANIFEST,
     LocalFile,
-    PageChange,
     Publisher,
     Version,
     fetch_file,
@@ -35,11 +35,11 @@ def fixed_name(name: str, data: bytes) -> str:
     return f"{name}-00001-{hashlib.sha256(data).hexdigest()[:8]}.ndjson"
 
 
-def local_file(name: str, data: bytes, folder: Path, change: PageChange | None = None) -> LocalFile:
+def local_file(name: str, data: bytes, folder: Path) -> LocalFile:
     """Write a file to a folder."""
     path = folder / hashlib.sha256(f"{name} {data!r}".encode()).hexdigest()
     path.write_bytes(data)
-    return LocalFile(name, path, len(data), file_sha256(path), change)
+    return LocalFile(name, path, len(data), file_sha256(path))
 
 
 def local_files(files: Files, folder: Path) -> tuple[list[LocalFile], list[LocalFile]]:
@@ -55,6 +55,7 @@ async def publish_files(store: ObjectStore, files: Files, folder: Path) -> Versi
     """Publish files under a lease of its own; a double of the store counts no operations of the lease."""
     async with lease_of(StoreDouble(store) if isinstance(store, StoreDouble) else store) as lease:
         publisher = Publisher(store, lease)
+        await publisher.begin()
         await publisher.find(await fixed_names(store, folder), set())
         return await publisher.publish(*local_files(files, folder))
 
@@ -63,7 +64,7 @@ async def fixed_names(store: ObjectStore, folder: Path) -> dict[str, int]:
     """The names and sizes of the files of the current version that never change."""
     if isinstance(store, StoreDouble):
         store = StoreDouble(store)
-    if (file := (await read_version(store)).file(NAMES)) is None:
+    if (file := (await read_version(store) or EMPTY).file(NAMES)) is None:
         return {}
     with tempfile.TemporaryDirectory(dir=folder) as target:
         await fetch_file(store, file, Path(target) / NAMES)
@@ -74,7 +75,7 @@ async def visible(store: ObjectStore, folder: Path) -> Files:
     """The files that a reader fetches."""
     with tempfile.TemporaryDirectory(dir=folder) as target:
         found = {}
-        for file in (await read_version(store)).files:
+        for file in (await read_version(store) or EMPTY).files:
             await fetch_file(store, file, path := Path(target) / file.name)
             found[file.name] = path.read_bytes()
         for name in json.loads(found.pop(NAMES, b"{}")):
@@ -90,5 +91,5 @@ async def stored_names(store: ObjectStore) -> set[str]:
 
 async def named(store: ObjectStore, folder: Path) -> set[str]:
     """The objects that the current version has."""
-    parts = {part.name for file in (await read_version(store)).files for part in file.parts}
-    return parts | (await fixed_names(store, folder)).keys()
+    objects = {file.object for file in (await read_version(store) or EMPTY).files}
+    return objects | (await fixed_names(store, folder)).keys()

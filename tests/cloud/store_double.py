@@ -1,102 +1,155 @@
-"""A store in memory whose clock a test sets, and whose process dies at a chosen operation."""
+"""A store in memory, each of whose operations can be the last one of its process, or lose its reply."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
+import hashlib
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
-from typing import Any, TypeVar, final
+from typing import Any, Final, NamedTuple, TypeVar, final
 
 from msgspec import structs
 
+from chatrest.cloud.address import parse_address
+from chatrest.cloud.lease import LEASE, decode_lease
 from chatrest.cloud.store import ObjectInfo, ObjectStore, StoredObject
+from chatrest.cloud.store_errors import (
+    ObjectChangedError,
+    ObjectExistsError,
+    ObjectNotFoundError,
+    ObjectStoreError,
+)
+from chatrest.cloud.transfer import download
+from tests.buckets import ADDRESS
 
 T = TypeVar("T")
+_TIME: Final = datetime(2026, 11, 22, tzinfo=UTC)
 
 
 class CrashError(Exception):
     """The end of the process at an operation."""
 
 
-@final
-class StoreClock:
-    """The clock of a store."""
-
-    def __init__(self) -> None:
-        self.seconds = 1_700_000_000.0
-        self.writes: dict[str, float] = {}
-
-    def info(self, info: ObjectInfo) -> ObjectInfo:
-        """Return the facts of an object with the time of its write by this clock."""
-        seconds = self.writes.get(info.name, self.seconds)  # a write that has not returned yet is new
-        return structs.replace(info, modified=datetime.fromtimestamp(seconds, UTC))
+class _Object(NamedTuple):
+    data: bytes
+    etag: str
 
 
 @final
 class StoreDouble(ObjectStore):
-    """Operations on a store in memory, which are counted.
+    """Operations on a store in memory, which are counted; each lets others come in between.
 
     At the operation number `crash_at` (from 1) a `CrashError` is raised, after the store has applied it if
-    `crash_is_late`. A double made from another is another process at the same store. `names` has the
-    operations that were begun, `applied` those that the store has applied.
+    `crash_is_late`; or the reply of this one is lost, if `crash_is_lost`. A double made from another is
+    another process at the same store. `names` has the operations that were begun, `applied` those that the
+    store has applied.
     """
 
-    def __init__(self, other: "StoreDouble | None" = None, *, crash_at: int = 0, crash_is_late: bool = False):
-        self.inner = ObjectStore.in_memory() if other is None else other.inner
-        super().__init__(self.inner._client, None)
-        self.clock = StoreClock() if other is None else other.clock
+    def __init__(
+        self,
+        other: "StoreDouble | None" = None,
+        *,
+        crash_at: int = 0,
+        crash_is_late: bool = False,
+        crash_is_lost: bool = False,
+    ) -> None:
+        super().__init__(None, parse_address(ADDRESS))  # type: ignore[arg-type]
+        self.objects: dict[str, _Object] = {} if other is None else other.objects
+        self._etags: count[int] = count(1) if other is None else other._etags
         self.names: list[str] = []
         self.applied: list[str] = []
-        self._crash_at = crash_at
-        self._crash_is_late = crash_is_late
+        self._crash_at, self._crash_is_late, self._crash_is_lost = crash_at, crash_is_late, crash_is_lost
+
+    def end_lease(self) -> None:
+        """Let the time of a writer's lease be over."""
+        if LEASE in self.objects:
+            record = decode_lease(self.objects[LEASE].data)
+            self._write(LEASE, structs.replace(record, released=True).encoded())
 
     async def put(self, name: str, data: bytes) -> str | None:
-        return await self._write("put", name, self.inner.put(name, data))
+        return await self._apply("put", name, lambda: self._write(name, data))
 
     async def put_new(self, name: str, data: bytes) -> str | None:
-        return await self._write("put_new", name, self.inner.put_new(name, data))
+        def effect() -> str:
+            stored = self.objects.get(name)
+            if stored is not None and stored.data != data:
+                raise ObjectExistsError(f"could not write {name}: it exists already")
+            return stored.etag if stored is not None else self._write(name, data)
+
+        return await self._apply("put_new", name, effect)
 
     async def replace(self, name: str, data: bytes, etag: str) -> str | None:
-        return await self._write("replace", name, self.inner.replace(name, data, etag))
+        def effect() -> str:
+            stored = self.objects.get(name)
+            if stored is None or (stored.etag != etag and stored.data != data):
+                raise ObjectChangedError(f"could not replace {name}: it has changed")
+            return stored.etag if stored.etag != etag else self._write(name, data)
+
+        return await self._apply("replace", name, effect)
 
     async def put_file(self, name: str, path: Path, *, sha256: str | None = None) -> ObjectInfo:
-        effect = self.inner.put_file(name, path, sha256=sha256)
-        return self.clock.info(await self._write("put_file", name, effect))
+        def effect() -> ObjectInfo:
+            try:
+                data = path.read_bytes()
+            except OSError as error:
+                raise ObjectStoreError(f"could not read the file {path}: {error.strerror}") from None
+            if sha256 not in (None, hashlib.sha256(data).hexdigest()):
+                raise ObjectStoreError(f"the file {path} changed while it was sent")
+            self._write(name, data)
+            return self._facts(name)
+
+        return await self._apply("put_file", name, effect)
 
     async def get(self, name: str) -> StoredObject:
-        stored = await self._apply("get", name, self.inner.get(name))
-        return structs.replace(stored, info=self.clock.info(stored.info))
+        return await self._apply(
+            "get", name, lambda: StoredObject(self._facts(name), self.objects[name].data)
+        )
 
     async def download(self, name: str, path: Path, **options: Any) -> None:
-        await self._apply("download", name, self.inner.download(name, path, **options))
+        async def parts() -> AsyncIterator[bytes]:
+            yield data
+
+        data = (await self._apply("download", name, lambda: self._content(name))).data
+        await download(parts(), name, path, options.get("sha256"), is_durable=options.get("is_durable", True))
 
     async def head(self, name: str) -> ObjectInfo:
-        return self.clock.info(await self._apply("head", name, self.inner.head(name)))
+        return await self._apply("head", name, lambda: self._facts(name))
 
-    async def stored_sha256(self, name: str) -> str:
-        return await self._apply("stored_sha256", name, self.inner.stored_sha256(name))
-
-    def list(self, prefix: str = "") -> AsyncIterator[ObjectInfo]:
-        return self.inner.list(prefix)
+    async def list(self, prefix: str = "") -> AsyncIterator[ObjectInfo]:
+        await asyncio.sleep(0)
+        for name in sorted(self.objects):
+            if not prefix or name.startswith(f"{prefix.rstrip('/')}/"):
+                yield self._facts(name)
 
     async def delete(self, name: str) -> None:
-        await self._apply("delete", name, self.inner.delete(name))
+        await self._apply("delete", name, lambda: self.objects.pop(name, None))
 
-    async def _write(self, operation: str, name: str, effect: Awaitable[T]) -> T:
-        result = await self._apply(operation, name, effect)
-        self.clock.writes[name] = self.clock.seconds
-        return result
+    def _write(self, name: str, data: bytes) -> str:
+        self.objects[name] = _Object(data, f'"{next(self._etags)}"')
+        return self.objects[name].etag
 
-    async def _apply(self, operation: str, name: str, effect: Awaitable[T]) -> T:
+    def _content(self, name: str) -> StoredObject:
+        return StoredObject(self._facts(name), self.objects[name].data)
+
+    def _facts(self, name: str) -> ObjectInfo:
+        if (stored := self.objects.get(name)) is None:
+            raise ObjectNotFoundError(f"could not read {self.address}/{name}: it does not exist")
+        return ObjectInfo(name, len(stored.data), stored.etag, _TIME)
+
+    async def _apply(self, operation: str, name: str, effect: Callable[[], T]) -> T:
         self.names.append(f"{operation} {name}")
         is_crash = len(self.names) == self._crash_at
-        if is_crash and not self._crash_is_late:
-            effect.close()  # type: ignore[attr-defined]
+        await asyncio.sleep(0)
+        if is_crash and not (self._crash_is_late or self._crash_is_lost):
             raise CrashError
-        result = await effect
+        result = effect()
         self.applied.append(f"{operation} {name}")
         if is_crash:
-            self.clock.writes.setdefault(name, self.clock.seconds)
-            raise CrashError
+            raise (
+                ObjectStoreError(f"could not {operation} {name}: no reply")
+                if self._crash_is_lost
+                else CrashError
+            )
         return result
 
 

@@ -15,6 +15,7 @@ from chatrest.distributed.start import export_with
 from chatrest.emulator import Emulator
 from chatrest.export import Phase, Plan, Progress, Report, read, verify
 from tests.distributed.test_job import FAST, IN_THIS_PROCESS, OPTIONS, SMALL
+from tests.export.remote.bucket import assert_bucket
 
 
 @pytest.mark.usefixtures("tidy")
@@ -22,7 +23,6 @@ async def test_workers_write_to_a_store(
     s3_store: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out, journal, progress = s3_store.address, tmp_path / "journal", Progress()
-    await s3_store.put("attempts/attempt-7-of-a-killed-run", b"rest")
     async with (
         Emulator(users=8, messages=200, groups=0, seed=3) as emulator,
         AsyncSession(emulator.app) as session,
@@ -32,16 +32,19 @@ async def test_workers_write_to_a_store(
         app, plan = emulator.app, Plan(all_users=True, partition="month")
         for name, value in (("APP_ID", app.app_id), ("API_KEY", app.api_key), ("BASE_URL", app.chat_url)):
             monkeypatch.setenv(f"CHATREST_{name}", value)
-        for _ in range(2):
+        for number in range(2):
+            if number:
+                await s3_store.put("attempts/job-0123456789abcdef", b"of a killed run")
+                await s3_store.put("messages/late/messages-00003-0123456789abcdef.ndjson", b'{"id":"1"}\n')
             report = await export_with(
                 client, session, out, plan, budget=SMALL, pace=FAST, journal=journal,
                 progress=progress,
             )  # fmt: skip
             assert report.complete, report
+            await assert_bucket(s3_store, [str(each) for each in range(1, 201)])
     assert progress.phase is Phase.DONE
     assert verify(out).ok
     assert sorted(int(message.id) for message in read(out)) == list(range(1, 201))
-    assert [info.name async for info in s3_store.list("attempts")] == []
 
 
 @pytest.mark.usefixtures("tidy")
@@ -78,4 +81,4 @@ async def test_a_coordinator_that_was_deposed_harms_neither_its_successor_nor_th
         assert not [name for name in worker.plugins if name.startswith("job-")]
     assert verify(s3_store.address).ok
     assert sorted(int(message.id) for message in read(s3_store.address)) == list(range(1, 901))
-    assert [info.name async for info in s3_store.list("attempts")] == []
+    await assert_bucket(s3_store, [str(each) for each in range(1, 901)])

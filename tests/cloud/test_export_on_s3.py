@@ -24,7 +24,7 @@ async def test_other_programs_read_the_dataset_as_it_is(
     address = f"s3://{bucket}/chat"
     async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:
         await export(session, address, Plan(format="parquet"), journal=tmp_path / "a")
-        emulator.store.add_message("user-01", "user-02", "new")
+        emulator.store.add_message("user-001", "user-002", "new")
         assert (await export(session, address, journal=tmp_path / "b")).written == 1
     names = [info.name async for info in ObjectStore.open(address).list("messages")]
     pattern = r"messages/month=\d{4}-\d\d/messages-\d{5}-[0-9a-f]{8}\.parquet"
@@ -67,7 +67,7 @@ async def test_an_export_over_a_bad_connection_is_whole(
         for root, number in [("a", 40), ("b", 41)]:
             report = await export(session, address, Plan(format="ndjson"), journal=tmp_path / root)
             assert (report.complete, report.messages) == (True, number)
-            emulator.store.add_message("user-01", "user-02", "new")
+            emulator.store.add_message("user-001", "user-002", "new")
     proxy.clear()
     assert (await asyncio.to_thread(verify, address)).ok
     assert len(await asyncio.to_thread(lambda: list(read(address)))) == 41

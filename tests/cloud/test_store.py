@@ -1,4 +1,4 @@
-"""A store's operations, the same in memory, in a folder and on an S3 server."""
+"""A store's operations, the same in memory and on an S3 server."""
 
 import asyncio
 import hashlib
@@ -18,6 +18,8 @@ from chatrest.cloud.store_errors import (
     ObjectStoreError,
 )
 from chatrest.errors import RequestInvalidError
+from chatrest.extras import missing_extra
+from tests.buckets import memory_store
 
 LARGE = bytes(range(256)) * (11 << 6)  # 176 KiB: eleven parts
 
@@ -53,7 +55,7 @@ async def test_creating_the_same_content_again_is_a_success(store: ObjectStore) 
     assert await store.put_new("a", b"same") == await store.put_new("a", b"same")
 
 
-@pytest.mark.parametrize("store", ["memory", "file"], indirect=True)
+@pytest.mark.parametrize("store", ["memory"], indirect=True)
 async def test_of_many_creators_exactly_one_succeeds(store: ObjectStore) -> None:
     outcomes = await asyncio.gather(
         *(store.put_new("a", f"{number}".encode()) for number in range(8)), return_exceptions=True
@@ -71,7 +73,7 @@ async def test_an_object_is_replaced_only_with_its_etag(store: ObjectStore) -> N
     assert (await store.get("a")).data == b"2"
 
 
-@pytest.mark.parametrize("store", ["memory", "file"], indirect=True)
+@pytest.mark.parametrize("store", ["memory"], indirect=True)
 async def test_of_many_replacements_with_one_etag_exactly_one_succeeds(store: ObjectStore) -> None:
     etag = await store.put_new("a", b"start")
     assert etag is not None
@@ -113,7 +115,7 @@ async def test_deleting_twice_is_no_error(store: ObjectStore) -> None:
 
 @pytest.mark.parametrize("name", ["../a", "/a", ""])
 async def test_a_wrong_name_is_refused_before_anything_is_sent(name: str) -> None:
-    store = ObjectStore.in_memory()
+    store = memory_store()
     with pytest.raises(RequestInvalidError):
         await store.put(name, b"1")
 
@@ -122,8 +124,7 @@ async def test_a_wrong_name_is_refused_before_anything_is_sent(name: str) -> Non
 async def test_a_conditional_write_is_not_repeated_and_another_one_is(
     monkeypatch: pytest.MonkeyPatch, operation: str, calls: int
 ) -> None:
-    memory = ObjectStore.in_memory()
-    store = ObjectStore(memory._client, None, RequestLimits(retries=2, first_wait=0.0))
+    store = memory_store(limits=RequestLimits(retries=2, first_wait=0.0))
     etag = await store.put("b", b"1")
     sent: list[str] = []
 
@@ -215,18 +216,12 @@ def test_an_endpoint_that_is_no_url_is_refused(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_process_waits_at_its_end_for_the_threads_of_the_client() -> None:
     code = (
-        "import os, threading, time; from chatrest.cloud.store import ObjectStore\n"
-        "ObjectStore.in_memory()\n"
+        "import os, threading, time; from chatrest.cloud.address import import_obstore\n"
+        "import_obstore()\n"
         "def write(): time.sleep(0.01); os.write(1, b'written')\n"
         "threading.Thread(target=write, daemon=True).start()"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"written"
-
-
-def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(RequestInvalidError, match="cannot be made or opened"):
-        ObjectStore.open(f"file://{tmp_path}/file/folder")
 
 
 def test_without_the_extra_one_sentence_says_what_to_install() -> None:
@@ -237,7 +232,7 @@ def test_without_the_extra_one_sentence_says_what_to_install() -> None:
         "except ValueError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "an object store needs the extra 'cloud': pip install 'chatrest-client[cloud]'\n"
+    assert done.stdout == f"{missing_extra('an object store', 'cloud')}\n"
 
 
 def test_the_modules_do_not_import_obstore() -> None:

@@ -21,6 +21,7 @@ from chatrest.export.run import export_folder
 from chatrest.export.store import repair
 from chatrest.export.store.fragments import Fragment
 from chatrest.export.store.segments import fragment_path
+from tests.buckets import ADDRESS, Buckets, memory_store
 from tests.distributed.clusters import HomeCluster
 from tests.exporting import served, small_pages as small_pages
 from tests.sealing import opened_as_it_is
@@ -134,7 +135,7 @@ def names(store: ObjectStore) -> set[str]:
 
 
 def test_files_get_their_final_names_while_the_job_is_there(tmp_path: Path) -> None:
-    store = ObjectStore.in_memory()
+    store = memory_store()
     place, file = AttemptStore(store), tmp_path / "data"
     file.write_bytes(b"content")
     fragments = [
@@ -159,9 +160,9 @@ def test_files_get_their_final_names_while_the_job_is_there(tmp_path: Path) -> N
 @pytest.mark.parametrize("trouble", [0.0, 0.4])
 @pytest.mark.usefixtures("small_pages", "tidy")
 async def test_no_message_passes_the_coordinator_on_its_way_into_a_store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trouble: float
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, buckets: Buckets, trouble: float
 ) -> None:
-    address, puts, downloads = f"file://{tmp_path}/store", Counter[str](), list[str]()
+    address, puts, downloads = ADDRESS, Counter[str](), list[str]()
     put_file, download = ObjectStore.put_file, ObjectStore.download
 
     async def noted_put(self: ObjectStore, name: str, path: Path, **options: Any) -> Any:
@@ -195,6 +196,5 @@ async def test_no_message_passes_the_coordinator_on_its_way_into_a_store(
         assert await asyncio.to_thread(lambda: verify(address).ok)
         rows = await asyncio.to_thread(lambda: [message.id for message in read(address)])
         assert len(rows) == len(set(rows)) == report.messages
-        paths = {path.name for path in (tmp_path / "store" / "messages").rglob("*.parquet")}
-        assert len(paths) <= sum(puts.values())
-        assert not list((tmp_path / "store").glob("attempts/*"))
+        assert len(buckets.names(folder="messages")) <= sum(puts.values())
+        assert not buckets.names(folder="attempts")

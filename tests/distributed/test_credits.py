@@ -1,5 +1,6 @@
 """One rate for a cluster, in virtual time: use of the limit, fairness, late messages, and deaths."""
 
+from functools import partial
 from itertools import pairwise
 from random import Random
 
@@ -13,8 +14,9 @@ from chatrest.core.pace.pacer import Signal
 from chatrest.distributed.credit_pacer import CreditAccount
 from chatrest.distributed.credits import HORIZON, LATE, CreditBook
 from chatrest.emulator import RateLimit
-from chatrest.emulator.limits import Bucket
+from chatrest.emulator.limits import Limiter
 
+Bucket = partial(Limiter, "bucket")
 BUCKET = RateLimit(kind="bucket", per_window=50, window=1, burst=10)
 FIXED = RateLimit(kind="fixed", per_window=300, window=10)
 SLIDING = RateLimit(kind="sliding", per_window=10, window=1)

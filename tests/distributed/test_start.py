@@ -21,6 +21,7 @@ from chatrest.distributed.start import StoreGuard, export_apps
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import HalfOpen
 from chatrest.export import AppExport, Plan
+from tests.buckets import memory_store
 from tests.distributed.test_job import IN_THIS_PROCESS, OPTIONS
 from tests.exporting import raws_of
 
@@ -36,7 +37,7 @@ class Guarded:
     """A guard, and the store where its lease is."""
 
     def __init__(self) -> None:
-        self.store = ObjectStore.in_memory()
+        self.store = memory_store()
         hold(self.store, "ab", 4)
         self.attempts = AttemptStore(self.store)
         write_job(self.attempts, "job-killed", "app", Plan(), [])
@@ -150,14 +151,19 @@ async def test_an_app_whose_key_a_worker_lacks_fails_and_the_others_do_not(
         assert not (tmp_path / "app-0").exists()
         monkeypatch.setenv("KEY_0", apps[0].app.api_key)
         monkeypatch.setenv("KEY_2", "wr0ng-k3y")
-        report = await export_apps(client, apps, tmp_path, plan)
-        assert [run.state for run in report.runs] == ["complete", "failed", "failed"]
-        assert re.match(r"the worker tcp://\S+ lacks KEY_1: start the", str(report.runs[1].error))
-        assert re.match(r"the service refuses the key of the worker tcp://", str(report.runs[2].error))
+        results = await export_apps(client, apps, tmp_path, plan)
+        assert [result.report is not None and result.report.complete for result in results] == [
+            True,
+            False,
+            False,
+        ]
+        assert re.match(r"the worker tcp://\S+ lacks KEY_1: start the", str(results[1].error))
+        assert re.match(r"the service refuses the key of the worker tcp://", str(results[2].error))
         monkeypatch.setenv("KEY_1", apps[1].app.api_key)
         (tmp_path / "key").write_text(apps[2].app.api_key)
         apps[2] = AppExport(apps[2].app, key_file=str(tmp_path / "key"))
-        assert (await export_apps(client, apps, tmp_path, plan)).complete
+        for result in await export_apps(client, apps, tmp_path, plan):
+            result.check()
     assert [len(raws_of(tmp_path / f"app-{number}")) for number in range(3)] == [20, 21, 22]
     with pytest.raises(ClusterError, match=r"^the scheduler at its address is gone$"):
         await export_apps(client, apps, tmp_path, plan)
@@ -174,11 +180,13 @@ async def test_a_service_that_hangs_keeps_no_thread_from_another_app(
         hanging = asyncio.create_task(export_apps(client, apps[:1], tmp_path, plan))
         while not any(each.fault for each in slow.requests):  # noqa: ASYNC110
             await asyncio.sleep(0.01)  # the worker's thread is waited for
-        assert (await export_apps(client, apps[1:], tmp_path, plan)).complete
+        [other] = await export_apps(client, apps[1:], tmp_path, plan)
+        other.check()
         assert not hanging.done()
         slow.weather.clear()
         slow.weather.release()
-        assert (await hanging).complete
+        [result] = await hanging
+        result.check()
     asked = [(each.path, each.query) for each in slow.requests if "/users/" in each.path]
     assert len(asked) == len(set(asked)), "no shard of it has come to the end of its time meanwhile"
 

@@ -1,12 +1,12 @@
 """Shared by the tests of the emulator: a service without a socket, and requests to it."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import pytest
 
-from chatrest.emulator.service.context import Context, PageFormat, ServiceRequest as Request
+from chatrest.emulator.service.context import Context, ServiceRequest as Request
 from chatrest.emulator.service.dispatch import Keys, Service
 from chatrest.emulator.store import Store
 from chatrest.emulator.store.data import fill
@@ -56,10 +56,9 @@ class Asker:
         return self(path, method="POST", body=body, acting_user=acting_user)
 
 
-def asker(store: Store, *, users: PageFormat | None = None, others: PageFormat | None = None) -> Asker:
+def asker(store: Store) -> Asker:
     app = {"id": "emulated", "name": "Emulated app"}
-    formats = users or PageFormat("cursor"), others or PageFormat("next")
-    return Asker(Service(Context(store, app, *formats, lambda: NOW + 0.9), KEYS), store)
+    return Asker(Service(Context(store, app, lambda: NOW + 0.9), KEYS), store)
 
 
 @pytest.fixture
@@ -76,12 +75,6 @@ def ask(store: Store) -> Asker:
         store.add_user(uid)
     store.add_group("den")
     return asker(store)
-
-
-@pytest.fixture
-def make_asker(store: Store) -> Callable[..., Asker]:
-    """A service over the same store, with other page formats."""
-    return lambda **formats: asker(store, **formats)
 
 
 @pytest.fixture(scope="session")

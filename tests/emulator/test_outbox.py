@@ -13,7 +13,7 @@ from tests.faulty import Faulty, cut, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
-HELLO = NewMessage.text("user-02", "hello")
+HELLO = NewMessage.text("user-002", "hello")
 
 
 class Stage(NamedTuple):
@@ -31,8 +31,8 @@ class Stage(NamedTuple):
         await self.management.triggers.add("emulated", "w1", triggers or ["message_sent"])
 
     async def send(self) -> list[Delivery]:
-        """Send a message as user-01, and return the deliveries once they have ended."""
-        await self.session.messages.send(HELLO, on_behalf_of="user-01")
+        """Send a message as user-001, and return the deliveries once they have ended."""
+        await self.session.messages.send(HELLO, on_behalf_of="user-001")
         await self.emulator.drain()
         return list(self.emulator.deliveries)
 
@@ -66,7 +66,7 @@ async def test_an_event_arrives_as_documented(stage: Stage) -> None:
     assert request.header("Authorization") is None
     message = event.pop("data")["message"]
     assert event == {"trigger": "message_sent", "appId": "emulated", "region": "us", "webhook": "w1"}
-    assert (message["sender"], message["data"]["text"]) == ("user-01", "hello")
+    assert (message["sender"], message["data"]["text"]) == ("user-001", "hello")
 
 
 @pytest.mark.parametrize(

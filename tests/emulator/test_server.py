@@ -40,7 +40,6 @@ async def get(http: ClientSession, url: str, **headers: str) -> Any:
 
 async def test_addresses_keys_and_repr(emulator: Emulator) -> None:
     assert emulator.app == App("emulated", emulator.app.api_key, base_url=emulator.base_url)
-    assert emulator.auth_only_app.api_key != emulator.app.api_key
     assert emulator.base_url == f"http://127.0.0.1:{emulator.port}/v3"
     assert emulator.management_url == f"http://127.0.0.1:{emulator.port}/management"
     assert emulator.base_url in repr(emulator)
@@ -58,10 +57,10 @@ async def test_records_are_served_as_they_are_stored(emulator: Emulator, http: C
 @pytest.mark.parametrize("uid", AWKWARD)
 async def test_any_uid_stands_in_a_path(emulator: Emulator, http: ClientSession, uid: str) -> None:
     emulator.store.add_user(uid)
-    sent = emulator.store.add_message("user-01", uid, "hi")
+    sent = emulator.store.add_message("user-001", uid, "hi")
     reply = await get(http, f"{emulator.base_url}/users/{quote(uid, safe='')}/messages")
     assert [record["id"] for record in reply["data"]] == [sent["id"]]
-    assert (await get(http, f"{emulator.base_url}/users/user-01/messages", onBehalfOf=uid))["data"] == reply[
+    assert (await get(http, f"{emulator.base_url}/users/user-001/messages", onBehalfOf=uid))["data"] == reply[
         "data"
     ]
 
@@ -86,27 +85,10 @@ async def test_a_body_beyond_all_bounds(emulator: Emulator, http: ClientSession)
         assert (response.status, (await response.json())["error"]["code"]) == (413, "ERR_BAD_REQUEST")
 
 
-@pytest.mark.parametrize(
-    ("dialect", "user", "other"),
-    [("documented", "cursor", "next"), ("cursor", "cursor", "cursor"), ("next", "next", "next")],
-)
-async def test_dialects_and_orders(dialect: Any, user: str, other: str) -> None:
-    dialects = {"users/user-01/messages": user, "messages": other, "groups/group-01/messages": other}
-    async with (
-        Emulator(3, 30, dialect=dialect, page_order="descending", groups=1) as emulator,
-        ClientSession(headers={"apikey": emulator.app.api_key}) as http,
-    ):
-        for path, kind in dialects.items():
-            reply = await get(http, f"{emulator.base_url}/{path}")
-            assert kind in reply["meta"]
-            ids = [int(record["id"]) for record in reply["data"]]
-            assert ids == sorted(ids, reverse=True)
-
-
 async def test_a_file_survives_a_restart_and_is_not_filled_again(tmp_path: Path) -> None:
     path = tmp_path / "emulated.sqlite"
     async with Emulator(3, 20, database=path) as emulator:
-        emulator.store.add_message("user-01", "user-02", "mine")
+        emulator.store.add_message("user-001", "user-002", "mine")
         records, port = emulator.store.records(emulator.store.ids()), str(emulator.port)
     async with Emulator(9, 90, seed=5, database=path) as emulator:
         moved = [record.replace(f":{port}/".encode(), f":{emulator.port}/".encode()) for record in records]
@@ -147,7 +129,7 @@ async def test_a_port_that_is_in_use_leaves_nothing_open(tmp_path: Path) -> None
         {"users": -1}, {"users": 1.5}, {"users": True}, {"users": 1, "messages": 1}, {"messages": "9"},
         {"seed": None}, {"groups": -1}, {"port": 65_536}, {"app_id": "a.b"}, {"api_key": "two words"},
         {"auth_only_key": ""}, {"management_key": "ü"}, {"management_secret": None}, {"clock": 5},
-        {"dialect": "other"}, {"database": 7}, {"database": ""}, {"page_order": "random"},
+        {"database": 7}, {"database": ""},
         {"api_key": "same", "auth_only_key": "same"},
     ],
 )  # fmt: skip
@@ -156,56 +138,32 @@ def test_wrong_arguments(wrong: dict[str, Any]) -> None:
         Emulator(**wrong)
 
 
-async def test_clocks_of_nodes_disagree() -> None:
-    async with Emulator(users=2, messages=50, clocks=(0, -300)) as emulator:
-        skewed = [emulator.store.sent_at(number) or 0 for number in range(1, 51)]
-        record = emulator.store.add_message("user-01", "user-02", "hi", sent_at=2_000_000_000)
-        assert record["sentAt"] == 1_999_999_700
-    async with Emulator(users=2, messages=50) as emulator:
-        plain = [emulator.store.sent_at(number) or 0 for number in range(1, 51)]
-    assert [own - even for own, even in zip(skewed, plain, strict=True)] == [-300, 0] * 25
-
-
-async def test_a_clock_that_goes_back_is_believed_where_clocks_are_given() -> None:
-    async with Emulator(users=2, messages=0, clocks=(0,)) as emulator:
-        times = [emulator.store.add_message("user-01", "user-02", sent_at=at)["sentAt"] for at in (9, 5)]
-    assert times == [9, 5]
-
-
 async def test_ids_begin_again_after_a_loss() -> None:
     async with Emulator(users=3, messages=200, groups=1) as emulator:
         emulator.lose_data()
         assert emulator.store.ids() == []
-        sent = emulator.store.add_message("user-01", "user-02", "hi", sent_at=5)
+        sent = emulator.store.add_message("user-001", "user-002", "hi", sent_at=5)
         assert (sent["id"], sent["sentAt"]) == ("1", 5)
         async with AsyncSession(emulator.app) as session:
-            walk = session.conversations.list(on_behalf_of="user-01")
+            walk = session.conversations.list(on_behalf_of="user-001")
             [conversation] = await walk.collect()
             assert len(await session.messages.list().collect()) == 1
     assert conversation.last_message is not None
 
 
-async def test_wrong_habits_and_clocks_are_refused() -> None:
-    with pytest.raises(RequestInvalidError, match="habits = 'odd': allowed are documented, compatible"):
-        Emulator(habits="odd")  # type: ignore[arg-type]
-    for clocks in ("12", 5, (0.5,)):
-        with pytest.raises(RequestInvalidError, match="clocks"):
-            Emulator(clocks=clocks)  # type: ignore[arg-type]
-
-
 async def test_another_app_is_unknown() -> None:
     async with Emulator(users=2, messages=0, app_id="mine") as emulator:
         async with AsyncSession(emulator.app) as session:
-            await session.users.get("user-01")
+            await session.users.get("user-001")
         other = App("yours", emulator.app.api_key, base_url=emulator.base_url)
         async with AsyncSession(other) as session:
             with pytest.raises(AuthenticationError, match="yours") as caught:
-                await session.users.get("user-01")
+                await session.users.get("user-001")
         assert caught.value.code == "AUTH_ERR_INVALID_APPID"
     async with Emulator(users=2, messages=0) as emulator:  # that was given none serves any
         app = App("yours", emulator.app.api_key, base_url=emulator.base_url)
         async with AsyncSession(app) as session:
-            await session.users.get("user-01")
+            await session.users.get("user-001")
 
 
 async def test_it_listens_on_its_host() -> None:

@@ -18,12 +18,12 @@ from chatrest.emulator import Emulator
 from chatrest.emulator.weather import Fault, First, HalfOpen, Reset, Status, TooManyRequests
 from tests.faulty import no_wait
 
-CONVERSATION = "/conversations/user-02/messages"
+CONVERSATION = "/conversations/user-002/messages"
 NEW = {"text": "hello", "muid": "0123456789abcdef"}
 
 
 class Backend(NamedTuple):
-    """A running backend, and a browser that is signed in as user-01."""
+    """A running backend, and a browser that is signed in as user-001."""
 
     emulator: Emulator
     browser: httpx.AsyncClient
@@ -73,8 +73,8 @@ async def backend() -> AsyncIterator[Backend]:
 async def test_a_browser_pages_through_a_conversation_with_one_session(backend: Backend) -> None:
     from chatrest.examples.fastapi_backend import PAGE
 
-    backend.emulator.store.add_message("user-03", "user-02", "of another conversation")
-    walk = backend.sessions[0].messages.list_user("user-02", on_behalf_of="user-01")
+    backend.emulator.store.add_message("user-003", "user-002", "of another conversation")
+    walk = backend.sessions[0].messages.list_user("user-002", on_behalf_of="user-001")
     expected = sorted([message.id async for message in walk], key=int, reverse=True)
     ids, path = [], CONVERSATION
     for _ in range(len(expected) // PAGE + 1):
@@ -92,13 +92,13 @@ async def test_a_token_serves_its_own_list_and_user_alone(backend: Backend) -> N
     unsigned = str(structs.replace(Cursor.parse(token), mac=b""))
     before = len(backend.emulator.requests)
     for path in (
-        f"/conversations/user-03/messages?cursor={token}",
+        f"/conversations/user-003/messages?cursor={token}",
         f"{CONVERSATION}?cursor={token[:-1]}",
         f"{CONVERSATION}?cursor={unsigned}",
     ):
         assert (await browser.get(path)).status_code == 400
     browser.headers["Authorization"] = "Bearer login-of-bob"
-    answer = await browser.get(f"/conversations/user-01/messages?cursor={token}")
+    answer = await browser.get(f"/conversations/user-001/messages?cursor={token}")
     assert (answer.status_code, answer.json()["error"]) == (400, "cursor_refused")
     assert len(backend.emulator.requests) == before
 
@@ -116,7 +116,7 @@ async def test_nobody_is_served_without_a_login(backend: Backend) -> None:
 
 async def test_the_token_of_a_chat_client_is_for_the_signed_in_user(backend: Backend) -> None:
     answer = await backend.browser.post("/chat-token")
-    tokens = [token async for token in backend.sessions[0].auth_tokens.list("user-01")]
+    tokens = [token async for token in backend.sessions[0].auth_tokens.list("user-001")]
     assert [token.auth_token for token in tokens] == [answer.json()["auth_token"]]
     assert answer.headers["Cache-Control"] == "no-store"
 
@@ -165,7 +165,7 @@ async def test_a_message_whose_reply_is_lost_is_settled(backend: Backend, proces
     for _ in range(2):
         again = await backend.browser.post(CONVERSATION, json={**NEW, "repeated": True})
         assert again.status_code == 201
-    assert backend.sent() == ["user-01: hello"]
+    assert backend.sent() == ["user-001: hello"]
 
 
 async def test_an_outcome_stays_unknown_where_the_list_fails(backend: Backend) -> None:
@@ -177,7 +177,7 @@ async def test_an_outcome_stays_unknown_where_the_list_fails(backend: Backend) -
 
 async def test_half_a_character_does_not_break_a_page(backend: Backend) -> None:
     store = backend.emulator.store
-    record = store.add_message("user-02", "user-01", "whole")
+    record = store.add_message("user-002", "user-001", "whole")
     half = {"id": str(store.last_id + 1), "data": {"text": "half \ud83d"}}
     store.add_records([json.dumps(record | half).encode()])  # as an escape, as services write it
     messages = (await backend.browser.get(CONVERSATION)).json()["messages"]
@@ -194,7 +194,7 @@ def test_a_service_that_hangs_costs_no_more_than_the_requests_time() -> None:
             backend.emulator.weather.add(hangs)
             sent = await backend.browser.post(CONVERSATION, json=NEW)
             assert (sent.status_code, now()) == (201, pytest.approx(REQUEST_SECONDS / 2))
-            assert backend.sent() == ["user-01: hello"]
+            assert backend.sent() == ["user-001: hello"]
             backend.emulator.weather.add(HalfOpen(route="messages.list_user"))
             began = now()
             read = await backend.browser.get(CONVERSATION)

@@ -23,7 +23,7 @@ def test_the_guide_lists_every_example_with_one_line() -> None:
 
 
 # The tests of these run them without arguments, and look at what they print.
-OWN = {"aiohttp_backend", "delta_table", "dlt_source", "fastapi_backend", "nightly_duckdb"}
+OWN = {"delta_table", "dlt_source", "fastapi_backend", "nightly_duckdb"}
 
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in OWN])

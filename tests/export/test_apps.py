@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from chatrest import App, AuthenticationError, ExportIncompleteError, RequestInvalidError
+from chatrest import App, AuthenticationError, RequestInvalidError
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, read
 from chatrest.export.app_file import AppExport
-from chatrest.export.apps import AppRun, AppState, export_apps
+from chatrest.export.apps import AppResult, export_apps
+from tests.buckets import Buckets
 
 
 async def started(stack: AsyncExitStack, count: int) -> list[Emulator]:
@@ -30,30 +31,32 @@ async def test_each_app_has_a_folder_and_some_run_at_once(tmp_path: Path) -> Non
     running: set[str] = set()
     most = 0
 
-    def watch(run: AppRun) -> None:
+    def watch(run: AppResult) -> None:
         nonlocal most
-        (running.add if run.state is AppState.RUNNING else running.discard)(run.app_id)
+        (running.discard if run.report or run.error else running.add)(run.app_id)
         most = max(most, len(running))
 
     async with AsyncExitStack() as stack:
         apps = [AppExport(each.app) for each in await started(stack, 3)]
         plan = Plan(everything=True)
         report = await export_apps(apps, tmp_path, plan, at_once=2, watch=watch)
-        report.check()
+        for each in report:
+            each.check()
         again = await export_apps(apps, tmp_path, at_once=2)
     assert most == 2
     assert numbers(tmp_path, 3) == [20, 21, 22]
-    assert [run.report.written for run in again.runs if run.report is not None] == [0, 0, 0]
+    assert [run.report.written for run in again if run.report is not None] == [0, 0, 0]
 
 
-async def test_each_app_has_a_prefix_in_an_object_store(tmp_path: Path) -> None:
-    out, journals = f"file://{tmp_path}/store/", tmp_path / "journals"
+async def test_each_app_has_a_prefix_in_an_object_store(tmp_path: Path, buckets: Buckets) -> None:
+    out, journals = "s3://bucket/backups/", tmp_path / "journals"
     async with AsyncExitStack() as stack:
         apps = [AppExport(each.app) for each in await started(stack, 2)]
         report = await export_apps(apps, out, Plan(everything=True), journal=journals)
-    report.check()
-    assert [str(run.folder) for run in report.runs] == [f"{out}app-0", f"{out}app-1"]
-    assert [sum(1 for _ in read(str(run.folder))) for run in report.runs] == [20, 21]
+    for each in report:
+        each.check()
+    assert [str(run.folder) for run in report] == [f"{out}app-0", f"{out}app-1"]
+    assert [sum(1 for _ in read(str(run.folder))) for run in report] == [20, 21]
     assert sorted(path.name for path in journals.iterdir()) == ["app-0", "app-1"]
 
 
@@ -63,39 +66,40 @@ async def test_an_app_that_fails_does_not_stop_the_others(tmp_path: Path) -> Non
         wrong = App("app-1", "wr0ng-k3y", base_url=second.base_url)
         apps = [AppExport(first.app), AppExport(wrong), AppExport(third.app)]
         report = await export_apps(apps, tmp_path, Plan(everything=True), at_once=1)
-        assert [run.words.partition(":")[0] for run in report.runs] == ["complete", "failed", "complete"]
-        assert isinstance(report.runs[1].error, AuthenticationError)
-        with pytest.raises(ExportIncompleteError, match="1 of 3 apps are not complete: app-1"):
-            report.check()
+        assert [run.report is not None and run.report.complete for run in report] == [True, False, True]
+        with pytest.raises(AuthenticationError):
+            report[1].check()
         fixed = [apps[0], AppExport(second.app), apps[2]]
-        assert (await export_apps(fixed, tmp_path, Plan(everything=True))).complete
+        for each in await export_apps(fixed, tmp_path, Plan(everything=True)):
+            each.check()
     assert numbers(tmp_path, 3) == [20, 21, 22]
 
 
 async def test_a_run_that_was_cancelled_goes_on(tmp_path: Path) -> None:
     async with AsyncExitStack() as stack:
         apps = [AppExport(each.app) for each in await started(stack, 3)]
-        ended: list[str] = []
+        ended: list[bool] = []
         task = asyncio.create_task(
             export_apps(
                 apps, tmp_path, Plan(everything=True), at_once=1,
-                watch=lambda run: task.cancel() if run.app_id == "app-1" else ended.append(run.words),
+                watch=lambda run: task.cancel() if run.app_id == "app-1" else ended.append(bool(run.report)),
             )
         )  # fmt: skip
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert ended == ["running", "complete"]
-        assert (await export_apps(apps, tmp_path, Plan(everything=True))).complete
+        assert ended == [False, True]
+        for each in await export_apps(apps, tmp_path, Plan(everything=True)):
+            each.check()
     assert numbers(tmp_path, 3) == [20, 21, 22]
 
 
 async def test_an_apps_own_plan_takes_the_place_of_the_runs(tmp_path: Path) -> None:
     async with AsyncExitStack() as stack:
         first, second = await started(stack, 2)
-        apps = [AppExport(first.app, Plan(users=["user-01"])), AppExport(second.app)]
+        apps = [AppExport(first.app, Plan(users=["user-001"])), AppExport(second.app)]
         report = await export_apps(apps, tmp_path, Plan(everything=True))
-    assert [run.report.sources for run in report.runs if run.report is not None] == [1, 1]
-    assert (tmp_path / "app-0" / "messages" / "source=user-user-01").is_dir()
+    assert [run.report.sources for run in report if run.report is not None] == [1, 1]
+    assert (tmp_path / "app-0" / "messages" / "source=user-user-001").is_dir()
 
 
 async def test_wrong_arguments_are_refused_before_anything_is_written(tmp_path: Path) -> None:

@@ -28,17 +28,6 @@ async def turns(count: int = 5) -> None:
         await asyncio.sleep(0)
 
 
-async def test_a_page_larger_than_all_the_room_passes_and_is_alone_in_it() -> None:
-    backlog = Backlog(20)
-    await backlog.put(page(0, 10**9))
-    late = asyncio.create_task(backlog.put(page(1, 10**9)))
-    await turns()
-    assert not late.done()
-    assert [each.number for each in await backlog.batch()] == [0]
-    await late
-    assert [each.number for each in await backlog.batch()] == [1]
-
-
 async def test_a_batch_is_bounded_and_the_next_one_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backlogs, "MOST", 2)
     backlog = Backlog()

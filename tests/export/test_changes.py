@@ -2,25 +2,23 @@
 
 import json
 import shutil
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chatrest import ChatRestError, RequestInvalidError, TextMessage
-from chatrest.export import ExportChange, Plan, changes, compact, export, runs
-from chatrest.export.archive import Archive
+from chatrest.export import ExportChange, Plan, changes, export, runs
 from chatrest.export.journal import NAME
-from chatrest.storage import InUseError
 from tests.dying import Fate, dies
-from tests.exporting import edit, hide, served, show
-from tests.stored import StoredRuns, UnsyncedDisk, record
+from tests.exporting import edit, hide, put_record, served, show
+from tests.stored import StoredExport, StoredRuns, record
 
 FORMATS = [
     {"format": "ndjson", "compress": "none", "partition": "source"},
     {"format": "ndjson", "compress": "zstd", "partition": "day"},
     {"format": "parquet", "partition": "none"},
-    {"format": "sqlite"},
 ]
 formats = pytest.mark.parametrize("shape", FORMATS, ids=str)
 
@@ -125,12 +123,15 @@ def test_bytes_that_no_commit_knew_are_new_in_the_run_that_found_them(tmp_path: 
     assert export_runs.told(1) == [*told, (3, "new", "3", None, "late")]
 
 
-def test_merged_files_tell_the_same(tmp_path: Path) -> None:
+def test_merged_files_tell_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     export_runs = Runs(tmp_path / "out", **FORMATS[0] | {"partition": "none"})
     for number in range(1, 5):
         export_runs.run([record(number, text="a")], changed=[record(1, text=f"v{number}")])
     told = [export_runs.told(after) for after in range(5)]
-    assert compact(tmp_path / "out")
+    before = list((tmp_path / "out").rglob("*.ndjson"))
+    monkeypatch.setattr("chatrest.export.archive.MANY_SMALL_FILES", 2)
+    export_runs.run()
+    assert len(list((tmp_path / "out").rglob("*.ndjson"))) < len(before)
     assert [export_runs.told(after) for after in range(5)] == told
 
 
@@ -156,7 +157,7 @@ def test_a_change_is_typed_and_a_line_of_json(tmp_path: Path) -> None:
     assert isinstance(change.after, TextMessage)
     assert (change.before.text, change.after.text) == ("a", "b")
     assert json.loads(change.to_json()) == {
-        "run": 2, "kind": "changed", "id": "1",
+        "run": 2, "kind": "changed", "id": "1", "reason": None,
         "before": json.loads(record(1, text="a")), "after": json.loads(record(1, text="b")),
     }  # fmt: skip
     assert (
@@ -166,14 +167,51 @@ def test_a_change_is_typed_and_a_line_of_json(tmp_path: Path) -> None:
     )
 
 
-def test_while_a_run_writes_and_with_wrong_arguments_it_is_refused_at_once(tmp_path: Path) -> None:
+async def test_a_message_that_its_author_deleted_is_deleted_as_one_that_is_not_shown(tmp_path: Path) -> None:
+    out, plan = tmp_path / "out", Plan(everything=True)
+    async with served(20) as service:
+        [text] = service.store.records([5])
+        await export(service.session, out, plan)
+        gone = json.dumps(json.loads(text) | {"deletedAt": 1_700_000_000, "data": {}}).encode()
+        put_record(service.store, 5, gone)
+        edit(service.store, 9, "edited")
+        hide(service.store, [8], "*")
+        second = await export(service.session, out, recheck=10**9)
+        assert (second.changed, second.deleted, second.written) == (1, 2, 0)
+        told = [(each.kind, each.id, each.reason, each.raw_after is None) for each in changes(out, after=1)]
+        assert sorted(told, key=lambda each: each[1]) == [
+            ("deleted", "5", "by_author", True),
+            ("deleted", "8", "not_shown", True),
+            ("changed", "9", None, False),
+        ]
+        [before] = [each.raw_before for each in changes(out, after=1) if each.id == "5"]
+        assert before is not None
+        assert json.loads(before) == json.loads(text)
+        assert [each.kind for each in changes(out) if each.id == "5"] == ["deleted"]
+        put_record(service.store, 5, text)
+        third = await export(service.session, out, recheck=10**9)
+        assert (third.changed, third.deleted) == (1, 0)
+        assert [(each.kind, each.id) for each in changes(out, after=second.run)] == [("new", "5")]
+
+
+def test_what_a_run_brings_is_told_once_when_it_has_ended(tmp_path: Path) -> None:
     export_runs = Runs(tmp_path / "out", **FORMATS[0])
     export_runs.run([record(1)])
-    with (
-        Archive(tmp_path / "out", app_id="app-1", disk=UnsyncedDisk()),
-        pytest.raises(InUseError, match="a run is writing"),
-    ):
-        changes(tmp_path / "out")
+    with StoredExport(tmp_path / "out", export_runs.plan) as running:
+        running.commit({export_runs.source: [record(2)]})
+        told = changes(tmp_path / "out")
+        assert [(each.kind, each.id) for each in told] == [("new", "1")]
+        later = changes(tmp_path / "out", after=told.run)
+        assert list(later) == []
+        assert later.run == told.run
+        running.commit({export_runs.source: [record(3)]})
+    rest = changes(tmp_path / "out", after=later.run)
+    assert [(each.kind, each.id) for each in rest] == [("new", "2"), ("new", "3")]
+    assert rest.run == told.run + 1
+
+
+def test_wrong_arguments_are_refused_at_once(tmp_path: Path) -> None:
+    Runs(tmp_path / "out", **FORMATS[0]).run([record(1)])
     for wrong in (-1, "1", True, None):
         with pytest.raises(RequestInvalidError, match="after"):
             changes(tmp_path / "out", after=wrong)  # type: ignore[arg-type]
@@ -181,14 +219,26 @@ def test_while_a_run_writes_and_with_wrong_arguments_it_is_refused_at_once(tmp_p
         changes(tmp_path)
 
 
-def test_a_run_that_begins_meanwhile_and_merges_the_files_is_an_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("read", [0, 1, 2])
+def test_of_files_that_a_run_merges_meanwhile_all_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: int
+) -> None:
     export_runs = Runs(tmp_path / "out", **FORMATS[0])
-    for number in (1, 2):
+    for number in (1, 2, 3):
         export_runs.run([record(number)])
     told = changes(tmp_path / "out")
-    next(told)
-    compact(tmp_path / "out")
-    with pytest.raises(ChatRestError, match="a run has begun meanwhile"):
+    begun = list(islice(told, read))
+    monkeypatch.setattr("chatrest.export.archive.MANY_SMALL_FILES", 2)
+    export_runs.run([record(4)])
+    assert [each.id for each in [*begun, *told]] == ["1", "2", "3"]
+
+
+def test_a_file_that_is_lost_is_an_error_and_not_looked_for_without_end(tmp_path: Path) -> None:
+    Runs(tmp_path / "out", **FORMATS[0]).run([record(1)])
+    told = changes(tmp_path / "out")
+    for path in (tmp_path / "out").glob("messages/**/*.*"):
+        path.unlink()
+    with pytest.raises(ChatRestError, match="it is not there any more"):
         list(told)
 
 

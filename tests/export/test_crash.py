@@ -1,6 +1,7 @@
 """An export that is killed at any instant goes on, and ends with every message once."""
 
 import shutil
+from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
 from random import Random
@@ -8,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chatrest.export import Plan, backlog, export
+from chatrest.export import Plan, backlog, export, verify
 from chatrest.export.manifest import NAME as MANIFEST
 from chatrest.export.store.converters import Lines
 from tests.damaging import MIXED
@@ -180,6 +181,46 @@ async def test_killed_while_edited_messages_take_their_places(
             assert sorted(history_of(out)) == sorted(older), (at, fate.asked[-1])
             assert manifest_of(out).deleted == ["20"]
     assert "replace" in fate.asked
+
+
+class FateAt(Fate):
+    """A crash at the first call of which `is_due` says so."""
+
+    def __init__(self, out: Path, is_due: Callable[[str], bool]) -> None:
+        super().__init__(out, 10**9)
+        self._is_due = is_due
+
+    def step(self, name: str, last_words: Callable[[], object] | None = None) -> None:
+        if not self.dead and self._is_due(name):
+            self.at = self.count = 0
+            self.dead = True
+            self.bury()
+        super().step(name, last_words)
+
+
+async def test_two_deaths_of_a_recheck_leave_each_older_version_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One when older versions are written, and not noted; one when that was repaired, and before the edits
+    take their places again.
+    """
+    out = tmp_path / "out"
+    async with served(60) as service:
+        await first_export(service, out, Plan(**MIXED))
+        older = service.expected([8, 9, 50])
+        for number in (8, 9, 50):
+            edit(service.store, number, "edited")
+
+        def is_written(_: str) -> bool:
+            return any(path.stat().st_size for path in out.glob("spool/history*"))
+
+        assert await dies(service.session, FateAt(out, is_written), None, monkeypatch, recheck=10**9) is None
+        assert await dies(service.session, FateAt(out, "replace".__eq__), None, monkeypatch) is None
+        assert (await export(service.session, out)).complete
+        assert_whole(out, service.expected())
+        assert sorted(history_of(out)) == sorted(older)
+    assert verify(out).ok
+    assert not (out / "damaged").exists()
 
 
 async def test_a_death_in_a_recheck_needs_no_second_one(

@@ -25,15 +25,6 @@ def test_any_text_is_a_number_or_none(id: str) -> None:
     assert found is None or (str(found) == id and 0 < found < 2**63 - 1)
 
 
-def test_rows_are_told_apart_by_their_ids_and_without_them_by_their_bytes() -> None:
-    one, other = Row("7", line=b'{"a":1}'), Row("7", line=b'{"a":2}')
-    assert key_of(one) == key_of(other) == "7"
-    nameless = [Row(line=b'{"a":1}'), Row(line=b'{"a":2}'), Row(line=b"")]
-    assert len({key_of(row) for row in nameless}) == 3
-    assert key_of(Row(line=b'{"a":1}')) == key_of(nameless[0])
-    assert number(key_of(nameless[0])) is None
-
-
 @given(st.lists(st.integers(1, 2**63 - 2)), st.lists(st.sampled_from(["", "m-1", "07", "0", "9" * 20])))
 def test_the_ids_of_rows_are_a_set_of_numbers_and_the_others_by_their_keys(
     numbers: list[int], names: list[str]

@@ -5,6 +5,7 @@ import json
 from chatrest.core.replies.rows import Row
 from chatrest.export.id_set import IdSet
 from chatrest.export.journal import Journal
+from chatrest.export.message_ids import ids_of
 
 
 def test_a_recheck_goes_on_where_it_was_until_it_is_done(journal: Journal) -> None:
@@ -42,9 +43,10 @@ def test_deleted_ids_are_told_once_and_in_order(journal: Journal) -> None:
     journal.mark_deleted(1, [9, 2**63 - 2, 7], 1000)
     journal.mark_deleted(2, [7, 8], 2000)
     journal.mark_deleted(2, [], 3000)
-    journal.mark_deleted(2, [5, "m-1"], 4000, missing=True)
+    name = next(iter(journal.numbered(ids_of([Row("m-1")])).names))
+    journal.mark_deleted(2, [5, name], 4000, missing=True)
     assert [each.id for each in journal.deleted()] == ["7", "8", "9", str(2**63 - 2)]
     assert [each.id for each in journal.deleted(missing=True)] == ["m-1", "5"]
-    journal.undelete([7, "m-1"])
+    journal.undelete([7, name])
     assert [each.id for each in journal.deleted()] == ["8", "9", str(2**63 - 2)]
     assert [each.id for each in journal.deleted(missing=True)] == ["5"]

@@ -10,32 +10,9 @@ from hypothesis import example, given, settings, strategies as st
 
 from chatrest.core.paging.intervals import Interval
 from chatrest.export.journal import Journal
-from chatrest.export.ownership import Source, pair_of
 from tests.journals import MEMORY, USERS, by_hand
 
 # ── sources ──
-
-
-def test_sources_keep_their_numbers_whoever_comes_later(path: Path) -> None:
-    odd = [
-        Source("user", ("é\n\"'\0",)),
-        Source("group", ("\ud800",)),
-        pair_of("a", "b"),
-        Source("everything"),
-    ]
-    journal = Journal(path, {})
-    journal.add_sources(USERS)
-    journal.add_sources([odd[0], *reversed(USERS), *odd])
-    found = journal.sources()
-    assert [known.source for known in found] == [*USERS, *odd]
-    assert {(known.state, known.error) for known in found} == {("open", None)}
-    journal.close()
-    journal = Journal(path, {})
-    assert journal.sources() == found
-    assert [journal.source_of(known.source.key) for known in found] == [known.number for known in found]
-    assert min(known.number for known in found) > 0
-    assert journal.source_of("2020-09") == 0
-    journal.close()
 
 
 def test_a_source_that_was_gone_is_back_and_one_that_failed_is_not_mended_by_being_listed(
@@ -85,13 +62,6 @@ def test_a_long_walk_is_one_row_however_many_pages_it_had(path: Path) -> None:
     assert len(journal.intervals(2)) == 40
     journal.close()
     assert by_hand(path, "SELECT count(*) FROM covered WHERE source = 1") == [(1,)]
-
-
-def test_a_place_is_kept_whatever_the_service_calls_it(journal: Journal) -> None:
-    for count, text in enumerate(["é\n\"'\0", "\ud800", "", "x" * 5000]):
-        journal.cover(count, 0, 5, (("id", text),))
-        assert journal.intervals(count)[0][:2] == (1, 5)
-        assert journal.intervals(count)[0].position in ((("id", text),), ())
 
 
 @settings(max_examples=25)

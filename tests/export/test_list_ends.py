@@ -9,7 +9,8 @@ import pytest
 from aiohttp import web
 
 from chatrest.export import Plan, export
-from tests.exporting import ids_of, manifest_of
+from chatrest.export.journal import NAME as JOURNAL, Journal
+from tests.exporting import ids_of
 from tests.small_service import Record, SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -93,8 +94,9 @@ async def test_a_lie_that_is_repeated_is_found_and_the_next_run_comes_back(
             report = await export(session, tmp_path / "out", plan)
             assert report.complete == (ids_of(tmp_path / "out") == ALL)
             assert report.complete or report.failed or report.reasons
-            [source] = manifest_of(tmp_path / "out").sources
-            assert source.proven == (str(COUNT) if report.complete else None)
+            with Journal(tmp_path / "out" / JOURNAL) as journal:
+                [source] = [known for known in journal.sources() if known.asked]
+            assert source.proven == (COUNT if report.complete else 0)
         service.spoil = lambda _, reply: reply
         report = await export(session, tmp_path / "out", plan)
     assert report.complete
@@ -115,9 +117,7 @@ async def test_the_error_of_a_list_that_ends_too_early_says_both_ids(tmp_path: P
         report = await export(session, tmp_path / "out", Plan(users=["ann"]))
     assert not report.complete
     words = [failure.error for failure in report.failed] + report.reasons
-    assert any("ends behind the id 25, but its newest message has the id 200" in each for each in words), (
-        words
-    )
+    assert any("stopped at id 25, but its newest message is 200" in each for each in words), words
 
 
 @plans

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("tidy")
 PLANS: list[dict[str, Any]] = [
     {"everything": True},
     {"all_users": True},
-    {"pairs": [("ann", "bob")], "format": "sqlite"},
+    {"pairs": [("ann", "bob")]},
     {"users": ["ann"], "format": "parquet"},
 ]
 
@@ -100,4 +100,7 @@ async def test_ids_that_begin_anew_are_found(tmp_path: Path) -> None:
         for _ in range(2):
             report = await export(session, tmp_path / "out")
             assert (report.complete, report.written) == (False, 0)
-            assert "begin anew: the newest message that the export knows is 120" in report.failed[0].error
+            assert (
+                "may have begun anew: the newest message that the export knows is 120"
+                in report.failed[0].error
+            )

@@ -1,4 +1,4 @@
-"""The manifest: what it says of plan, sources and files, and that a change of it is found."""
+"""The manifest: what it says of plan and files, and that a change of it is found."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.exporting import GROUPS, manifest_of, served
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
 
-async def test_it_describes_the_plan_the_sources_and_the_files(tmp_path: Path) -> None:
+async def test_it_describes_the_plan_and_the_files(tmp_path: Path) -> None:
     plan = Plan(all_users=True, groups=GROUPS, compress="gzip")
     async with served(150, loose=False) as service:
         report = await export(service.session, tmp_path / "out", plan)
@@ -26,10 +26,9 @@ async def test_it_describes_the_plan_the_sources_and_the_files(tmp_path: Path) -
     assert (manifest.app_id, manifest.complete, manifest.until) == ("emulated", True, "150")
     assert manifest.messages == report.messages == 150
     assert (manifest.started, manifest.finished) == (report.started, report.finished)
-    assert [each.source for each in manifest.sources][:2] == [["group", "den"], ["group", "oak"]]
-    assert {each.state for each in manifest.sources} == {"open"}
-    assert {each.proven for each in manifest.sources} == {"150"}
-    assert {each.covered[0][0] for each in manifest.sources if each.covered} == {"1"}
+    assert b"user ann" not in (tmp_path / "out" / NAME).read_bytes(), (
+        "what is known of each source is the journal's"
+    )
     for entry in manifest.files:
         assert entry.name.startswith("messages/")
         assert entry.name.endswith(".ndjson.gz")
@@ -84,5 +83,3 @@ async def test_ids_are_texts(tmp_path: Path) -> None:
     members = msgspec.json.decode((tmp_path / "out" / NAME).read_bytes())
     assert members["until"] == "123456789012345678"
     assert members["files"][0]["last_id"] == "123456789012345678"
-    assert members["sources"][0]["covered"] == [["1", "123456789012345678"]]
-    assert members["sources"][0]["proven"] == "123456789012345678"

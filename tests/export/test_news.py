@@ -43,7 +43,7 @@ def fill_members(store: Store) -> None:
     fill_users(store)
     store.add_group("den")
     for uid in ("user-005", "user-006"):
-        store.add_member("den", uid)
+        store.members.add("den", uid)
     store.add_records([to_group("user-005", "den", 5000)])
 
 
@@ -164,6 +164,28 @@ async def test_what_the_list_hides_below_newer_messages_is_read_when_each_source
         assert_whole(tmp_path / "out", service.expected())
 
 
+class WithoutGroups(Change, frozen=True):
+    """Lists lack the messages to groups."""
+
+    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+        page = json.loads(reply.body)
+        page["data"] = [record for record in page["data"] if record["receiverType"] != "group"]
+        return Outgoing(reply.status, json.dumps(page).encode(), reply.headers)
+
+
+async def test_a_list_that_lacks_a_group_is_not_believed(tmp_path: Path) -> None:
+    """One of each kind of source is asked that it shows nothing of."""
+    async with served(fill_in=fill_members) as service:
+        service.emulator.weather.add(WithoutGroups(route="messages.list"))
+        plan = Plan(all_users=True, groups=["den"])
+        assert not (await export(service.session, tmp_path / "out", plan)).by_app_list
+        service.store.add_records([to_group("user-005", "den", 10_000), *NEW])
+        report, asked = await run_again(service, tmp_path / "out")
+        assert (report.complete, report.by_app_list) == (True, False)
+        assert_whole(tmp_path / "out", service.expected())
+        assert asked >= USERS
+
+
 def lose(out: Path, name: str) -> None:
     for path in out.glob(f"messages/source=*{name}/*"):
         path.unlink()
@@ -205,15 +227,6 @@ async def test_a_list_that_is_refused_costs_a_request_a_source(first: Path, tmp_
         assert asked >= USERS
         assert report.written == 3
         assert_whole(tmp_path / "out", service.expected())
-
-
-class WithoutGroups(Change, frozen=True):
-    """The lists of users lack the messages to groups."""
-
-    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        page = json.loads(reply.body)
-        page["data"] = [record for record in page["data"] if record["receiverType"] != "group"]
-        return Outgoing(reply.status, json.dumps(page).encode(), reply.headers)
 
 
 async def test_group_messages_that_their_sender_shows_come_from_the_apps_list(tmp_path: Path) -> None:

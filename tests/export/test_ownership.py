@@ -87,20 +87,6 @@ def test_a_judge_that_forgets_judges_as_before(plan: list[Source], rows: list[Ro
             assert judged == [OwnershipRules(plan).writes(source, *ends_of(row)) for row in rows]
 
 
-def test_what_somebody_writes_to_themselves_is_theirs_alone() -> None:
-    row = Row(sender="a", receiver="a", receiver_type="user")
-    claims = OwnershipRules([Source("user", ("a",)), Source("user", ("b",)), pair_of("a", "b")])
-    assert claims.writer(*ends_of(row)) == Source("user", ("a",))
-
-
-def test_a_conversation_is_one_source_whoever_is_named_first() -> None:
-    assert pair_of("b", "a") == pair_of("a", "b") == Source("pair", ("a", "b"))
-    claims = OwnershipRules([pair_of("b", "a")])
-    for sender, receiver in (("a", "b"), ("b", "a")):
-        assert claims.writer(sender, receiver, "user") == pair_of("a", "b")
-        assert claims.writer(sender, receiver, "group") is None
-
-
 # ── keys ──
 
 texts = st.text(st.characters(codec=None, categories=None))

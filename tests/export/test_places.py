@@ -10,10 +10,10 @@ from msgspec import structs
 
 from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.store import Store
-from chatrest.emulator.weather.faults import Change, Outgoing, Status, query_of
+from chatrest.emulator.weather.faults import Change, Outgoing, Status
 from chatrest.export import Plan, export, list_reader, verify
 from chatrest.parameters.messages import MessageQuery
-from tests.exporting import USERS, assert_whole, hide, part_of, put_record, raws_of, served
+from tests.exporting import USERS, assert_whole, hide, part_of, put_record, query_of, raws_of, served
 from tests.runs import to_user
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
@@ -38,10 +38,10 @@ class Strange(Change, frozen=True):
     uid: str
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        place = query_of(request).get("id")
+        place = query_of(request.query).get("id")
         if place is None or int(place) in self.store.ids(participant=self.uid):
             return reply
-        return self.nowhere(reply, place, int(query_of(request)["perPage"]))
+        return self.nowhere(reply, place, int(query_of(request.query)["perPage"]))
 
     def nowhere(self, reply: Outgoing, place: str, size: int) -> Outgoing:
         raise NotImplementedError
@@ -72,9 +72,9 @@ class NamesTheNext(Change, frozen=True):
     uid: str
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        if query_of(request).get("affix") == "prepend":
+        if query_of(request.query).get("affix") == "prepend":
             return reply
-        begin, size = int(query_of(request).get("id", "0")), int(query_of(request)["perPage"])
+        begin, size = int(query_of(request.query).get("id", "0")), int(query_of(request.query)["perPage"])
         left = [each for each in self.store.ids(participant=self.uid) if each >= begin]
         return page(reply, self.store.records(left[:size]), left[size] if len(left) > size else None)
 

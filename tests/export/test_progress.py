@@ -6,7 +6,7 @@ import pytest
 
 from chatrest import AsyncSession, RetryPolicy
 from chatrest.export import Progress
-from chatrest.telemetry import Attempt, Outcome
+from chatrest.telemetry import Attempt
 from tests.faulty import Faulty, no_wait, reply
 
 BUSY = b"HTTP/1.1 429 Too Many Requests\r\nContent-Length: 2\r\n\r\n{}"
@@ -21,15 +21,6 @@ def attempt(**told: Any) -> Attempt:
     return Attempt(**{**plain, **told})
 
 
-def test_requests_repeats_and_refusals_are_counted_each_by_itself() -> None:
-    progress = Progress()
-    progress.heard(attempt())
-    progress.heard(attempt(status=429, error="RateLimitedError"))
-    progress.heard(attempt(number=2, status=429, error="RateLimitedError"))
-    progress.heard(attempt(number=3, status=None, error="ConnectError"))
-    assert (progress.requests, progress.limited, progress.repeated) == (4, 2, 2)
-
-
 def test_a_trouble_is_told_until_a_request_succeeds() -> None:
     progress = Progress()
     progress.heard(attempt(status=503, error="ServerError"))
@@ -38,18 +29,6 @@ def test_a_trouble_is_told_until_a_request_succeeds() -> None:
     assert progress.trouble == "ConnectError"
     progress.heard(attempt(number=2))
     assert progress.trouble is None
-
-
-def test_the_end_of_a_call_is_no_request() -> None:
-    progress = Progress()
-    progress.heard(attempt(status=503, error="ServerError"))
-    progress.heard(
-        Outcome(
-            call=1, operation="messages.list", method="GET", template="/messages", app_id="a", region="eu",
-            attempts=1, seconds=1.0, status=200, error=None,
-        )
-    )  # fmt: skip
-    assert (progress.requests, progress.trouble) == (1, "ServerError")
 
 
 @pytest.mark.usefixtures("tidy")

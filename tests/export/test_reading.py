@@ -1,11 +1,16 @@
 """Exports that are read back: every format and partition, by time and source, finished, killed or busy."""
 
+import errno
 import gzip
 import json
 import shutil
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import date
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +18,19 @@ import pytest
 
 from chatrest import ChatRestError, RequestInvalidError, TextMessage, UnknownMessage
 from chatrest.core.replies.rows import row_of
-from chatrest.export.file_names import DATABASE
 from chatrest.export.journal import NAME as JOURNAL
 from chatrest.export.manifest import NAME as MANIFEST
 from chatrest.export.message_ids import ids_of
+from chatrest.export.opening import FolderLock, FolderState, run_under_way, with_state
 from chatrest.export.plan import Plan
 from chatrest.export.reading import read, read_raw
+from chatrest.storage import InUseError, UnreadableError
 from tests.damaging import vouch_for_journal
 from tests.journals import by_hand
-from tests.stored import DAY, START, StoredExport, record
+from tests.stored import DAY, START, StoredExport, UnsyncedDisk, record
 
 SHAPES = [
     ("ndjson", "none", "source"), ("ndjson", "zstd", "day"), ("parquet", "zstd", "month"),
-    ("sqlite", None, None),
 ]  # fmt: skip
 ODD = [
     b'{"category":"message","type":"text","sentAt":1600000500}',
@@ -124,17 +129,168 @@ def test_an_export_that_a_run_is_writing_gives_what_is_whole(stored: StoredExpor
         path.write_bytes(path.read_bytes()[:-9])
 
 
-def test_files_that_a_run_seals_while_they_are_read_are_read_once(stored: StoredExport) -> None:
+@pytest.mark.parametrize("source", [None, "group den"])
+@pytest.mark.parametrize("begun", [0, 1, 6])
+def test_files_that_a_run_seals_while_they_are_read_are_read_once(
+    stored: StoredExport, monkeypatch: pytest.MonkeyPatch, begun: int, source: str | None
+) -> None:
     """Segments become files, and small files one, behind the back of a reader."""
-    messages = read_raw(stored.folder)
-    begun = [next(messages)]
+    stored.commit({"user bob": ODD})
     stored.archive.finish()
-    stored.commit({"user bob": [record(900)]})
+    stored.commit({"user bob": [record(800)]})
+    messages = read_raw(stored.folder, source=source)
+    given = list(islice(messages, begun))
     stored.archive.finish()
-    stored.archive.compact()
-    given = Counter([*begun, *messages])
-    assert given[record(900)] <= 1
-    assert given - Counter([record(900)]) == Counter(ALL)
+    stored.commit({"user bob": [record(900)], "group den": [record(901)]})
+    monkeypatch.setattr("chatrest.export.archive.MANY_SMALL_FILES", 2)
+    stored.archive.finish()
+    of_den = [raw for page in PAGES for raw in page["group den"]]
+    assert Counter([*given, *messages]) == Counter(of_den if source else [*ALL, *ODD, record(800)])
+
+
+def test_a_file_that_is_lost_is_an_error_and_not_looked_for_without_end(stored: StoredExport) -> None:
+    stored.finish()
+    for path in (stored.folder / "messages").rglob("*.*"):
+        path.unlink()
+    with pytest.raises(ChatRestError, match="it is not there any more"):
+        list(read_raw(stored.folder))
+
+
+def test_a_reader_begins_anew_where_a_run_begins_under_it(
+    stored: StoredExport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A journal without a log is read without locks: a checkpoint of a run would tear what is read."""
+    stored.finish()
+    stored.archive.close()
+    calls = list[bool]()
+
+    def work(state: FolderState) -> int:
+        calls.append(state.is_in_use)
+        assert state.journal is not None
+        if len(calls) == 1:
+            with StoredExport(stored.folder, stored.plan) as run:
+                run.commit({"user bob": [record(900)]})
+            raise UnreadableError("torn")
+        return sum(state.journal.rows(["messages"]).values())
+
+    assert with_state(stored.folder, work) == len(ALL) + 1
+    assert calls == [False, False]
+
+
+def test_where_a_run_writes_under_each_attempt_the_reader_says_so(stored: StoredExport) -> None:
+    stored.finish()
+    stored.archive.close()
+
+    def work(state: FolderState) -> None:
+        with StoredExport(stored.folder, stored.plan):
+            pass
+
+    with pytest.raises(InUseError, match="a run is writing; ask again"):
+        with_state(stored.folder, work)
+
+
+def test_a_run_waits_for_readers_that_only_ask_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = list[float]()
+    with ExitStack() as asking:
+        assert not asking.enter_context(run_under_way(tmp_path))
+
+        def sleep(seconds: float) -> None:
+            waits.append(seconds)
+            asking.close()
+
+        monkeypatch.setattr("chatrest.export.opening.time.sleep", sleep)
+        lock = FolderLock(tmp_path)
+    assert len(waits) == 1
+    with run_under_way(tmp_path) as is_in_use:
+        assert is_in_use
+    with pytest.raises(InUseError):
+        FolderLock(tmp_path)
+    lock.release()
+
+
+def test_on_a_file_system_without_locks_one_run_writes_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_locks(*_: object, **__: object) -> bool:
+        raise OSError(errno.ENOTSUP, "it has none")
+
+    monkeypatch.setattr("chatrest.export.opening.try_lock", no_locks)
+    with StoredExport(tmp_path / "out", plan_of("ndjson")) as export:
+        with pytest.raises(InUseError, match="another export is writing here"):
+            StoredExport(tmp_path / "out", plan_of("ndjson"))
+        export.begin_manifest()
+        export.commit(PAGES[0])
+        assert len(list(read_raw(tmp_path / "out"))) == sum(map(len, PAGES[0].values()))
+
+
+READER = """
+import json, sys
+from chatrest.core.replies.rows import row_of
+from chatrest.cli.export_facts import facts_of
+from chatrest.export import changes
+from chatrest.export.reading import read_raw
+out = sys.argv[1]
+for line in sys.stdin:
+    ids = [row_of(raw).id for raw in read_raw(out)]
+    print(json.dumps([ids, [each.id for each in changes(out)], facts_of(out).state]), flush=True)
+"""
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_another_process_reads_what_is_committed_at_each_step_of_a_run(
+    shape: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At each call of the disk, of commits, of seals and of merges, and of the runs' begins and ends."""
+    monkeypatch.setattr("chatrest.export.archive.MANY_SMALL_FILES", 2)
+    out, safe, coming, asked = tmp_path / "out", set[str](), set[str](), list[str]()
+    reader = subprocess.Popen(
+        [sys.executable, "-c", READER, str(out)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    asks, answers, is_first = reader.stdin, reader.stdout, True
+    assert asks is not None
+    assert answers is not None
+
+    def look() -> None:
+        if is_first:
+            return
+        asks.write("\n")
+        asks.flush()
+        ids, told, state = json.loads(answers.readline())
+        assert len(set(ids)) == len(ids)
+        assert safe <= set(ids) <= safe | coming
+        assert len(set(told)) == len(told)
+        assert set(told) <= set(ids)
+        asked.append(state)
+
+    def stepped(inner: Any) -> Any:
+        def step(*values: Any) -> Any:
+            look()
+            return inner(*values)
+
+        return step
+
+    for name in ("write", "sync", "replace", "remove"):
+        monkeypatch.setattr(UnsyncedDisk, name, stepped(getattr(UnsyncedDisk, name)))
+    with reader:
+        for run in range(3):
+            with StoredExport(out, plan_of(*shape)) as export:
+                export.begin_manifest()
+                is_first = False
+                for page in range(2):
+                    raws = [record(100 * run + 10 * page + each) for each in range(1, 6)]
+                    coming = {row_of(raw).id for raw in raws}
+                    export.commit({"user ann": raws})
+                    safe |= coming
+                    look()
+                export.finish()
+                look()
+            look()
+        asks.close()
+    assert reader.returncode == 0
+    assert {*asked} == {"running", "complete"}
+    assert len(asked) > 40
 
 
 def test_a_journal_of_another_time_than_the_manifest_is_not_believed(
@@ -214,15 +370,12 @@ def test_a_source_is_what_was_stored_for_it(stored: StoredExport) -> None:
     assert late == den[-1:]
 
 
-def test_without_the_journal_a_source_is_told_by_its_folder_or_column(stored: StoredExport) -> None:
+def test_without_the_journal_nobody_knows_the_sources(stored: StoredExport) -> None:
     stored.finish()
     stored.journal.close()
     (stored.folder / JOURNAL).unlink()
-    if stored.plan.format == "ndjson" and stored.plan.partition != "source":
-        with pytest.raises(ChatRestError, match=f"only the {JOURNAL} tells which source wrote"):
-            read(stored.folder, source="group den")
-    else:
-        assert len(list(read(stored.folder, source="group den"))) == len(PAGES)
+    with pytest.raises(ChatRestError, match=f"{JOURNAL}: only it tells which source wrote"):
+        read(stored.folder, source="group den")
 
 
 def sent_at(raw: bytes) -> int:
@@ -248,8 +401,8 @@ def test_rows_of_files_that_were_adopted_are_of_the_first_source_that_shows_them
             rows = [row_of(raw) for page in PAGES for raw in page[name]]
             seen = ids_of(rows + [row_of(raw) for raw in loose if name == "group den"])
             with export.journal.transaction():
-                export.journal.see(numbers[name], seen.numbers, seen.others)
-                export.journal.see(max(numbers.values()), seen.numbers, seen.others)
+                export.journal.see(numbers[name], export.journal.numbered(seen))
+                export.journal.see(max(numbers.values()), export.journal.numbered(seen))
         export.finish()
     assert Counter(read_raw(tmp_path, source="group den")) == Counter([*den, *loose])
     assert Counter(read_raw(tmp_path, source=["group den", "user ann"])) == Counter([*ALL, *loose])
@@ -321,15 +474,6 @@ def test_a_file_that_was_cut_or_damaged_is_an_error(tmp_path: Path) -> None:
         list(read(tmp_path))
     path.write_bytes(data.replace(b"{", b"x", 1))
     with pytest.raises(ChatRestError, match=r"ndjson cannot be read"):
-        list(read(tmp_path))
-
-
-def test_a_database_that_is_none_is_an_error(tmp_path: Path) -> None:
-    with StoredExport(tmp_path, plan_of("sqlite")) as export:
-        export.commit({"user ann": [record(1)]})
-        export.finish()
-    (tmp_path / DATABASE).write_bytes(b"not a database, but long enough to be taken for one" * 20)
-    with pytest.raises(ChatRestError, match=r"messages.sqlite cannot be read: file is not a database"):
         list(read(tmp_path))
 
 

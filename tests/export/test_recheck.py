@@ -28,6 +28,7 @@ from tests.exporting import (
     served,
     show,
 )
+from tests.small_service import SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
@@ -117,7 +118,18 @@ async def test_timestamps_in_milliseconds_are_understood(tmp_path: Path) -> None
         assert (await export(service.session, tmp_path / "out", recheck=300)).changed == 1
 
 
-async def test_a_soft_deletion_is_an_edit_and_a_hard_one_is_told_of(tmp_path: Path) -> None:
+async def test_a_window_that_the_service_ignores_is_no_warning_as_the_export_leaves_out_what_does_not_fit(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    service = SmallService(talk(60))  # which does not heed fromTimestamp
+    async with service.session() as session:
+        await export(session, tmp_path / "out", Plan(users=["ann"]))
+        report = await export(session, tmp_path / "out", recheck=20)
+    assert (report.complete, report.warnings) == (True, [])
+    assert [each for each in caplog.records if "ignored" in each.getMessage()] == []
+
+
+async def test_what_its_author_deleted_is_replaced_and_what_is_not_shown_is_named(tmp_path: Path) -> None:
     async with served(75) as service:
         await export(service.session, tmp_path / "out", Plan(**MIXED))
         [raw] = service.expected([12])
@@ -125,7 +137,7 @@ async def test_a_soft_deletion_is_an_edit_and_a_hard_one_is_told_of(tmp_path: Pa
         put_record(service.store, 12, deleted)
         hide(service.store, [13, 14, 74, 75])
         report = await export(service.session, tmp_path / "out", recheck=ALL)
-        assert (report.complete, report.changed, report.deleted) == (True, 1, 4)
+        assert (report.complete, report.changed, report.deleted) == (True, 0, 5)
         assert manifest_of(tmp_path / "out").deleted == ["13", "14", "74", "75"]
         assert_whole(tmp_path / "out", service.expected(range(1, 76)))
         assert history_of(tmp_path / "out") == [raw]

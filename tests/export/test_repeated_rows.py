@@ -38,7 +38,7 @@ def service_with(extra: dict[str, Any], place: int) -> OneMore:
     [
         ("5", 4, "ndjson"),
         ("5", 20, "parquet"),
-        ("5", 30, "sqlite"),
+        ("5", 30, "parquet"),
         ("05", 30, "ndjson"),
         ("5", 45, "ndjson"),
         ("05", 45, "parquet"),
@@ -68,7 +68,7 @@ async def test_edits_between_runs_are_no_warning(tmp_path: Path) -> None:
         await export(service.session, tmp_path / "out", Plan(users=["ann"], since=1_600_500_000))
         for number in service.store.ids(participant="ann"):
             edit(service.store, number, "edited")
-        report = await export(service.session, tmp_path / "out", Plan(users=["ann"], since=1))
+        report = await export(service.session, tmp_path / "out", Plan(since=1), change_plan=True)
         assert (report.complete, report.warnings) == (True, [])
         report = await export(service.session, tmp_path / "out", recheck=10**9)
         assert report.changed

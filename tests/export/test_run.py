@@ -8,26 +8,27 @@ import pytest
 
 from chatrest.export import Phase, Plan, Progress, export
 from tests.exporting import GROUPS, USERS, Served, assert_whole, part_of, records, served
+from tests.list_faults import ListFault
 from tests.runs import MIXED
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
 
 @pytest.mark.parametrize(
-    ("dialect", "page_order", "workers"),
+    ("faults", "workers"),
     [
-        ("documented", "ascending", 1),
-        ("documented", "descending", 32),
-        ("next", "ascending", 32),
-        ("next", "descending", 1),
-        ("cursor", "ascending", 32),
-        ("cursor", "descending", 32),
+        ((), 1),
+        (("descending",), 32),
+        (("next-alone",), 32),
+        (("next-alone", "descending"), 1),
+        (("cursor-alone",), 32),
+        (("cursor-alone", "descending"), 32),
     ],
 )
 async def test_each_message_once_in_every_dialect(
-    dialect: Any, page_order: Any, workers: int, tmp_path: Path
+    faults: tuple[str, ...], workers: int, tmp_path: Path
 ) -> None:
-    async with served(75, dialect=dialect, page_order=page_order) as service:
+    async with served(75, weather=[ListFault(kind) for kind in faults]) as service:
         report = await export(service.session, tmp_path / "out", Plan(**MIXED), workers=workers)
         assert report.complete
         assert_whole(tmp_path / "out", service.expected())

@@ -21,6 +21,7 @@ from chatrest.export.disk import Disk
 from chatrest.export.jobs import ListJob
 from chatrest.export.ownership import OwnershipRules, Source
 from chatrest.export.page_check import PageCheck, Window
+from chatrest.export.store import NewRows
 from tests.dying import wrap_connections
 from tests.exporting import assert_whole, manifest_of, raws_of, served
 from tests.runs import MIXED, Meanwhile
@@ -176,6 +177,29 @@ async def test_no_room_for_the_journal_is_an_oserror_too(
                 await export(service.session, tmp_path / "out", Plan(**MIXED))
         assert (await export(service.session, tmp_path / "out", Plan(**MIXED))).complete
         assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_the_end_of_a_run_settles_a_seal_that_a_publication_could_not_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its disk fails, and so does the note that the seal is forgotten; the run itself goes on."""
+
+    def fail(*_: object) -> None:
+        raise OSError("failed")
+
+    service = SmallService(talk(40))
+    rows = [row_of(json.dumps(record).encode()) for record in service.records]
+    with Archive(tmp_path, Plan(users=["ann"]), app_id="app-1") as archive:
+        archive.store.commit([NewRows("messages/source=user-ann/messages", 1, rows)])
+        with monkeypatch.context() as patched:
+            patched.setattr(archive.disk, "replace", fail)
+            patched.setattr(archive.store, "settle", fail)
+            with pytest.raises(OSError, match="failed"):
+                archive.at_rest(archive.store.seal_all)
+        assert [file.state for file in archive.journal.files()] == ["sealing"]
+        archive.finish()
+        assert [file.state for file in archive.journal.files()] == ["sealed"]
+        assert len(list(archive.scan())) == 40
 
 
 async def test_an_end_that_was_read_and_not_noted_is_proven_by_the_next_run(tmp_path: Path) -> None:

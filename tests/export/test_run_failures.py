@@ -11,6 +11,7 @@ from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.weather import First, Status
 from chatrest.emulator.weather.faults import Change, Outgoing
 from chatrest.export import Plan, Progress, export
+from chatrest.export.journal import NAME as JOURNAL, Journal
 from tests.exporting import assert_holds, assert_proven, assert_whole, hide, manifest_of, served
 from tests.runs import MIXED
 
@@ -30,7 +31,8 @@ async def test_unknown_users_and_groups_are_told_of_and_the_rest_goes_on(tmp_pat
         manifest = assert_proven(tmp_path / "out")
         assert not manifest.complete
         assert any("user nobody" in reason for reason in manifest.reasons)
-        states = {" ".join(entry.source): entry.state for entry in manifest.sources}
+        with Journal(tmp_path / "out" / JOURNAL) as journal:
+            states = {str(each.source): each.state for each in journal.sources()}
         assert states["user nobody"] == "failed"
         assert states["user ann"] == "open"
         assert_holds(

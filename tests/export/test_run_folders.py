@@ -158,7 +158,7 @@ async def test_another_plan_or_app_is_refused_and_told(tmp_path: Path) -> None:
         await export(service.session, tmp_path / "out", plan)
         with pytest.raises(RequestInvalidError) as refused:
             await export(service.session, tmp_path / "out", Plan(users=("ann",), since=6))
-        words = "was exported with since=5, and this plan has since=6: allowed are other sources and a wider"
+        words = "was exported with since=5, and this plan has since=6: a window can become wider"
         assert words in str(refused.value)
         with pytest.raises(RequestInvalidError, match=r"'emulated'.*'other-app'"):
             await export(other.session, tmp_path / "out")

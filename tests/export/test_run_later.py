@@ -1,12 +1,14 @@
 """Later runs: what came, and who came or went, between two of them and during one."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from chatrest.emulator.store import Store
 from chatrest.emulator.weather import First
 from chatrest.export import Plan, export
-from tests.exporting import assert_whole, forget_user, served
+from tests.exporting import assert_whole, forget_user, raws_of, served
 from tests.runs import MIXED, Meanwhile, fill_plain, to_user
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
@@ -97,3 +99,20 @@ async def test_a_user_that_goes_and_comes_back_repeats_nothing(tmp_path: Path) -
         report = await export(service.session, tmp_path / "out")
         assert report.complete
         assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_a_user_that_is_removed_while_users_are_listed_hides_no_other_one(tmp_path: Path) -> None:
+    """By page numbers the first user of the next page takes the last place of this one."""
+
+    def fill_in(store: Store) -> None:
+        for number in range(60):
+            store.add_user(f"user-{number:02}")
+        store.add_records(to_user(f"user-{number:02}", "nobody", number + 1) for number in range(60))
+
+    async with served(fill_in=fill_in) as service:
+        removal = Meanwhile(lambda: forget_user(service.store, "user-03"), route="users.list", when=First(1))
+        service.emulator.weather.add(removal)
+        report = await export(service.session, tmp_path / "out", Plan(all_users=True))
+        held = {json.loads(raw)["sender"] for raw in raws_of(tmp_path / "out")}
+    assert report.complete, report
+    assert {f"user-{number:02}" for number in range(60) if number != 3} <= held

@@ -7,88 +7,86 @@ from pathlib import Path
 import pytest
 
 from chatrest import AsyncSession
-from chatrest.emulator import Emulator
-from chatrest.emulator.store import Store
 from chatrest.export import Plan, export, read, verify
+from tests.compatible_service import CompatibleService
 from tests.exporting import ids_of, served
-from tests.faulty import no_wait
 
 START = 1_600_000_000
 MINUTE = 60
 
 
 class Alice:
-    """A compatible server, and a session with the login token of alice; counts the requests of a path."""
+    """A compatible server for the login of alice, and a session on it; counts the requests of a path."""
 
-    def __init__(self, emulator: Emulator, session: AsyncSession) -> None:
-        self.emulator, self.session = emulator, session
-
-    @property
-    def store(self) -> Store:
-        return self.emulator.store
+    def __init__(self, server: CompatibleService, session: AsyncSession) -> None:
+        self.server, self.session = server, session
 
     def requests(self, *paths: str) -> int:
         """Return how many requests have come since the last call, for some paths or for all."""
-        asked = [request.path for request in self.emulator.requests]
-        self.emulator.requests.clear()
-        return len([path for path in asked if not paths or path.removeprefix("/v3") in paths])
+        asked = [path for path, _ in self.server.requests]
+        self.server.requests.clear()
+        return len([path for path in asked if not paths or path in paths])
 
 
 @asynccontextmanager
 async def alice(*uids: str) -> AsyncIterator[Alice]:
-    async with Emulator(users=0, messages=0, groups=0, habits="compatible") as emulator:
-        for uid in ("alice", "bob", *uids):
-            emulator.store.add_user(uid)
-        token = emulator.store.auth_tokens.issue("alice", START)["authToken"]
-        headers = {"authtoken": token}
-        async with AsyncSession(emulator.app, headers=headers, sleep=no_wait, dice=lambda: 0.5) as session:
-            yield Alice(emulator, session)
+    server = CompatibleService(("alice", "bob", *uids), reader="alice")
+    async with server.session() as session:
+        yield Alice(server, session)
 
 
-def talk(store: Store, count: int, other: str = "bob", first: int = 0) -> list[str]:
+def talk(server: CompatibleService, count: int, other: str = "bob", first: int = 0) -> list[str]:
     """Add messages of alice and another one, a minute each; return their ids."""
-    return [
-        str(store.add_message(*ends[:: 1 if number % 2 else -1], "hi", sentAt=START + number * MINUTE)["id"])
-        for number in range(first, first + count)
-        for ends in [("alice", other)]
-    ]
+    ids = []
+    for number in range(first, first + count):
+        server.now = START + number * MINUTE
+        ids.append(str(server.send(*(("alice", other) if number % 2 == 0 else (other, "alice")))["id"]))
+    return ids
 
 
-@pytest.mark.parametrize("pair", [("alice", "bob"), ("bob", "alice"), ("alice", "aaron")])
-async def test_a_pair_is_read_from_the_side_that_the_service_shows(
-    pair: tuple[str, str], tmp_path: Path
-) -> None:
-    other = next(uid for uid in pair if uid != "alice")
-    async with alice("aaron", "zoe") as service:
-        known = talk(service.store, 120, other)
-        talk(service.store, 40, "zoe" if other == "bob" else "bob")
-        report = await export(service.session, tmp_path / "out", Plan(pairs=[pair]))
+async def test_a_pair_is_read_where_the_owner_of_the_token_is_the_acting_user(tmp_path: Path) -> None:
+    async with alice("aaron") as service:
+        known = talk(service.server, 120, "aaron")
+        talk(service.server, 40)
+        plan = Plan(pairs=[("alice", "aaron")])  # the list of the first one by name, on behalf of the other
+        report = await export(service.session, tmp_path / "out", plan)
         assert (report.complete, report.failed, report.warnings) == (True, [], [])
-        assert ids_of(tmp_path / "out") == known
-        service.requests()
-        report = await export(service.session, tmp_path / "out")
-        assert (report.complete, report.written) == (True, 0)
-        assert service.requests("/users/alice/messages", f"/users/{other}/messages") == 1
-        known += talk(service.store, 30, other, first=300)
+        known += talk(service.server, 30, "aaron", first=300)
         report = await export(service.session, tmp_path / "out")
         assert (report.complete, report.written) == (True, 30)
     assert ids_of(tmp_path / "out") == known
     assert verify(tmp_path / "out").ok
 
 
-@pytest.mark.parametrize("pair", [("alice", "bob"), ("bob", "alice")])
-async def test_the_side_stays_where_its_list_goes_by_time(pair: tuple[str, str], tmp_path: Path) -> None:
+async def test_an_empty_list_of_a_pair_beside_the_other_one_is_not_believed(tmp_path: Path) -> None:
     async with alice() as service:
-        known = [*talk(service.store, 40, first=40), *talk(service.store, 40, first=20)]
-        report = await export(service.session, tmp_path / "out", Plan(pairs=[pair]))
-        assert report.complete
-        assert sorted(ids_of(tmp_path / "out")) == sorted(known)
+        talk(service.server, 120)
+        for _ in range(2):
+            report = await export(service.session, tmp_path / "out", Plan(pairs=[("bob", "alice")]))
+            assert (report.complete, report.messages) == (False, 0)
+            [failure] = report.failed
+            assert "the list of alice on behalf of bob is empty, and that of bob" in failure.error
+
+
+@pytest.mark.parametrize(("pair", "other"), [(("bob", "carol"), "bob"), (("bob", "carol"), "carol")])
+async def test_a_pair_of_others_fails_where_either_list_shows_foreign_messages(
+    pair: tuple[str, str], other: str, tmp_path: Path
+) -> None:
+    """The other one of the two lists is empty: alice has never talked to that user."""
+    async with alice("carol") as service:
+        talk(service.server, 3, other)
+        for _ in range(2):
+            report = await export(service.session, tmp_path / "out", Plan(pairs=[pair]))
+            assert (report.complete, report.messages) == (False, 0)
+            [failure] = report.failed
+            assert "ignored the acting user" in failure.error
+    assert not verify(tmp_path / "out").ok
 
 
 async def test_a_pair_without_the_owner_of_the_token_fails_with_the_reason(tmp_path: Path) -> None:
     async with alice("u005", "u006") as service:
-        talk(service.store, 120)
-        talk(service.store, 20, "u005")
+        talk(service.server, 120)
+        talk(service.server, 20, "u005")
         for _ in range(2):
             plan = Plan(pairs=[("bob", "u005")], users=["u006"])
             report = await export(service.session, tmp_path / "out", plan)
@@ -101,11 +99,10 @@ async def test_a_pair_without_the_owner_of_the_token_fails_with_the_reason(tmp_p
 
 async def test_notes_to_oneself_are_not_those_of_a_pair(tmp_path: Path) -> None:
     async with alice() as service:
-        service.store.add_message("alice", "alice", "a note", sentAt=START)
-        known = talk(service.store, 120)
+        service.server.send("alice", "alice")
+        talk(service.server, 120)
         report = await export(service.session, tmp_path / "out", Plan(pairs=[("alice", "bob")]))
-    assert report.complete
-    assert ids_of(tmp_path / "out") == known
+    assert (report.complete, report.messages, len(report.failed)) == (False, 0, 1)
 
 
 async def test_a_pair_that_has_not_talked_is_complete(tmp_path: Path) -> None:
@@ -120,7 +117,7 @@ async def test_a_pair_that_has_not_talked_is_complete(tmp_path: Path) -> None:
 
 async def test_a_list_whose_viewer_comes_first_is_read_once(tmp_path: Path) -> None:
     async with alice() as service:
-        known = talk(service.store, 600)
+        known = talk(service.server, 600)
         report = await export(service.session, tmp_path / "out", Plan(users=["bob"]), workers=1)
         alone = service.requests("/users/bob/messages")
         report = await export(service.session, tmp_path / "both", Plan(users=["alice", "bob"]), workers=1)
@@ -131,7 +128,7 @@ async def test_a_list_whose_viewer_comes_first_is_read_once(tmp_path: Path) -> N
 
 async def test_a_window_ends_where_the_list_has_passed_it(tmp_path: Path) -> None:
     async with alice() as service:
-        known = talk(service.store, 3000)
+        known = talk(service.server, 3000)
         plan = Plan(users=["bob"], until=START + 299 * MINUTE)
         report = await export(service.session, tmp_path / "out", plan, workers=1)
         assert report.complete
@@ -144,7 +141,7 @@ async def test_a_window_ends_where_the_list_has_passed_it(tmp_path: Path) -> Non
 
 async def test_an_export_of_many_empty_lists_costs_a_request_each(tmp_path: Path) -> None:
     async with alice(*(f"u{number:03}" for number in range(60))) as service:
-        known = talk(service.store, 900)
+        known = talk(service.server, 900)
         report = await export(service.session, tmp_path / "out")
         assert (report.complete, report.sources) == (True, 62)
         assert service.requests() <= 110

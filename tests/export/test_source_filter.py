@@ -7,15 +7,14 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from chatrest import ActingUserIgnoredError, MessageQuery
+from chatrest import ActingUserIgnoredError
 from chatrest.core.replies.rows import Row
 from chatrest.emulator.store.message_index import group_list
 from chatrest.export import Plan, export
 from chatrest.export.ownership import OwnershipRules, pair_of
 from chatrest.export.page_check import PageCheck, Window
 from tests.cases import loop_over
-from tests.exporting import assert_holds, assert_whole, ids_of, served
-from tests.runs import MIXED
+from tests.exporting import assert_holds, ids_of, served
 from tests.small_service import Record, SmallService, talk
 
 
@@ -42,21 +41,6 @@ async def test_a_list_of_a_group_that_shows_all_groups_fails_and_files_nothing_e
         again = await export(service.session, tmp_path / "out")
         assert not again.complete
         assert_holds(tmp_path / "out", service.expected(den))
-
-
-async def test_types_that_the_service_ignores_are_filtered_here(tmp_path: Path) -> None:
-    records = talk(60)
-    for record in records[::3]:
-        record["type"] = "image"
-    service = SmallService(records)
-    async with service.session() as session:
-        plan = Plan(users=["ann"], query=MessageQuery(types=["text"]))
-        report = await export(session, tmp_path / "out", plan)
-        again = await export(session, tmp_path / "out")
-    assert (report.complete, report.messages, again.complete, again.written) == (True, 40, True, 0)
-    assert report.warnings == [
-        "the service ignored the filter types: messages that do not fit it were left out"
-    ]
 
 
 async def test_a_documented_service_gives_no_warning_and_no_failure(tmp_path: Path) -> None:
@@ -98,13 +82,3 @@ async def test_a_window_is_no_filter_that_is_ignored(tmp_path: Path) -> None:
             service.session, tmp_path / "out", Plan(users=["ann"], since=json.loads(first)["sentAt"])
         )
         assert (report.complete, report.warnings) == (True, [])
-
-
-@pytest.mark.usefixtures("small_pages")
-async def test_a_filter_goes_with_every_source(tmp_path: Path) -> None:
-    async with served(150) as service:
-        odd = [n for n in service.store.ids() if b"unheard-of" in service.store.records([n])[0]]
-        plan = Plan(**MIXED, query=MessageQuery(category="unheard-of"))
-        assert (await export(service.session, tmp_path / "out", plan)).complete
-        assert_whole(tmp_path / "out", service.expected(odd))
-        assert odd

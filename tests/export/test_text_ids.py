@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from chatrest.export import Plan, export, read_raw
-from tests.exporting import files_of, ids_of
+from chatrest.export import Plan, changes, export, read_raw, verify
+from tests.exporting import files_of, ids_of, manifest_of
 from tests.small_service import Record, SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -32,9 +32,9 @@ class TextService(SmallService):
         return {"data": data, "meta": meta}
 
 
-def named(records: list[Record], *, every: int = 1) -> list[Record]:
+def named(records: list[Record], *, every: int = 1, form: str = "m-{}") -> list[Record]:
     return [
-        record | {"id": f"m-{record['id']}"} if int(record["id"]) % every == 0 else record
+        record | {"id": form.format(int(record["id"]))} if int(record["id"]) % every == 0 else record
         for record in records
     ]
 
@@ -77,6 +77,33 @@ async def test_a_recheck_reads_all_of_a_list_with_texts(every: int, tmp_path: Pa
         report = await export(session, tmp_path / "out", recheck=10**9)
     assert (report.complete, report.changed, report.deleted) == (True, 2, 0)
     assert sum(b"edited" in raw for raw in read_raw(tmp_path / "out")) == 2
+
+
+@pytest.mark.parametrize(
+    ("every", "form"),
+    [(1, "m-{}"), (2, "m-{}"), (1, "{:05}"), (2, "{:05}"), (1, "1{:020}")],
+    ids=["names", "names and numbers", "zeros in front", "zeros in front of some", "above 64 bits"],
+)
+async def test_a_recheck_finds_deleted_messages_whatever_their_ids(
+    every: int, form: str, tmp_path: Path
+) -> None:
+    service = TextService(named(talk(COUNT), every=every, form=form))
+    async with service.session() as session:
+        await export(session, tmp_path / "out", Plan(users=["ann"]))
+        gone = [service.records.pop(at) for at in (COUNT - 1, 61, 60, 3)]
+        service.end = len(service.records)
+        report = await export(session, tmp_path / "out", recheck=10**9)
+        assert (report.complete, report.changed, report.deleted) == (True, 0, 4)
+        assert sorted(manifest_of(tmp_path / "out").deleted) == sorted(record["id"] for record in gone)
+        assert {each.id for each in changes(tmp_path / "out", after=1)} == {each["id"] for each in gone}
+        report = await export(session, tmp_path / "out", recheck=10**9)
+        assert (report.complete, report.deleted) == (True, 0)
+        service.records += gone[:1]
+        service.end = len(service.records)
+        assert (await export(session, tmp_path / "out", recheck=10**9)).complete
+        assert len(manifest_of(tmp_path / "out").deleted) == 3
+    assert len(list(read_raw(tmp_path / "out"))) == COUNT
+    assert verify(tmp_path / "out").ok
 
 
 async def test_a_text_is_not_missing_for_good_where_the_list_that_is_read_for_it_ends_too_early(

@@ -57,24 +57,6 @@ async def test_a_cancel_waits_for_the_thread_and_so_does_another(cancels: int) -
     assert undone == ["made"]
 
 
-async def test_what_fails_behind_a_cancel_is_not_undone_and_warns_of_nothing() -> None:
-    gate, undone = Gate(), list[str]()
-
-    def work() -> str:
-        gate.wait()
-        raise OSError("full")
-
-    task = asyncio.ensure_future(in_thread(work, undone.append))
-    await gate.reached()
-    task.cancel()
-    await turns()
-    task.cancel()
-    gate.open()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert undone == []
-
-
 class SlowDisk(Disk):
     """Its `at`th sync waits at the gate."""
 

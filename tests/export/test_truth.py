@@ -28,7 +28,6 @@ FORMATS: list[dict[str, Any]] = [
     {"partition": "none"},
     {"partition": "month", "compress": "gzip"},
     {"partition": "day"},
-    {"format": "sqlite"},
 ]
 APP_LIST = Source("everything")
 FAST = "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
@@ -124,12 +123,12 @@ async def check(world: World, report: Report, lists: dict[Source, dict[str, Row]
     with Journal(world.out / JOURNAL) as journal:
         in_files = ids_of([Row(key) for key in stored])
         held = [file for file in journal.files("open", "sealed") if file.stem != HISTORY]
-        assert journal.ids_in(held) == in_files.numbers
-        assert journal.others_written(in_files.others) == set(in_files.others)
+        assert journal.ids_in(held).numbers == in_files.numbers
+        assert set(journal.keys_of(journal.ids_in(held)).values()) == set(in_files.others)
         by_app = journal.seen(journal.source_of(APP_LIST.key))
         assert in_files.numbers <= journal.seen()
         for known in journal.sources():
-            seen = journal.seen(known.number)
+            seen = journal.seen(known.number).numbers
             assert seen <= ids_of([Row(key) for key in world.all_shown(known.source)]).numbers
             if report.complete and known.source in lists:
                 assert ids_of([Row(key) for key in lists[known.source]]).numbers <= seen | by_app

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession, RequestInvalidError, ServerError
+from chatrest.cloud.publication import EMPTY
 from chatrest.cloud.store import ObjectStore
 from chatrest.cloud.store_errors import ObjectStoreError
 from chatrest.emulator import Emulator
@@ -19,11 +20,12 @@ from chatrest.export import Plan, export
 from chatrest.export.dataset.tables import Table
 from chatrest.export.read_tables import table_records
 from chatrest.importing import check, run
+from tests.buckets import ADDRESS, Buckets
 
 
 @pytest.fixture
-def address(tmp_path: Path) -> str:
-    return f"file://{tmp_path}/store/chat"
+def address(buckets: Buckets) -> str:
+    return ADDRESS
 
 
 def stored(emulator: Emulator) -> list[tuple[str, str, int]]:
@@ -95,23 +97,12 @@ async def test_a_cancel_ends_the_sorting_of_messages(
         await task
 
 
-def test_an_address_without_an_export_is_named(tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
+def test_an_address_without_an_export_is_named(buckets: Buckets) -> None:
     with pytest.raises(RequestInvalidError, match=r"holds no export: it has no manifest\.json"):
-        check([f"file://{tmp_path}/empty"])
-    with pytest.raises(RequestInvalidError, match="holds no export: there is no such folder"):
-        check([f"file://{tmp_path}/nothing"])
-    assert not (tmp_path / "nothing").exists()
-    (tmp_path / "empty" / "writer.json").write_text("{}")
-    with pytest.raises(RequestInvalidError, match=r"manifest\.json, as its first run has published nothing"):
-        check([f"file://{tmp_path}/empty"])
-
-
-async def test_the_address_of_an_exports_own_folder_is_refused_with_its_path(tmp_path: Path) -> None:
-    async with Emulator(users=2, messages=5) as emulator, AsyncSession(emulator.app) as session:
-        await export(session, tmp_path / "chat")
-    with pytest.raises(RequestInvalidError, match=f"not a store: write {tmp_path}/chat"):
-        check([f"file://{tmp_path}/chat"])
+        check([ADDRESS])
+    buckets.write("manifest.json", EMPTY.encoded())
+    with pytest.raises(RequestInvalidError, match=r"manifest\.json names no files, as its first run has"):
+        check([ADDRESS])
 
 
 @pytest.mark.usefixtures("exported")

@@ -66,7 +66,7 @@ def stored(emulator: Emulator) -> list[dict[str, Any]]:
 # ── an export ──
 
 
-@pytest.mark.parametrize("format", ["ndjson", "parquet", "sqlite"])
+@pytest.mark.parametrize("format", ["ndjson", "parquet"])
 async def test_an_export_of_a_service_with_other_members_is_imported(
     session: AsyncSession, emulator: Emulator, source: Emulator, tmp_path: Path, format: Any
 ) -> None:

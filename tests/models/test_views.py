@@ -75,6 +75,14 @@ def test_a_damaged_nested_message_is_unknown_and_fails_nothing(
     assert held.to_dict()[member] == damage
 
 
+@loop_over("quoted", ["\ud83d", {"\ud83d": 1}, {"id": "1", "data": {"\ud83d": "\udfff"}}, [1], 7])
+def test_a_nested_message_of_any_shape_fails_nothing(quoted: Any) -> None:
+    record = parse(Message, json.dumps(TEXT | {"quotedMessage": quoted}).encode())
+    assert record.quoted_message.id in ("", "1")
+    assert "quoted_message" in repr(record)
+    assert record.to_dict()["quotedMessage"] == quoted
+
+
 def test_a_nested_message_is_read_as_leniently_as_one_of_a_list() -> None:
     quoted = {**TEXT, "id": 5, "parentId": 7, "sentAt": "12", "tags": {}}
     _, message = nested(TextMessage, "quotedMessage", TEXT, quoted)

@@ -20,7 +20,7 @@ from chatrest.network.timing import Timing
 from tests.faulty import until
 from tests.network.test_timing import Clock
 
-USER = "/users/user-01"
+USER = "/users/user-001"
 NO_RAMP = Pace(rate=1e6, window=1.0)
 """A pace that lets bulk calls begin all at once."""
 
@@ -71,7 +71,7 @@ async def test_an_app_that_hangs_does_not_stop_another_app_of_its_region(
         async with asyncio.timeout(30):  # the hanging calls end after 60 s
             for view in (healthy, healthy.with_options(priority=lane)):
                 users = await asyncio.gather(*(view.request("GET", USER) for _ in range(40)))
-                assert [user["data"]["uid"] for user in users] == ["user-01"] * 40
+                assert [user["data"]["uid"] for user in users] == ["user-001"] * 40
         [pool] = session.pools.values()
         assert pool.active <= concurrency
         assert {limit.app_id: limit.held for limit in pool.limits}["healthy"] == 0

@@ -152,6 +152,16 @@ async def test_a_delay_by_the_budget_beyond_the_deadline_is_an_error() -> None:
     assert harness.now <= 2
 
 
+@in_time
+async def test_a_bulk_call_waits_for_a_host_that_has_replied_before() -> None:
+    harness = VirtualPool(OK, *[ConnectError("refused")] * 30, OK, dice=1.0)
+    await harness.call()
+    assert await harness.call(lane="bulk") == {}
+    assert harness.now > 60
+    with pytest.raises(ConnectError):
+        await VirtualPool(ConnectError("refused")).call(lane="bulk")  # may not exist at all
+
+
 # ── the rate limit ──
 
 
@@ -371,34 +381,6 @@ async def test_a_deadline_limits_the_call_and_not_an_attempt() -> None:
     assert (error.attempts, error.reason, error.retry_after) == (4, "wait", 4.0)
     assert isinstance(error.__cause__, ServerError)
     assert harness.now == pytest.approx(7.5)
-
-
-# ── an unknown outcome ──
-
-
-@loop_over("before", [[], [LIMITED], [ConnectError("refused")]])
-@loop_over("lost", [TransportError("lost"), RequestTimeoutError("slow"), BUSY])
-def test_a_lost_call_that_must_not_be_repeated_has_an_unknown_outcome(before: list[Any], lost: Any) -> None:
-    async def main() -> None:
-        harness = VirtualPool(*before, lost)
-        error = await harness.fails("never")
-        assert isinstance(error, OutcomeUnknownError)
-        assert isinstance(error, ServerError) == isinstance(lost, Reply)
-        assert str(error).startswith("x.do is not repeated, and may or may not have been applied: ")
-        assert len(harness.sent) == len(before) + 1
-
-    virtually(main())
-
-
-@loop_over("answer", [reply(404), reply(501), LIMITED, ConnectError("refused")])
-def test_a_call_that_was_certainly_not_applied_has_no_unknown_outcome(answer: Any) -> None:
-    async def main() -> None:
-        for attempts in (1, 3):
-            assert not isinstance(
-                await VirtualPool(answer).fails("never", attempts=attempts), OutcomeUnknownError
-            )
-
-    virtually(main())
 
 
 # ── the log of the attempts ──

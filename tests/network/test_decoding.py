@@ -1,6 +1,7 @@
 """Replies that are written to be slow or large: what they cost is bounded, and the event loop goes on."""
 
 import asyncio
+import gc
 import gzip
 import threading
 from collections.abc import Callable
@@ -213,3 +214,31 @@ async def test_nothing_in_the_place_of_a_record_is_a_missing_record(body: bytes)
             await session.users.get("bob")
     assert (e.value.status, e.value.operation, e.value.is_unserved) == (200, "users.get", False)
     assert len(server.requests) == 1
+
+
+async def test_a_list_reply_without_content_is_an_empty_page() -> None:
+    async with Faulty(reply(b"", 204)) as server, server.session() as session:
+        assert await users(session) == []
+        assert await messages(session) == []
+        with pytest.raises(ReplyUnreadableError):
+            await session.users.get("bob")
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+async def test_no_collection_holds_up_the_loop_while_a_large_body_is_decoded(is_enabled: bool) -> None:
+    """A record with one wrong field, whose other members are 200,000 arrays."""
+    record = b'{"id":7,"category":"custom","sentAt":"5","data":{"customData":%b}}' % array(
+        b'["abcd"]', 200_000
+    )
+    body = b'{"data":[' + record + b"]}"
+    began: list[str] = []
+    gc.callbacks.append(lambda phase, _: began.append(phase))
+    (gc.enable if is_enabled else gc.disable)()
+    try:
+        page = await decode_large(many(Message), body)
+        assert gc.isenabled() is is_enabled
+    finally:
+        gc.callbacks.pop()
+        gc.enable()
+    assert began.count("start") <= 5  # some 300 otherwise
+    assert (len(page.items), page.items[0].sent_at) == (1, 5)

@@ -51,12 +51,6 @@ async def test_apps_of_one_region_share_a_pool_and_send_different_keys() -> None
         assert (list(session.pools), session.pools["us"].sent) == (["us"], 3)
 
 
-async def test_pools_cannot_be_changed_from_outside() -> None:
-    async with Faulty(reply()) as server, server.session() as session:
-        with pytest.raises(TypeError):
-            session.pools["us"] = None  # type: ignore[index]
-
-
 async def test_a_region_that_hangs_does_not_delay_another() -> None:
     async with (
         Faulty(hang) as stuck,

@@ -110,24 +110,6 @@ def test_a_thousand_bulk_requests_delay_an_interactive_one_by_at_most_one_slot()
     virtually(main())
 
 
-def test_the_leader_of_a_lane_can_be_cancelled_repeatedly() -> None:
-    async def main() -> None:
-        monitored = MonitoredGate(60.0)
-        tasks = spawn(*(monitored.go("bulk", number) for number in range(200)))
-        for task in tasks[:190]:
-            await asyncio.sleep(0.01)
-            await run_loop(1)
-            task.cancel()
-        await run_loop(3)
-        assert monitored.gate.waiting <= 10
-        await ended(tasks)
-        assert set(range(190, 200)) <= set(monitored.names)
-        assert monitored.order[-1][1] <= 13
-        assert monitored.is_free()
-
-    virtually(main())
-
-
 def test_a_coroutine_that_is_closed_while_it_waits_for_a_place_loses_nothing() -> None:
     async def main() -> None:
         places = PrioritySemaphore(1)

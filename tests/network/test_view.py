@@ -55,14 +55,14 @@ async def test_all_calls_of_a_view_share_its_time() -> None:
     async with Emulator(users=2, messages=0) as emulator, AsyncSession(emulator.app, clock=clock) as session:
         chat = session.within(2.0)
         clock.now += 1.9
-        assert (await chat.users.get("user-01")).uid == "user-01"
+        assert (await chat.users.get("user-001")).uid == "user-001"
         clock.now += 0.2
         requests = len(emulator.requests)
         with pytest.raises(DeadlineExceededError, match=r"users.get: the time that all calls") as caught:
-            await chat.as_user("user-01").users.get("user-02")
+            await chat.as_user("user-001").users.get("user-002")
         assert (caught.value.operation, caught.value.attempts) == ("users.get", 0)
         assert len(emulator.requests) == requests
-        assert (await session.users.get("user-02")).uid == "user-02"
+        assert (await session.users.get("user-002")).uid == "user-002"
 
 
 @pytest.mark.parametrize(
@@ -98,20 +98,20 @@ async def test_a_reply_is_given_on_request_for_each_attempt_and_each_page() -> N
         AsyncSession(emulator.app, sleep=no_sleep) as session,
     ):
         view = session.with_options(on_reply=replies.append)
-        await view.users.get("user-01")
+        await view.users.get("user-001")
         first, second = replies
         assert (first.operation, first.attempt, first.status) == ("users.get", 1, 503)
         assert (second.attempt, second.status) == (2, 200)
         assert second.headers["content-type"].startswith("application/json")
-        assert b'"user-01"' in second.body
-        assert "user-01" not in repr(second)
+        assert b'"user-001"' in second.body
+        assert "user-001" not in repr(second)
         replies.clear()
         assert len(await view.users.list().collect()) == 5
         assert {reply.operation for reply in replies} == {"users.list"}
         replies.clear()
-        await view.request("GET", "/users/user-02")
-        await session.users.get("user-01")
-        await view.with_options(on_reply=None).users.get("user-01")
+        await view.request("GET", "/users/user-002")
+        await session.users.get("user-001")
+        await view.with_options(on_reply=None).users.get("user-001")
         assert len(replies) == 1
 
 
@@ -137,7 +137,7 @@ async def test_a_failure_of_the_function_does_not_fail_the_call(caplog: pytest.L
         raise ValueError("mine")
 
     async with Emulator(users=1, messages=0) as emulator, AsyncSession(emulator.app) as session:
-        await session.with_options(on_reply=fail).users.get("user-01")
+        await session.with_options(on_reply=fail).users.get("user-001")
     assert "the function on_reply failed" in caplog.text
     with pytest.raises(RequestInvalidError, match="on_reply"):
         session.with_options(on_reply=5)  # type: ignore[arg-type]

@@ -5,6 +5,8 @@ from importlib import import_module
 
 import pytest
 
+from chatrest.extras import missing_extra
+
 
 def test_without_the_extra_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith("chatrest.otel")]:
@@ -12,4 +14,4 @@ def test_without_the_extra_one_sentence_says_what_to_install(monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
     with pytest.raises(ModuleNotFoundError) as caught:
         import_module("chatrest.otel")
-    assert str(caught.value) == "chatrest.otel needs the extra 'otel': pip install 'chatrest-client[otel]'"
+    assert str(caught.value) == missing_extra("chatrest.otel", "otel")

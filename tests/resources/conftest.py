@@ -12,7 +12,7 @@ NOW = 2_000_000_000
 
 @pytest.fixture
 async def people() -> AsyncIterator[Emulator]:
-    """An emulator with the users user-01 to user-05, in which every moment is `NOW`."""
+    """An emulator with the users user-001 to user-005, in which every moment is `NOW`."""
     async with Emulator(users=5, messages=0, groups=0, clock=lambda: NOW) as emulator:
         yield emulator
 

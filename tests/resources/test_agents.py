@@ -79,22 +79,6 @@ async def test_agents_are_all_given_where_the_last_page_names_the_way_back_alone
     assert [dict(call.position).get("createdAt") for call in sender.calls] == [None, "5", "6"]
 
 
-async def test_lists_at_the_root_are_walks() -> None:
-    models = b'[{"model":"m","provider":"p","settings":{"a":1},"default":true},{"model":"m","provider":"q"}]'
-    first, second = await given(models).list_models().collect()
-    assert (first.model, first.provider, first.settings, first.default) == ("m", "p", {"a": 1}, True)
-    assert second.provider == "q"
-    [action] = (
-        await given(b'[{"name":"n","displayName":"N","description":"d"}]')
-        .list_tool_actions("a", "s")
-        .collect()
-    )
-    assert (action.name, action.display_name, action.description) == ("n", "N", "d")
-    assert await given(b"[]").list_external().collect() == []
-    [page] = [page async for page in given(models).list_models().pages()]
-    assert page.raw == models
-
-
 async def test_no_repr_shows_what_may_be_a_credential() -> None:
     tool = await given(API_TOOL).get_api_tool("s")
     [agent] = await given(b"[%b]" % EXTERNAL).list_external().collect()
@@ -137,14 +121,6 @@ async def test_pages_of_a_source_come_in_both_forms_with_all_their_members(form:
     first, second = await given(form % rows, form % b"[]").list_source_pages("text", "k").collect()
     assert (first.content, first.page_number, first.char_count) == ("x", 1, 1)
     assert second.members == {"content": "x", "other": 2}
-
-
-async def test_pages_of_a_source_go_on_by_number() -> None:
-    full = b'{"data":[%b]}' % b",".join(b'{"row":%d}' % number for number in range(100))
-    sender = Sender(full, b'{"data":[{"row":100}]}', b'{"data":[]}')
-    pages = await Agents(sender).list_source_pages("uploads", "k").collect()
-    assert [page.members["row"] for page in pages] == list(range(101))
-    assert [dict(call.position).get("page") for call in sender.calls[:2]] == [None, "2"]
 
 
 async def test_knowledge_ends_where_no_next_page_is_named() -> None:

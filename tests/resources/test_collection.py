@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import fields
 
 from chatrest import App, AsyncManagement, AsyncSession, MessageQuery, NewUser
-from chatrest.cli.call_parameters import snake_case
+from chatrest.cli.call.parameters import snake_case
 from chatrest.core.paging.paging import BY_ID, BY_PAGE
 from chatrest.core.replies.decode import ACK, JSON, many
 from chatrest.core.requests.endpoint import Acting, Endpoint
@@ -72,20 +72,6 @@ class Notes(Collection):
 # ── the acting user ──
 
 
-@loop_over("acting", ["optional", "required"])
-@loop_over(("of_view", "of_call"), [(None, "eve"), ("bob", "eve")])
-async def test_the_calls_own_user_goes_with_it(acting: Any, of_view: Any, of_call: Any) -> None:
-    sender = Sender(REPLY, acting_user=of_view)
-    await Notes(sender).write(write(acting), on_behalf_of=of_call)
-    assert sender.call.acting_user == of_call
-
-
-async def test_where_a_user_is_required_that_of_the_view_is_enough() -> None:
-    sender = Sender(REPLY, acting_user="bob")
-    await Notes(sender).write(write("required"))
-    assert len(sender.calls) == 1
-
-
 async def test_where_a_user_is_required_and_none_is_given_nothing_is_sent() -> None:
     sender = Sender(REPLY)
     with pytest.raises(RequestInvalidError, match=r"^notes\.write acts as a user: give on_behalf_of"):
@@ -93,13 +79,6 @@ async def test_where_a_user_is_required_and_none_is_given_nothing_is_sent() -> N
     with pytest.raises(RequestInvalidError, match=r"^notes\.list acts as a user"):
         Notes(sender).list("required")
     assert sender.calls == []
-
-
-@pytest.mark.parametrize("acting", ["never", "optional"])
-async def test_where_none_is_required_none_is_needed(acting: Any) -> None:
-    sender = Sender(REPLY)
-    await Notes(sender).write(write(acting))
-    assert sender.call.acting_user is None
 
 
 @loop_over(
@@ -150,13 +129,6 @@ async def test_a_body_of_another_kind_is_refused(kind: Any, body: Any, allowed: 
     with pytest.raises(RequestInvalidError, match=rf"^body = .*: allowed is {allowed}$"):
         await Notes(sender).write(write("never", kind), body)
     assert sender.calls == []
-
-
-@loop_over(("kind", "body"), [(Note, Note(text="x")), (Hints, None), (Hints, Hints()), (None, None)])
-async def test_a_body_of_the_operations_kind_is_sent(kind: Any, body: Any) -> None:
-    sender = Sender(REPLY)
-    await Notes(sender).write(write("never", kind), body)
-    assert sender.call.body == body
 
 
 @pytest.mark.parametrize("query", [NoteQuery(), {}, "x"])

@@ -6,9 +6,8 @@ import pytest
 
 from chatrest.core.replies.decode import parse
 from chatrest.errors import CursorError
-from chatrest.models.conversations import Conversation
 from chatrest.models.messages import Message
-from chatrest.parameters.conversations import ConversationPin, ConversationQuery
+from chatrest.parameters.conversations import ConversationQuery
 from chatrest.resources.conversations import Conversations
 from tests.resources.operation_calls import MESSAGE, Sent, answering, sent
 from tests.sending import Sender
@@ -81,28 +80,3 @@ async def test_the_views_of_several_users_are_several_items() -> None:
     ]
     sender = pages({"data": views}, page())
     assert len(await Conversations(sender).list().collect()) == 3
-
-
-PINS = {
-    "data": [{"conversationId": "bob", "conversationType": "user", "pinnedBy": "app_system", "pinnedAt": 5}]
-}
-
-
-async def test_the_apps_pins_are_one_request_that_names_no_pages() -> None:
-    sender = answering(PINS, acting_user="ann")
-    [pin] = await Conversations(sender).list_pinned().collect()
-    assert pin == Conversation("bob", "user", pinned_by="app_system", pinned_at=5)
-    assert sent(sender) == Sent("GET", "/conversations/pinned", "safe")
-    assert sender.asked() == {}
-
-
-async def test_the_apps_pins_are_replaced_as_a_whole() -> None:
-    for pins in ([{"uid": "bob"}, {"guid": "g"}], [ConversationPin(uid="bob"), ConversationPin(guid="g")]):
-        sender = answering(PINS)
-        [pin] = await Conversations(sender).replace_pinned(pins)  # type: ignore[arg-type]
-        assert pin.conversation_id == "bob"
-        body = {"pinnedConversations": [{"uid": "bob"}, {"guid": "g"}]}
-        assert sent(sender) == Sent("PUT", "/conversations/pinned", "idempotent", body)
-    sender = answering({"data": []})
-    assert await Conversations(sender).replace_pinned([]) == []
-    assert sent(sender).body == {"pinnedConversations": []}

@@ -9,7 +9,6 @@ from msgspec import UNSET
 
 from chatrest import AsyncSession, BadRequestError, MessageQuery, NewMessage, PermissionDeniedError
 from chatrest.emulator import Emulator
-from chatrest.parameters.calls import CallQuery
 from chatrest.parameters.conversations import ConversationPin, ConversationQuery
 
 USERS = ("ann", "bob", "cat", "dan", "eva", "fay", "gus")
@@ -22,7 +21,7 @@ async def emulator() -> AsyncIterator[Emulator]:
             emulator.store.add_user(uid)
         emulator.store.add_group("den")
         for uid in ("ann", "bob"):
-            emulator.store.add_member("den", uid)
+            emulator.store.members.add("den", uid)
         yield emulator
 
 
@@ -107,16 +106,3 @@ async def test_pins_of_a_user_and_of_the_app(ann: AsyncSession) -> None:
     await ann.conversations.pin_user("ann")
     with pytest.raises(BadRequestError, match="ERR_PINNED_CONVERSATIONS_LIMIT_EXCEEDED"):
         await ann.conversations.pin_user("gus")
-
-
-async def test_calls(emulator: Emulator, ann: AsyncSession) -> None:
-    for number in range(5):
-        record = {"sessionId": f"s{number}", "type": "audio", "status": "ended", "initiatedAt": number}
-        emulator.store.calls.add(record | {"initiator": "ann", "receiver": "bob", "receiverType": "user"})
-        emulator.store.calls.add_transcription("s0", {"tid": f"t{number}", "startTime": number})
-    walk = ann.calls.list(CallQuery(status="ended", per_page=2))
-    assert [call.session_id async for call in walk] == ["s4", "s3", "s2", "s1", "s0"]
-    assert await ann.calls.list(on_behalf_of="cat").collect() == []
-    call = await ann.calls.get("s0")
-    assert (call.initiator, call.has_transcription) == ("ann", True)
-    assert [each.tid async for each in ann.calls.list_transcriptions("s0")] == ["t4", "t3", "t2", "t1", "t0"]

@@ -24,18 +24,17 @@ from chatrest import (
 )
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import (
-    CappedPages,
     Cut,
     Every,
     First,
     HalfOpen,
-    IgnoredParameter,
     Reset,
     Status,
 )
 from chatrest.parameters.messages import MessageChanges, MultipleReceivers, NewBotMessage, NewThreadMessage
 from chatrest.resources.messages import Messages
 from chatrest.resources.sent_lookup import SentMark
+from tests.list_faults import ListFault
 from tests.resources.conftest import NOW
 from tests.sending import Sender
 
@@ -271,15 +270,15 @@ async def test_imported_messages_have_old_times_and_end_no_search(
 async def test_pages_that_the_service_caps_hide_nothing(emulator: Emulator, session: AsyncSession) -> None:
     emulator.store.add_message("ann", "bob", muid="m1", sent_at=NOW)
     fill(emulator, 60, NOW)
-    emulator.weather.add(CappedPages(25, route="messages.list_user"))
+    emulator.weather.add(ListFault("capped", 25, route="messages.list_user"))
     assert await find(session) is not None
 
 
 async def test_a_list_in_the_wrong_order_hides_nothing(emulator: Emulator, session: AsyncSession) -> None:
     emulator.store.add_message("ann", "bob", muid="m1", sent_at=NOW)
     fill(emulator, 60, NOW)
-    emulator.weather.add(CappedPages(25, route="messages.list_user"))
-    emulator.weather.add(IgnoredParameter("affix", route="messages.list_user"))
+    emulator.weather.add(ListFault("capped", 25, route="messages.list_user"))
+    emulator.weather.add(ListFault("ignored", "affix", route="messages.list_user"))
     with pytest.raises(CursorError):
         await find(session)
 
@@ -327,7 +326,7 @@ async def test_a_muid_is_a_text(session: AsyncSession) -> None:
 
 async def test_generated_messages_do_not_cast_doubt() -> None:
     async with Emulator(users=2, messages=200, groups=0) as emulator, AsyncSession(emulator.app) as session:
-        found = await session.messages.find_sent("lost", receiver="user-02", on_behalf_of="user-01")
+        found = await session.messages.find_sent("lost", receiver="user-002", on_behalf_of="user-001")
     assert found is None
 
 

@@ -49,7 +49,7 @@ async def test_a_service_that_ignores_page_numbers_and_positions_there_is_an_err
 
 async def test_a_list_without_a_time_goes_on_by_positions_where_page_numbers_are_ignored() -> None:
     later = {"updatedAt": 6, "affix": "append"}
-    sender = Sender(*pages("ab", "ab", cursor=CURSOR), *pages("bc", cursor=later), *pages(""))
+    sender = Sender(*pages("ab", "ab", cursor=CURSOR), *pages("bc", "", cursor=later))
     assert [group.guid async for group in Groups(sender).list(GroupQuery(per_page=2))] == ["a", "b", "c"]
     assert queries_of(sender.calls)[2]["updatedAt"] == "5"
 

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 
@@ -30,11 +29,6 @@ def test_a_collection_is_made_once_for_a_session() -> None:
     first, second = AsyncSession(APP), AsyncSession(APP)
     assert first.members is first.members
     assert first.members is not second.members
-
-
-def test_a_view_has_its_own_collections() -> None:
-    session = AsyncSession(APP)
-    assert session.as_user("alice").members is not session.members
 
 
 @pytest.mark.parametrize("door", [AsyncSession, AsyncManagement])
@@ -78,10 +72,3 @@ def test_a_look_at_one_operation_loads_its_collection_alone() -> None:
 def test_what_is_no_operation_is_not_in_the_table(name: str) -> None:
     assert name not in OPERATIONS
     assert OPERATIONS.get(name) is None
-
-
-def test_the_table_has_each_operation_once_in_the_order_of_the_collections() -> None:
-    names = list(OPERATIONS)
-    assert len(names) == len(set(names)) == len(OPERATIONS)
-    collections: dict[str, Any] = dict.fromkeys(name.partition(".")[0] for name in names)
-    assert list(collections) == list(COLLECTIONS)

@@ -118,27 +118,11 @@ async def test_a_walk_asks_for_the_largest_page_where_nobody_says_less() -> None
     assert send.asked() == {"limit": str(LARGEST_PAGE)}
 
 
-async def test_a_walk_asks_for_no_larger_page_than_its_list_has() -> None:
-    send = Sender(EMPTY)
-    await made(send, list_endpoint("x.list", Paging(size="count", largest=50))(uid="bob")).collect()
-    assert send.asked() == {"count": "50"}
-
-
 @pytest.mark.parametrize("name", ["limit", "per_page"])
 async def test_a_page_size_of_the_callers_is_kept(name: str) -> None:
     send = Sender(EMPTY)
     await made(send, LIST(uid="bob", query=MessageQuery(**{name: 7}))).limit(3).collect()
     assert send.asked() == {"limit" if name == "limit" else "perPage": "7"}
-
-
-async def test_a_walk_begins_where_its_query_says() -> None:
-    send = Sender(EMPTY)
-    query = MessageQuery(id="5", affix="prepend", search_key="x")
-    messages = made(send, LIST(uid="bob", query=query))
-    cursor = messages.cursor
-    assert (dict(cursor.position), cursor.direction) == ({"affix": "prepend", "id": "5"}, "prepend")
-    await messages.collect()
-    assert send.asked() == {"searchKey": "x", "affix": "prepend", "id": "5", "perPage": "1000"}
 
 
 async def test_a_comma_in_a_filter_is_no_error_of_the_walk() -> None:
@@ -262,14 +246,6 @@ def test_a_key_that_is_not_bytes_is_refused_and_never_shown(key: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"^cursor_key: allowed are bytes") as caught:
         AsyncSession(app, cursor_key=key)
     assert "kkkk" not in str(caught.value)
-
-
-async def test_a_list_without_paging_is_asked_for_once_and_by_no_size() -> None:
-    page = b'{"data":[{"uid":"ann"},{"uid":"bob"}],"meta":{"current":{"limit":2,"count":2}}}'
-    sender = Sender(page)
-    endpoint: Endpoint[Any] = Endpoint("users.list_all", "GET", "/users", many(User))
-    assert [user.uid for user in await made(sender, endpoint()).collect()] == ["ann", "bob"]
-    assert sender.call.position == ()
 
 
 def listing_of(count: int, meta: str = "{}") -> bytes:

@@ -18,7 +18,7 @@ async def emulator() -> AsyncIterator[Emulator]:
         emulator.store.add_group(GUID)
         for number in range(1, 31):
             scope = "admin" if number == 1 else "participant"
-            emulator.store.add_member(GUID, f"user-{number:02}", scope, joined_at=number)
+            emulator.store.members.add(GUID, f"user-{number:03}", scope, joined_at=number)
         yield emulator
 
 
@@ -30,35 +30,27 @@ async def session(emulator: Emulator) -> AsyncIterator[AsyncSession]:
 
 async def test_a_walk_gives_every_member_in_the_order_of_joining(session: AsyncSession) -> None:
     members = await session.members.list(GUID, MemberQuery(per_page=7)).collect()
-    assert [member.uid for member in members] == [f"user-{number:02}" for number in range(1, 31)]
+    assert [member.uid for member in members] == [f"user-{number:03}" for number in range(1, 31)]
     assert (members[0].scope, members[0].joined_at) == ("admin", 1)
     admins = await session.members.list(GUID, MemberQuery(scopes=("admin",))).collect()
-    assert [member.uid for member in admins] == ["user-01"]
-
-
-async def test_a_walk_goes_on_from_a_token(session: AsyncSession) -> None:
-    query = MemberQuery(per_page=7)
-    walk = session.members.list(GUID, query).limit(10)
-    first = await walk.collect()
-    rest = await session.members.list(GUID, query, cursor=str(walk.cursor)).collect()
-    assert [member.uid for member in (*first, *rest)] == [f"user-{number:02}" for number in range(1, 31)]
+    assert [member.uid for member in admins] == ["user-001"]
 
 
 async def test_additions_scopes_and_kicks_leave_their_state(
     emulator: Emulator, session: AsyncSession
 ) -> None:
-    members = NewMembers(moderators=["user-31", "nobody", "user-05"], users_to_ban=["user-02"])
-    outcomes = await session.members.add(GUID, members, on_behalf_of="user-01")
-    assert set(outcomes.succeeded) == {"user-31", "user-02"}
+    members = NewMembers(moderators=["user-031", "nobody", "user-005"], users_to_ban=["user-002"])
+    outcomes = await session.members.add(GUID, members, on_behalf_of="user-001")
+    assert set(outcomes.succeeded) == {"user-031", "user-002"}
     assert {uid: outcome.error["code"] for uid, outcome in outcomes.failed.items()} == {
-        "nobody": "ERR_UID_NOT_FOUND", "user-05": "ERR_ALREADY_JOINED"
+        "nobody": "ERR_UID_NOT_FOUND", "user-005": "ERR_ALREADY_JOINED"
     }  # fmt: skip
-    changed = await session.members.change_scope(GUID, "user-03", "admin")
-    assert (changed.uid, changed.scope, changed.joined_at) == ("user-03", "admin", 3)
-    assert (await session.members.kick(GUID, "user-04")).success
+    changed = await session.members.change_scope(GUID, "user-003", "admin")
+    assert (changed.uid, changed.scope, changed.joined_at) == ("user-003", "admin", 3)
+    assert (await session.members.kick(GUID, "user-004")).success
     scopes = {member.uid: member.scope async for member in session.members.list(GUID)}
-    assert (len(scopes), scopes["user-31"], scopes["user-03"]) == (29, "moderator", "admin")
-    assert not {"user-02", "user-04"} & set(scopes)
+    assert (len(scopes), scopes["user-031"], scopes["user-003"]) == (29, "moderator", "admin")
+    assert not {"user-002", "user-004"} & set(scopes)
     assert len(emulator.store.ids(group=GUID)) == 2
 
 
@@ -66,6 +58,6 @@ async def test_errors_have_the_service_codes(session: AsyncSession) -> None:
     with pytest.raises(NotFoundError, match="ERR_GUID_NOT_FOUND"):
         await session.members.list("no group").collect()
     with pytest.raises(PermissionDeniedError, match="ERR_NOT_A_MEMBER"):
-        await session.members.kick(GUID, "user-40")
+        await session.members.kick(GUID, "user-040")
     with pytest.raises(ApiError, match="ERR_SAME_SCOPE"):
-        await session.members.change_scope(GUID, "user-01", "admin")
+        await session.members.change_scope(GUID, "user-001", "admin")

@@ -9,63 +9,14 @@ from chatrest.errors import ApiError, CursorError, ReplyUnreadableError
 from chatrest.models.messages import Message
 from chatrest.parameters.messages import (
     MessageQuery,
-    NewBotMessage,
     NewMessage,
-    NewThreadMessage,
     ThreadQuery,
 )
 from chatrest.resources.messages import Messages
 from tests.resources.operation_calls import MESSAGE, answering, sent
 from tests.sending import Sender
 
-EMOJI = "%F0%9F%91%8D"
-
-
 # ── lists ──
-
-
-@pytest.mark.parametrize(
-    ("ask", "path"),
-    [
-        (lambda m, **k: m.list_reactions("5", **k), "/messages/5/reactions"),
-        (lambda m, **k: m.list_reaction("5", "👍", **k), f"/messages/5/reactions/{EMOJI}"),
-    ],
-)
-async def test_reactions_are_walked_by_their_ids(ask: Any, path: str) -> None:
-    page = b'{"data":[%b],"meta":{"current":{"limit":1,"count":1},"next":{"affix":"append","id":"7"}}}'
-    body = b'{"id":7,"messageId":"5","reaction":"+","uid":"bob","reactedAt":3,"reactedBy":{"uid":"bob"}}'
-    sender = Sender(page % body, b'{"data":[],"meta":{"next":{"affix":"append","id":"7"}}}')
-    [reaction] = await ask(Messages(sender), on_behalf_of="ann").collect()
-    assert (reaction.id, reaction.message_id, reaction.reaction, reaction.uid) == ("7", "5", "+", "bob")
-    assert (reaction.reacted_at, reaction.reacted_by.uid) == (3, "bob")
-    assert {call.path for call in sender.calls} == {path}
-    assert sender.asked() == {"affix": "append", "id": "7", "limit": "1000"}
-    assert sender.calls[0].acting_user == "ann"
-
-
-@pytest.mark.parametrize(
-    ("ask", "path"),
-    [
-        (lambda m, *a, **k: m.list_threads(*a, **k), "/threads"),
-        (lambda m, *a, **k: m.list_threads_user("a/b", *a, **k), "/users/a%2Fb/threads"),
-        (lambda m, *a, **k: m.list_threads_group("g", *a, **k), "/groups/g/threads"),
-    ],
-)
-async def test_threads_are_walked_by_their_times_in_the_services_order(ask: Any, path: str) -> None:
-    def page(*ids: int, updated_at: int) -> Any:
-        records = [MESSAGE | {"id": str(number), "replyCount": number} for number in ids]
-        position = {"affix": "prepend", "updatedAt": updated_at}
-        return {"data": records, "meta": {"current": {"limit": 2, "count": len(ids)}, "next": position}}
-
-    replies = [page(3, 9, updated_at=50), page(1, updated_at=40), page(updated_at=40)]
-    sender = Sender(*(answering(reply).answers[0] for reply in replies))
-    query = ThreadQuery(participated_by_me=True)
-    walk = ask(Messages(sender), query, on_behalf_of="ann")
-    assert [(message.id, message.reply_count) async for message in walk] == [("3", 3), ("9", 9), ("1", 1)]
-    assert {call.path for call in sender.calls} == {path}
-    assert sender.asked() == {
-        "participatedByMe": "true", "affix": "prepend", "updatedAt": "40", "limit": "1000"
-    }  # fmt: skip
 
 
 async def test_a_position_of_threads_that_cannot_be_read_is_an_error_and_no_end() -> None:
@@ -131,15 +82,6 @@ async def test_a_receiver_that_the_reply_does_not_mention_counts_as_failed() -> 
 async def test_a_reply_without_any_message_is_unreadable(reply: Any) -> None:
     with pytest.raises(ReplyUnreadableError):
         await Messages(answering(reply)).send(SEVERAL)
-
-
-async def test_a_bot_and_a_reply_in_a_thread_go_to_several_too() -> None:
-    several = {"multiple_receivers": {"guids": ["g"]}, "type": "text", "data": {"text": "t"}}
-    reply = {"data": {"guids": {"g": {"success": False}}}}
-    with pytest.raises(ApiError, match=r"messages.send_bot: 1 of 1 items failed: g"):
-        await Messages(answering(reply)).send_bot("r2", NewBotMessage(**several))
-    with pytest.raises(ApiError, match=r"messages.send_thread: 1 of 1 items failed: g"):
-        await Messages(answering(reply, acting_user="ann")).send_thread("5", NewThreadMessage(**several))
 
 
 @pytest.mark.parametrize("direction", ["append", "prepend"])

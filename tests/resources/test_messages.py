@@ -5,11 +5,10 @@ from typing import Any
 import pytest
 
 from chatrest.core.replies.decode import Listing
-from chatrest.errors import CursorError, RequestInvalidError
-from chatrest.models.messages import TextMessage, unknown
+from chatrest.errors import CursorError
+from chatrest.models.messages import unknown
 from chatrest.models.meta import Meta, Pagination, Position
 from chatrest.parameters.messages import MessageQuery
-from chatrest.parameters.users import UserQuery
 from chatrest.resources.messages import Messages
 from tests.cases import loop_over
 from tests.sending import Sender
@@ -30,24 +29,6 @@ LISTS: dict[str, tuple[Any, str, str, str]] = {
     "list": (lambda m, **k: m.list(**k), "/messages", "limit", "limit"),
     "list_thread": (lambda m, **k: m.list_thread("5", **k), "/messages/5/thread", "perPage", "perPage"),
 }
-
-
-@loop_over("name", LISTS)
-async def test_each_list_asks_its_own_path_in_pages_of_the_largest_size(name: str) -> None:
-    ask, path, size, _ = LISTS[name]
-    session = Sender(page(1, cursor=Position("append", 1)), end())
-    query = MessageQuery(search_key="x")
-    assert [m.id for m in await ask(Messages(session), query=query, on_behalf_of="eve").collect()] == ["1"]
-    call = session.calls[0]
-    assert (call.endpoint.name, call.endpoint.method, call.endpoint.replay) == (
-        f"messages.{name}",
-        "GET",
-        "safe",
-    )
-    for call in session.calls:
-        assert (call.path, call.query, call.acting_user) == (path, {"searchKey": "x"}, "eve")
-        assert dict(call.position)[size] == "1000"
-    assert session.calls[0].position == ((size, "1000"),)
 
 
 @loop_over("name", LISTS)
@@ -90,16 +71,6 @@ async def test_a_thread_is_walked_by_positions_or_by_page_numbers_as_the_service
 # ── sending ──
 
 
-@loop_over(
-    "message", [None, "hello", {"receiver": "bob", "type": "text", "data": {}}, TextMessage, UserQuery()]
-)
-async def test_only_a_new_message_is_sent(message: Any) -> None:
-    session = Sender()
-    with pytest.raises(RequestInvalidError, match="allowed is a NewMessage"):
-        await Messages(session).send(message)
-    assert session.calls == []
-
-
 @loop_over(("operation", "name"), [("list", "limit"), ("list_group", "limit"), ("list_thread", "perPage")])
 @loop_over("size", [MessageQuery(per_page=7), MessageQuery(limit=7)])
 async def test_a_page_size_goes_under_the_name_that_the_list_knows(
@@ -109,9 +80,3 @@ async def test_a_page_size_goes_under_the_name_that_the_list_knows(
     list_messages = getattr(Messages(send), operation)
     await list_messages(*([] if operation == "list" else ["5"]), size).collect()
     assert send.asked() == {name: "7"}
-
-
-async def test_of_two_page_sizes_that_of_the_list_counts() -> None:
-    send = Sender(b'{"data":[]}')
-    await Messages(send).list(MessageQuery(per_page=7, limit=9)).collect()
-    assert send.asked() == {"limit": "9"}

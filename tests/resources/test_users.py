@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from chatrest.core.paging.paging import PageSizes
 from chatrest.core.replies.decode import Listing
 from chatrest.core.requests.endpoint import Call
@@ -48,12 +46,3 @@ async def test_a_limited_walk_begins_at_the_same_user_as_one_without_a_limit() -
     session = Session(1500)
     users = await Users(session).list(UserQuery(page=2)).limit(3).collect()
     assert [user.uid for user in users] == session.uids[1000:1003]
-
-
-@pytest.mark.parametrize("count", [1, 5, 40])
-async def test_a_token_of_a_limited_walk_leads_to_all_the_rest(count: int) -> None:
-    session = Session()
-    walk = Users(session).list().limit(count)
-    assert [user.uid for user in await walk.collect()] == session.uids[:count]
-    rest = await Users(session).list(cursor=str(walk.cursor)).collect()
-    assert [user.uid for user in rest] == session.uids[count:]

@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from chatrest import ApiError, AsyncManagement, AuthenticationError, NotFoundError
+from chatrest import AsyncManagement, NotFoundError
 from chatrest.core.replies.decode import one
 from chatrest.emulator import Emulator
 from chatrest.models.webhooks import Webhook
 from chatrest.parameters.apps import AppQuery, NewApp
-from chatrest.parameters.webhooks import NewWebhook, WebhookChanges, WebhookQuery
+from chatrest.parameters.webhooks import NewWebhook, WebhookQuery
 from tests.cases import loop_over
 
 APP = "emulated"
@@ -31,23 +31,6 @@ def hook(number: int = 1) -> NewWebhook:
     return NewWebhook(id=f"w{number}", name=f"Hook {number}", webhook_url=URL)
 
 
-async def test_a_webhook_is_made_changed_and_removed(management: AsyncManagement) -> None:
-    made = await management.webhooks.create(APP, hook())
-    assert (made.id, made.webhook_url, made.enabled, made.retry_on_failure) == ("w1", URL, True, False)
-    changes = WebhookChanges(name="Other", enabled=False, password="p4ss")
-    changed = await management.webhooks.update(APP, "w1", changes)
-    assert (changed.name, changed.enabled, changed.password, changed.webhook_url) == (
-        "Other",
-        False,
-        "p4ss",
-        URL,
-    )
-    assert await management.webhooks.get(APP, "w1") == changed
-    assert (await management.webhooks.delete(APP, "w1")).success
-    with pytest.raises(NotFoundError, match="ERR_WEBHOOK_NOT_FOUND"):
-        await management.webhooks.get(APP, "w1")
-
-
 async def test_webhooks_are_listed_and_searched_by_name(management: AsyncManagement) -> None:
     for number in range(1, 13):
         await management.webhooks.create(APP, hook(number))
@@ -57,13 +40,6 @@ async def test_webhooks_are_listed_and_searched_by_name(management: AsyncManagem
     assert [webhook.id async for webhook in matches] == ["w1", "w10", "w11", "w12"]
 
 
-async def test_an_app_has_25_webhooks_at_most(management: AsyncManagement) -> None:
-    for number in range(25):
-        await management.webhooks.create(APP, hook(number))
-    with pytest.raises(ApiError, match="ERR_PLAN_QUOTA_RESTRICTION"):
-        await management.webhooks.create(APP, hook(25))
-
-
 async def test_legacy_webhooks_are_others(management: AsyncManagement) -> None:
     await management.webhooks.create(APP, hook(1))
     await management.webhooks.create(APP, hook(2), x_webhook_version=None)
@@ -71,27 +47,6 @@ async def test_legacy_webhooks_are_others(management: AsyncManagement) -> None:
     assert [each.id async for each in management.webhooks.list(APP, x_webhook_version=None)] == ["w2"]
     with pytest.raises(NotFoundError):
         await management.webhooks.delete(APP, "w2")
-
-
-async def test_another_app_has_none(management: AsyncManagement) -> None:
-    with pytest.raises(AuthenticationError, match="AUTH_ERR_INVALID_APPID"):
-        await management.webhooks.create("other", hook())
-
-
-async def test_triggers_are_added_and_removed(management: AsyncManagement) -> None:
-    await management.webhooks.create(APP, hook())
-    outcomes = await management.triggers.add(APP, "w1", ["message_sent", "group_created", "message_snet"])
-    assert {key: each.error["code"] for key, each in outcomes.failed.items()} == {
-        "message_snet": "ERR_TRIGGER_NOT_FOUND"
-    }
-    triggers = await management.triggers.list(APP, "w1").collect()
-    assert [(each.id, each.category) for each in triggers] == [
-        ("message_sent", "message"), ("group_created", "group"),
-    ]  # fmt: skip
-    with pytest.raises(NotFoundError, match="ERR_TRIGGER_NOT_FOUND"):
-        await management.triggers.remove(APP, "w1", ["message_sent", "message_edited"])
-    assert (await management.triggers.remove(APP, "w1", ["message_sent"])).success
-    assert [each.id async for each in management.triggers.list(APP, "w1")] == ["group_created"]
 
 
 async def test_a_webhook_that_comes_again_has_no_triggers(management: AsyncManagement) -> None:

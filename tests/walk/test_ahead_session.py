@@ -24,13 +24,13 @@ SPAN: ContextVar[str] = ContextVar("SPAN", default="none")
 async def emulator() -> AsyncIterator[Emulator]:
     async with Emulator(users=9, messages=0, groups=0) as emulator:
         for number in range(1, 61):
-            emulator.store.add_message("user-01", "user-02", str(number), sent_at=number)
+            emulator.store.add_message("user-001", "user-002", str(number), sent_at=number)
         yield emulator
 
 
 def talk(session: AsyncSession, **query: Any) -> Walk[Any]:
     query = {"affix": "append", "per_page": 7, **query}
-    return session.messages.list_user("user-02", query=MessageQuery(**query))
+    return session.messages.list_user("user-002", query=MessageQuery(**query))
 
 
 async def ids(walk: Walk[Any], **bounds: int) -> list[int]:
@@ -44,7 +44,7 @@ async def test_every_kind_of_list_comes_as_without(emulator: Emulator, affix: An
         lists = [
             lambda: talk(session, affix=affix),
             lambda: session.messages.list(query=MessageQuery(per_page=7)),
-            lambda: Messages(AsRows(session.sender)).list_user("user-01"),
+            lambda: Messages(AsRows(session.sender)).list_user("user-001"),
             lambda: session.users.list(),
             lambda: session.roles.list(),
         ]

@@ -7,6 +7,7 @@ import pytest
 
 from chatrest import ActingUserIgnoredError, App, AsyncSession, MessageQuery
 from chatrest.core.replies.rows import AsRows
+from chatrest.resources.conversations import Conversations
 from chatrest.resources.messages import Messages
 from tests.faulty import Faulty, reply
 from tests.small_service import START, SmallService, talk
@@ -123,3 +124,11 @@ async def test_a_single_conversation_of_others_is_a_warning(warnings: Any) -> No
         assert warnings() == []
         await session.conversations.get_user("bob", on_behalf_of="carol")
     assert [text.partition(":")[0] for text in warnings()] == ["conversations.get_user"]
+
+
+async def test_conversations_of_others_are_named_where_they_are_read_as_rows() -> None:
+    conversation = {"conversationId": "alice_user_bob", "conversationWith": {"uid": "bob"}}
+    async with Faulty(reply({"data": [conversation]})) as server, server.session() as session:
+        lists = Conversations(AsRows(session.as_user("carol").sender))
+        with pytest.raises(ActingUserIgnoredError, match="'alice_user_bob' of other users"):
+            await lists.list().collect()

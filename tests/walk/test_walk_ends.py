@@ -9,9 +9,9 @@ import pytest
 from chatrest.core.paging.cursor import Cursor
 from chatrest.core.paging.paging import BY_PAGE
 from chatrest.core.replies.decode import MESSAGE, Listing, Many
-from chatrest.errors import ChatRestError, CursorError
+from chatrest.errors import ApiError, ChatRestError, CursorError, NotFoundError, api_error_class
 from chatrest.models.meta import Meta, Pagination, Position
-from chatrest.walk.walk import Page, Walk
+from chatrest.walk.walk import Fetch, Page, Walk
 from tests.cases import loop_over
 from tests.walk.walking import Item, Service, all_of, first, items_of, rules_for, run, tokens_of, walk_over
 
@@ -297,3 +297,58 @@ def test_a_pages_raw_bytes_and_repairs_are_those_of_its_reply() -> None:
 
     [page] = run(read())
     assert (page.raw, page.meta, page.repairs) == (listing.raw, listing.meta, listing.repairs)
+
+
+# ── replies that stand for an empty page ──
+
+
+def failing(first: Listing[Item] | None, error: ApiError) -> Fetch[Item]:
+    """A fetch of a list with one page or none, and an error in the place of any other."""
+
+    async def fetch(place: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        if first is None or "id" in dict(place):
+            raise error
+        return first
+
+    return fetch
+
+
+def missing(code: str | None, status: int = 404) -> ApiError:
+    return api_error_class(status, code)("x", status=status, code=code)
+
+
+FIRST = Listing([Item("1"), Item("2"), Item("3")], mark(3), b"{}")
+START = Cursor("q", (("affix", "append"),), "append")
+
+
+@loop_over(
+    "error",
+    [missing(None), missing("ERR_MESSAGE_ID_NOT_FOUND"), missing("ERR_X"), missing("A_NO_MESSAGES", 400)],
+)
+def test_an_error_after_a_page_that_says_that_nothing_follows_is_the_end(error: ApiError) -> None:
+    assert all_of(walk_over(failing(FIRST, error), START)) == ["1", "2", "3"]
+
+
+def test_a_code_of_no_messages_is_an_empty_list() -> None:
+    assert all_of(walk_over(failing(None, missing("ERR_NO_MESSAGES", 400)), START)) == []
+
+
+@loop_over(
+    ("first", "code"),
+    [
+        (None, None),
+        (None, "ERR_UID_NOT_FOUND"),
+        (FIRST, "ERR_GUID_NOT_FOUND"),
+        (FIRST, "ERR_ROUTE_NOT_FOUND"),
+    ],
+)
+def test_what_is_missing_itself_is_no_end(first: Listing[Item] | None, code: str | None) -> None:
+    with pytest.raises(NotFoundError):
+        all_of(walk_over(failing(first, missing(code)), START))
+
+
+@loop_over("code", ["ERR_CURSOR_EXPIRED", "ERR_INVALID_CURSOR", "ERR_PAGE_TOKEN_EXPIRED"])
+def test_a_code_of_an_expired_cursor_is_a_cursor_error(code: str) -> None:
+    with pytest.raises(CursorError, match="the service refuses the position") as caught:
+        all_of(walk_over(failing(FIRST, missing(code, 400)), START))
+    assert isinstance(caught.value.__cause__, ApiError)

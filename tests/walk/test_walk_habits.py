@@ -7,17 +7,10 @@ import pytest
 
 from chatrest import AsyncSession, MessageQuery, Walk
 from chatrest.emulator import Emulator
-from chatrest.emulator.weather import (
-    CappedPages,
-    Fault,
-    IgnoredParameter,
-    NoMeta,
-    OddRecords,
-    TopLevelPositions,
-    WrongTotals,
-)
+from chatrest.emulator.weather import Fault
+from tests.list_faults import ListFault
 
-CAPPED: tuple[Fault, ...] = (IgnoredParameter("perPage"), CappedPages(20))
+CAPPED: tuple[Fault, ...] = (ListFault("ignored", "perPage"), ListFault("capped", 20))
 
 
 @pytest.fixture
@@ -25,7 +18,7 @@ async def emulator() -> AsyncIterator[Emulator]:
     """A service with 90 users, and 150 messages between two of them."""
     async with Emulator(users=90, messages=0, groups=0) as emulator:
         for number in range(1, 151):
-            emulator.store.add_message("user-01", "user-02", str(number), sent_at=number)
+            emulator.store.add_message("user-001", "user-002", str(number), sent_at=number)
         yield emulator
 
 
@@ -36,13 +29,14 @@ async def session(emulator: Emulator) -> AsyncIterator[AsyncSession]:
 
 
 def conversation(session: AsyncSession, **query: Any) -> Walk[Any]:
-    return session.messages.list_user("user-02", on_behalf_of="user-01", query=MessageQuery(**query))
+    return session.messages.list_user("user-002", on_behalf_of="user-001", query=MessageQuery(**query))
 
 
 @pytest.mark.parametrize(
     "faults",
-    [CAPPED, (*CAPPED, OddRecords("integer-ids")), (TopLevelPositions(), CappedPages(40)), (WrongTotals(2),),
-     (WrongTotals(0, total_pages=1), CappedPages(50))],
+    [CAPPED, (*CAPPED, ListFault("integer-ids")), (ListFault("top-level"), ListFault("capped", 40)),
+     (ListFault("totals", {"total": 2}),),
+     (ListFault("totals", {"total": 0, "total_pages": 1}), ListFault("capped", 50))],
 )  # fmt: skip
 @pytest.mark.parametrize("affix", ["append", "prepend"])
 async def test_messages_all_come_in_order(
@@ -56,7 +50,7 @@ async def test_messages_all_come_in_order(
 
 
 async def test_users_without_meta_go_by_page_numbers(emulator: Emulator, session: AsyncSession) -> None:
-    emulator.weather.add(*CAPPED, NoMeta())
+    emulator.weather.add(*CAPPED, ListFault("no-meta"))
     users = await session.users.list().collect()
     assert [user.uid for user in users] == emulator.store.people.uids()
 
@@ -64,6 +58,6 @@ async def test_users_without_meta_go_by_page_numbers(emulator: Emulator, session
 async def test_a_list_that_repeats_its_only_page_comes_once(
     emulator: Emulator, session: AsyncSession
 ) -> None:
-    emulator.weather.add(*CAPPED, NoMeta(), IgnoredParameter("page"))
+    emulator.weather.add(*CAPPED, ListFault("no-meta"), ListFault("ignored", "page"))
     users = await session.users.list().collect()
     assert [user.uid for user in users] == emulator.store.people.uids()[:20]

@@ -241,8 +241,6 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )
-TRIGGERS = sorted({name for name, *_ in SAMPLES})
-MEMBERS = sorted({name for _, data, _, _ in SAMPLES for name in data})
 
 
 @given(st.sampled_from(SAMPLES), st.data())

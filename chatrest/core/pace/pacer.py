@@ -55,7 +55,6 @@ _POLL: Final = 0.25  # seconds between two looks whether a probe was answered
 _INSTANT: Final = 1e-6  # seconds: less cannot be slept, and a clock may not even show it
 
 
-@final
 class Pace(Struct, frozen=True, kw_only=True):
     """The pace of calls. `Pace(rate=500)` keeps to 500 requests a window; None learns the limit."""
 

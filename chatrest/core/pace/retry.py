@@ -21,13 +21,15 @@ states that nothing was applied, and does not promise that a repeat would end be
 is repeated whatever its status (`400 ERR_TOO_MANY_REQUESTS`): the code means "not processed".
 
 Waits are full jitter below a bound that doubles; a wait that the service names is kept to, and spread a
-little so that a thousand clients do not come back in one instant.
+little so that a thousand clients do not come back in one instant. The budget keeps an outage from being
+multiplied: repeats may be a quarter of the calls, and ten a second. What goes beyond is not refused but put
+off, for an export of days must not end by a bad minute.
 """
 
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias
 
 from msgspec import Struct, structs
 
@@ -50,12 +52,14 @@ LOGGED: Final = 20
 """The first attempts, and as many of the last, that a log keeps: a bulk call may make thousands."""
 _LEAST_NAMED: Final = 1.0
 """Seconds: a service that names less, and refuses the next attempt too, has named no time."""
+_SHARE: Final = 0.25
+_PER_SECOND: Final = 10.0
+_SAVED: Final = 100.0
 REPEATED_STATUSES: Final = frozenset({408, 500, 502, 503, 504})
 
 Dice: TypeAlias = Callable[[], float]
 
 
-@final
 class Attempts(Struct, frozen=True, kw_only=True):
     """The attempts of one call that have failed so far, and the pause before the next one."""
 
@@ -113,7 +117,6 @@ class Attempts(Struct, frozen=True, kw_only=True):
         )
 
 
-@final
 class RetryPolicy(Struct, frozen=True, kw_only=True):
     """The rules for repeating calls. `RetryPolicy(attempts=1)` never repeats."""
 
@@ -149,8 +152,7 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
             return False
         named = _named_wait(attempts)
         if isinstance(error, ConnectError):
-            # Whoever waits for an answer learns at once that the region is down.
-            return attempts.connect_failures > 0 or (named is None and attempts.failed < self.attempts)
+            return attempts.connect_failures > 0 or attempts.failed < self.attempts
         if named is not None and named > self.longest_server_wait:
             return False
         if isinstance(error, RateLimitError):
@@ -169,20 +171,36 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
             # The window may be almost over or have just begun, so the bound grows to it.
             bound = min(self.unnamed_limit_wait, self._bound(attempts.limited) * 8)
             return max(slot, bound * (0.5 + dice() / 2))
-        is_connect = isinstance(attempts.error, ConnectError)
-        if is_connect and named is not None:
-            return named  # the next probe of a region that is down
-        count = attempts.connect_failures if is_connect else 0
+        count = attempts.connect_failures if isinstance(attempts.error, ConnectError) else 0
         return max(named or 0.0, self._bound(count or attempts.failed) * dice())
 
     def _bound(self, count: int) -> float:
         return min(self.longest_wait, self.first_wait * 2.0 ** min(max(count - 1, 0), 60))
 
 
+class RetryBudget:
+    """A token bucket of repeats: earned by calls and by time, spent by repeats."""
+
+    def __init__(self) -> None:
+        self._saved = _SAVED
+        self._last_spent = 0.0
+
+    def earn(self) -> None:
+        """Earn a quarter of a repeat: a call was made for the first time."""
+        self._saved = min(_SAVED, self._saved + _SHARE)
+
+    def spend(self, now: float) -> float:
+        """Take a repeat, and return the seconds until it may go: 0 where one was saved."""
+        elapsed = max(0.0, now - self._last_spent) if self._last_spent else 0.0
+        self._last_spent = now
+        self._saved = min(_SAVED, self._saved + elapsed * _PER_SECOND) - 1
+        return max(0.0, -self._saved / _PER_SECOND)
+
+
 def _named_wait(attempts: Attempts) -> float | None:
     """Seconds that the last error names; None for a time that was waited for already, and was wrong."""
     error = attempts.error
-    named = error.retry_after if isinstance(error, ApiError | ConnectError) else None
+    named = error.retry_after if isinstance(error, ApiError) else None
     if isinstance(error, RateLimitError) and attempts.limited > 1 and (named or 0.0) < _LEAST_NAMED:
         return None
     return named

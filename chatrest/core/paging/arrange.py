@@ -105,8 +105,8 @@ def _is_by_time(
 
 
 def _strays(passed: Sequence[int], cursor: Cursor, before: Sequence[str] | None) -> list[int]:
-    """Ids after the walk that it has never seen: neither on the page before, nor on this page, resumed."""
-    if not passed or cursor.last is None or (before is None and cursor.inside):
+    """Ids after the walk that it has never seen: not on the page before, nor on this one, asked again."""
+    if not passed or cursor.last is None or cursor.inside:
         return []
     known = {int(cursor.last), *(int(text) for text in before or () if is_number(text))}
     return [number for number in passed if number not in known]

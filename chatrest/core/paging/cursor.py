@@ -2,8 +2,7 @@
 
 A token holds the fingerprint of its query, the query pairs that ask for its page, the walk's direction and
 the id of the last item delivered. It holds no key, and a checksum covers every bit of it. With a cursor key
-it is signed too (HMAC-SHA256), so that a token that was made or changed by anybody else is refused. The token
-of a list that was read from many positions at once also holds the intervals of ids ahead that are done.
+it is signed too (HMAC-SHA256), so that a token that was made or changed by anybody else is refused.
 
 What a token says can only move within the list that the caller asks for: `resumed` refuses a position that
 holds anything but the names by which its list is paged, that is before the query's own beginning, or that
@@ -14,7 +13,7 @@ import hashlib
 import hmac
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from typing import Any, Final, final
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -22,15 +21,13 @@ from msgspec import Struct
 from ...errors import CursorError
 from ..requests.endpoint import Pairs
 from .cursor_key import MAC_BYTES, CursorKey
-from .intervals import LAST, Interval, first_rank, merge
 from .order import Affix, is_ahead, is_number
 from .paging import COMPARED_MEMBERS, LARGEST_PAGE, Paging
 
-_VERSION: Final = b"\x02"
+_VERSION: Final = b"\x01"
 _SUM: Final = 6
 # The standard library's: an id may hold a lone surrogate, which only an escape can carry.
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"), sort_keys=True)
-_MOST_INTERVALS: Final = 10_000
 _DAMAGED: Final = "the cursor token is damaged: it was not made by str(cursor)"
 
 
@@ -55,8 +52,10 @@ class Cursor(Struct, frozen=True, array_like=True):
     """Whether the list goes by id; if not, its items come in the service's order."""
     delivered: int = 0
     """How many items the walk has given so far: a total that the service counts is measured by it."""
-    done: tuple[Interval, ...] = ()
-    """The ranks ahead whose items were delivered: where a list was read from many positions at once."""
+    earlier: Pairs | None = None
+    """The query pairs of an earlier page, asked for again if the page here is empty; None where that is the
+    end.
+    """
 
     def __str__(self) -> str:
         return _token(_payload(self))
@@ -100,7 +99,6 @@ class Cursor(Struct, frozen=True, array_like=True):
 _FIELDS: Final = Cursor.__struct_fields__
 
 
-@final
 class SignedCursor(Cursor, frozen=True, array_like=True):
     """A cursor as a session with a cursor key hands it out; within a walk no cursor is signed."""
 
@@ -115,14 +113,13 @@ class SignedCursor(Cursor, frozen=True, array_like=True):
 
 
 def _values(cursor: Cursor) -> dict[str, Any]:
-    """The fields without the signature."""
     return {name: getattr(cursor, name) for name in _FIELDS}
 
 
 def _payload(cursor: Cursor) -> bytes:
     values = list(_values(cursor).values())
-    # `done` is the last field: it came later than the others, and most tokens are shorter without it.
-    return _VERSION + _json(values if cursor.done else values[:-1])
+    # `earlier` is the last field: many tokens are shorter without it.
+    return _VERSION + _json(values if cursor.earlier is not None else values[:-1])
 
 
 def _token(payload: bytes, mac: bytes = b"") -> str:
@@ -179,11 +176,9 @@ def _fault(place: Cursor, start: Cursor, paging: Paging) -> str | None:
         return "a count in it is negative"
     if start.direction not in (None, place.direction):
         return "it goes in another direction than the query"
-    for position in (place.position, *(interval.position for interval in place.done)):
+    for position in (place.position, place.earlier or ()):
         if fault := _position_fault(position, place.direction, begun, paging):
             return fault
-    if place.done and (fault := _done_fault(place)):
-        return fault
     last = place.last
     if last is None or "id" not in begun or not is_number(last):
         return None
@@ -214,17 +209,6 @@ def _position_fault(
         if not _is_onward(position[name], begun[name], direction):
             return f"it lies before the query's own {name}"
     return None
-
-
-def _done_fault(place: Cursor) -> str | None:
-    if not place.by_id or place.direction is None:
-        return "it holds intervals of ids, and no direction by id"
-    if len(place.done) > _MOST_INTERVALS:
-        return f"it holds more than {_MOST_INTERVALS} intervals"
-    lowest, highest = first_rank(place.direction), LAST if place.direction == "append" else 0
-    is_apart = merge(place.done) == list(place.done)
-    is_inside = all(lowest < each.first and each.last < highest for each in place.done)
-    return None if is_apart and is_inside else "its intervals overlap, or hold what is no id"
 
 
 def _is_onward(place: str, begun: str, direction: Affix | None) -> bool:

@@ -2,25 +2,20 @@
 
 An id between the first and the last of an interval is covered: the service was asked, and every item that it
 showed there is safe. The ids between two intervals, or after the last one, are a gap.
-
-Ids are counted as ranks, so that they ascend in either direction of a list: going `append` a rank is the id,
-going `prepend` its negative.
 """
 
-from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from ..requests.endpoint import Pairs
-from .order import Affix
 
 LAST: Final = (1 << 63) - 1
-"""The rank of an open end: no id is as high."""
+"""An open end: no id is as high."""
 _LONGEST: Final = 19
 
 
 class Interval(NamedTuple):
-    """The ranks from `first` to `last`, both included."""
+    """The ids from `first` to `last`, both included."""
 
     first: int
     last: int
@@ -29,7 +24,7 @@ class Interval(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """The ranks above `after` up to `until`, not covered."""
+    """The ids above `after` up to `until`, not covered."""
 
     after: int
     until: int
@@ -48,27 +43,10 @@ def number_of(text: str) -> int | None:
     return None
 
 
-def rank_of(text: str, direction: Affix) -> int | None:
-    """Return the rank of an id in a direction; None if the id is no number."""
-    number = number_of(text)
-    return number if number is None or direction == "append" else -number
-
-
-def lies_in(intervals: Sequence[Interval], rank: int) -> bool:
-    """Return True if one of the ascending intervals holds the rank."""
-    index = bisect_right(intervals, rank, key=lambda interval: interval.first) - 1
-    return index >= 0 and rank <= intervals[index].last
-
-
-def first_rank(direction: Affix) -> int:
-    """Return a rank before all ids of a list: 0 for `append`, below any id's for `prepend`."""
-    return 0 if direction == "append" else -LAST
-
-
 def merge(intervals: Iterable[Interval]) -> list[Interval]:
-    """Return the same ranks as ascending intervals that neither touch nor overlap.
+    """Return the same ids as ascending intervals that neither touch nor overlap.
 
-    An interval that ends before it begins is left out. Of two that end at the same rank, the position that is
+    An interval that ends before it begins is left out. Of two that end at the same id, the position that is
     known is kept.
     """
     merged: list[Interval] = []
@@ -83,21 +61,8 @@ def merge(intervals: Iterable[Interval]) -> list[Interval]:
     return merged
 
 
-def subtract(intervals: Iterable[Interval], first: int, last: int) -> list[Interval]:
-    """Return the intervals without the ranks from `first` to `last`, merged."""
-    rest: list[Interval] = []
-    for interval in intervals:
-        lower_end, upper_start = min(interval.last, first - 1), max(interval.first, last + 1)
-        if lower_end >= interval.first:
-            position = interval.position if lower_end == interval.last else ()
-            rest.append(Interval(interval.first, lower_end, position))
-        if upper_start <= interval.last:
-            rest.append(Interval(upper_start, interval.last, interval.position))
-    return merge(rest)
-
-
 def gaps(intervals: Iterable[Interval], until: int, after: int = 0) -> list[Gap]:
-    """Return the ranks above `after` up to `until` that no interval covers, in ascending order."""
+    """Return the ids above `after` up to `until` that no interval covers, in ascending order."""
     missing: list[Gap] = []
     position: Pairs = ()
     for interval in merge(intervals):

@@ -11,6 +11,7 @@
    | again, in a direction   | nothing says in which one the first page goes                               |
    | the reply's position    | it moves; an error where it goes back, or comes back                        |
    | the same request        | an empty page counts more, or lacks the `meta` of others; a position is lost|
+   | an earlier position     | an empty page, although the one before promised more: see `promise`         |
    | the walk's own last id  | the reply leads nowhere, back, or to the middle of its page                 |
    | the next page number    | the list goes by numbers, or ignores ids                                    |
 
@@ -30,7 +31,7 @@ from ..replies.decode import Listing
 from ..requests.endpoint import Pairs
 from .arrange import OrderedPage, affix_of
 from .cursor import Cursor
-from .order import Affix, is_ahead, last_id
+from .order import Affix, is_ahead, is_number, last_id
 from .paging import (
     COMPARED_MEMBERS,
     LARGEST_PAGE,
@@ -58,6 +59,8 @@ class Onward(Struct, frozen=True):
     """Why the walk cannot honestly continue."""
     is_again: bool = False
     """Whether the same page is asked for again."""
+    is_back: bool = False
+    """Whether an earlier page is asked for again."""
     landmark: Hashable = None
     """What the next steps must recognise, where positions or pages cannot be compared."""
 
@@ -192,7 +195,7 @@ def onward(view: PageView) -> Onward:
         return Onward(error=fault)
     if _is_end(view):
         return _END
-    for way in (_in_a_direction, _by_position, _again, _by_own_place, _by_number):
+    for way in (_in_a_direction, _by_position, _again, _from_earlier, _by_own_place, _by_number):
         if (result := way(view)) is not None:
             return result
     return _without_a_way(view)
@@ -208,7 +211,7 @@ def _is_end(view: PageView) -> bool:
     if "page" in view.asked or view.page.position_fault is not None or positions != (None, None, None):
         return False
     if paging.shows_end:
-        return (meta.current, meta.previous) != (None, None)
+        return view.cursor.earlier is None and (meta.current, meta.previous) != (None, None)
     # It leads back alone, with fewer records than any page that was cut off.
     is_tiny = 0 < len(view.ids) < min(paging.smallest_cap, view.rules.size)
     return is_tiny and meta.previous is not None and not view.rules.thorough and not view.says_more
@@ -244,9 +247,11 @@ def _by_position(view: PageView) -> Onward | None:
     if has_advanced and not is_back:
         return Onward(view.served)
     words = f"the walk stood at {describe(before)}, and its page's cursor was {describe(after)}"
-    if is_back and not has_advanced:
+    visited = view.memory.visited
+    # In a list that is known to have another order, a lower id may be further on, once.
+    if is_back and not has_advanced and (view.cursor.by_id or tuple(before.items()) in visited):
         return Onward(error=f"the cursor goes back: going {view.ordered.direction}, {words}")
-    if tuple(after.items()) in view.memory.visited:
+    if tuple(after.items()) in visited:
         return Onward(error=f"the cursor comes back: {words}, where it had been before")
     return Onward(view.served, landmark=tuple(before.items()))
 
@@ -277,6 +282,26 @@ def _again(view: PageView) -> Onward | None:
     if not is_suspect or view.memory.has_asked_again:
         return None
     return Onward(view.cursor.position, is_again=True)
+
+
+def _from_earlier(view: PageView) -> Onward | None:
+    """An earlier page again, after a promise that an empty page does not keep."""
+    position, is_guess_meant = view.cursor.earlier, not view.has_position or view.rules.thorough
+    if position is None and is_guess_meant:  # else this service gives a position always
+        position = view.memory.earlier
+    if view.ids or position is None or "page" in view.asked:
+        return None
+    if view.memory.ids is None and not is_placed_by_id(view.cursor):
+        words = "an empty page, though the one before announced more: the item it is asked from may be gone"
+        return Onward(error=f"{words}, and its list has no order by which another place could be found")
+    if "affix" not in dict(position):
+        position = (("affix", view.ordered.direction), *position)
+    return Onward(position, is_back=True)
+
+
+def is_placed_by_id(cursor: Cursor) -> bool:
+    """Return True where all that the walk has given is known by the last id."""
+    return cursor.by_id and is_number(cursor.last)
 
 
 def _by_own_place(view: PageView) -> Onward | None:
@@ -366,6 +391,9 @@ def _without_a_way(view: PageView) -> Onward:
     if not view.ids:
         pages = f"{view.pagination.current_page} of {view.pagination.total_pages}"
         words = f"an empty page, twice, though the service says that it is page {pages}"
+        if view.memory.empty_places and view.memory.empty_pages and not is_placed_by_id(view.cursor):
+            words = "an empty page, from an earlier position, too, though the page before it announced more"
+            return Onward(error=words)
         return Onward(error=words) if view.says_more else _END
     if view.is_by_number:
         return _without_a_number(view)

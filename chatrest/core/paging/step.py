@@ -5,24 +5,26 @@ What a reply claims (last page, total, size, order) is a hint: `arrange` says wh
 `onward` where they lead.
 """
 
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from msgspec import Struct, structs
 
 from ...models.meta import Position
 from ..replies.decode import Listing
+from ..requests.endpoint import Pairs
 from .arrange import OrderedPage, arrange
 from .cursor import Cursor
-from .intervals import Interval, lies_in, rank_of
-from .onward import NO_PLACE, Onward, PageView, landmark_of, onward
+from .onward import NO_PLACE, Onward, PageView, is_placed_by_id, landmark_of, onward, place_of
 from .order import Affix, is_ahead, is_number, last_id
+from .promise import promise_of
 from .walk_state import Memory, Rules
 
 T = TypeVar("T")
 
 _NOTHING = Memory()
+_MOST_EMPTY: Final = 10
+"""Empty pages after which an earlier one is asked for, without anything new."""
 
 
 class Step(Struct, Generic[T], frozen=True):
@@ -90,7 +92,7 @@ def step(
     """
     ids = list(map(rules.identify, page.items))
     arranged = arrange(cursor, page, ids, rules, memory)
-    if (ordinary := _ordinary_step(cursor, page, ids, arranged, rules, memory)) is not None:
+    if (ordinary := _ordinary_step(cursor, page, ids, arranged, rules, memory, largest)) is not None:
         return ordinary
     is_repeated = "page" in dict(cursor.position) and landmark_of(page, ids) in memory.visited
     if is_repeated:
@@ -107,20 +109,24 @@ def step(
         if target.position != cursor.position:  # from now on the direction is asked for
             retry = structs.replace(start, position=target.position or (), direction=arranged.direction)
         return Step(start, [], 0, retry, structs.replace(memory, has_asked_again=True, is_withheld=bool(ids)))
+    if target.is_back:
+        return _gone_back(start, target.position or (), rules, memory)
     result = Step(
         start, arranged.items, arranged.unordered_count, None, _remembered(view, target), target.error
     )
     if target.error is not None:
         return result
-    if target.position is None:
-        # What is new may come after the last items, and not on the page that showed the end.
-        is_past_end = not result.items and memory.last_place is not None
-        return structs.replace(result, start=memory.last_place) if is_past_end else result
-    return _led_on(result, view, target)
+    return _ended(result, memory) if target.position is None else _led_on(result, view, target)
 
 
 def _ordinary_step(
-    cursor: Cursor, page: Listing[T], ids: list[str], ordered: OrderedPage[T], rules: Rules, memory: Memory
+    cursor: Cursor,
+    page: Listing[T],
+    ids: list[str],
+    ordered: OrderedPage[T],
+    rules: Rules,
+    memory: Memory,
+    largest: int,
 ) -> Step[T] | None:
     """The step of a page that simply continues by its position; None for any other page.
 
@@ -134,6 +140,7 @@ def _ordinary_step(
     if not (_is_plain(page, rules, memory) and _leads_on(cursor, page, last, direction)):
         return None
     start = cursor if cursor.direction == direction else structs.replace(cursor, direction=direction)
+    promise = promise_of(cursor, page, len(items), rules, memory, largest)
     goal = Cursor(
         cursor.query,
         (("affix", direction), ("id", last)),
@@ -141,9 +148,18 @@ def _ordinary_step(
         last,
         time=getattr(items[-1], "sent_at", None),
         delivered=cursor.delivered + len(items),
+        earlier=cursor.position if promise == "stated" else None,
     )
+    total = None if page.meta.pagination is None else page.meta.pagination.total
     remembered = Memory(
-        ids, memory.visited, True, is_doubted=memory.is_doubted, last_record=(last, record_of(items[-1]))
+        ids,
+        memory.visited,
+        True,
+        is_doubted=memory.is_doubted,
+        last_record=(last, record_of(items[-1])),
+        total=total,
+        has_changed=memory.has_changed or memory.total not in (None, total),
+        earlier=cursor.position if promise == "likely" else None,
     )
     return Step(start, items, 0, goal, remembered)
 
@@ -171,11 +187,51 @@ def _leads_on(cursor: Cursor, page: Listing[T], last: str, direction: Affix) -> 
     return is_number(last) and asked.keys() <= NO_PLACE
 
 
+def _ended(result: Step[T], memory: Memory) -> Step[T]:
+    start = result.start
+    if not result.items and memory.last_place is not None:
+        # What is new may come after the last items, and not on the page that showed the end.
+        start = memory.last_place
+    elif start.earlier is not None:
+        # The end is proven: a walk that is resumed here does not have to go back.
+        start = structs.replace(start, earlier=None)
+    return result if start is result.start else structs.replace(result, start=start)
+
+
+def _gone_back(start: Cursor, position: Pairs, rules: Rules, memory: Memory) -> Step[Any]:
+    """The step to an earlier page, whose items are dropped as far as the walk has given them.
+
+    By ids all that was given is known, so the list's beginning is left as a last resort.
+    """
+    beginning = (("affix", start.direction or "append"), *[p for p in rules.beginning if p[0] != "affix"])
+    is_beginning = place_of(position) == place_of(beginning)
+    goal = structs.replace(
+        start,
+        position=position,
+        skip=0,
+        inside=is_placed_by_id(start),
+        earlier=beginning if is_placed_by_id(start) and not is_beginning else None,
+    )
+    gone_back = structs.replace(
+        memory,
+        keeps_ids=True,
+        empty_places=memory.empty_places | {start.position},
+        earlier=None,
+        has_asked_again=False,
+        empty_pages=memory.empty_pages + 1,
+    )
+    return Step(start, [], 0, goal, gone_back)
+
+
 def _led_on(result: Step[T], view: PageView, target: Onward) -> Step[T]:
     """The step with the cursor of the page that comes next."""
     start, count, identify = result.start, len(result.items), view.rules.identify
     last, position = result.last_after(count, identify), target.position or ()
     names = [name for name, _ in position]
+    promise = promise_of(start, view.page, count, view.rules, view.memory, view.largest)
+    empty_places = result.memory.empty_places
+    if position in empty_places or len(empty_places) >= _MOST_EMPTY:
+        promise = "none"  # an earlier page was asked for already, and brought nothing
     goal = Cursor(
         start.query,
         position,
@@ -186,8 +242,11 @@ def _led_on(result: Step[T], view: PageView, target: Onward) -> Step[T]:
         time=result.time_after(count),
         by_id=start.by_id,
         delivered=start.delivered + count,
+        earlier=start.position if promise == "stated" and "page" not in names else None,
     )
     memory = result.memory
+    if promise == "likely":
+        memory = structs.replace(memory, earlier=start.position)
     if "page" not in names:  # what is new comes after the position
         memory = memory if memory.last_place is None else structs.replace(memory, last_place=None)
     elif view.ids:
@@ -196,13 +255,16 @@ def _led_on(result: Step[T], view: PageView, target: Onward) -> Step[T]:
 
 
 def _remembered(view: PageView, target: Onward) -> Memory:
-    """The memory after a page."""
     old, items, meta = view.memory, view.ordered.items, view.page.meta
     has_meta = (meta.pagination, meta.cursor, meta.next, view.page.cursor) != (None, None, None, None)
     # Until something new has arrived, what is behind was delivered before the walk was resumed.
     knows_ids = bool(view.ids) and (bool(items) or old.ids is not None)
+    ids = view.ids if knows_ids else old.ids
+    if old.keeps_ids and knows_ids:
+        ids = [*(old.ids or ()), *view.ids]
     return Memory(
-        ids=view.ids if knows_ids else old.ids,
+        ids=ids,
+        keeps_ids=old.keeps_ids and (not items or len(items) < len(view.ids)),
         visited=old.visited if target.landmark is None else old.visited | {target.landmark},
         has_meta=old.has_meta or has_meta,
         claimed_last=view.says_last,
@@ -210,6 +272,9 @@ def _remembered(view: PageView, target: Onward) -> Memory:
         last_place=old.last_place,
         last_record=(view.rules.identify(items[-1]), record_of(items[-1])) if items else old.last_record,
         empty_pages=0 if view.ids else old.empty_pages + 1,
+        total=view.pagination.total,
+        has_changed=old.has_changed or old.total not in (None, view.pagination.total),
+        empty_places=frozenset() if items else old.empty_places,
     )
 
 
@@ -248,47 +313,3 @@ def _is_other_text(text: str, ids: Sequence[str]) -> bool:
     if not is_number(text) or text in ids:
         return False
     return int(text) in {int(each) for each in ids if is_number(each)}
-
-
-# ── intervals that are done ──
-
-
-def without_done(step: Step[T], done: Sequence[Interval], identify: Callable[[T], str]) -> Step[T]:
-    """Return a step without the items that are done, which leads past the intervals that it reaches.
-
-    A list that was read from many positions at once (`walk.split`) has such intervals: the walk reads what
-    is between them. Where the list does not go by id, nothing can be told by its ids: that is an error.
-    """
-    direction = step.start.direction
-    if not step.start.by_id or direction is None:
-        error = "the cursor holds intervals of ids that are done, and the list does not go by id"
-        return structs.replace(step, items=[], unordered_count=0, next=None, error=error)
-    ranks = [rank_of(identify(item), direction) for item in step.items]
-    kept = [index for index, rank in enumerate(ranks) if rank is None or not lies_in(done, rank)]
-    goal, memory = step.next, step.memory
-    if goal is not None:
-        goal = structs.replace(goal, delivered=step.start.delivered + len(kept))
-        goal, memory = _passing(goal, memory, done, direction)
-    return structs.replace(
-        step,
-        items=[step.items[index] for index in kept],
-        unordered_count=bisect_left(kept, step.unordered_count),
-        next=goal,
-        memory=memory,
-    )
-
-
-def _passing(
-    goal: Cursor, memory: Memory, done: Sequence[Interval], direction: Affix
-) -> tuple[Cursor, Memory]:
-    """Return the cursor of the next page, after the interval that it would come to, and its memory."""
-    last = None if goal.last is None else rank_of(goal.last, direction)
-    ahead = tuple(done) if last is None else tuple(each for each in done if each.last > last)
-    if last is None or not ahead or ahead[0].first > last + 1 or not ahead[0].position:
-        return structs.replace(goal, done=ahead), memory
-    interval, *rest = ahead
-    # What the page after the interval shows up to its end is not new, and no fault.
-    goal = structs.replace(
-        goal, position=interval.position, last=str(abs(interval.last)), inside=True, done=tuple(rest)
-    )
-    return goal, structs.replace(memory, ids=None)

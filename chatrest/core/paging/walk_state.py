@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from ..requests.endpoint import Pairs
 from .cursor import Cursor
 from .paging import Paging
 
@@ -21,6 +22,8 @@ class Rules(Struct, frozen=True, kw_only=True):
     """The parameter that asks for a page's size."""
     size_asked: bool = False
     """Whether the caller named the size; if not, the walk may choose a smaller one."""
+    beginning: Pairs = ()
+    """The position that the list's query names: the walk's first page is asked for by it."""
     thorough: bool = False
     """Ask again even where a short page says that it is the last."""
 
@@ -32,7 +35,7 @@ class Memory(Struct, frozen=True):
     """
 
     ids: Sequence[str] | None = None
-    """Of the page before; None if none was seen."""
+    """Of the page before; None if none was seen. After going back, those of all pages until one is new."""
     visited: frozenset[Hashable] = frozenset()
     """Positions that cannot be compared, and pages by number, that the walk has been at."""
     has_meta: bool = False
@@ -51,6 +54,16 @@ class Memory(Struct, frozen=True):
     """The id of the last item that was given, and what one of this id that comes again is compared with."""
     empty_pages: int = 0
     """How many pages in a row were empty."""
+    total: int | None = None
+    """The total that the page before counted."""
+    has_changed: bool = False
+    """Whether that total was another one on a page before it."""
+    earlier: Pairs | None = None
+    """As `Cursor.earlier`, where the page before only seemed to promise more: see `promise`."""
+    keeps_ids: bool = False
+    """Whether the next page's ids are added to `ids`: an earlier page was asked for again."""
+    empty_places: frozenset[Hashable] = frozenset()
+    """The positions of empty pages after which an earlier page was asked for, since anything new came."""
 
 
 class WalkState(Struct, frozen=True):

@@ -18,7 +18,7 @@ cannot be held is a `ReplyUnreadableError` that names its place: no record is dr
 
 from collections.abc import Callable
 from types import UnionType
-from typing import Any, Final, Generic, TypeAlias, TypeVar, final, get_args, overload
+from typing import Any, Final, Generic, TypeAlias, TypeVar, get_args, overload
 
 from msgspec import UNSET, Struct, structs
 
@@ -80,7 +80,6 @@ def decoded_listing(page: ListReply[Any], items: list[T], body: bytes, coercions
     return Listing(items, meta, body, coercions.lines(), page.cursor, fault)
 
 
-@final
 class Many(Struct, Generic[T], frozen=True):
     """Reads a list reply."""
 
@@ -114,6 +113,10 @@ class Many(Struct, Generic[T], frozen=True):
             return None
         return decoded_listing(page, page.data, body, coercions)
 
+    def without_content(self) -> Listing[T]:
+        """Return the page of a reply without content (204): an empty one."""
+        return Listing([], NO_META, b"")
+
     def enveloped(self, body: bytes) -> bytes:
         """Return the list envelope of a reply of another form; any other reply as it is."""
         reply = None if self.substitute is None else self.substitute(read_json(body))
@@ -133,7 +136,6 @@ class Many(Struct, Generic[T], frozen=True):
         )
 
 
-@final
 class One(Struct, Generic[T], frozen=True):
     """Reads a reply that is one record: `{"data": {…}}`, or the record at the root."""
 
@@ -202,7 +204,6 @@ class One(Struct, Generic[T], frozen=True):
         raise ReplyUnreadableError(f"expected a record, got an object without {missing}")
 
 
-@final
 class Each(Struct, Generic[T], frozen=True):
     """Reads a reply that holds an outcome per item."""
 
@@ -233,7 +234,6 @@ class Each(Struct, Generic[T], frozen=True):
         return Outcomes(by_key, body, self.operation, coercions.lines())
 
 
-@final
 class _Acknowledgement(Struct, frozen=True):
     """Reads an acknowledgement, in `data` or at the root."""
 

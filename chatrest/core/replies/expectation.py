@@ -14,7 +14,7 @@ than report an honest server:
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from operator import attrgetter
-from typing import Any, Final, final
+from typing import Any, Final
 from urllib.parse import unquote
 
 import msgspec
@@ -24,6 +24,7 @@ from ...models.raw_json import REFUSED, read_value
 from ...times import MILLISECONDS_FROM
 from ..requests.encode import filter_values
 from ..requests.endpoint import Call
+from .content_filters import CONTENT_FILTERS, contradicts
 from .rows import Row
 
 ON_BEHALF_OF: Final = "on_behalf_of"
@@ -51,7 +52,9 @@ _TEXTS: Final = (
     ("receiverType", "receiver_type", "receiver_type"),
 )
 _HIDDEN: Final = (("hideReplies", "hide_replies", "parent_id"), ("hideDeleted", "hide_deleted", "deleted_at"))
-_FILTERS: Final = frozenset({"conversationId", "sentAt", *(row[0] for row in (*_BOUNDS, *_TEXTS, *_HIDDEN))})
+_FILTERS: Final = frozenset(
+    {"conversationId", "sentAt", *(row[0] for row in (*_BOUNDS, *_TEXTS, *_HIDDEN)), *CONTENT_FILTERS}
+)
 """What `_filters` and `_start` look at."""
 _ELSEWHERE: Final = frozenset(
     {"sender", "senders", "hasReactions", "unread", "undelivered", "myMentionsOnly", "saved"}
@@ -81,14 +84,13 @@ class _Check(Struct, frozen=True):
 
     def misfit(self, record: Any) -> str | None:
         """Return the name of the filter that a record does not fit; None if it fits."""
-        return None if self.fits(_value(record, self.attribute), record) else self.name
+        return None if self.fits(value_of(record, self.attribute), record) else self.name
 
     def fits(self, value: Any, record: Any) -> bool:
         """Return True if a record with this `value` fits."""
         raise NotImplementedError
 
 
-@final
 class Expectation(Struct, frozen=True):
     """The request for a list: `mismatch(record)` names the filter that a record does not fit."""
 
@@ -201,7 +203,6 @@ _ROW_MEMBERS: Final = msgspec.json.Decoder(_RowMembers)
 _IN_ROW: Final = frozenset(Row.__struct_fields__)
 
 
-@final
 class _Bound(_Check, frozen=True):
     """One end of a window."""
 
@@ -224,7 +225,6 @@ class _Bound(_Check, frozen=True):
         return time < stamp if self.is_first else time > stamp
 
 
-@final
 class _OneOf(_Check, frozen=True):
     """One of some texts, or none at all."""
 
@@ -234,7 +234,6 @@ class _OneOf(_Check, frozen=True):
         return _folded(value) in set(map(_folded, self.allowed))
 
 
-@final
 class _Without(_Check, frozen=True):
     """Nothing that has a certain member."""
 
@@ -242,7 +241,6 @@ class _Without(_Check, frozen=True):
         return not isinstance(value, str | int) or value in _ABSENT
 
 
-@final
 class _InConversation(_Check, frozen=True):
     """The messages of one conversation."""
 
@@ -251,7 +249,24 @@ class _InConversation(_Check, frozen=True):
         return not conversation or _parts(conversation) == _parts(own.casefold())
 
 
-@final
+class _Content(_Check, frozen=True, kw_only=True):
+    """Messages with a certain content."""
+
+    wire: str
+    wanted: Any
+
+    def fit(self, records: Sequence[Any]) -> bool:
+        return not any(map(self.misfit, records))
+
+    def misfit(self, record: Any) -> str | None:
+        try:
+            message = read_value(record.raw) if type(record) is Row else record.to_dict()
+        except (ValueError, RecursionError):
+            return None
+        is_misfit = isinstance(message, dict) and contradicts(self.wire, self.wanted, message)
+        return self.name if is_misfit else None
+
+
 class _Thread(_Check, frozen=True):
     """The replies to a message."""
 
@@ -262,7 +277,6 @@ class _Thread(_Check, frozen=True):
         return own.lstrip("0") in (str(value).lstrip("0"), str(record.id).lstrip("0"))
 
 
-@final
 class _Group(_Check, frozen=True):
     """The messages of a group."""
 
@@ -273,7 +287,6 @@ class _Group(_Check, frozen=True):
         return _is_indirect(record) and _conversation_id(record) in ("", f"group_{own}".casefold())
 
 
-@final
 class _UserOf(_Check, frozen=True, kw_only=True):
     """The messages that one user has a part in."""
 
@@ -291,7 +304,6 @@ class _UserOf(_Check, frozen=True, kw_only=True):
         return self.name if _is_without(self.uid.casefold(), users, record) else None
 
 
-@final
 class _Pair(_Check, frozen=True, kw_only=True):
     """The messages between two users, one of whom is the acting user."""
 
@@ -318,7 +330,6 @@ class _Pair(_Check, frozen=True, kw_only=True):
         return "uid" if _is_without(uid, users, record) else None
 
 
-@final
 class _ConversationsOf(_Check, frozen=True, kw_only=True):
     """The conversations of the acting user."""
 
@@ -330,12 +341,12 @@ class _ConversationsOf(_Check, frozen=True, kw_only=True):
 
     def misfit(self, record: Any) -> str | None:
         conversation, uid = _conversation_id(record), self.uid.casefold()
-        if _value(record, "conversation_type") == "group" or conversation.startswith("group_"):
+        if value_of(record, "conversation_type") == "group" or conversation.startswith("group_"):
             return None
         if _names_users(conversation) and not _has_user(conversation, uid):
             return ON_BEHALF_OF
         # A user's conversations are with others, but for one with oneself.
-        party = _value(record, "conversation_with")
+        party = value_of(record, "conversation_with")
         other = party.get("uid") if isinstance(party, dict) else getattr(party, "uid", None)
         is_own_side = isinstance(other, str) and other.casefold() == uid
         return ON_BEHALF_OF if is_own_side and _parts(conversation).count(uid) == 1 else None
@@ -371,6 +382,9 @@ def _filters(asked: Mapping[str, Any]) -> Iterator[_Check]:
     for wire, name, attribute in _HIDDEN:
         if asked.get(wire):
             yield _Without(name, attribute, _ABSENT)
+    for wire, name in CONTENT_FILTERS.items():
+        if wanted := asked.get(wire):
+            yield _Content(name, wire=wire, wanted=wanted)
 
 
 def _start(asked: Mapping[str, Any]) -> Iterator[_Check]:
@@ -398,11 +412,11 @@ def _is_without(uid: str, users: set[str], record: Any) -> bool:
 
 def _is_indirect(record: Any) -> bool:
     """Return True for an action or a call, whose sender and receiver may be others than the users."""
-    return _value(record, "category") in ("action", "call")
+    return value_of(record, "category") in ("action", "call")
 
 
 def _conversation_id(record: Any) -> str:
-    conversation = _value(record, "conversation_id")
+    conversation = value_of(record, "conversation_id")
     return conversation.casefold() if isinstance(conversation, str) else ""
 
 
@@ -431,10 +445,10 @@ def _seconds(stamp: int) -> int:
 def _values(records: Sequence[Any], attribute: str) -> list[Any]:
     if attribute in _IN_ROW or type(records[0]) is not Row:
         return list(map(attrgetter(attribute), records))
-    return [_value(record, attribute) for record in records]
+    return [value_of(record, attribute) for record in records]
 
 
-def _value(record: Any, attribute: str) -> Any:
+def value_of(record: Any, attribute: str) -> Any:
     if type(record) is Row and attribute not in _IN_ROW:
         record = _row_members(record.raw)
     return getattr(record, attribute, None)

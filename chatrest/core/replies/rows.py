@@ -23,7 +23,7 @@ from ..paging.paging import PageSizes
 from ..requests.endpoint import Call, Send
 from .bounds import check_records
 from .decode import Listing, Many, decoded_listing
-from .envelope import read_envelope
+from .envelope import NO_META, read_envelope
 from .kinds import ListReply, RecordError
 from .scanner import read_record
 
@@ -62,7 +62,6 @@ class PageLines:
         return b"".join([view[starts[place - first] : starts[place - first + 1]] for place in places])
 
 
-@final
 class Row(Struct, OfId, gc=False, eq=False, rename="camel"):
     """One record. Members that are absent, or not of their type, are empty."""
 
@@ -108,7 +107,6 @@ def rows(body: bytes, /, reply: "Many[Any] | None" = None) -> Listing[Row]:
     return RowReader(reply)(body)
 
 
-@final
 class RowReader(Struct, frozen=True):
     """Reads a list reply as rows; `reply` is the list's own reader."""
 
@@ -133,6 +131,10 @@ class RowReader(Struct, frozen=True):
                 return None
             _put_lines(items, page.data, body)
         return decoded_listing(page, items, body, coercions)
+
+    def without_content(self) -> Listing[Row]:
+        """Return the page of a reply without content (204): an empty one."""
+        return Listing([], NO_META, b"")
 
     def leniently(self, body: bytes) -> Listing[Row]:
         """Return the page, read record by record; errors as for the call."""
@@ -201,7 +203,11 @@ def lines_of(rows: Sequence[Row]) -> bytes | bytearray:
 class AsRows:
     """A `Send` for collections whose lists are to be read as rows."""
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, *, leaves_out: bool = False) -> None:
+        """`leaves_out`: who reads the rows leaves out by himself those that do not fit, as an export does; so
+        that the service ignored a filter is no news.
+        """
+        self.leaves_out = leaves_out
         self.app_id: str = send.app_id
         self.acting_user: str | None = send.acting_user
         self.page_sizes: PageSizes = send.page_sizes

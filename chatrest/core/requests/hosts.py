@@ -33,6 +33,8 @@ class App:
     an app id that is not one DNS label, a key that cannot be in a header, an address that is neither https
     nor loopback, or a version that is not `v` and a number.
 
+    It cannot be pickled, as its key would go where the pickle goes: `TypeError`.
+
     `allow_http` permits an http `base_url` of any host: everybody on the way can read the key then.
     """
 
@@ -72,6 +74,17 @@ class App:
         for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
 
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> str:
+        raise TypeError(
+            "an App holds a key and cannot be pickled: read it where it is used, with App.from_env()"
+        )
+
     @property
     def chat_url(self) -> str:
         """The chat interface's base address, without a slash at its end."""
@@ -105,6 +118,7 @@ class App:
             missing.append("CHATREST_SERVICE_DOMAIN (or CHATREST_BASE_URL)")
         if missing:
             raise RequestInvalidError(f"the environment lacks {', '.join(missing)}")
+        check_key("CHATREST_API_KEY", get["API_KEY"])
         return cls(
             get["APP_ID"] or "",
             get["API_KEY"] or "",

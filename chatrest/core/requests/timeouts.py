@@ -1,6 +1,6 @@
 """The time limits of one attempt, by phase."""
 
-from typing import Final, final
+from typing import Final
 
 from msgspec import Struct
 
@@ -11,7 +11,6 @@ from .arguments import hides_arguments
 _MOST: Final = 1_000_000_000
 
 
-@final
 class Timeouts(Struct, frozen=True, kw_only=True):
     """Seconds, per attempt; None for no bound. Waiting for a place in the pool is not among them.
 

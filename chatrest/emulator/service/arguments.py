@@ -35,12 +35,10 @@ from msgspec import Meta, Struct, UnsetType, structs
 
 from ...core.requests.endpoint import Endpoint
 from ...parameters.checked import Affix, Size
-from ...parameters.fields import Tags
 from ...parameters.files import File
-from ...parameters.messages import MESSAGE_BYTES
 from ..store.documents import Document
 from ..store.message_lists import Condition
-from .refusals import ServiceRefusal, bad_request
+from .refusals import ServiceRefusal, bad_request, refused
 
 # ── queries ──
 
@@ -117,36 +115,23 @@ def read_query(query: str, endpoint: Endpoint[Any]) -> Document:
 # ── bodies ──
 
 
-class _SentMessage(Struct, rename="camel"):
-    """A message as the service takes it: unlike its client it refuses single members with codes of theirs."""
-
-    receiver: str | None = None
-    receiver_type: str = "user"
-    category: str = "message"
-    type: str | None = None
-    data: dict[str, Any] = msgspec.field(default_factory=dict)
-    tags: Tags = ()
-    muid: str | None = None
-    quoted_message_id: Annotated[str, Meta(min_length=1)] | None = None
-    multiple_receivers: dict[str, list[str]] | None = None
-
-
-_JUDGED_BY_THE_HANDLER: Final[Mapping[str, Any]] = {
-    "messages.send": _SentMessage,
-    "messages.send_bot": _SentMessage,
-    "messages.send_thread": _SentMessage,
-    **{f"data_import.import_{name}": dict[str, Any] for name in ("users", "groups", "members", "messages")},
-}
-"""The bodies of operations that have codes of their own for single members, or for single records."""
 _FIELDS: Final = (r"`\$\.(\w+(?:\[[a-z]+\])?)", r"required field `([^`]+)`", r"^(\w+) = ")
 
 
+_SENDS: Final = ("messages.send", "messages.send_bot", "messages.send_thread")
+_CODES: Final = {
+    "receiver": "ERR_EMPTY_RECEIVER", "receiverType": "ERR_INVALID_RECEIVER_TYPE",
+    "category": "ERR_INVALID_MESSAGE_CATEGORY", "type": "ERR_EMPTY_MESSAGE_TYPE",
+}  # fmt: skip
+"""By the member of a message whose value is not one of its own: all else is `ERR_BAD_REQUEST`."""
+_OTHER_TYPE: Final = re.compile("got `(?!null)")
+
+
 def read_body(body: bytes, content_type: str, endpoint: Endpoint[Any]) -> Document:
-    kind = _JUDGED_BY_THE_HANDLER.get(endpoint.name, endpoint.body)
+    # An import has a code for each of its records.
+    kind: Any = dict[str, Any] if endpoint.name.startswith("data_import.") else endpoint.body
     if kind is None:
         return {}
-    if kind is _SentMessage and len(body) > MESSAGE_BYTES:
-        raise bad_request({"data": [f"The message may not be longer than {MESSAGE_BYTES} bytes of JSON."]})
     is_form = endpoint.media == "multipart" and content_type.lower().startswith("multipart/form-data")
     try:
         if is_form:
@@ -155,7 +140,10 @@ def read_body(body: bytes, content_type: str, endpoint: Endpoint[Any]) -> Docume
             read = msgspec.json.decode(body or b"{}", type=kind)
         document: Document = msgspec.to_builtins(read, enc_hook=_content)
     except msgspec.ValidationError as error:
-        raise _refusal(error, kind) from None
+        refusal = _refusal(error, kind)
+        [(field, [words])] = refusal.error["details"].items()
+        code = _CODES.get(field) if endpoint.name in _SENDS and not _OTHER_TYPE.search(words) else None
+        raise refusal if code is None else refused(code) from None
     except (msgspec.DecodeError, RecursionError):
         raise bad_request({"body": ["The body must be a JSON object in UTF-8."]}) from None
     return document

@@ -1,18 +1,13 @@
 """What a handler is given: the service's data and settings, and a call that has passed all checks."""
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct, structs
 
 from ...core.requests.endpoint import Endpoint
 from ..store import Store
 from ..store.documents import Document
-
-Dialect: TypeAlias = Literal["cursor", "next"]
-PageOrder: TypeAlias = Literal["ascending", "descending"]
-ListOrder: TypeAlias = Literal["id", "time"]
 
 
 class ServiceRequest(NamedTuple):
@@ -42,27 +37,12 @@ class Outgoing(Struct, frozen=True):
         return structs.replace(self, headers=self.headers | added)
 
 
-class PageFormat(NamedTuple):
-    """The format of the pages of one list."""
-
-    dialect: Dialect
-    """`cursor`: meta.pagination and meta.cursor. `next`: meta.current and meta.next."""
-    page_order: PageOrder = "ascending"
-    """The order inside a page, by what orders the list."""
-    list_order: ListOrder = "id"
-    """`time`: by `sentAt`, and by id where that is the same; ids may then come in any order."""
-
-
 class Context(Struct, frozen=True):
     """The data and the settings of one service."""
 
     store: Store
     app: Mapping[str, object]
     """The record of the one app."""
-    user_lists: PageFormat
-    """The format of GET /users/{uid}/messages."""
-    other_lists: PageFormat
-    """The format of the other message lists."""
     clock: Callable[[], float]
     """Epoch seconds."""
 
@@ -73,12 +53,6 @@ class Context(Struct, frozen=True):
     @property
     def now_ms(self) -> int:
         return int(self.clock() * 1000)
-
-    @property
-    def now_text(self) -> str:
-        """ISO 8601 with milliseconds."""
-        moment = datetime.fromtimestamp(self.clock(), UTC)
-        return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"
 
 
 class ServiceCall(Context, frozen=True):

@@ -22,7 +22,7 @@ from msgspec.json import decode, encode
 from ..store.conversation_views import ConversationView, Kind, view_of
 from ..store.directory import SYSTEM
 from ..store.documents import Document
-from ..store.message_index import conversation_list, parse_record
+from ..store.message_index import conversation_list
 from .context import Context, Handler, ServiceCall
 from .documents import selected
 from .groups import APP, party_record
@@ -49,7 +49,7 @@ def conversation_record(context: Context, view: ConversationView, query: Documen
         "conversationWith": party,
     }
     if last is not None:
-        record["lastMessage"] = parse_record(store.message(last[0]) or b"{}")
+        record["lastMessage"] = store.record(last[0])
     if query.get("withTags") and view.tags:
         record["tags"] = decode(view.tags)
     return record | pin_fields(context, view)
@@ -229,7 +229,7 @@ def _receipt(action: _Column) -> Handler:
 def mark_unread(call: ServiceCall) -> Document:
     view, store = accessible_view(call), call.store
     number = _message_number(call, view) or store.views.last_of_others(view)
-    versions = _records(call, store.views.read_since(view, number))
+    versions = {each: store.record(each) for each in store.views.read_since(view, number)}
     for version in versions.values():
         version.pop("readAt", None)
     store.rewrite(versions)
@@ -250,14 +250,10 @@ def _stamp(context: Context, view: ConversationView, column: _Column, number: in
     if view.kind == "group":
         return
     store = context.store
-    versions = _records(context, store.views.unmarked(view, column, number))
+    versions = {each: store.record(each) for each in store.views.unmarked(view, column, number)}
     for version in versions.values():
         version[f"{column}At"] = max(context.now, store.last_sent_at)
     store.rewrite(versions)
-
-
-def _records(context: Context, ids: list[int]) -> dict[int, Document]:
-    return {number: parse_record(context.store.message(number) or b"{}") for number in ids}
 
 
 # ── pins ──
@@ -267,34 +263,19 @@ OWN_PINS: Final = 5
 """The documented limit."""
 
 
-def pin_conversation(call: ServiceCall) -> Document:
-    """Pin a conversation for the acting user, with a message or without; the first `pinnedAt` stays."""
-    view, views = _pinnable(call), call.store.views
-    if view.pinned_at is None:
-        if views.pinned_count(view.uid) >= OWN_PINS:
-            raise refused("ERR_PINNED_CONVERSATIONS_LIMIT_EXCEEDED", OWN_PINS)
-        views.set(view, pinned_at=call.now)
-    return _pinned(call, view)
-
-
-def unpin_conversation(call: ServiceCall) -> Document:
-    view = _pinnable(call)
-    if view.pinned_at is not None:
-        call.store.views.set(view, pinned_at=None)
-    return _pinned(call, view)
-
-
-def _pinnable(call: ServiceCall) -> ConversationView:
-    """The acting user's view of the conversation in the path; 403 where the app has pinned it."""
-    view = own_view(call)
+def change_pin(call: ServiceCall) -> Document:
+    """Pin a conversation for the acting user, or unpin it; the first `pinnedAt` stays. 403 where the app has
+    pinned it.
+    """
+    view, views, is_wanted = own_view(call), call.store.views, call.endpoint.method == "POST"
     if pin_fields(call, view).get("pinnedBy") == APP:
         raise refused("ERR_SYSTEM_PINNED_CONVERSATION")
-    return view
-
-
-def _pinned(context: Context, view: ConversationView) -> Document:
+    if is_wanted and view.pinned_at is None and views.pinned_count(view.uid) >= OWN_PINS:
+        raise refused("ERR_PINNED_CONVERSATIONS_LIMIT_EXCEEDED", OWN_PINS)
+    if is_wanted is (view.pinned_at is None):
+        views.set(view, pinned_at=call.now if is_wanted else None)
     record = {"conversationId": view.conversation, "conversationType": view.kind}
-    return record | pin_fields(context, context.store.views.stored(view))
+    return record | pin_fields(call, views.stored(view))
 
 
 def _pin_id(kind: Kind, party: str) -> str:
@@ -334,8 +315,8 @@ _TWINS: Final[dict[str, Handler]] = {
     "mark_delivered": _receipt("delivered"),
     "mark_read": _receipt("read"),
     "mark_unread": mark_unread,
-    "pin": pin_conversation,
-    "unpin": unpin_conversation,
+    "pin": change_pin,
+    "unpin": change_pin,
 }
 HANDLERS: Final[dict[str, Handler]] = {
     "conversations.list": list_conversations,

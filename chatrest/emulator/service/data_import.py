@@ -12,13 +12,12 @@ from msgspec.json import decode
 
 from ...parameters.checked import Body
 from ...parameters.data_import import MOST_ENTRIES, GroupImport, MemberImport, MessageImport, UserImport
-from ..store.directory import Membership
 from ..store.documents import Document
+from .administered import ROLES
 from .context import Context, Handler, ServiceCall
 from .documents import selected
 from .groups import APP, add_group, check_password, group_record, party_record
 from .refusals import ServiceRefusal, bad_request, outcomes, refused
-from .roles import ROLES
 from .users import tagged_user
 
 Import: TypeAlias = Callable[[Context, Document], Document]
@@ -52,7 +51,7 @@ def _serve(member: str, kind: type[Body], store: Import) -> Handler:
 
 def _import_user(context: Context, record: Document) -> Document:
     uid, people = record["uid"], context.store.people
-    if "role" in record and context.store.documents.of(ROLES.kind).get(record["role"]) is None:
+    if "role" in record and context.store.documents.of(ROLES).get(record["role"]) is None:
         raise refused("ERR_ROLE_NOT_FOUND", record["role"])
     if people.is_taken(uid):
         people.update_user({**tagged_user(context, uid), **record, "updatedAt": context.now})
@@ -82,7 +81,7 @@ def _import_group(context: Context, record: Document) -> Document:
     else:
         add_group(context, {"createdAt": context.now, **record}, password)
         if owner != APP:
-            store.members.add(guid, owner, Membership("admin", context.now))
+            store.members.add(guid, owner, "admin", context.now)
     stored: Document = decode(group_record(context, guid))
     return stored
 
@@ -106,7 +105,7 @@ def _import_member(context: Context, record: Document) -> Document:
         members.ban(guid, uid, joined_at)
     else:
         members.remove(guid, uid)
-        members.add(guid, uid, Membership(scope, joined_at))
+        members.add(guid, uid, scope, joined_at)
     return {"guid": guid, "uid": uid, "scope": scope, "joinedAt": joined_at}
 
 

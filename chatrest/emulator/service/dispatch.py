@@ -15,33 +15,26 @@ from msgspec.json import encode
 from ...core.requests.endpoint import Acting
 from ..store.directory import Directory
 from . import (
-    agent_knowledge,
-    agents,
-    apps,
-    calls,
+    administered,
     conversations,
     data_import,
     groups,
     message_lists,
     messages,
-    moderation,
-    notifications,
     relations,
-    roles,
     sending,
     users,
 )
-from .apps import key_scope, set_keys
+from .administered import key_scope, prepare
 from .arguments import read_body, read_query
 from .context import Context, Handler, Outgoing, ServiceCall, ServiceRequest
 from .events import Event, events_of
 from .refusals import ServiceRefusal, bad_request, refused
-from .roles import add_default_role
 from .router import ROUTER
+from .users import no_such_user
 
 _FILES: Final = (
-    agent_knowledge, agents, apps, calls, conversations, data_import, groups, message_lists, messages,
-    moderation, notifications, relations, roles, sending, users,
+    administered, conversations, data_import, groups, message_lists, messages, relations, sending, users,
 )  # fmt: skip
 HANDLERS: Final[Mapping[str, Handler]] = MappingProxyType(
     {name: handler for file in _FILES for name, handler in file.HANDLERS.items()}
@@ -63,7 +56,6 @@ class Keys(NamedTuple):
 class Service:
     """The documented service over the store of `context`; `publish` is called with each event.
 
-    `handlers` are those of the operations by name, for a service that answers some of them otherwise.
     A request that names another app than `only_app` is answered 401; None serves every app.
     """
 
@@ -72,16 +64,13 @@ class Service:
         context: Context,
         keys: Keys,
         publish: Callable[[Event], None] = lambda _: None,
-        handlers: Mapping[str, Handler] = HANDLERS,
         only_app: str | None = None,
     ) -> None:
         self._context = context
         self._keys = keys
         self._publish = publish
-        self._handlers = handlers
         self._only_app = only_app
-        set_keys(context.store, keys.full_access, keys.auth_only)
-        add_default_role(context.store)
+        prepare(context.store, dict(context.app), keys.full_access, keys.auth_only)
 
     def answer(self, request: ServiceRequest) -> Outgoing:
         try:
@@ -103,15 +92,15 @@ class Service:
             query = read_query(request.query, endpoint)
             body = read_body(request.body, request.headers.get("content-type", ""), endpoint)
             call = ServiceCall(
-                context.store, context.app, context.user_lists, context.other_lists, context.clock, endpoint,
-                route.parameters, query, acting_user, body, request.headers,
+                context.store, context.app, context.clock, endpoint, route.parameters, query, acting_user,
+                body, request.headers,
             )  # fmt: skip
-            result = self._handlers[endpoint.name](call)
+            result = HANDLERS[endpoint.name](call)
         except ServiceRefusal as refusal:
             refusal.is_at_root = endpoint.name.startswith("agents.")
             raise
         reply = result if isinstance(result, bytes) else encode({"data": result})
-        for event in events_of(call, reply):
+        for event in events_of(call, result):
             self._publish(event)
         return reply
 
@@ -151,5 +140,5 @@ def read_acting_user(acting: Acting, request: ServiceRequest, directory: Directo
     if not uid and acting == "required":
         raise bad_request({"onBehalfOf": ["The onBehalfOf header is required."]})
     if uid and directory.user(uid) is None:
-        raise refused("ERR_UID_NOT_FOUND", uid)
+        raise no_such_user(uid, directory)
     return uid or None

@@ -107,17 +107,7 @@ _EVENTS: Final[Mapping[str, Mapping[str, About]]] = {
     "banned_users.unban": {"group_member_unbanned": _member},
     "blocked_users.block": {"user_blocked": _blocked},
     "blocked_users.unblock": {"user_unblocked": _blocked},
-    "conversations.mark_delivered_group": {"message_delivery_receipt": _receipt},
-    "conversations.mark_delivered_user": {"message_delivery_receipt": _receipt},
-    "conversations.mark_read_group": {"message_read_receipt": _receipt},
-    "conversations.mark_read_user": {"message_read_receipt": _receipt},
-    "conversations.pin_group": {"conversation_pinned": _conversation},
-    "conversations.pin_user": {"conversation_pinned": _conversation},
-    "conversations.unpin_group": {"conversation_unpinned": _conversation},
-    "conversations.unpin_user": {"conversation_unpinned": _conversation},
-    "groups.create": {"group_created": _group},
-    "groups.delete": {"group_deleted": _group},
-    "groups.update": {"group_updated": _group},
+    **{f"groups.{verb}": {f"group_{verb}d": _group} for verb in ("create", "delete", "update")},
     "members.add": {
         "group_member_added": _new_members(banned=False),
         "group_member_banned": _new_members(banned=True),
@@ -125,22 +115,29 @@ _EVENTS: Final[Mapping[str, Mapping[str, About]]] = {
     "members.change_scope": {"group_member_scope_changed": _member},
     "members.kick": {"group_member_kicked": _member},
     "messages.add_reaction": {"message_reaction_added": _reaction},
-    "messages.delete": {"message_deleted": _message, "message_sent": _message},
-    "messages.pin": {"message_pinned": _message},
     "messages.remove_reaction": {"message_reaction_removed": _reaction},
-    "messages.send": {"message_sent": _message},
-    "messages.send_bot": {"message_sent": _message},
-    "messages.send_thread": {"message_sent": _message},
-    "messages.unpin": {"message_unpinned": _message},
+    "messages.delete": {"message_deleted": _message, "message_sent": _message},
     "messages.update": {"message_edited": _message, "message_sent": _message},
+    **{f"messages.{name}": {"message_sent": _message} for name in ("send", "send_bot", "send_thread")},
+    **{f"messages.{verb}": {f"message_{verb}ned": _message} for verb in ("pin", "unpin")},
+    **{
+        f"conversations.{operation}_{kind}": {trigger: about}
+        for kind in ("user", "group")
+        for operation, trigger, about in (
+            ("mark_delivered", "message_delivery_receipt", _receipt),
+            ("mark_read", "message_read_receipt", _receipt),
+            ("pin", "conversation_pinned", _conversation),
+            ("unpin", "conversation_unpinned", _conversation),
+        )
+    },
 }
 """The triggers of each operation, and what they tell."""
 
 
-def events_of(call: ServiceCall, reply: bytes) -> Iterator[Event]:
-    """Yield the events of an operation that has succeeded; none for most operations."""
+def events_of(call: ServiceCall, result: Any) -> Iterator[Event]:
+    """Yield the events of an operation that has given this; none for most operations."""
     if triggers := _EVENTS.get(call.endpoint.name):
-        success = _Success(call, decode(reply)["data"])
+        success = _Success(call, decode(result)["data"] if isinstance(result, bytes) else result)
         for trigger, about in triggers.items():
             if (data := about(success)) is not None:
                 yield Event(trigger, data)

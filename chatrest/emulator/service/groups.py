@@ -44,7 +44,7 @@ def admit(context: Context, guid: str, uid: str, scope: str | None) -> None:
         raise refused("ERR_ALREADY_JOINED", uid, guid)
     if store.relations.has("banned", guid, uid):
         raise refused("ERR_BANNED_GROUPMEMBER", uid, guid)
-    store.members.add(guid, uid, Membership(scope, context.now))
+    store.members.add(guid, uid, scope, context.now)
 
 
 def ban(context: Context, guid: str, uid: str) -> None:
@@ -186,7 +186,7 @@ def update_group(call: ServiceCall) -> Document:
     check_password(updated["type"], password)
     call.store.people.replace_group(guid, updated, password if updated["type"] == "password" else None)
     if "owner" in changes and members.member(guid, owner) is None:
-        members.add(guid, owner, Membership("admin", call.now))
+        members.add(guid, owner, "admin", call.now)
     elif "owner" in changes:
         members.change_scope(guid, owner, "admin")
     return get_group(call)
@@ -196,8 +196,7 @@ def delete_group(call: ServiceCall) -> Document:
     """Remove a group with its members, bans and permissions; its messages stay in the lists of users."""
     guid = path_group(call)
     call.store.people.remove_group(guid)
-    for scope in filter(None, LISTS.values()):
-        call.store.documents.of("rbac.scope", f"{guid}/{scope}").clear()
+    call.store.documents.of("/groups").clear_below(guid)
     return ack(f"The group with GUID {guid} has been deleted.")
 
 

@@ -14,11 +14,12 @@ onlyDeleted, hideQuotedMessages, hideMessagesFromBlockedUsers, saved, pinned, se
 - `saved` and `myMentionsOnly` without `onBehalfOf` match nothing; nor is anybody blocked then.
 - The windows of `updatedAt` and `editedAt` skip messages that were never changed; both ends are included.
 - `fromTimestamp` and `toTimestamp` are about `sentAt`, both ends included.
-- `sentAt` is a position where there is no `id`; beside one it counts only where the list is ordered by time.
+- `sentAt` is a position where there is no `id`; beside one it counts for nothing.
 
 The pages:
 
-- A page is ascending by id (or descending throughout, `page_order`), whichever direction the walk takes.
+- A page is ascending by id, whichever direction the walk takes.
+- The position is `meta.cursor` in GET /users/{uid}/messages, and `meta.next` in the other lists.
 - Without `id` a walk begins at the newest page and goes `prepend`; with `affix=append` it begins at the
   oldest. With `id` and no affix it continues after it: the documented "retrieves messages after it".
 - The cursor is the last record in the walk's direction, with the affix that was taken. An empty page
@@ -33,8 +34,8 @@ newest to the oldest unless `affix=append` is asked. Counts that the table does 
 `unreadReplyCount` and `mentionCount` here.
 """
 
-from bisect import bisect_left, bisect_right
-from typing import Final, Literal, TypeAlias
+from bisect import bisect_left
+from typing import Final
 
 from msgspec.json import decode, encode
 
@@ -44,20 +45,17 @@ from ..store.message_index import (
     conversation_id,
     conversation_list,
     group_list,
-    parse_record,
     participant_list,
     thread_list,
 )
-from ..store.message_lists import BEGIN, END, Condition, Span
+from ..store.message_lists import BEGIN, END, Condition
 from ..store.message_marks import Thread
 from .arguments import bounds, conditions, contains, joined
-from .context import Context, Dialect, Handler, PageFormat, ServiceCall
+from .context import Context, Handler, ServiceCall
 from .groups import path_group
 from .messages import message_record, message_reply, readable_message, with_personal
 from .replies import list_reply, one, pagination
 from .users import path_user
-
-Affix: TypeAlias = Literal["append", "prepend"]
 
 _FILTERS: Final = {
     "hasAttachments": "m.attachments NOT NULL",
@@ -96,19 +94,14 @@ _NOT_RESET: Final = """m.id > coalesce(
     (SELECT reset_id FROM views v WHERE v.uid = ? AND v.conversation = m.conversation), 0)"""
 
 
-def page_size(query: Document, names: tuple[str, ...], default: int) -> int:
-    """Return how many records a page has; `names` are the parameters that say so, the first counts."""
-    return int(next((query[name] for name in names if name in query), default))
-
-
-def condition_of(call: ServiceCall, query: Document, uid: str | None = None) -> Condition:
-    """Return the condition of a query's filters; `uid` is the user in the path.
+def _condition_of(call: ServiceCall) -> Condition:
+    """Return the condition of a query's filters.
 
     Left out is what the acting user has reset, and on demand what blocked users have sent. What may change
     meanwhile is in the values of a condition, as its matches are cached.
     """
-    actor, store = call.acting_user, call.store
-    reader = actor or uid or ""
+    actor, store, query = call.acting_user, call.store, call.query
+    reader = actor or call.path.get("uid", "")
     terms = conditions(query, _FILTERS)
     terms += [
         Condition(_SEEN.replace("COLUMN", column), (reader, reader))
@@ -135,24 +128,18 @@ def condition_of(call: ServiceCall, query: Document, uid: str | None = None) -> 
 # ── pages ──
 
 
-def page_reply(
-    call: ServiceCall, name: str, condition: Condition, size: int, page_format: PageFormat
-) -> bytes:
-    """Return one page of the list `name`.
-
-    It costs a walk along an index, and a filter's first page a scan of the list; in the order of time every
-    page costs such a scan.
-    """
+def _page_reply(call: ServiceCall, name: str, condition: Condition, size: int) -> bytes:
+    """Return one page of the list `name`: a walk along an index, a filter's first page a scan of the list."""
     start: int | None = call.query.get("id")
-    affix: Affix = call.query.get("affix") or ("prepend" if start is None else "append")
-    span_of = _span_by_time if page_format.list_order == "time" else _span_by_id
-    span = span_of(call, name, condition, size, affix)
+    affix: str = call.query.get("affix") or ("prepend" if start is None else "append")
+    if affix == "append":
+        span = call.store.after(name, BEGIN if start is None else start, size, condition)
+    else:
+        span = call.store.before(name, END if start is None else start, size, condition)
     ids = list(span.ids)
-    records = list_records(call, ids)
+    records = _records(call, ids)
     edge = start if not ids else ids[-1] if affix == "append" else ids[0]
-    if page_format.page_order == "descending":
-        records.reverse()
-    if page_format.dialect == "cursor":
+    if "uid" in call.path:
         cursor = {"affix": affix} if edge is None else {"id": edge, "affix": affix}
         meta = {"pagination": pagination(span.left, len(ids), size), "cursor": cursor}
     else:
@@ -160,51 +147,27 @@ def page_reply(
     return list_reply(records, {"meta": meta})
 
 
-def count_reply(
-    call: ServiceCall, name: str, condition: Condition, size: int, uid: str | None, dialect: Dialect
-) -> bytes:
-    """Return how many messages match, per user or group on the other side of `uid`'s conversations."""
-    rows = call.store.counts(name, uid, condition)
+def _count_reply(call: ServiceCall, name: str, condition: Condition, size: int) -> bytes:
+    """Return how many messages match, per user or group on the other side of a user's conversations."""
+    rows = call.store.counts(name, call.path.get("uid") or call.acting_user, condition)
     records = [encode({"entityType": kind, "entityId": side, "count": count}) for kind, side, count in rows]
     size = max(size, len(records))
-    if dialect == "cursor":
+    if "uid" in call.path:
         return list_reply(records, {"meta": {"pagination": pagination(len(records), len(records), size)}})
     return list_reply(records, {"meta": {"current": {"limit": size, "count": len(records)}}})
 
 
-def _span_by_id(call: ServiceCall, name: str, condition: Condition, size: int, affix: Affix) -> Span:
-    start: int | None = call.query.get("id")
-    if affix == "append":
-        return call.store.after(name, BEGIN if start is None else start, size, condition)
-    return call.store.before(name, END if start is None else start, size, condition)
-
-
-def _span_by_time(call: ServiceCall, name: str, condition: Condition, size: int, affix: Affix) -> Span:
-    """The part of a list by time; an id that the store does not know is placed by the request's `sentAt`."""
-    order, start = call.store.by_time(name, condition), call.query.get("id")
-    at = None if start is None else (call.store.sent_at(start) or call.query.get("sentAt", 0), start)
-    if affix == "append":
-        begin = 0 if at is None else bisect_right(order, at)
-        return Span([number for _, number in order[begin : begin + size]], len(order) - begin)
-    end = len(order) if at is None else bisect_left(order, at)
-    return Span([number for _, number in order[max(0, end - size) : end]], end)
-
-
-def list_records(call: ServiceCall, ids: list[int]) -> list[bytes]:
-    store, query, ascending = call.store, call.query, sorted(ids)
-    records = store.records(ascending, with_tags=query.get("withTags", False))
+def _records(call: ServiceCall, ids: list[int]) -> list[bytes]:
+    store, query = call.store, call.query
+    records = store.records(ids, with_tags=query.get("withTags", False))
     if query.get("mentionsWithBlockedInfo") or query.get("mentionsWithTagInfo"):
-        for number in store.with_mentions(ascending):
-            index = bisect_left(ascending, number)
+        for number in store.with_mentions(ids):
+            index = bisect_left(ids, number)
             records[index] = _with_mention_info(call, records[index])
-    records = with_personal(store, ascending, records, call.acting_user)
-    if ascending == ids:
-        return records
-    by_id = dict(zip(ascending, records, strict=True))
-    return [by_id[number] for number in ids]
+    return with_personal(store, ids, records, call.acting_user)
 
 
-def _next(context: Context, id: int | None, affix: Affix) -> Document:
+def _next(context: Context, id: int | None, affix: str) -> Document:
     if id is None:
         return {"affix": affix}
     sent_at = context.store.sent_at(id)
@@ -233,14 +196,17 @@ _OWN: Final = """(m.sender = ? OR (m.receiver_type = 'user' AND m.receiver = ?)
     OR (m.receiver_type = 'group' AND m.receiver IN (SELECT value FROM json_each(?))))"""
 
 
+def _own(call: ServiceCall, uid: str) -> Condition:
+    """Return that a user takes part in a message, or is a member of its group."""
+    return Condition(_OWN, (uid, uid, encode(call.store.members.guids(uid)).decode()))
+
+
 def list_user(call: ServiceCall) -> bytes:
     """With an acting user the conversation of the two; without, all messages that the user takes part in."""
-    uid, reader, page_format = path_user(call), call.acting_user, call.user_lists
+    uid, reader = path_user(call), call.acting_user
     if reader:
-        name = conversation_list(conversation_id(uid, reader))
-        return _list(call, name, 10, uid=uid, page_format=page_format)
-    sizes = ("perPage", "limit")
-    return _list(call, participant_list(uid), 100, sizes, uid=uid, page_format=page_format)
+        return _list(call, conversation_list(conversation_id(uid, reader)), 10)
+    return _list(call, participant_list(uid), 100, ("perPage", "limit"))
 
 
 def list_group(call: ServiceCall) -> bytes:
@@ -265,62 +231,52 @@ def list_thread(call: ServiceCall) -> bytes:
 
 
 def _list(
-    call: ServiceCall,
-    name: str,
-    default_size: int,
-    sizes: tuple[str, ...] = ("limit", "perPage"),
-    *,
-    uid: str | None = None,
-    page_format: PageFormat | None = None,
+    call: ServiceCall, name: str, default_size: int, sizes: tuple[str, ...] = ("limit", "perPage")
 ) -> bytes:
-    reader, page_format = call.acting_user, page_format or call.other_lists
-    size, condition = page_size(call.query, sizes, default_size), condition_of(call, call.query, uid)
+    """Return a page of a list, or its counts; `sizes` are the parameters of the size, the first counts."""
+    reader, query, condition = call.acting_user, call.query, _condition_of(call)
+    size = int(next((query[name] for name in sizes if name in query), default_size))
     if reader is not None and name == ALL:
-        guids = encode(call.store.members.guids(reader)).decode()
-        condition = joined([condition, Condition(_OWN, (reader, reader, guids))])
-    if call.query.get("count"):
-        return count_reply(call, name, condition, size, uid or reader, page_format.dialect)
-    return page_reply(call, name, condition, size, page_format)
+        condition = joined([condition, _own(call, reader)])
+    return (_count_reply if query.get("count") else _page_reply)(call, name, condition, size)
 
 
 def get_message(call: ServiceCall) -> bytes:
     message = readable_message(call)
     if call.acting_user is None:
         return one(message_record(call, call.path["id"]))
-    return message_reply(call, message, call.acting_user)
+    return message_reply(call, message)
 
 
 # ── threads ──
 
 
-_OWN_THREADS: Final = """(m.sender = ? OR (m.receiver_type = 'user' AND m.receiver = ?)
-    OR (m.receiver_type = 'group' AND m.receiver IN (SELECT guid FROM members WHERE uid = ?)))"""
 _PARTICIPATED: Final = """(m.sender = ? OR EXISTS (
     SELECT 1 FROM positions q JOIN messages r ON r.id = q.id WHERE q.list = p.list AND r.sender = ?))"""
 
 
 def list_threads(call: ServiceCall) -> bytes:
     reader = call.acting_user
-    return _thread_page(call, *((_OWN_THREADS, (reader,) * 3) if reader else ("1", ())))
+    return _thread_page(call, _own(call, reader) if reader else Condition("1"))
 
 
 def list_user_threads(call: ServiceCall) -> bytes:
     uid, reader = path_user(call), call.acting_user
     if reader:
-        return _thread_page(call, "m.conversation = ?", (conversation_id(uid, reader),))
-    return _thread_page(call, _OWN_THREADS, (uid,) * 3)
+        return _thread_page(call, Condition("m.conversation = ?", (conversation_id(uid, reader),)))
+    return _thread_page(call, _own(call, uid))
 
 
 def list_group_threads(call: ServiceCall) -> bytes:
-    return _thread_page(call, "m.conversation = ?", (f"group_{path_group(call)}",))
+    return _thread_page(call, Condition("m.conversation = ?", (f"group_{path_group(call)}",)))
 
 
-def _thread_page(call: ServiceCall, condition: str, values: tuple[str, ...]) -> bytes:
+def _thread_page(call: ServiceCall, condition: Condition) -> bytes:
     query, reader = call.query, call.acting_user
     size, updated_at, affix = query.get("limit", 100), query.get("updatedAt"), query.get("affix", "prepend")
     if query.get("participatedByMe"):
-        condition, values = f"{condition} AND {_PARTICIPATED}", (*values, *(reader or "",) * 2)
-    threads = call.store.threads.page(condition, values, updated_at, size, ascending=affix == "append")
+        condition = joined([condition, Condition(_PARTICIPATED, (reader or "",) * 2)])
+    threads = call.store.threads.page(*condition, updated_at, size, ascending=affix == "append")
     edge = threads[-1].updated_at if threads else updated_at
     position = {"affix": affix} | ({} if edge is None else {"updatedAt": edge})
     meta = {"current": {"limit": size, "count": len(threads)}, "next": position}
@@ -330,9 +286,8 @@ def _thread_page(call: ServiceCall, condition: str, values: tuple[str, ...]) -> 
 
 
 def _thread_record(context: Context, thread: Thread, reader: str | None, query: Document) -> bytes:
-    record: Document = parse_record(context.store.message(thread.id) or b"{}")
-    last = parse_record(context.store.message(thread.last_reply) or b"{}")
-    record |= {"replyCount": thread.reply_count, "lastReply": last}
+    last = context.store.record(thread.last_reply)
+    record = context.store.record(thread.id) | {"replyCount": thread.reply_count, "lastReply": last}
     if reader and query.get("withUnreadReplyCount"):
         record["unreadReplyCount"] = context.store.threads.unread_count(thread.id, reader)
     if reader and query.get("withMentionCount"):

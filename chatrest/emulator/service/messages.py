@@ -17,7 +17,7 @@ from ..store.message_marks import Mark
 from .context import Context, Handler, ServiceCall
 from .groups import APP
 from .refusals import refused
-from .replies import ack, list_reply, one
+from .replies import PositionedPages, ack, one
 
 
 class StoredMessage(NamedTuple):
@@ -73,8 +73,8 @@ def count_replies(store: Store, parent: str) -> None:
         store.rewrite({number: parse_record(record) | {"replyCount": count}})
 
 
-def message_reply(context: Context, message: StoredMessage, reader: str | None) -> bytes:
-    [record] = with_personal(context.store, [message.number], [encode(message.record)], reader)
+def message_reply(call: ServiceCall, message: StoredMessage) -> bytes:
+    [record] = with_personal(call.store, [message.number], [encode(message.record)], call.acting_user)
     return one(record)
 
 
@@ -200,7 +200,7 @@ def pin_message(call: ServiceCall) -> bytes:
         marks.add("pin", message.number, conversation)
         message.record.update({"pinnedAt": call.now, "pinnedBy": call.acting_user or APP})
         call.store.rewrite({message.number: message.record})
-    return message_reply(call, message, call.acting_user)
+    return message_reply(call, message)
 
 
 def unpin_message(call: ServiceCall) -> bytes:
@@ -209,23 +209,20 @@ def unpin_message(call: ServiceCall) -> bytes:
         message.record.pop("pinnedBy", None)
         call.store.marks.remove("pin", message.number, str(message.record.get("conversationId")))
         call.store.rewrite({message.number: message.record})
-    return message_reply(call, message, call.acting_user)
+    return message_reply(call, message)
 
 
-def save_message(call: ServiceCall) -> bytes:
-    """Save a message for the acting user; the first `savedAt` stays."""
+def change_save(call: ServiceCall) -> bytes:
+    """Save a message for the acting user, or remove that again; the first `savedAt` stays."""
     message, marks, uid = readable_message(call), call.store.marks, str(call.acting_user)
+    if call.endpoint.method == "DELETE":
+        marks.remove("save", message.number, uid)
+        return message_reply(call, message)
     is_saved = any(mark.kind == "save" for mark in marks.of(uid, [message.number]))
     if not is_saved and marks.count("save", uid) >= SAVES_PER_USER:
         raise refused("ERR_SAVED_MESSAGES_LIMIT_EXCEEDED", SAVES_PER_USER)
     marks.add("save", message.number, uid, call.now)
-    return message_reply(call, message, uid)
-
-
-def unsave_message(call: ServiceCall) -> bytes:
-    message, uid = readable_message(call), str(call.acting_user)
-    call.store.marks.remove("save", message.number, uid)
-    return message_reply(call, message, uid)
+    return message_reply(call, message)
 
 
 def mark_interacted(call: ServiceCall) -> Document:
@@ -235,30 +232,23 @@ def mark_interacted(call: ServiceCall) -> Document:
     return ack(f"The interactions with the message {message.number} have been noted.")
 
 
-def subscribe(call: ServiceCall) -> Document:
-    call.store.marks.add("subscription", readable_message(call).number, str(call.acting_user))
-    return ack()
-
-
-def unsubscribe(call: ServiceCall) -> Document:
-    """End the acting user's subscription; a later reply of that user subscribes again."""
-    call.store.marks.remove("subscription", readable_message(call).number, str(call.acting_user))
+def change_subscription(call: ServiceCall) -> Document:
+    """Begin or end the acting user's subscription; a later reply of that user subscribes again."""
+    marks = call.store.marks
+    change = marks.add if call.endpoint.method == "POST" else marks.remove
+    change("subscription", readable_message(call).number, str(call.acting_user))
     return ack()
 
 
 # ── reactions ──
 
+_REACTIONS: Final = PositionedPages(member="id", parameter="id")
+
 
 def list_reactions(call: ServiceCall) -> bytes:
     """A page of the reactions to a message, by their ids; of one emoji where the path has one."""
-    message, query = readable_message(call), call.query
-    size, after = query.get("limit") or query.get("perPage", 10), query.get("id")
-    affix, emoji = query.get("affix", "append"), call.path.get("reaction")
-    marks = call.store.marks.reactions(message.number, emoji, after, size, ascending=affix == "append")
-    edge = marks[-1].id if marks else after
-    position = {"affix": affix} | ({} if edge is None else {"id": str(edge)})
-    meta = {"current": {"limit": size, "count": len(marks)}, "next": position}
-    return list_reply([encode(_reaction_record(call, mark)) for mark in marks], {"meta": meta})
+    marks = call.store.marks.reactions(readable_message(call).number, call.path.get("reaction"))
+    return _REACTIONS.reply((_reaction_record(call, mark) for mark in marks), call.query)
 
 
 def _reaction_record(context: Context, mark: Mark) -> Document:
@@ -272,18 +262,16 @@ def _reaction_record(context: Context, mark: Mark) -> Document:
     }
 
 
-def add_reaction(call: ServiceCall) -> bytes:
+def change_reaction(call: ServiceCall) -> bytes:
     message, emoji, uid = readable_message(call), call.path["reaction"], str(call.acting_user)
-    if call.store.marks.add("reaction", message.number, uid, call.now, emoji):
-        _count(call, message, emoji, 1)
-    return message_reply(call, message, uid)
-
-
-def remove_reaction(call: ServiceCall) -> bytes:
-    message, emoji, uid = readable_message(call), call.path["reaction"], str(call.acting_user)
-    if call.store.marks.remove("reaction", message.number, uid, emoji):
-        _count(call, message, emoji, -1)
-    return message_reply(call, message, uid)
+    marks = call.store.marks
+    if call.endpoint.method == "POST":
+        change = int(marks.add("reaction", message.number, uid, call.now, emoji))
+    else:
+        change = -int(marks.remove("reaction", message.number, uid, emoji))
+    if change:
+        _count(call, message, emoji, change)
+    return message_reply(call, message)
 
 
 def _count(context: Context, message: StoredMessage, emoji: str, change: int) -> None:
@@ -303,13 +291,13 @@ HANDLERS: Final[dict[str, Handler]] = {
     "messages.delete": delete_message,
     "messages.pin": pin_message,
     "messages.unpin": unpin_message,
-    "messages.save": save_message,
-    "messages.unsave": unsave_message,
+    "messages.save": change_save,
+    "messages.unsave": change_save,
     "messages.mark_interacted": mark_interacted,
-    "messages.subscribe_thread": subscribe,
-    "messages.unsubscribe_thread": unsubscribe,
+    "messages.subscribe_thread": change_subscription,
+    "messages.unsubscribe_thread": change_subscription,
     "messages.list_reactions": list_reactions,
     "messages.list_reaction": list_reactions,
-    "messages.add_reaction": add_reaction,
-    "messages.remove_reaction": remove_reaction,
+    "messages.add_reaction": change_reaction,
+    "messages.remove_reaction": change_reaction,
 }

@@ -15,7 +15,7 @@ from ..store.documents import Document
 from .context import Context, Handler, ServiceCall
 from .groups import ban, path_group, tell_group
 from .refusals import outcomes, refused
-from .replies import ack, member, page_number, record_page_reply, then
+from .replies import ack, page_number, record_page_reply
 from .users import path_user, user_record
 
 
@@ -122,7 +122,7 @@ def unban_user(call: ServiceCall) -> Document:
 
 HANDLERS: Final[dict[str, Handler]] = {
     "friends.list": _list("friend"),
-    "friends.add": then(add_friends, member("accepted")),
+    "friends.add": lambda call: {"accepted": add_friends(call)},
     "friends.remove": remove_friends,
     "blocked_users.list": _list("blocked"),
     "blocked_users.block": _each("blockedUids", _block),

@@ -17,7 +17,7 @@ from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
 from operator import gt, lt
-from typing import Any, Final, NamedTuple, TypeAlias, final
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 from msgspec.json import encode
@@ -30,18 +30,7 @@ from .refusals import bad_request
 
 # ── envelopes ──
 
-Envelope: TypeAlias = Callable[[Any], Any]
-"""Makes of what an operation gives what a handler may give: what `data` has, or the whole reply."""
-
 OPPOSITES: Final = {"append": "prepend", "prepend": "append"}
-
-
-def then(operation: Handler, envelope: Envelope) -> Handler:
-    return lambda call: envelope(operation(call))
-
-
-root: Final[Envelope] = encode
-"""The value itself, without `data`."""
 
 
 def one(record: bytes) -> bytes:
@@ -51,23 +40,6 @@ def one(record: bytes) -> bytes:
 def ack(message: str | None = None, name: str = "message") -> Document:
     """Return the acknowledgement of a call that has succeeded; its text is under `name`, None for none."""
     return {"success": True} if message is None else {"success": True, name: message}
-
-
-def acked(message: str | None = None) -> Envelope:
-    return lambda _: ack(message)
-
-
-def root_acked(message: str | None = None) -> Envelope:
-    return lambda _: encode(ack(message))
-
-
-def succeeded(message: str | None = None) -> Envelope:
-    """Return the envelope `{"success": true, "message": …, "data": value}`; None for no message."""
-    return lambda value: encode({**ack(message), "data": value})
-
-
-def member(name: str) -> Envelope:
-    return lambda value: {name: value}
 
 
 def list_reply(records: Iterable[bytes], members: Mapping[str, Any]) -> bytes:
@@ -136,7 +108,6 @@ def record_page_reply(
 # ── pages by positions and by cursors ──
 
 
-@final
 class PositionedPages(Struct, frozen=True, kw_only=True):
     """The paging of one list."""
 
@@ -152,8 +123,9 @@ class PositionedPages(Struct, frozen=True, kw_only=True):
         return lambda call: self.reply(operation(call), call.query)
 
     def reply(self, documents: Iterable[Document], query: Mapping[str, Any]) -> bytes:
-        size, affix = query.get("limit", self.default_size), query.get("affix", "append")
-        position, is_beyond = query.get(self.parameter), gt if affix == "append" else lt
+        size = query.get("limit") or query.get("perPage", self.default_size)
+        affix, position = query.get("affix", "append"), query.get(self.parameter)
+        is_beyond = gt if affix == "append" else lt
         ordered = sorted(documents, key=self._key, reverse=affix == "prepend")
         if position is not None:
             ordered = [each for each in ordered if is_beyond(self._key(each), _order(position))]

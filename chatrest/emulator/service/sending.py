@@ -6,41 +6,30 @@ message itself is refused as a whole. Creations answer 200.
 """
 
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, get_args
 
+from ...parameters.messages import MediaType
 from ..store.documents import Document
 from ..store.message_index import conversation_id, parse_record
 from .context import Context, Handler, ServiceCall
 from .documents import selected
 from .groups import APP, party_record
-from .messages import (
-    StoredMessage,
-    check_data,
-    count_replies,
-    message_record,
-    readable_message,
-)
-from .moderation import block, disapproved, matching_rule
-from .refusals import bad_request, outcomes, refused
+from .messages import check_data, count_replies, message_record, readable_message
+from .refusals import outcomes, refused
 
 # ── the content of a message ──
 
-_TYPES: Final = {
-    "message": ("text", "image", "file", "audio", "video"),
-    "interactive": ("card", "form", "customInteractive", "scheduler"),
-}
-"""The types of a category; the first one is the default. A custom message has any type."""
+
+_TYPES: Final = ("text", *get_args(MediaType))
+"""The types of the category `message`."""
 
 
-def checked_data(body: Document, category: str, kind: str) -> Document:
+def checked_data(data: Document, category: str, kind: str) -> Document:
     """Return the data of a message as it is shown; 400 where it is not right for its category and type."""
-    data: Document = body["data"]
-    if kind not in _TYPES.get(category, (kind,)):
-        raise refused("ERR_INVALID_MESSAGE_TYPE", ", ".join(_TYPES[category]))
+    if category == "message" and kind not in _TYPES:
+        raise refused("ERR_INVALID_MESSAGE_TYPE", ", ".join(_TYPES))
     is_media = category == "message" and kind != "text"
     check_data(data, "any", "media" if is_media else kind if category == "message" else category)
-    if category == "interactive" and body["quotedMessageId"] is not None:
-        raise bad_request({"quotedMessageId": ["An interactive message quotes no other one."]})
     if not is_media:
         return data
     # Sizes come as digits and are shown as numbers.
@@ -80,12 +69,12 @@ def send_bot_message(call: ServiceCall) -> Document:
     uid = call.path["uid"]
     if call.store.people.user(uid) is None:
         raise refused("ERR_BOT_NOT_FOUND", uid)
-    return _send(call, call.body, _draft(call, uid, ("message", "interactive", "custom")))
+    return _send(call, call.body, _draft(call, uid))
 
 
 def send_thread_message(call: ServiceCall) -> Document:
     """Store a reply in the thread of a message; the replying user and the message's sender are subscribed."""
-    parent, body, sender = readable_message(call), dict(call.body), str(call.acting_user)
+    parent, sender = readable_message(call), str(call.acting_user)
     if parent.record.get("parentId"):
         raise refused("ERR_MESSAGE_THREAD_NESTING")
     if parent.record.get("category") in _NO_THREADS:
@@ -95,44 +84,29 @@ def send_thread_message(call: ServiceCall) -> Document:
         fields=draft.fields | {"parentId": str(parent.number)},
         conversation=str(parent.record.get("conversationId")),
     )
-    if not body["receiver"] and body["multipleReceivers"] is None:
-        body["receiverType"], body["receiver"] = _other_side(parent, sender)
-    answer = _send(call, body, reply)
+    answer = _send(call, call.body, reply)
     count_replies(call.store, str(parent.number))
     for uid in (sender, str(parent.record.get("sender"))):
         call.store.marks.add("subscription", parent.number, uid)
     return answer
 
 
-def _other_side(parent: StoredMessage, sender: str) -> tuple[str, str]:
-    kind, receiver = str(parent.record.get("receiverType")), str(parent.record.get("receiver"))
-    return kind, str(parent.record.get("sender")) if kind == "user" and receiver == sender else receiver
-
-
-def _draft(call: ServiceCall, sender: str, categories: tuple[str, ...] = ("message", "custom")) -> _Draft:
-    body, category = call.body, call.body["category"]
-    kind = _TYPES.get(category, ("text",))[0] if body["type"] is None else body["type"]
-    if not kind:
-        raise refused("ERR_EMPTY_MESSAGE_TYPE")
-    if category not in categories:
-        raise refused("ERR_INVALID_MESSAGE_CATEGORY", ", ".join(categories))
-    data, fields = checked_data(body, category, kind), selected(body, ("muid", "tags"))
-    if body["quotedMessageId"] is not None:
+def _draft(call: ServiceCall, sender: str) -> _Draft:
+    body, category, kind = call.body, call.body.get("category", "message"), call.body["type"]
+    data, fields = checked_data(body["data"], category, kind), selected(body, ("muid", "tags"))
+    if "quotedMessageId" in body:
         quoted = parse_record(message_record(call, body["quotedMessageId"]))
         fields["quotedMessage"] = {name: quoted[name] for name in quoted if name != "quotedMessage"}
-    fields = {name: value for name, value in fields.items() if value}
-    return _Draft(sender, category, kind, data, fields)
+    return _Draft(sender, category, kind, data, {name: value for name, value in fields.items() if value})
 
 
 def _send(context: Context, body: Document, draft: _Draft) -> Document:
-    kind, receiver, several = body["receiverType"], body["receiver"], body["multipleReceivers"]
-    if several is None and receiver:
-        return _store(context, draft, kind, receiver)
-    lists = {name: [*(several or {}).get(name, ())] for name in ("uids", "guids")}
+    kind, receiver = body.get("receiverType", "user"), body.get("receiver")
+    if "multipleReceivers" not in body:
+        return _store(context, draft, kind, str(receiver))
+    lists = {name: [*body["multipleReceivers"].get(name, ())] for name in ("uids", "guids")}
     if receiver:
         lists["guids" if kind == "group" else "uids"].insert(0, receiver)
-    if not any(lists.values()):
-        raise refused("ERR_EMPTY_RECEIVER")
     kinds = {"uids": "user", "guids": "group"}
     return {
         name: outcomes(ids, partial(_store, context, draft, kinds[name]), "data")
@@ -142,35 +116,25 @@ def _send(context: Context, body: Document, draft: _Draft) -> Document:
 
 
 def _store(context: Context, draft: _Draft, kind: str, receiver: str) -> Document:
-    """Store the message for one receiver; `sentAt` is never below that of the message before.
-
-    One that a moderation rule meets is stored as disapproved, and is in the list of those blocked.
-    """
+    """Store the message for one receiver; `sentAt` is never below that of the message before."""
     _check_addressee(context, kind, receiver, draft.sender)
     conversation = f"group_{receiver}" if kind == "group" else conversation_id(draft.sender, receiver)
     if draft.conversation not in (None, conversation):
         raise refused("ERR_WRONG_MESSAGE_THREAD")
-    parties = {"sender": draft.sender, "receiver": receiver, "receiverType": kind}
-    match = matching_rule(context, {**parties, "data": draft.data})
-    message = context.store.add_message(
+    return context.store.add_message(
         draft.sender,
         receiver,
         receiver_type=kind,
         category=draft.category,
         type=draft.type,
-        data=draft.data if match is None else disapproved(draft.data, match),
+        data=draft.data,
         sent_at=context.now,
         **draft.fields,
     )
-    if match is not None:
-        block(context, message, match)
-    return message
 
 
 def _check_addressee(context: Context, kind: str, receiver: str, sender: str) -> None:
     relations = context.store.relations
-    if kind not in ("user", "group"):
-        raise refused("ERR_INVALID_RECEIVER_TYPE")
     party_record(context, kind, receiver)
     if kind == "group":
         if relations.has("banned", receiver, sender):

@@ -6,13 +6,14 @@ from typing import Final
 
 from msgspec.json import decode
 
+from ..store.directory import Directory
 from ..store.documents import Document
 from ..store.message_index import conversation_id
 from ..store.message_lists import Condition
 from .arguments import bounds, conditions, contains, joined, search
 from .context import Context, Handler, ServiceCall
 from .documents import apply_changes
-from .refusals import bad_request, refused
+from .refusals import ServiceRefusal, bad_request, refused
 from .replies import ack, numbered, page_number, record_page_reply
 
 _SEARCHED: Final = {"uid": "folded_uid", "name": "folded_name"}
@@ -30,8 +31,18 @@ _FILTERS: Final = {
 def user_record(context: Context, uid: str) -> bytes:
     record = context.store.people.user(uid)
     if record is None:
-        raise refused("ERR_UID_NOT_FOUND", uid)
+        raise no_such_user(uid, context.store.people)
     return record
+
+
+def no_such_user(uid: str, directory: Directory) -> ServiceRefusal:
+    """Return the 404 of a user who does not exist; its text says which there are, to correct a spelling."""
+    match directory.first_and_last():
+        case None:
+            users = "is no user at all"
+        case (first, last):
+            users = f"is {first}" if first == last else f"are {first} to {last}"
+    return refused("ERR_UID_NOT_FOUND", uid, users)
 
 
 def path_user(call: ServiceCall) -> str:
@@ -109,11 +120,11 @@ def _remove(context: Context, uid: str) -> None:
     """Remove a user, also one that is switched off, from everywhere but the messages."""
     store = context.store
     if not store.people.is_taken(uid):
-        raise refused("ERR_UID_NOT_FOUND", uid)
+        raise no_such_user(uid, store.people)
     for guid in store.members.guids(uid):
         store.members.remove(guid, uid)
     store.relations.forget_user(uid)
-    store.auth_tokens.clear(uid)
+    store.auth_tokens.of(uid).clear()
     store.people.remove_user(uid)
 
 
@@ -127,20 +138,19 @@ def _switch(context: Context, uid: str, *, deactivated_at: int | None) -> None:
 
 def deactivate_users(call: ServiceCall) -> Document:
     """Switch users off, and give the uids of those that were not; unknown ones are left out."""
-    uids = dict.fromkeys(call.body["uidsToDeactivate"])
-    active = [uid for uid in uids if call.store.people.user(uid) is not None]
-    for uid in active:
+    people = call.store.people
+    uids = [uid for uid in dict.fromkeys(call.body["uidsToDeactivate"]) if people.user(uid) is not None]
+    for uid in uids:
         _switch(call, uid, deactivated_at=call.now)
-    return {"deactivatedUids": active}
+    return {"deactivatedUids": uids}
 
 
 def reactivate_users(call: ServiceCall) -> Document:
     """Switch users on, and give the uids of those that are; unknown ones are left out."""
-    uids = dict.fromkeys(call.body["uidsToActivate"])
-    known = [uid for uid in uids if call.store.people.is_taken(uid)]
-    for uid in known:
+    uids = [uid for uid in dict.fromkeys(call.body["uidsToActivate"]) if call.store.people.is_taken(uid)]
+    for uid in uids:
         _switch(call, uid, deactivated_at=None)
-    return {"nonDeactivatedUids": known}
+    return {"nonDeactivatedUids": uids}
 
 
 # ── auth tokens ──
@@ -148,7 +158,7 @@ def reactivate_users(call: ServiceCall) -> Document:
 
 def get_token(call: ServiceCall) -> Document:
     uid, key = path_user(call), call.path["authToken"]
-    token = call.store.auth_tokens.get(uid, key)
+    token = call.store.auth_tokens.of(uid).get(key)
     if token is None:
         is_of_another = call.store.auth_tokens.owner(key) is not None
         raise refused("ERR_AUTHTOKEN_NOT_ACCESSIBLE" if is_of_another else "ERR_AUTH_TOKEN_NOT_FOUND")
@@ -156,7 +166,7 @@ def get_token(call: ServiceCall) -> Document:
 
 
 def list_tokens(call: ServiceCall) -> list[Document]:
-    return call.store.auth_tokens.list(path_user(call))
+    return call.store.auth_tokens.of(path_user(call)).list()
 
 
 def create_token(call: ServiceCall) -> Document:
@@ -167,17 +177,17 @@ def create_token(call: ServiceCall) -> Document:
 
 def update_token(call: ServiceCall) -> Document:
     token = get_token(call) | call.body
-    call.store.auth_tokens.put(token)
+    call.store.auth_tokens.of(token["uid"]).put(token, token["authToken"])
     return token
 
 
 def delete_token(call: ServiceCall) -> Document:
-    call.store.auth_tokens.delete(get_token(call))
+    call.store.auth_tokens.of(call.path["uid"]).delete(get_token(call)["authToken"])
     return ack("The auth token has been deleted.")
 
 
 def flush_tokens(call: ServiceCall) -> Document:
-    call.store.auth_tokens.clear(path_user(call))
+    call.store.auth_tokens.of(path_user(call)).clear()
     return ack("The auth tokens of the user have been deleted.")
 
 

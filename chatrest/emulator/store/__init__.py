@@ -2,7 +2,7 @@
 
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from os import PathLike, fspath
 from typing import Any, Final, Self, final
@@ -10,7 +10,6 @@ from typing import Any, Final, Self, final
 from msgspec.json import encode
 
 from ...errors import RequestInvalidError
-from .calls import CallHistory
 from .conversation_views import ConversationViews
 from .directory import Directory, Membership, Memberships, Relations
 from .documents import Documents, LoginTokens
@@ -30,7 +29,7 @@ def _members(*names: str) -> str:
     return ", ".join(f"{column} AS ({member})" for column, member in columns.items())
 
 
-_MESSAGE_TABLES: Final = f"""
+_MESSAGE_TABLES: Final = """
 CREATE TABLE marks(id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT, message INTEGER, owner TEXT, value TEXT,
     at INTEGER, UNIQUE(owner, message, kind, value));
 CREATE INDEX marks_of_message ON marks(message);
@@ -41,15 +40,6 @@ CREATE INDEX conversations_of_receiver ON conversations(receiver);
 CREATE TABLE views(uid TEXT, conversation TEXT, read_id INTEGER NOT NULL DEFAULT 0,
     delivered_id INTEGER NOT NULL DEFAULT 0, reset_id INTEGER NOT NULL DEFAULT 0, kept_at INTEGER, tags TEXT,
     pinned_at INTEGER, PRIMARY KEY(uid, conversation)) WITHOUT ROWID;
-CREATE TABLE calls(session TEXT PRIMARY KEY, uids TEXT, record BLOB,
-    {_members("type", "mode", "status", "receiverType", "startedAt", "endedAt")},
-    initiated_at AS (coalesce({_member("initiatedAt")}, 0)),
-    participants AS (
-        coalesce({_member("totalParticipants")}, json_array_length({_RECORD}, '$.participants'), 0)),
-    recorded AS (coalesce({_member("hasRecording")}, 0)),
-    transcribed AS (coalesce({_member("hasTranscription")}, 0))) WITHOUT ROWID;
-CREATE TABLE transcriptions(tid TEXT PRIMARY KEY, session TEXT, start_time INTEGER, record BLOB) WITHOUT
-ROWID;
 """
 
 
@@ -134,29 +124,21 @@ class Store(MessageVersions):
     last_id: int
     last_sent_at: int
 
-    def __init__(
-        self, database: str | PathLike[str] | None = None, clocks: Sequence[int] | None = None
-    ) -> None:
+    def __init__(self, database: str | PathLike[str] | None = None) -> None:
         super().__init__(open_database(database))
-        self.clocks: tuple[int, ...] = tuple(clocks or ())
-        """Seconds that the clock of each node is ahead; the nodes store the messages in turn.
-
-        Without any there is one clock, which never goes back.
-        """
         self.people: Directory = Directory(self._db)
         """The users, and the groups."""
         self.relations: Relations = Relations(self._db)
         """Users in relation to others: blocked, friends, banned."""
         self.documents: Documents = Documents(self._db)
         """Settings, and small collections of documents."""
-        self.auth_tokens: LoginTokens = LoginTokens(self.documents)
-        self.members: Memberships = Memberships(self._db, self.people)
+        self.auth_tokens: LoginTokens = LoginTokens(self._db, self.documents)
+        self.members: Memberships = Memberships(self._db)
         self.marks: MessageMarks = MessageMarks(self._db, self.forget_matches)
         """Pins, saves, subscriptions, interactions and reactions."""
         self.threads: Threads = Threads(self._db)
         self.views: ConversationViews = ConversationViews(self._db, self.forget_matches)
         """The conversations, as each of their users sees them."""
-        self.calls: CallHistory = CallHistory(self._db)
 
     def __enter__(self) -> Self:
         return self
@@ -182,10 +164,6 @@ class Store(MessageVersions):
         record = {"guid": guid, "name": name or guid, "type": "public", "owner": "app_system"}
         counted = {"createdAt": 0, "membersCount": 0, "conversationId": f"group_{guid}"}
         self.add_all((), [record | counted | fields], ())
-
-    def add_member(self, guid: str, uid: str, scope: str = "participant", *, joined_at: int = 0) -> None:
-        """Add a user to a group; `scope` is admin, moderator or participant, `joined_at` epoch seconds."""
-        self.members.add(guid, uid, Membership(scope, joined_at))
 
     def add_message(
         self,
@@ -246,7 +224,7 @@ class Store(MessageVersions):
         sent_at: int | None,
         fields: Mapping[str, Any],
     ) -> dict[str, Any]:
-        is_group, at = receiver_type == "group", self._time(sent_at)
+        is_group, at = receiver_type == "group", max(self.last_sent_at, sent_at or 0)
         record = {
             "id": str(self.last_id + 1),
             "conversationId": f"group_{receiver}" if is_group else conversation_id(sender, receiver),
@@ -260,16 +238,6 @@ class Store(MessageVersions):
         }
         self.add_records([encode(record)])
         return record
-
-    def _time(self, sent_at: int | None) -> int:
-        """The time of the next message, which is sent at `sent_at` by the clock that is right."""
-        if not self.clocks:
-            return max(self.last_sent_at, sent_at or 0)
-        return max(0, (self.last_sent_at if sent_at is None else sent_at) + self.skew(self.last_id + 1))
-
-    def skew(self, id: int) -> int:
-        """Return how many seconds the clock of the node that stores the message `id` is ahead."""
-        return self.clocks[id % len(self.clocks)] if self.clocks else 0
 
     def add_records(self, records: Iterable[bytes]) -> None:
         """Add messages given as JSON bytes, as odd as a test wants them, in one transaction.
@@ -317,10 +285,6 @@ class Store(MessageVersions):
             self._change(_MOVE_MEDIA, known["url"], url)
         place.put({"url": url})
 
-    def replace_record(self, id: int, record: bytes) -> None:
-        """Serve other bytes for a message, any bytes; filters and lists go by the old ones."""
-        self._change("UPDATE records SET record = ? WHERE id = ?", record, id)
-
     def lose_messages(self) -> None:
         """Lose all messages and what was attached to them: the next one has the id 1 again."""
         with self._db:
@@ -331,7 +295,6 @@ class Store(MessageVersions):
         self._sizes.clear()
         self.documents.of("data_import.muids").clear()
         self.views.forget()
-        self.calls.forget()
         self.forget_matches()
 
     def hide(self, ids: Iterable[int], *names: str) -> None:

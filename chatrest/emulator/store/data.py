@@ -31,7 +31,6 @@ _PHRASES = tuple(json.dumps(phrase, ensure_ascii=False)[1:-1] for phrase in PHRA
 _ENTITY = ("uid", "name", "role", "status", "avatar")
 
 
-@final
 class GeneratedConversation(Struct):
     """A conversation being generated, and what later messages in it may refer to."""
 
@@ -251,7 +250,7 @@ def fill(
     `media_url` is the beginning of the addresses of files.
     """
     dice = Random(seed)  # noqa: S311 - generated data, and no keys
-    user_records = [_user(dice, index, users) for index in range(users)]
+    user_records = [_user(dice, index) for index in range(users)]
     group_count = groups if users > 1 else 0
     rooms = [_group(dice, index, groups, user_records) for index in range(group_count)]
     groups_by_guid = {group["guid"]: group for group, _ in rooms}
@@ -260,8 +259,8 @@ def fill(
     store.add_all(user_records, groups_by_guid.values(), records, _members(rooms), writer.reactions)
 
 
-def _user(dice: Random, index: int, users: int) -> dict[str, Any]:
-    uid = f"user-{index + 1:0{max(2, len(str(users)))}}"
+def _user(dice: Random, index: int) -> dict[str, Any]:
+    uid = f"user-{index + 1:03}"
     at = EPOCH - dice.randrange(10**6, 10**7)
     user: dict[str, Any] = {
         "uid": uid,
@@ -306,12 +305,7 @@ def _members(rooms: list[_Room]) -> Iterator[tuple[str, str, Membership]]:
 
 
 def _records(
-    store: Store,
-    dice: Random,
-    writer: Writer,
-    users: list[dict[str, Any]],
-    rooms: list[_Room],
-    messages: int,
+    store: Store, dice: Random, writer: Writer, users: list[dict[str, Any]], rooms: list[_Room], messages: int
 ) -> Iterator[bytes]:
     if not messages:
         return
@@ -327,7 +321,7 @@ def _records(
         at += int(dice.random() * 120)
         [conversation] = dice.choices(conversations, cum_weights=shares)
         [kind] = dice.choices(names, cum_weights=kinds)
-        yield writer.record(kind, conversation, number, at + store.skew(number)).encode()
+        yield writer.record(kind, conversation, number, at).encode()
 
 
 def _pairs(dice: Random, users: list[dict[str, Any]]) -> list[GeneratedConversation]:

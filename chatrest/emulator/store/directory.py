@@ -73,15 +73,14 @@ class Directory(Tables):
         record: bytes | None = self._value("SELECT record FROM groups WHERE guid = ?", guid)
         return record
 
-    def update_group(self, guid: str, **fields: Any) -> None:
-        """Change members of a group's record, inside a transaction of the caller's."""
-        if (record := self.group(guid)) is not None:
-            changed = encode(decode(record, type=dict[str, Any]) | fields)
-            self._db.execute("UPDATE groups SET record = ? WHERE guid = ?", (changed, guid))
-
     def uids(self) -> list[str]:
         """Return every uid, in the order of the list, those of users switched off included."""
         return self._column("SELECT uid FROM users ORDER BY number")
+
+    def first_and_last(self) -> tuple[str, str] | None:
+        """Return the uids of the first and the last user of the list, who may be one; None for no users."""
+        first = self._value("SELECT uid FROM users ORDER BY number LIMIT 1")
+        return first and (first, self._value("SELECT uid FROM users ORDER BY number DESC LIMIT 1"))
 
     def guids(self) -> list[str]:
         """Return every guid, in the order in which the groups were added."""
@@ -165,6 +164,10 @@ FROM members m JOIN users u ON u.uid = m.uid WHERE m.guid = ? AND NOT u.deactiva
     AND (? IS NULL OR u.status = ?) AND (? OR m.scope IN (SELECT value FROM json_each(?)))
 ORDER BY m.number
 """
+_COUNT: Final = """
+UPDATE groups SET record = CAST(json_set(CAST(record AS TEXT), '$.membersCount',
+    (SELECT count(*) FROM members WHERE guid = ?)) AS BLOB) WHERE guid = ?
+"""
 
 
 class Membership(NamedTuple):
@@ -176,19 +179,15 @@ class Membership(NamedTuple):
 class Memberships(Tables):
     """The members of all groups; every method is a few SQL statements, each change a transaction."""
 
-    def __init__(self, db: sqlite3.Connection, directory: Directory) -> None:
-        super().__init__(db)
-        self._directory = directory
-
     def insert(self, rows: Iterable[tuple[str, str, Membership]]) -> None:
         """Store members (guid, uid, member) inside a transaction of the caller's; counts are not touched."""
         values = ((guid, uid, *member) for guid, uid, member in rows)
         self._db.executemany("INSERT INTO members VALUES(NULL,?,?,?,?)", values)
 
-    def add(self, guid: str, uid: str, member: Membership) -> None:
-        """Add a member, who must be none so far."""
+    def add(self, guid: str, uid: str, scope: str = "participant", joined_at: int = 0) -> None:
+        """Add a member, who must be none so far; `scope` is admin, moderator or participant."""
         with self._db:
-            self.insert([(guid, uid, member)])
+            self.insert([(guid, uid, Membership(scope, joined_at))])
             self._count(guid)
 
     def remove(self, guid: str, uid: str) -> None:
@@ -236,8 +235,7 @@ class Memberships(Tables):
         return RecordPage(records, total, rows[-1][1] if rows else None)
 
     def _count(self, guid: str) -> None:
-        count = self._value("SELECT count(*) FROM members WHERE guid = ?", guid)
-        self._directory.update_group(guid, membersCount=count)
+        self._db.execute(_COUNT, (guid, guid))
 
 
 Relation: TypeAlias = Literal["banned", "blocked", "friend"]

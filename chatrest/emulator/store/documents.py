@@ -87,6 +87,12 @@ class DocumentSet(Tables):
         sql = "DELETE FROM documents WHERE kind = ? AND parent = ? AND key = ?"
         return self._change(sql, *self._name, key)
 
+    def clear_below(self, key: str) -> None:
+        """Remove the documents whose parent is the document of that key, at any depth."""
+        kind, parent = f"{self._name[0]}/{{", f"{self._name[1]}/{key}/".removeprefix("/")
+        sql = "DELETE FROM documents WHERE substr(kind, 1, ?) = ? AND substr(parent || '/', 1, ?) = ?"
+        self._change(sql, len(kind), kind, len(parent), parent)
+
     def clear(self) -> None:
         self._change("DELETE FROM documents WHERE kind = ? AND parent = ?", *self._name)
 
@@ -109,43 +115,30 @@ _OWN: Final = frozenset({"uid", "authToken", "createdAt"})
 
 
 @final
-class LoginTokens:
-    def __init__(self, documents: Documents) -> None:
+class LoginTokens(Tables):
+    def __init__(self, db: sqlite3.Connection, documents: Documents) -> None:
+        super().__init__(db)
         self._documents = documents
-        self._owners = documents.of("auth_tokens.owners")
 
-    def list(self, uid: str) -> list[Document]:
-        return self._documents.of("auth_tokens", uid).list()
+    def of(self, uid: str) -> DocumentSet:
+        """Return the tokens of a user, the oldest first."""
+        return self._documents.of("auth_tokens", uid)
 
     def owner(self, key: str) -> str | None:
-        owner = self._owners.get(key)
-        return None if owner is None else str(owner["uid"])
-
-    def get(self, uid: str, key: str) -> Document | None:
-        return self._documents.of("auth_tokens", uid).get(key)
-
-    def put(self, token: Mapping[str, Any]) -> None:
-        self._documents.of("auth_tokens", token["uid"]).put(token, token["authToken"])
-        self._owners.put({"uid": token["uid"]}, token["authToken"])
-
-    def delete(self, token: Mapping[str, Any]) -> None:
-        self._documents.of("auth_tokens", token["uid"]).delete(token["authToken"])
-        self._owners.delete(token["authToken"])
-
-    def clear(self, uid: str) -> None:
-        for token in self.list(uid):
-            self.delete(token)
+        sql = "SELECT parent FROM documents WHERE kind = 'auth_tokens' AND key = ?"
+        owner: str | None = self._value(sql, key)
+        return owner
 
     def issue(self, uid: str, at: int, *, fresh: bool = False) -> Document:
         """Return the newest token of a user that has no scope; with `fresh`, or without one, a new one."""
-        known = self.list(uid)
+        known = self.of(uid).list()
         matches = [token for token in known if token.keys() <= _OWN]
         if matches and not fresh:
             return matches[-1]
         number = self._documents.next_number()
         digest = hashlib.sha256(f"{uid}\0{number}".encode()).hexdigest()[:40]
         token = {"uid": uid, "authToken": f"{uid}_{digest}", "createdAt": at}
-        self.put(token)
+        self.of(uid).put(token, str(token["authToken"]))
         for oldest in known[: max(0, len(known) + 1 - MOST)]:
-            self.delete(oldest)
+            self.of(uid).delete(str(oldest["authToken"]))
         return token

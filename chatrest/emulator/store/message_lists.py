@@ -26,6 +26,7 @@ from .message_index import (
     conversation_list,
     group_list,
     index_message,
+    parse_record,
     participant_list,
     thread_list,
 )
@@ -35,9 +36,6 @@ END: Final = 2**63 - 1
 _CACHED_FILTERS = 256
 _RECORDS: Final = "SELECT record FROM records WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
 _TAGS: Final = "SELECT id, tags FROM messages WHERE tags NOT NULL AND id IN (SELECT value FROM json_each(?))"
-_TIMES: Final = """
-SELECT coalesce(m.sent_at, 0), m.id FROM positions p JOIN messages m ON m.id = p.id WHERE p.list = ?
-"""
 _MENTIONS: Final = """
 SELECT id FROM messages WHERE mentions NOT NULL AND id IN (SELECT value FROM json_each(?)) ORDER BY id
 """
@@ -128,15 +126,14 @@ class MessageLists(Tables):
     def message(self, id: int) -> bytes | None:
         return next(iter(self.records([id], with_tags=True)), None)
 
+    def record(self, id: int) -> dict[str, Any]:
+        """Return a message as an object; empty for an id not known."""
+        return parse_record(self.message(id) or b"{}")
+
     def sent_at(self, id: int) -> int | None:
         """Return the time at which a message was sent; None for an id not known."""
         at: int | None = self._value("SELECT sent_at FROM messages WHERE id = ?", id)
         return at
-
-    def by_time(self, name: str, condition: Condition = NO_CONDITION) -> list[tuple[int, int]]:
-        """Return (sentAt, id) of all messages of a list that match, ascending; a scan of the list."""
-        sql = _TIMES + (f" AND {condition.sql}" if condition.sql else "")
-        return sorted(self._db.execute(sql, (name, *condition.values)))
 
     def with_mentions(self, ids: Sequence[int]) -> list[int]:
         return self._column(_MENTIONS, _json(ids))
@@ -168,10 +165,6 @@ class MessageLists(Tables):
             raise RequestInvalidError("ids: allowed is one of conversation, group, participant, thread")
         return list(self.matching(names[0] if names else ALL))
 
-    def conversations(self) -> list[str]:
-        """Return the id of every conversation, the one with the most messages first."""
-        return self._column("SELECT conversation FROM messages GROUP BY 1 ORDER BY count(*) DESC, 1")
-
     def _last(self) -> tuple[int, int]:
         last_id = self._value("SELECT id FROM messages ORDER BY id DESC LIMIT 1")
         return last_id or 0, self._value("SELECT max(sent_at) FROM messages") or 0
@@ -185,7 +178,7 @@ _NAMES: Final = [column.split()[0] for column in COLUMNS]
 _UPDATE: Final = f"UPDATE messages SET {', '.join(f'{name} = ?' for name in _NAMES[1:])} WHERE id = ?"  # noqa: S608
 _MOVE_UP: Final = "UPDATE positions SET position = position - 1 WHERE list = ? AND id > ?"
 LOST_WITH_MESSAGES: Final = (
-    "messages", "records", "marks", "positions", "conversations", "views", "calls", "transcriptions"
+    "messages", "records", "marks", "positions", "conversations", "views"
 )  # fmt: skip
 """The tables that have nothing without messages."""
 _DELETIONS: Final = (

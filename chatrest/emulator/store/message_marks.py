@@ -15,7 +15,9 @@ _OF_OWNER: Final = "SELECT * FROM marks WHERE owner = ? AND message IN (SELECT v
 _OF_OWNER_BETWEEN: Final = "SELECT * FROM marks WHERE owner = ? AND message BETWEEN ? AND ?"
 _DENSE: Final = 20
 """A range of at most so many ids for each wanted one is read faster than the wanted ones one by one."""
-_REACTIONS: Final = "SELECT * FROM marks WHERE kind = 'reaction' AND message = ? AND (? IS NULL OR value = ?)"
+_REACTIONS: Final = """
+SELECT * FROM marks WHERE kind = 'reaction' AND message = ? AND (? IS NULL OR value = ?) ORDER BY id
+"""
 
 
 class Mark(NamedTuple):
@@ -47,9 +49,9 @@ class MessageMarks(Tables):
 
     def insert(self, marks: Iterable[Mark]) -> None:
         """Store many new marks, each with a new id, within the caller's transaction."""
-        sql = "INSERT INTO marks VALUES(NULL,?,?,?,?,?)"
-        self._db.executemany(sql, (mark[1:] for mark in marks))
-        self._owners.update(self._column("SELECT DISTINCT owner FROM marks"))
+        for mark in marks:
+            self._db.execute("INSERT INTO marks VALUES(NULL,?,?,?,?,?)", mark[1:])
+            self._owners.add(mark.owner)
 
     def remove(self, kind: Kind, message: int, owner: str, value: str = "") -> bool:
         """Remove a mark; False if there is none."""
@@ -73,17 +75,9 @@ class MessageMarks(Tables):
             return [*map(Mark._make, self._db.execute(_OF_OWNER_BETWEEN, (owner, first, last)))]
         return [*map(Mark._make, self._db.execute(_OF_OWNER, (owner, encode(ids).decode())))]
 
-    def reactions(
-        self, message: int, emoji: str | None, id: int | None, size: int, *, ascending: bool
-    ) -> list[Mark]:
-        """Return at most `size` reactions to a message, after (or before) the reaction `id`, by their ids.
-
-        `emoji` is the one to list; None lists all.
-        """
-        sign, order, end = (">", "ASC", 0) if ascending else ("<", "DESC", 2**63 - 1)
-        sql = f"{_REACTIONS} AND id {sign} ? ORDER BY id {order} LIMIT ?"
-        values = (message, emoji, emoji, end if id is None else id, size)
-        return [Mark(*row) for row in self._db.execute(sql, values)]
+    def reactions(self, message: int, emoji: str | None) -> list[Mark]:
+        """Return the reactions to a message, of one emoji or of all, by their ids."""
+        return [*map(Mark._make, self._db.execute(_REACTIONS, (message, emoji, emoji)))]
 
 
 _THREADS: Final = """
@@ -116,7 +110,13 @@ class Thread(NamedTuple):
 @final
 class Threads(Tables):
     def page(
-        self, condition: str, values: tuple[str, ...], updated_at: int | None, size: int, *, ascending: bool
+        self,
+        condition: str,
+        values: tuple[str | int, ...],
+        updated_at: int | None,
+        size: int,
+        *,
+        ascending: bool,
     ) -> list[Thread]:
         """Return the threads whose message `m` matches an SQL condition, after (or before) a time.
 

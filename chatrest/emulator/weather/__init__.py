@@ -10,35 +10,20 @@ from .faults import (
     Change,
     Fault,
     Gzip,
-    GzipBomb,
     IgnoredActingUser,
     Latency,
     Outgoing,
-    Redirect,
     Skew,
     Status,
     StatusFault,
     TooManyRequests,
 )
-from .list_habits import (
-    CappedPages,
-    ExclusiveFrom,
-    IgnoredParameter,
-    ListHabit,
-    NoMeta,
-    OddRecords,
-    TopLevelPositions,
-    WrongTotals,
-)
-from .positions import CursorCycles, CursorMovesBack, CursorRepeats, EmptyPage, LostPosition
 from .script import Weather, storm
 from .triggers import ALWAYS, Always, Between, Chance, Every, First, When
 
 __all__ = [
-    "ALWAYS", "Always", "BadGzip", "Between", "CappedPages", "Chance", "Change", "CloseIdle",
-    "ConnectionFault", "CursorCycles", "CursorMovesBack", "CursorRepeats", "Cut", "Drip", "EmptyPage",
-    "Every", "ExclusiveFrom", "Fault", "First", "Gzip", "GzipBomb", "HalfOpen", "IgnoredActingUser",
-    "IgnoredParameter", "Latency", "ListHabit", "LostPosition", "LostReply", "NoMeta", "OddRecords",
-    "Outgoing", "Redirect", "Request", "Reset", "Skew", "Status", "StatusFault", "TooManyRequests",
-    "TopLevelPositions", "Weather", "When", "WrongLength", "WrongTotals", "storm",
+    "ALWAYS", "Always", "BadGzip", "Between", "Chance", "Change", "CloseIdle", "ConnectionFault", "Cut",
+    "Drip", "Every", "Fault", "First", "Gzip", "HalfOpen", "IgnoredActingUser", "Latency", "LostReply",
+    "Outgoing", "Request", "Reset", "Skew", "Status", "StatusFault", "TooManyRequests", "Weather", "When",
+    "WrongLength", "storm",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ import socket
 import struct
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import Literal, final
+from typing import Literal
 
 from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
@@ -33,7 +33,6 @@ class LostReply(ConnectionFault, kw_only=True):
         return not self.processed
 
 
-@final
 class Reset(LostReply):
     """The connection is reset (RST) before any reply, or once `after` bytes of the body are sent."""
 
@@ -45,12 +44,10 @@ class Reset(LostReply):
         return self.after is None and not self.processed
 
 
-@final
 class HalfOpen(LostReply):
     """The request is read, and nothing happens until `weather.release()`: then it is answered."""
 
 
-@final
 class Cut(ConnectionFault):
     """The connection is closed once `after` bytes of the body are sent, and at least one is missing."""
 
@@ -59,14 +56,12 @@ class Cut(ConnectionFault):
     """The length is not announced, and the last chunk is missing."""
 
 
-@final
 class WrongLength(ConnectionFault):
     """Content-Length is `by` bytes more than is sent, or less; then the connection is closed."""
 
     by: int = 10
 
 
-@final
 class Drip(ConnectionFault):
     """The body in pieces of `size` bytes, with `pause` seconds between them."""
 
@@ -74,7 +69,6 @@ class Drip(ConnectionFault):
     pause: Seconds = 0.01
 
 
-@final
 class CloseIdle(ConnectionFault):
     """A keep-alive connection that is closed without notice after the reply to the request that is struck.
 

@@ -3,26 +3,21 @@
 Four families:
 
 - `StatusFault`: answers something else in place of the service's own answer.
-- `Change`: changes the service's answer, or the request that it reads (also in `positions`, `list_habits`).
+- `Change`: changes the service's answer, or the request that it reads.
 - `ConnectionFault`: damages the service's answer on its way (`connection`).
-- Faults that accompany (`Latency`, `Skew`, `Gzip`, the habits of `list_habits`) strike beside all others.
+- Faults that accompany (`Latency`, `Skew`, `Gzip`) strike beside all others.
 
 Your own: derive from `StatusFault` or `Change`; the fields are those of a frozen struct.
 """
 
 import gzip
 import re
-import zlib
 from collections.abc import Mapping
 from email.utils import formatdate
-from functools import lru_cache
 from math import ceil
-from struct import pack
-from typing import Annotated, ClassVar, Final, Literal, TypeAlias, final
-from urllib.parse import parse_qsl
+from typing import Annotated, ClassVar, Final, Literal, TypeAlias
 
-import msgspec
-from msgspec import Meta, Raw, structs
+from msgspec import Meta, structs
 
 from ...errors import RequestInvalidError
 from ..checked import CheckedArguments, Count, Seconds
@@ -81,7 +76,6 @@ class StatusFault(Fault, kw_only=True):
         raise NotImplementedError
 
 
-@final
 class TooManyRequests(StatusFault):
     """429, as from a rate limit. Not processed, as the service documents it."""
 
@@ -104,7 +98,6 @@ class TooManyRequests(StatusFault):
         return Outgoing(429, TOO_MANY, {"Content-Type": JSON, **headers})
 
 
-@final
 class Status(StatusFault):
     """Any status, with the service's error body, or with a proxy's."""
 
@@ -145,17 +138,6 @@ _BODIES: dict[str, tuple[str, bytes]] = {
 }
 
 
-@final
-class Redirect(StatusFault):
-    """A redirect to another address."""
-
-    to: str
-    status: int = 302
-
-    def reply(self, now: float) -> Outgoing:
-        return Outgoing(self.status, b"", {"Content-Type": "text/plain", "Location": self.to})
-
-
 # ── the service's answer, changed ──
 
 
@@ -177,7 +159,6 @@ class Change(Fault, kw_only=True):
 # ── beside all others ──
 
 
-@final
 class Latency(Fault):
     """The reply is `seconds` late, after the service has processed the request. Accompanies other faults."""
 
@@ -186,7 +167,6 @@ class Latency(Fault):
     accompanies: ClassVar[bool] = True
 
 
-@final
 class Skew(Fault):
     """The service's clock is `seconds` ahead: `Date` and reset times. Accompanies other faults."""
 
@@ -195,28 +175,6 @@ class Skew(Fault):
     accompanies: ClassVar[bool] = True
 
 
-def query_of(request: Request) -> dict[str, str]:
-    return dict(parse_qsl(request.query, keep_blank_values=True, errors="replace"))
-
-
-def members_of(reply: Outgoing) -> dict[str, Raw] | None:
-    try:
-        return msgspec.json.decode(reply.body, type=dict[str, Raw])
-    except ValueError:
-        return None
-
-
-def with_members(reply: Outgoing, members: dict[str, Raw]) -> Outgoing:
-    return structs.replace(reply, body=msgspec.json.encode(members))
-
-
-# ── compression, good and bad ──
-
-
-_BLOCK: Final = b" " * (1 << 20)
-
-
-@final
 class Gzip(Change):
     """The answer compressed, where the client accepts gzip. Accompanies other faults."""
 
@@ -232,7 +190,6 @@ class Gzip(Change):
         return compressed.with_headers(Content_Encoding="gzip")
 
 
-@final
 class BadGzip(Change):
     """An answer that is declared as gzip, and is none."""
 
@@ -249,35 +206,9 @@ class BadGzip(Change):
         return structs.replace(reply, body=bodies[self.wrong]).with_headers(Content_Encoding="gzip")
 
 
-@final
-class GzipBomb(Change):
-    """A small gzip body that decompresses to `size` bytes."""
-
-    size: Count = 1 << 30
-
-    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        return structs.replace(reply, body=bomb(self.size)).with_headers(Content_Encoding="gzip")
-
-
-@lru_cache(maxsize=4)
-def bomb(size: int) -> bytes:
-    """Return a gzip body of `size` spaces; one compressed block stands for every megabyte of them."""
-    whole, rest = divmod(size, len(_BLOCK))
-    compressor = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
-    block = compressor.compress(_BLOCK) + compressor.flush(zlib.Z_FULL_FLUSH)
-    end = compressor.compress(_BLOCK[:rest]) + compressor.flush()
-    checksum = 0
-    for _ in range(whole):
-        checksum = zlib.crc32(_BLOCK, checksum)
-    checksum = zlib.crc32(_BLOCK[:rest], checksum)
-    head = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff"
-    return head + block * whole + end + pack("<II", checksum, size & 0xFFFFFFFF)
-
-
 # ── servers that do not heed the acting user ──
 
 
-@final
 class IgnoredActingUser(Change):
     """The header `onBehalfOf` has no effect: the acting user is always `uid`, or no one where that is None.
 

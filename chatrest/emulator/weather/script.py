@@ -9,8 +9,7 @@
 Rules:
 - The script is read from its beginning, and one fault strikes: the first that is due. Those after it do
   not count the request, so a list of `First` is a sequence.
-- Faults that accompany (`Latency`, `Skew`, `Gzip`, the habits of lists) strike beside that one, and beside
-  each other.
+- Faults that accompany (`Latency`, `Skew`, `Gzip`) strike beside that one, and beside each other.
 - A fault counts the requests that it `fits`, from 1, and `when` decides by that number, time and dice.
 """
 
@@ -26,7 +25,6 @@ from ...errors import RequestInvalidError
 from ..service.context import ServiceRequest as Request
 from .connection import CloseIdle, Cut, Drip, Reset, WrongLength
 from .faults import BadGzip, Fault, Gzip, Latency, Skew, Status, TooManyRequests
-from .positions import EmptyPage
 from .triggers import Chance
 
 
@@ -214,7 +212,6 @@ def _kinds(dice: Random) -> list[tuple[type[Fault], dict[str, Any]]]:
         (WrongLength, {"by": dice.randrange(1, 2000)}),
         (BadGzip, {"wrong": dice.choice(("garbage", "cut", "checksum"))}),
         (CloseIdle, {"upon": "request"}),
-        (EmptyPage, {"lossless": True}),
         (Drip, {"size": dice.randrange(500, 5000), "pause": 0.0}),
     ]
     return [*limits, *((kind, options | {"method": "GET"}) for kind, options in reads)]

@@ -2,7 +2,7 @@
 
 from functools import cache
 from random import Random
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias
 
 from ...errors import RequestInvalidError
 from ...resources import OPERATIONS
@@ -10,7 +10,6 @@ from ..checked import CheckedArguments, Count, FromZero, Share
 from ..service.router import ROUTER
 
 
-@final
 class Always(CheckedArguments):
     """Every request of the route."""
 
@@ -18,7 +17,6 @@ class Always(CheckedArguments):
         return True
 
 
-@final
 class First(CheckedArguments):
     """The first `count` requests of the route, after `after` others."""
 
@@ -29,7 +27,6 @@ class First(CheckedArguments):
         return self.after < number <= self.after + self.count
 
 
-@final
 class Every(CheckedArguments):
     """Every `step`-th request of the route: 3 strikes the third, the sixth and so on."""
 
@@ -39,7 +36,6 @@ class Every(CheckedArguments):
         return number % self.step == 0
 
 
-@final
 class Chance(CheckedArguments):
     """Each request of the route with probability `share`, from 0 to 1.
 
@@ -54,7 +50,6 @@ class Chance(CheckedArguments):
         return dice.random() < self.share
 
 
-@final
 class Between(CheckedArguments):
     """The requests of the route from `begin` until before `end`: seconds on the emulator's clock."""
 

@@ -14,7 +14,6 @@ SQLite in `attachments/journal.sqlite`, one transaction a step: a link is added 
 """
 
 import re
-import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, final, get_args
@@ -141,7 +140,6 @@ class AttachmentJournal(JournalFile):
     """The open journal, for one thread after the other; raises as `JournalFile`."""
 
     def __init__(self, path: Path) -> None:
-        self._lock = threading.RLock()
         if path.is_symlink():
             raise ChatRestError(f"{path} is a symbolic link, and may lead out of the folder; remove it")
         super().__init__(path, _LAYOUT, lambda _: None)
@@ -152,7 +150,7 @@ class AttachmentJournal(JournalFile):
         The query of an address may hold a signature that differs each time.
         """
         rows = [(*link, link.url.partition("?")[0]) for link in links]
-        with self._lock, self.transaction():
+        with self.transaction():
             self._db.executemany(
                 """INSERT INTO attachments(message, position, url, name, mime_type, extension, path)
                 VALUES(?, ?, ?, ?, ?, ?, ?)
@@ -185,7 +183,7 @@ class AttachmentJournal(JournalFile):
 
     def note(self, link: Link, fetched: FetchResult, checked_at: int) -> None:
         """Note the outcome of a link; it is on the disk afterwards."""
-        with self._lock, self.transaction():
+        with self.transaction():
             self._db.execute(
                 """UPDATE attachments SET state = ?, file = ?, bytes = ?, sha256 = ?, error = ?,
                 checked_at = ? WHERE message = ? AND position = ?""",
@@ -199,7 +197,7 @@ class AttachmentJournal(JournalFile):
 
     def reset(self, number: int) -> None:
         """Note that a stored file is not there: it is fetched again."""
-        with self._lock, self.transaction():
+        with self.transaction():
             self._db.execute("UPDATE attachments SET state = 'new' WHERE rowid = ?", (number,))
 
     def searched(self) -> IdSet:
@@ -212,7 +210,7 @@ class AttachmentJournal(JournalFile):
 
     def set_searched(self, ids: IdSet) -> None:
         """Note the ids of the messages whose links are here."""
-        with self._lock, self.transaction():
+        with self.transaction():
             self._db.execute("DELETE FROM searched")
             self._db.execute("INSERT INTO searched VALUES(?)", (ids.to_bytes(),))
 
@@ -229,8 +227,10 @@ class AttachmentJournal(JournalFile):
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield all links as records of the table `attachments`, by message and position."""
-        with self._lock, self._errors():
-            for row in self._db.execute(_ALL):
+        with self._held():
+            rows = self._db.execute(_ALL)
+        while portion := self._fetched(rows, _BATCH):
+            for row in portion:
                 values = zip(_MEMBERS, row, strict=True)
                 yield {name: value for name, value in values if value is not None}
 
@@ -240,7 +240,3 @@ class AttachmentJournal(JournalFile):
         while rows := self._all(sql, number, *values, _BATCH):
             yield from rows
             number = rows[-1][0]
-
-    def _all(self, sql: str, *values: object) -> list[Any]:
-        with self._lock:
-            return super()._all(sql, *values)

@@ -53,7 +53,6 @@ _PAUSE: Final = 1.0
 _PARTIAL: Final = "partial-"
 
 
-@final
 class AttachmentOptions(Struct, frozen=True, kw_only=True):
     """The limits of attachments.
 

@@ -6,24 +6,18 @@ that is not valid UTF-8, `raw` has U+FFFD for each wrong byte. The metadata of a
 schema under `chatrest.schema_version`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from .arrow_arrays import array_of, text_array
+from .columns import MESSAGE_COLUMNS
 from .message_columns import columns, raws_in
-from .table_rows import Column, row_values
 
 VERSION: Final = 2
 VERSION_KEY: Final = b"chatrest.schema_version"
 
-TEXTS: Final = (
-    "conversation_id", "parent_id", "sender", "receiver", "receiver_type", "category", "type",
-)  # fmt: skip
-TIMES: Final = ("sent_at", "updated_at", "edited_at", "deleted_at", "delivered_at", "read_at")
-NAMES: Final = ("edited_by", "deleted_by", "muid")
 CALL_TEXTS: Final = (
     "session_id", "type", "status", "sender", "receiver", "receiver_type", "conversation_id", "by_uid",
     "for_uid",
@@ -43,18 +37,15 @@ REACTIONS: Final = pa.list_(pa.struct([*_texts("reaction"), ("count", pa.int64()
 MENTIONS: Final = pa.list_(pa.struct(_texts("uid", "name")))
 CALL: Final = pa.struct([*_texts(*CALL_TEXTS), *((name, TIME) for name in CALL_TIMES)])
 
+_NESTED: Final = {"attachments": ATTACHMENTS, "reactions": REACTIONS, "mentions": MENTIONS, "call": CALL}
+_TYPES: Final = {"text": pa.string(), "integer": pa.int64(), "time": TIME, "list": pa.list_(pa.string())}
+
 SCHEMA: Final = pa.schema(
     [
-        pa.field("id", pa.string(), nullable=False),
-        ("number", pa.int64()),
-        *_texts(*TEXTS, "action", "text"),
-        ("tags", pa.list_(pa.string())),
-        *((name, TIME) for name in TIMES),
-        *_texts(*NAMES),
-        ("attachments", ATTACHMENTS),
-        ("reactions", REACTIONS),
-        ("mentions", MENTIONS),
-        ("call", CALL),
+        *(
+            pa.field(each.name, _NESTED.get(each.name) or _TYPES[each.kind], nullable=each.name != "id")
+            for each in MESSAGE_COLUMNS
+        ),
         ("source_name", pa.string()),
         pa.field("raw", pa.string(), nullable=False),
         ("raw_bytes", pa.binary()),
@@ -66,7 +57,7 @@ REPEATING: Final = [
     "edited_by", "deleted_by", "source_name",
 ]  # fmt: skip
 """Columns that hold the same few values again and again."""
-ORDERED: Final = ["number", *TIMES]
+ORDERED: Final = ["number", *(each.name for each in MESSAGE_COLUMNS if each.kind == "time")]
 """Columns by whose least and greatest values a reader can pass row groups by."""
 
 
@@ -90,26 +81,6 @@ class Piece(NamedTuple):
     rows: int
     lines: bytes
     """Each record, with a line break after it."""
-
-
-class FileLayout(NamedTuple):
-    """How records become a file: its schema, and the table of some of them."""
-
-    schema: Any
-    table: Callable[[list[Piece]], Table]
-    repeating: list[str] | bool = True
-    """The columns that have dictionaries; True is all."""
-    ordered: list[str] | bool = True
-    """Those that have statistics."""
-
-
-def layout_of(columns: Sequence[Column] = ()) -> FileLayout:
-    """Return the layout for the records of a table with these columns; without any, for messages."""
-    if not columns:
-        return FileLayout(SCHEMA, _message_table, REPEATING, ORDERED)
-    fields = [(column.name, _TYPES[column.kind]) for column in columns]
-    schema = pa.schema([*fields, ("raw", pa.string()), ("raw_bytes", pa.binary())])
-    return FileLayout(schema, partial(_table, schema, columns))
 
 
 def grouped(parts: Iterable[Table]) -> Iterator[Table]:
@@ -148,24 +119,10 @@ def _runs(
         yield run
 
 
-def tables(pieces: Iterable[Piece], table: Callable[[list[Piece]], Table] | None = None) -> Iterator[Table]:
-    """Yield the records as tables, each good for a row group; memory for one. `table` is of a layout."""
+def tables(pieces: Iterable[Piece]) -> Iterator[Table]:
+    """Yield the records as tables, each good for a row group; memory for one."""
     chunks = _runs(pieces, lambda piece: (piece.rows, len(piece.lines)), _CHUNK_ROWS, _CHUNK_BYTES)
-    return grouped(map(table or _message_table, chunks))
-
-
-_TYPES: Final = {
-    "text": pa.string(), "integer": pa.int64(), "time": pa.timestamp("ms", "UTC"),
-    "list": pa.list_(pa.string()), "json": pa.string(),
-}  # fmt: skip
-
-
-def _table(schema: Any, columns: Sequence[Column], chunk: list[Piece]) -> Table:
-    lines = b"".join([piece.lines for piece in chunk])
-    rows = [row_values(columns, raw) for raw in raws_in(lines)]
-    values = zip(*rows, strict=True)
-    arrays = [array_of(each, field.type) for each, field in zip(values, schema, strict=False)]
-    return pa.Table.from_arrays([*arrays, *_raw_arrays(lines)], schema=schema)
+    return grouped(map(_message_table, chunks))
 
 
 def _message_table(chunk: list[Piece]) -> Table:

@@ -3,18 +3,22 @@
 lease → the working folder continues from the store's version → work → publish → lease given back
 
 While a run is writing, its state is published from time to time, so that another machine loses little. A
-kill at any point leaves readers a complete version; the next run on this machine continues with all that is
-on its disk, one on another machine with what was published.
+publication that fails is tried again, and ends no run. A kill at any point leaves readers a complete version;
+the next run on this machine continues with all that is on its disk, one on another machine with what was
+published.
 
 Sealed files have the same names in the store. They are removed from the copy after each publication, and
-fetched when their bytes are needed: the local disk has room for what is not published yet. Of the journals
-the pages are published that have changed.
+fetched when their bytes are needed: the local disk has room for what is not published yet. The journal is
+sent whole each time, and the next publication waits at least 20 times as long as that took.
 """
 
 import asyncio
 import re
 import shutil
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+import socket
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
@@ -22,53 +26,44 @@ from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple, final
 
 from ...cloud.lease import Lease, Sleep
-from ...cloud.pages import page_digests, write_change
-from ...cloud.publication import LocalFile, PageChange, Publisher, fetch_file
+from ...cloud.publication import Facts, LocalFile, Publisher, Version, fetch_file
 from ...cloud.store import ObjectStore
-from ...cloud.store_errors import ObjectStoreError
+from ...cloud.store_errors import ObjectDamagedError, ObjectNotFoundError
 from ...cloud.transfer import file_sha256
-from ...errors import ChatRestError, RequestInvalidError
+from ...errors import ChatRestError
 from ..archive import Archive
 from ..dataset.attachment_journal import NAME as ATTACHMENT_JOURNAL, AttachmentJournal
-from ..dataset.tables import ATTACHMENTS, TABLES
-from ..disk import Disk
-from ..file_names import DATABASE, HISTORY, MESSAGES, path_inside
+from ..dataset.tables import ATTACHMENTS
+from ..file_names import HISTORY, MESSAGES, path_inside
 from ..in_thread import in_thread, wait_for
 from ..journal import GENERATION, NAME as JOURNAL, Journal
-from ..manifest import NAME as MANIFEST, Manifest, find, put
+from ..manifest import NAME as MANIFEST, Manifest, find
 from ..report import Phase, Progress
 from ..run_log import NAME as RUNS
 from ..store.fragments import Fragment
 from ..store.journal import StoreFile
+from .object_names import is_own, remedy
 from .working_folder import WorkingFolder
 
 PUBLISH_SECONDS: Final = 600.0
 """The least time between two publications of a run that is writing."""
-_COPIES: Final = 20
-"""Times the seconds in which the journal is copied, between two publications: each copies all of it, and
-would cost the square of the size if it were not made more seldom."""
+_JOURNAL_TIMES: Final = 20
+"""Times the seconds that copying and sending the journal took, between two publications: it is sent whole,
+and so takes at most a twentieth of the time, whatever its size."""
 _RETRY_SECONDS: Final = 60.0
 """The time before one that has failed is tried again; it doubles, up to that of the others."""
 _LINKS: Final = f"{ATTACHMENTS}/{ATTACHMENT_JOURNAL}"
 _FILES: Final = f"{ATTACHMENTS}/files"
 """The folder of attachments, each named by the hash of its content."""
-_JOURNALS: Final = (JOURNAL, _LINKS)
-_OWN: Final = re.compile(
-    rf"(?:messages/(?:[^/]+/)?messages|history|journal|manifest|messages|runs|attachments/journal"
-    rf"|({'|'.join((*TABLES, ATTACHMENTS))})/\1)\.[a-z.]+"
-)
-"""The names of an export's files, without what makes an object's name unique."""
 _CONTENT_NAME: Final = re.compile(r"[0-9a-f]{64}(?:\.[a-z0-9]{1,10})?", re.ASCII)
-_HASH: Final = 64
-"""Characters of the SHA-256 that a file of digests begins with."""
 
 
 class _Stage(NamedTuple):
-    """The state of an export at one moment; what changes is copied to `staging`."""
+    """The state of an export at one moment; what changes is copied to a folder."""
 
     manifest: Manifest
     files: list[StoreFile]
-    staging: Path
+    changing: list[LocalFile]
 
 
 @final
@@ -101,38 +96,41 @@ class StoreExport:
 
     def __init__(
         self,
+        store: ObjectStore,
         working: WorkingFolder,
         publisher: Publisher,
-        lease: Lease,
-        remote: StoredFiles,
         progress: Progress,
         sleep: Sleep,
     ) -> None:
         self.folder = working.folder
-        self.remote = remote
+        self.remote = StoredFiles(store, publisher)
         """The sealed files in the store, for an archive of the folder."""
-        self._working = working
-        self._publisher = publisher
-        self._lease = lease
-        self._progress = progress
-        self._sleep = sleep
-        self._pages: dict[str, bytes] = {}
-        """The digests of the journals' pages as they are being published."""
-        self._copied_at = 0.0
-        """The loop's time when the last publication had its copy of the journals."""
+        self._store, self._working, self._publisher = store, working, publisher
+        self._progress, self._sleep = progress, sleep
+        self._turn = asyncio.Lock()
+        """Held by a publication."""
+        self._journal_seconds = 0.0
+        """The time that the last one needed to copy and send what changes."""
         self._failures = 0
         """Publications of the running export that have failed."""
         self._failure = ""
+        self._changed: list[str] = []
+        """Files of messages whose objects are not as they were put, and of which there is no copy."""
         self.kept: Path | None = None
         """The former copy, if it may hold messages that the store's version lacks."""
 
     @property
     def warnings(self) -> list[str]:
-        """The sentences about what cannot be promised, and what was set aside."""
-        texts = [self._lease.warning] if self._lease.warning else []
+        """The sentences about what failed, and what was set aside."""
+        texts = []
         if self._failures:
             times = "a publication" if self._failures == 1 else f"{self._failures:,} publications"
             texts.append(f"{times} failed while the run was writing: {self._failure}; all is published now")
+        if self._changed:
+            texts.append(
+                f"{len(self._changed):,} objects are not as this machine has put them, such as "
+                f"{self._changed[0]}: `chatrest verify {self._store.address}` says what is wrong"
+            )
         if self.kept is not None:
             texts.append(
                 f"another machine has gone on with this export: the former copy in '{self.kept}' may hold "
@@ -141,39 +139,41 @@ class StoreExport:
             )
         return texts
 
-    async def update(self, store: ObjectStore) -> None:
+    async def update(self) -> None:
         """Fetch the store's version where the local copy does not continue it, but for the data files."""
-        version = await self._publisher.current()
+        version = await self._publisher.begin(await in_thread(self._working.etags))
         if not await in_thread(partial(self._working.is_current, version)):
             self.kept = await in_thread(self._working.begin_fetch)
             for file in version.files:
                 path = path_inside(self.folder, file.name)
                 if not await in_thread(partial(_is_same, path, file.size, file.sha256)):
-                    await fetch_file(store, file, path)
-                if file.name in _JOURNALS:
-                    digests = await in_thread(partial(page_digests, path))
-                    await in_thread(partial(self._note_pages, file.name, file.sha256, digests))
+                    await self._fetched(version, file.name, fetch_file(self._store, file, path))
             attachments = self._publisher.listed(_FILES)
             for name, size in attachments.items():
                 path = path_inside(self.folder, name)
                 if not path.is_file() or path.stat().st_size != size:
-                    await store.download(name, path, sha256=path.stem, size=size)
-            names = attachments.keys() | {file.name for file in version.files}
-            await in_thread(partial(self._working.end_fetch, version, names.__contains__))
+                    content = self._store.download(name, path, sha256=path.stem, size=size)
+                    await self._fetched(version, name, content)
+            names = {file.name for file in version.files}
+            is_part = lambda name: name in names or name.startswith(f"{_FILES}/")  # noqa: E731
+            await in_thread(partial(self._working.end_fetch, version, is_part))
         sealed, lost = await in_thread(self._sealed)
         await self._publisher.find(sealed, lost)
+        self._changed = sorted(self._publisher.changed & lost)
+
+    async def _fetched(self, version: Version, name: str, download: Awaitable[None]) -> None:
+        try:
+            await download
+        except (ObjectNotFoundError, ObjectDamagedError) as error:
+            advice = remedy(self._store.address, name, version.about.get("machine"))
+            raise type(error)(f"{error}; {advice}") from None
 
     def _sealed(self) -> tuple[dict[str, int], set[str]]:
         """Return the sizes of the sealed files by their names, and which are not in the copy."""
         if not (self.folder / JOURNAL).is_file():
             return {}, set()
-        try:
-            with Journal(self.folder / JOURNAL) as journal:
-                sizes = {file.name: file.size for file in _fixed(journal.files("sealed"))}
-        except (
-            RequestInvalidError
-        ):  # of version 0.2, whose files are all here; what is wrong else is said later
-            return {}, set()
+        with Journal(self.folder / JOURNAL) as journal:
+            sizes = {file.name: file.size for file in _fixed(journal.files("sealed"))}
         return sizes, {name for name in sizes if not path_inside(self.folder, name).exists()}
 
     async def publish(self) -> None:
@@ -182,55 +182,48 @@ class StoreExport:
             stage = await in_thread(partial(self._stage_at_rest, Path(staging)))
             await self._publish(stage, is_running=False)
             await in_thread(partial(self._drop, stage))
+            await in_thread(partial(self._working.note_etags, self._publisher.etags))
         self._progress.unpublished = ""
 
     @asynccontextmanager
     async def publishing(self, archive: Archive) -> AsyncIterator[None]:
-        """Publish from time to time in the block; it is cancelled, and raises, where the lease is lost."""
-        owner = asyncio.current_task()
-        assert owner is not None
-        task = asyncio.create_task(self._publish_repeatedly(archive), name="chatrest publication")
-        is_running = True
+        """Publish from time to time in the block.
 
-        def end(done: asyncio.Task[None]) -> None:
-            if is_running and not done.cancelled():
-                owner.cancel()
-
-        task.add_done_callback(end)
+        What fails is tried again, and ends nothing. A publication that is under way at the block's end comes
+        to its own end, as an upload that is given up could appear in the store after all is tidied.
+        """
+        over = asyncio.Event()
+        task = asyncio.create_task(self._publish_repeatedly(archive, over), name="chatrest publication")
         try:
-            try:
-                yield
-            finally:
-                is_running = False
+            yield
+            over.set()
+            async with self._turn:
                 task.cancel()
-                await asyncio.wait({task})
-        except asyncio.CancelledError:
-            if task.cancelled() or (error := task.exception()) is None:
-                raise
-            owner.uncancel()
-            raise error from None
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
+        if not task.cancelled():
+            task.result()
 
-    async def _publish_repeatedly(self, archive: Archive) -> None:
-        """Publish the state of a run until that ends; return never, but raise where the lease is lost."""
+    async def _publish_repeatedly(self, archive: Archive, over: asyncio.Event) -> None:
         now = asyncio.get_running_loop().time
         wait, retry, succeeded = PUBLISH_SECONDS, _RETRY_SECONDS, now()
-        while True:
+        while not over.is_set():
             await self._sleep(wait)
-            begun = now()
-            try:
-                await self._publish_running(archive)
-            except (ChatRestError, OSError) as error:  # the next time may do better
-                if self._lease.is_lost:
-                    raise
-                self._failures, self._failure = self._failures + 1, str(error)
-                minutes = (now() - succeeded) / 60
-                self._progress.unpublished = f"nothing published for {minutes:.0f} min: {error}"
-                wait, retry = retry, min(2 * retry, PUBLISH_SECONDS)
-            else:
-                self._progress.unpublished = ""
-                succeeded, retry = now(), _RETRY_SECONDS
-                # Half of the time: else it could not keep up.
-                wait = max(PUBLISH_SECONDS, succeeded - begun, _COPIES * (self._copied_at - begun))
+            async with self._turn:
+                begun = now()
+                try:
+                    await self._publish_running(archive)
+                except (ChatRestError, OSError, sqlite3.Error) as error:  # the next time may do better
+                    self._failures, self._failure = self._failures + 1, str(error)
+                    minutes = (now() - succeeded) / 60
+                    self._progress.unpublished = f"nothing published for {minutes:.0f} min: {error}"
+                    wait, retry = retry, min(2 * retry, PUBLISH_SECONDS)
+                else:
+                    self._progress.unpublished = ""
+                    succeeded, retry = now(), _RETRY_SECONDS
+                    # Half of the time: else it could not keep up.
+                    wait = max(PUBLISH_SECONDS, succeeded - begun, _JOURNAL_TIMES * self._journal_seconds)
 
     async def _publish_running(self, archive: Archive) -> None:
         with self._staging() as staging:
@@ -240,9 +233,9 @@ class StoreExport:
                 return
             try:
                 await self._publish(stage, is_running=True)
-            except ObjectStoreError:
+            except ChatRestError:
                 now = await in_thread(lambda: archive.at_rest(lambda: archive.journal.files("sealed")))
-                if self._lease.is_lost or {*stage.files} <= {*now}:
+                if {*stage.files} <= {*now}:
                     raise
                 return  # the end of the run has replaced files meanwhile
             await in_thread(lambda: archive.at_rest(partial(self._drop, stage)))
@@ -252,93 +245,61 @@ class StoreExport:
 
     async def _publish(self, stage: _Stage, *, is_running: bool) -> None:
         """Publish the state of a moment; while a run is writing, without what only its end writes."""
-        changing = await in_thread(partial(self._changing, stage, is_running=is_running))
-        self._copied_at = asyncio.get_running_loop().time()
         beside = [] if is_running else await in_thread(self._attachments)
-        manifest = stage.manifest
         version = await self._publisher.publish(
-            changing,
+            stage.changing,
             [
                 LocalFile(file.name, self.folder / file.name, file.size, file.sha256.hex())
                 for file in stage.files
                 if file.sha256 is not None
             ],
             beside=beside,
-            complete=manifest.complete,
-            about=_facts(manifest),
+            complete=stage.manifest.complete,
+            about=_facts(stage.manifest),
             is_partial=is_running,
         )
+        self._journal_seconds += self._publisher.changing_seconds
         await in_thread(partial(self._working.note_base, version))
-        for file in changing:
-            if file.name in _JOURNALS:
-                await in_thread(partial(self._note_pages, file.name, file.sha256, self._pages[file.name]))
 
     # ── the state of a moment ──
 
     def _stage_running(self, archive: Archive, staging: Path) -> _Stage | None:
         """Make files of what is committed, and return the state; called while the run commits nothing.
 
-        None if nothing has changed yet, where the run has ended, and for a database, which would be sent
-        whole each time.
+        None if nothing has changed yet, and where the run has ended.
         """
         manifest = find(self.folder)
-        if manifest is None or manifest.finished is not None or archive.plan.format == "sqlite":
+        if manifest is None or manifest.finished is not None:
             return None
         if manifest.generation != archive.journal[GENERATION]:
             return None
         archive.store.seal_all()
-        return self._stage(archive.journal, staging)
+        return self._stage(archive.journal, manifest, staging)
 
     def _stage_at_rest(self, staging: Path) -> _Stage:
-        with Journal(self.folder / JOURNAL) as journal:
-            return self._stage(journal, staging)
-
-    def _stage(self, journal: Journal, staging: Path) -> _Stage:
         manifest = find(self.folder)
         if manifest is None:
             raise ChatRestError(f"{self.folder / MANIFEST} is lost: export again")
+        with Journal(self.folder / JOURNAL) as journal:
+            stage = self._stage(journal, manifest, staging)
+        paths = {RUNS: self.folder / RUNS}
+        for entry in manifest.tables:
+            path = paths[entry.file] = path_inside(self.folder, entry.file)
+            if not path.is_file() or path.stat().st_size != entry.bytes:
+                raise ChatRestError(f"{path} is not as {MANIFEST} says: export again")
+        if (self.folder / _LINKS).is_file():
+            paths[_LINKS] = staging / "links"
+            with AttachmentJournal(self.folder / _LINKS) as links:
+                links.write_snapshot(paths[_LINKS])
+        return stage._replace(changing=[*stage.changing, *_local_files(paths)])
+
+    def _stage(self, journal: Journal, manifest: Manifest, staging: Path) -> _Stage:
+        begun = time.monotonic()
         (staging / MANIFEST).write_bytes((self.folder / MANIFEST).read_bytes())
         journal.write_snapshot(staging / JOURNAL)
-        return _Stage(manifest, _fixed(journal.files("sealed")), staging)
-
-    def _changing(self, stage: _Stage, *, is_running: bool) -> list[LocalFile]:
-        """Return the files that change, with what has changed of the journals."""
-        paths = {name: stage.staging / name for name in (JOURNAL, MANIFEST)}
-        if not is_running:
-            paths |= {name: self.folder / name for name in (RUNS, DATABASE)}
-            for entry in stage.manifest.tables:
-                path = paths[entry.file] = path_inside(self.folder, entry.file)
-                if not path.is_file() or path.stat().st_size != entry.bytes:
-                    raise ChatRestError(f"{path} is not as {MANIFEST} says: export again")
-            if (self.folder / _LINKS).is_file():
-                paths[_LINKS] = stage.staging / "links"
-                with AttachmentJournal(self.folder / _LINKS) as links:
-                    links.write_snapshot(paths[_LINKS])
-        files = []
-        for name, path in paths.items():
-            if path.is_file():
-                file = LocalFile(name, path, path.stat().st_size, file_sha256(path))
-                files.append(file if name not in _JOURNALS else self._with_change(file, stage.staging))
-        return files
-
-    def _with_change(self, file: LocalFile, staging: Path) -> LocalFile:
-        """Add the pages of a journal that have changed since it was published, where that is known."""
-        path = staging / f"change-{_JOURNALS.index(file.name)}"
-        try:
-            known = self._working.pages_path(file.name).read_bytes()
-        except FileNotFoundError:
-            known = b""
-        self._pages[file.name] = write_change(file.path, known[_HASH:], path)
-        if known:
-            change = PageChange(
-                path, path.stat().st_size, file_sha256(path), known[:_HASH].decode(errors="replace")
-            )
-            file = file._replace(change=change)
-        return file
-
-    def _note_pages(self, name: str, sha256: str, digests: bytes) -> None:
-        """Keep the digests of a journal's pages: what is published next are those that differ."""
-        put(Disk(), self._working.pages_path(name), sha256.encode() + digests)
+        changing = _local_files({name: staging / name for name in (JOURNAL, MANIFEST)})
+        self._journal_seconds = time.monotonic() - begun
+        return _Stage(manifest, _fixed(journal.files("sealed")), changing)
 
     def _attachments(self) -> list[LocalFile]:
         paths = [path for path in sorted((self.folder / _FILES).rglob("*")) if path.is_file()]
@@ -358,15 +319,23 @@ class StoreExport:
 
 
 def _fixed(files: Iterable[StoreFile]) -> list[StoreFile]:
-    """Return the files that never change: no database, and no table."""
+    """Return the files that never change: no table."""
     return [file for file in files if file.sha256 and file.stem.startswith((f"{MESSAGES}/", HISTORY))]
+
+
+def _local_files(paths: Mapping[str, Path]) -> list[LocalFile]:
+    return [
+        LocalFile(name, path, path.stat().st_size, file_sha256(path))
+        for name, path in paths.items()
+        if path.is_file()
+    ]
 
 
 def _is_same(path: Path, size: int, sha256: str) -> bool:
     return path.is_file() and path.stat().st_size == size and file_sha256(path) == sha256
 
 
-def _facts(manifest: Manifest) -> dict[str, int | str | bool | None]:
+def _facts(manifest: Manifest) -> Facts:
     """Return the facts of an export that the store's manifest shows."""
     return {
         "app_id": manifest.app_id,
@@ -374,6 +343,7 @@ def _facts(manifest: Manifest) -> dict[str, int | str | bool | None]:
         "until": manifest.until,
         "finished": manifest.finished,
         "generation": manifest.generation,
+        "machine": socket.gethostname(),
     }
 
 
@@ -384,8 +354,9 @@ async def store_export(
     """Hold the export at `address`; the local copy in `root` is current in the block.
 
     After a writer that was killed on another machine, waits until its lease ends. Raises `LeaseHeldError`
-    where another writer is at work, `RequestInvalidError` for a wrong address or folder and without the extra
-    `cloud`, `ObjectStoreError` where the store fails, and OSError where the disk does.
+    where another writer is at work, `RequestInvalidError` for a wrong address or folder, a store without
+    conditional writes, one whose manifest is lost, and without the extra `cloud`, `ObjectStoreError` where
+    the store fails, and OSError where the disk does.
     """
     store, progress = ObjectStore.open(address), progress or Progress()
     working = await in_thread(partial(WorkingFolder, root, address), WorkingFolder.close)
@@ -397,15 +368,11 @@ async def store_export(
 
         await store.check_reachable()
         async with Lease(store, owner=working.owner, on_wait=tell) as lease:
-            own = Publisher(store, lease, is_own=_is_own, on_version=working.note_next)
-            export = StoreExport(working, own, lease, StoredFiles(store, own), progress, sleep)
+            publisher = Publisher(store, lease, is_own=is_own, on_version=working.note_next)
+            export = StoreExport(store, working, publisher, progress, sleep)
             progress.enter(Phase.COPYING_FROM_STORE)
-            await export.update(store)
+            await export.update()
             yield export
-
-
-def _is_own(name: str) -> bool:
-    return _OWN.fullmatch(name) is not None
 
 
 def _remove_staging(root: Path) -> None:

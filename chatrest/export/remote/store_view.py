@@ -9,9 +9,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Final, Self, final
 
-from ...cloud.address import parse_address
-from ...cloud.lease import LEASE
-from ...cloud.publication import Version, base_name, fetch_file, read_version
+from ...cloud.publication import EMPTY, Version, fetch_file, read_version
 from ...cloud.store import ObjectStore
 from ...cloud.store_errors import ObjectNotFoundError, ObjectStoreError
 from ...errors import ChatRestError, RequestInvalidError
@@ -19,6 +17,7 @@ from ..file_names import MESSAGES, path_inside
 from ..in_thread import wait_for
 from ..journal import NAME as JOURNAL, Journal
 from ..manifest import NAME as MANIFEST, find_undamaged
+from .object_names import is_own, remedy
 
 _AT_ONCE: Final = (MANIFEST, JOURNAL, "runs.jsonl")
 """The files that each reader needs."""
@@ -41,8 +40,6 @@ class StoreView:
     is_remote = True
 
     def __init__(self, address: str, *, may_be_new: bool = False) -> None:
-        if not may_be_new:
-            _check_folder(address)
         self._store = ObjectStore.open(address)
         self.name = self._store.address
         self.folder = Path(mkdtemp(prefix="chatrest-"))
@@ -50,14 +47,15 @@ class StoreView:
         self._end = weakref.finalize(self, _clean_up, self._threads, self.folder)
         self._expected: Iterator[str] = iter(())
         self._ahead: dict[str, Future[None]] = {}
-        self._version = wait_for(self._fetch_first())
+        version = wait_for(self._fetch_first())
+        self._version = version or EMPTY
         self._sizes = _sizes(self.folder) | {file.name: file.size for file in self._version.files}
         """The sizes of the export's files, as far as they are known."""
         if not self._version.number and not may_be_new:
             self._end()
             begun = ", as its first run has published nothing yet: wait for that, or run it again"
-            more = begun if wait_for(self._has_begun()) else ""
-            raise RequestInvalidError(f"{address} holds no export: it has no {MANIFEST}{more}")
+            lack = f"it has no {MANIFEST}" if version is None else f"its {MANIFEST} names no files{begun}"
+            raise RequestInvalidError(f"{address} holds no export: {lack}")
 
     def __enter__(self) -> Self:
         return self
@@ -91,16 +89,20 @@ class StoreView:
         """Return True if the version has the file."""
         return name in self._sizes
 
+    def remedy(self, name: str) -> str:
+        """Return the way to mend a file that is lost or damaged in the store."""
+        return remedy(self.name, name, self._version.about.get("machine"))
+
     def unknown(self) -> Iterator[tuple[str, bool]]:
         """Yield the objects in the folder of messages that the version does not have."""
 
         async def names() -> list[str]:
             return sorted([info.name async for info in self._store.list(MESSAGES)])
 
-        parts = {part.name for file in self._version.files for part in file.parts}
+        objects = {file.object for file in self._version.files}
         for name in wait_for(names()):
-            if name not in self._sizes and name not in parts:
-                yield name, base_name(name) != ""
+            if name not in self._sizes and name not in objects:
+                yield name, is_own(name)
 
     def _fetch_ahead(self) -> None:
         size = sum(self._sizes.get(name, 0) for name in self._ahead)
@@ -110,32 +112,26 @@ class StoreView:
             size += self._sizes.get(name, 0)
             self._ahead[name] = self._threads.submit(_wait_for_file, weakref.ref(self), name)
 
-    async def _has_begun(self) -> bool:
-        try:
-            await self._store.head(LEASE)
-        except ObjectNotFoundError:
-            return False
-        return True
-
-    async def _fetch_first(self) -> Version:
+    async def _fetch_first(self) -> Version | None:
         await self._store.check_reachable()
         for _ in range(_READINGS):
-            version = await read_version(self._store)
+            if (version := await read_version(self._store, is_own)) is None:
+                return None
             try:
                 for file in version.files:
                     if file.name in _AT_ONCE:
                         await self._download(version, file.name, file.size)
             except ObjectNotFoundError as error:
-                failure = error
+                failure = f"{error}; {remedy(self.name, JOURNAL, version.about.get('machine'))}"
             else:
                 return version
-        raise ObjectStoreError(f"{self.name}: {failure}")
+        raise ObjectStoreError(failure)
 
     async def _fetch(self, name: str) -> None:
         try:
             await self._download(self._version, name, self._sizes.get(name))
         except ObjectNotFoundError:
-            if (await read_version(self._store)).number == self._version.number:
+            if await read_version(self._store) == self._version:
                 return  # it is missing, as the reader will notice
         else:
             return
@@ -166,18 +162,6 @@ def _sizes(folder: Path) -> dict[str, int]:
     except (ChatRestError, OSError):
         manifest = find_undamaged(folder)
         return {} if manifest is None else {entry.name: entry.bytes for entry in manifest.files}
-
-
-def _check_folder(address: str) -> None:
-    """Refuse a `file://` address without an export; a store that is opened would make its folder."""
-    target = parse_address(address)
-    folder = Path(target.prefix)
-    if target.scheme != "file":
-        return
-    if (folder / JOURNAL).is_file():  # where a store has parts of it
-        raise RequestInvalidError(f"{address} is the folder of an export, not a store: write {folder}")
-    if not folder.is_dir():
-        raise RequestInvalidError(f"{address} holds no export: there is no such folder")
 
 
 def _clean_up(threads: ThreadPoolExecutor, folder: Path) -> None:

@@ -4,8 +4,8 @@
 |-----------------|---------------------------------------------------------------------------------------|
 | `export`        | the export's folder, without data files that are in the store                         |
 | `export.kept-N` | a copy with a run that was never published, while another machine has gone on         |
+| `objects.json`  | the e-tags of the objects that were there at the end of the last run                  |
 | `store.json`    | the address, and the version that `export` goes on from                               |
-| `pages-…`       | digests of a journal's pages, as they were published last                             |
 """
 
 import hashlib
@@ -30,10 +30,10 @@ from ..manifest import find, put
 from ..opening import INCOMPLETE, FolderLock
 
 _STATE: Final = "store.json"
+_OBJECTS: Final = "objects.json"
 _EXPORT: Final = "export"
 
 
-@final
 class _State(Struct, frozen=True):
     """The content of `store.json`."""
 
@@ -54,21 +54,16 @@ class _State(Struct, frozen=True):
 class WorkingFolder:
     """The folder of one address, held by one process until `close()`.
 
-    Raises `RequestInvalidError` for a folder of another address, or for one that overlaps a `file://` store,
-    and `InUseError` where another process has it.
+    Raises `RequestInvalidError` for a folder of another address, and `InUseError` where another process has
+    it.
     """
 
     def __init__(self, root: Path, address: str) -> None:
-        target = parse_address(address)
-        if target.scheme == "file" and _overlap(root, Path(target.prefix)):
-            raise RequestInvalidError(
-                f"journal = '{root}' and the store '{target}': one folder is in the other; choose another"
-            )
         make_folder(Disk(), root)
         self._root = root
         self._lock = FolderLock(root)
         try:
-            self._state = self._read_state(str(target))
+            self._state = self._read_state(str(parse_address(address)))
         except BaseException:
             self._lock.release()
             raise
@@ -109,9 +104,16 @@ class WorkingFolder:
         if not (path := self.folder / INCOMPLETE).exists():
             put(Disk(), path, f"{self._state.address}\n".encode())
 
-    def pages_path(self, name: str) -> Path:
-        """Return the place of the digests of a journal's pages."""
-        return self._root / f"pages-{name.replace('/', '-')}"
+    def etags(self) -> dict[str, str]:
+        """Return the e-tags of the objects that were there at the end of the last run of this copy."""
+        try:
+            return msgspec.json.decode((self._root / _OBJECTS).read_bytes(), type=dict[str, str])
+        except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError):
+            return {}
+
+    def note_etags(self, etags: dict[str, str]) -> None:
+        """Note them for the next run."""
+        put(Disk(), self._root / _OBJECTS, msgspec.json.encode(etags))
 
     # ── a newer version ──
 
@@ -191,8 +193,3 @@ def default_root(address: str) -> Path:
     variable = "LOCALAPPDATA" if sys.platform == "win32" else "XDG_STATE_HOME"
     states = os.environ.get(variable) or Path.home() / ".local" / "state"
     return Path(states) / "chatrest" / hashlib.sha256(target.encode()).hexdigest()[:16]
-
-
-def _overlap(first: Path, second: Path) -> bool:
-    first, second = first.resolve(), second.resolve()
-    return first.is_relative_to(second) or second.is_relative_to(first)

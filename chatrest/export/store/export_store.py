@@ -4,7 +4,7 @@ Five rules:
 
 1. A byte that was committed is never changed, only dropped after its successor is committed.
 2. A file has one name for ever: a random part is in it.
-3. What the journal does not know is adopted where its ids are new, else set aside; never cut, never deleted.
+3. Of what the journal does not know the new rows are written again, and it is set aside; never cut.
 4. `written` is the ids of all sealed files and segments; `missing` is `seen - written`: the proof.
 5. Formats are converters at seal time, or a rename.
 
@@ -14,7 +14,6 @@ Methods wait for the disk; one thread at a time.
 import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from hashlib import sha256
 from itertools import chain, islice
 from pathlib import Path
 from typing import Final, NamedTuple, final
@@ -24,7 +23,7 @@ from ...errors import ChatRestError
 from ..disk import Disk, make_folder, sync_folder
 from ..file_names import HISTORY, SPOOL, path_inside
 from ..id_set import IdSet
-from ..message_ids import PageIds, ids_of, number, times
+from ..message_ids import PageIds, ids_of, key_of, number, times
 from ..stored_records import lines
 from .converters import format_of
 from .formats import Format, NewFile, RowKind, SourceLines, file_sha256, piece_of
@@ -34,6 +33,7 @@ from .journal import StoreBlock, StoreFile, StoreJournal
 from .segments import FRAGMENT, Segments, fragment_path, name_of, new_path, segment_path
 from .snapshots import Snapshots
 
+_NONE: Final = PageIds(IdSet(), {})
 _GROUP: Final = 256
 """Files that are sealed by one pair of transactions."""
 _ROWS: Final = 1000
@@ -67,7 +67,7 @@ class _Job(NamedTuple):
     """A file that is to be made."""
 
     target: StoreFile | None
-    """The segment that it is named for, or the database; None if a name is to be found."""
+    """The segment that it is named for; None if a name is to be found."""
     inputs: list[StoreFile]
     stem: str
     format: Format
@@ -148,7 +148,7 @@ class ExportStore:
         files = self.journal.files()
         checked = findings(self.folder, files, self.kinds, elsewhere=self._elsewhere, deep=deep)
         result = list(checked)
-        if count := len(self.missing()) + len({key for key, _ in self.journal.others_missing()}):
+        if count := len(self.missing()):
             result.append(Finding("ids", "", f"{count:,} were seen, and are not written"))
         return result
 
@@ -181,21 +181,21 @@ class ExportStore:
 
     def _add(self, page: NewRows, stems: dict[str, None]) -> int:
         if page.seen is not None:
-            self.journal.see(page.source, page.seen.numbers, page.seen.others)
-        rows, ids = page.rows, page.ids or self.ids_of(page.stem, page.rows)
-        if not page.is_new:
-            rows, ids = self.unwritten(rows, ids)
-        self._pending.update(ids.numbers)
+            self.journal.see(page.source, self.journal.numbered(page.seen))
+        if self.kind(page.stem).by_content:
+            rows, ids = page.rows, _NONE
+        else:
+            rows, ids = page.rows, page.ids or ids_of(page.rows)
+            if not page.is_new:
+                rows, ids = self.unwritten(rows, ids)
         if rows:
-            self._append(page.stem, page.source, rows, ids, stems)
+            self._append(page.stem, page.source, rows, self.journal.numbered(ids), stems)
         return len(rows)
 
-    def ids_of(self, stem: str, rows: list[Row]) -> PageIds:
-        """Return what tells the rows of a partition apart; by content, those of one run."""
-        if not self.kind(stem).by_content:
-            return ids_of(rows)
-        salt = f"{stem}#{self.journal['run'] or ''}#"  # a message may have the same content twice
-        return PageIds(IdSet(), {f"{salt}{sha256(row.raw).hexdigest()}": row for row in rows})
+    def among_missing(self, rows: list[Row]) -> list[Row]:
+        """Return the rows whose ids were seen, and are not written."""
+        missing, ids = self.missing(), self.journal.ids_by_key(map(key_of, rows))
+        return [row for row in rows if ids.get(key_of(row), 0) in missing]
 
     def unwritten(self, rows: list[Row], ids: PageIds) -> tuple[list[Row], PageIds]:
         """Return the rows that are not written yet, each once, with their ids; in a commit, those that it has
@@ -206,8 +206,11 @@ class ExportStore:
             new.discard(self._pending)
         if len(new) == len(rows):
             return rows, ids
-        known = self.journal.others_written(ids.others)
-        others = {key: row for key, row in ids.others.items() if key not in known}
+        named = self.journal.names(ids.others)
+        taken = {key for key, each in named.items() if each in self.written or each in self._pending}
+        others = {key: row for key, row in ids.others.items() if key not in taken}
+        if len(new) + len(others) == len(rows):
+            return rows, ids
         chosen, left, places = list[Row](), set(new), set(map(id, others.values()))
         for row in rows:
             numbered = number(row.id)
@@ -216,8 +219,9 @@ class ExportStore:
                 chosen.append(row)
         return chosen, PageIds(new, others)
 
-    def _append(self, stem: str, source: int, rows: list[Row], ids: PageIds, stems: dict[str, None]) -> None:
+    def _append(self, stem: str, source: int, rows: list[Row], ids: IdSet, stems: dict[str, None]) -> None:
         """Write rows after the segment of a partition, and note them; called in a transaction."""
+        self._pending.update(ids)
         stems[stem] = None
         kind = self.kind(stem)
         segment = self._segments.get(stem)
@@ -227,7 +231,6 @@ class ExportStore:
         self._segments.write(segment, kind.format.packing.pack(lines_of(rows)))
         self.journal.keep_file(segment.file)
         self.journal.add_blocks(segment.file.number, [block_of(source, rows, ids)])
-        self.journal.write_others(segment.file.number, 0 if kind.by_content else source, ids.others)
 
     def _new_stem(self, stem: str) -> str:
         """Return the name of a new file, without its suffix: files sort as they were made, and no other file
@@ -260,13 +263,12 @@ class ExportStore:
     def _not_taken(self, fragments: Sequence[Fragment], taken: list[Fragment]) -> Iterator[NewRows]:
         """Note the fragments that become files, and yield the new rows of others; called in a commit."""
         for each in fragments:
-            ids, keys = IdSet.union(block.ids for block in each.blocks), {key for _, key in each.others}
-            new, new_keys = ids - self.written - self._pending, keys - self.journal.others_written(keys)
-            if not new and not new_keys:
+            names = PageIds(IdSet(), {key: Row() for _, key in each.others})
+            ids = IdSet.union([self.journal.numbered(names), *(block.ids for block in each.blocks)])
+            if not (new := ids - self.written - self._pending):
                 continue
             own_format, path = self.kind(each.stem).format, fragment_path(self.folder, each.name)
-            is_own = each.name.endswith(own_format.suffix) and not own_format.grows
-            is_taken = is_own and len(new) == len(ids) and new_keys == keys
+            is_taken = each.name.endswith(own_format.suffix) and len(new) == len(ids)
             is_here = each.name not in self._elsewhere
             if not is_here and not is_taken and self._fetch is not None:
                 self._fetch(each.name, path, each.sha256.hex())
@@ -277,15 +279,18 @@ class ExportStore:
                 taken.append(each)
                 self._take(each, ids)
             else:
+                new_keys = set(self.journal.keys_of(new).values())
                 for source, rows in chosen_rows(each, path, new, new_keys):
                     yield NewRows(each.stem, source, rows)
 
     def _take(self, fragment: Fragment, ids: IdSet) -> None:
         file = self.journal.add_file(fragment.name, fragment.stem, "sealed", fragment.size)
         self.journal.keep_file(file._replace(sha256=fragment.sha256))
-        self.journal.replace_blocks(file.number, fragment.blocks)
-        for source, key in fragment.others:
-            self.journal.write_others(file.number, source, [key])
+        names, blocks = self.journal.names(key for _, key in fragment.others), list[StoreBlock]()
+        for block in fragment.blocks:
+            own = IdSet(names[key] for source, key in fragment.others if source == block.source)
+            blocks.append(block._replace(ids=block.ids | own))
+        self.journal.replace_blocks(file.number, blocks)
         self._pending.update(ids)
 
     # ── seal ──
@@ -293,8 +298,7 @@ class ExportStore:
     def seal(self, stem: str, replaces: Sequence[StoreFile] = (), changes: Changes | None = None) -> None:
         """Make a file of the segments of a partition, and of the sealed files that it replaces.
 
-        Costs a rename for a segment of lines, else the reading and writing of all of it. A database grows,
-        and replaces nothing.
+        Costs a rename for a segment of lines, else the reading and writing of all of it.
         """
         self._seal([self._job(stem, replaces, changes or NO_CHANGES)])
 
@@ -312,13 +316,9 @@ class ExportStore:
 
     def update(self, changes: Changes) -> None:
         """Let changed messages take the places of their older versions, which go to the history."""
-        others = self.journal.others_written(changes.rows)
-        rows = {
-            key: row
-            for key, row in changes.rows.items()
-            if (number(key) or 0) in self.written or key in others
-        }
-        ids, changes = ids_of(list(rows.values())), changes._replace(rows=rows)
+        by_key = self.journal.ids_by_key(changes.rows)
+        rows = {key: row for key, row in changes.rows.items() if by_key.get(key, 0) in self.written}
+        ids, changes = IdSet(by_key[key] for key in rows), changes._replace(rows=rows)
         stems: dict[str, list[StoreFile]] = {}
         for file in self.journal.files("open", "sealed"):
             if self.kind(file.stem).has_ids and self.holds(file, ids):
@@ -326,10 +326,8 @@ class ExportStore:
         for stem, files in stems.items():
             self.seal(stem, [file for file in files if file.state == "sealed"], changes)
 
-    def holds(self, file: StoreFile, ids: PageIds) -> bool:
-        return bool(self.journal.ids_in([file]) & ids.numbers) or any(
-            key in ids.others for key in self.journal.others_in(file.number)
-        )
+    def holds(self, file: StoreFile, ids: IdSet) -> bool:
+        return bool(self.journal.ids_in([file]) & ids)
 
     def compact(
         self, least: int = 2, largest: int = 1 << 26, *, begin: Callable[[], object] = lambda: None
@@ -340,7 +338,7 @@ class ExportStore:
         """
         small: dict[str, list[StoreFile]] = {}
         for file in self.journal.files("sealed"):
-            if file.size < largest and not self.kind(file.stem).format.grows:
+            if file.size < largest:
                 small.setdefault(file.stem, []).append(file)
         groups = {stem: files for stem, files in small.items() if len(files) >= least}
         if groups:
@@ -353,18 +351,15 @@ class ExportStore:
         segment = self._segments.take(stem)
         own_format = self.kind(stem).format
         inputs = [file for file in self.journal.files_of(stem) if file.state == "open"]
-        if own_format.grows:
-            target = self.journal.file(f"{stem}{own_format.suffix}")
-        else:
-            target = inputs[0] if inputs else None
-            inputs = [*replaces, *inputs]
+        target = inputs[0] if inputs else None
+        inputs = [*replaces, *inputs]
         is_own = segment is not None and target is not None and segment.file.number == target.number
         digest = segment.hash.digest() if segment is not None and is_own else None
         return _Job(target, inputs, stem, own_format, changes, digest)
 
     def _seal(self, jobs: list[_Job]) -> None:
         """Note the intent; write or rename; sync; note what is sealed and dropped; unlink the latter."""
-        jobs = [job for job in jobs if job.inputs or job.changes.rows or _is_unfinished(job.target)]
+        jobs = [job for job in jobs if job.inputs or job.changes.rows]
         with self.journal.transaction():
             jobs = [job._replace(target=self._intend(job)) for job in jobs]
         try:
@@ -396,13 +391,10 @@ class ExportStore:
     def _intend(self, job: _Job) -> StoreFile:
         target = job.target
         if target is None:
-            stem = job.stem if job.format.grows else self._new_stem(job.stem)
-            target = self.journal.add_file(f"{stem}{job.format.suffix}", job.stem, "sealing")
-        elif target.state == "open":
+            name = f"{self._new_stem(job.stem)}{job.format.suffix}"
+            target = self.journal.add_file(name, job.stem, "sealing")
+        else:
             target = target._replace(state="sealing")
-            self.journal.keep_file(target)
-        else:  # the database: its hash is another one from now on
-            target = target._replace(sha256=None)
             self.journal.keep_file(target)
         for file in job.inputs:
             if file.number != target.number:
@@ -421,8 +413,6 @@ class ExportStore:
             self.disk.replace(segment, path)
             return _SealedFile(job, path, job.digest or file_sha256(path), older)
         self._check_inputs(job)
-        if own_format.grows and path.exists():
-            return _SealedFile(job, path, own_format.write(self.disk, path, self._pieces(job, older)), older)
         if own_format.is_lines and not job.changes.rows and _are_alike(job.inputs, own_format):
             with NewFile(self.disk, new) as out:
                 for file in job.inputs:
@@ -456,9 +446,7 @@ class ExportStore:
         for source, rows in by_source.items():
             self._add(NewRows(HISTORY, source, rows), stems)
         if job.changes.rows:
-            job.changes.note(
-                list(job.changes.rows) if job.format.grows else [row.id for _, row in made.older]
-            )
+            job.changes.note([row.id for _, row in made.older])
         return dropped
 
     def settle(self) -> None:
@@ -532,8 +520,6 @@ class ExportStore:
         for file in job.inputs:
             for piece in self.records(file):
                 yield _changed(piece, changes, older) if changes else piece
-        if job.format.grows and changes:  # the database keeps older versions itself
-            yield piece_of([row.raw for row in changes.values()])
 
     def records(self, file: StoreFile) -> Iterator[SourceLines]:
         """Yield the records of a file with their sources, as far as it shows them."""
@@ -560,15 +546,10 @@ def _are_alike(files: Iterable[StoreFile], format: Format) -> bool:
     return all(file.name.endswith(format.suffix) for file in files)
 
 
-def _is_unfinished(file: StoreFile | None) -> bool:
-    """Return True for a database to which segments were being added."""
-    return file is not None and file.state == "sealed" and file.sha256 is None
-
-
-def block_of(source: int, rows: list[Row], ids: PageIds) -> StoreBlock:
+def block_of(source: int, rows: list[Row], ids: IdSet) -> StoreBlock:
     """Return the journal's record of rows with these ids; from UNKNOWN where any tells no time."""
     since, until, is_dated = times(rows)
-    return StoreBlock(source, len(rows), since if is_dated else UNKNOWN, until, ids.numbers)
+    return StoreBlock(source, len(rows), since if is_dated else UNKNOWN, until, ids)
 
 
 def _changed(piece: SourceLines, changes: Mapping[str, Row], older: list[tuple[int, Row]]) -> SourceLines:

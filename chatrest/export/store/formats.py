@@ -52,21 +52,11 @@ class Format(Protocol):
         """True if a segment is a file of it: it is sealed by a rename."""
 
     @property
-    def grows(self) -> bool:
-        """True if there is one file, to which segments are added by transactions of its own."""
-
-    @property
     def full(self) -> int:
         """Bytes of a segment from which on it is sealed."""
 
-    def is_sound(self, path: Path) -> bool:
-        """Return False for a file that is damaged although its records may be readable.
-
-        Raises `RequestInvalidError` for one that is somebody else's, and not to be touched.
-        """
-
     def write(self, disk: Disk, path: Path, pieces: Iterable[SourceLines]) -> bytes:
-        """Make a file that survives a loss of power, or add to one that grows; return its SHA-256."""
+        """Make a file that survives a loss of power; return its SHA-256."""
 
     def read(self, path: Path, size: int) -> Iterator[SourceLines]:
         """Yield what is in a file of so many bytes; `ChatRestError` where it is damaged."""
@@ -77,8 +67,8 @@ class RowKind(NamedTuple):
 
     format: Format
     by_content: bool = False
-    """True if rows are told apart by their bytes, as versions of messages are: no list shows them, and so
-    none is ever missing. Else by their ids."""
+    """True if rows are versions of messages: no list shows them, and so none is ever missing, and one may
+    stand twice. Else they are told apart by their ids."""
     is_snapshot: bool = False
     """True for a table, whose rows are not told apart: it is one file, which `replace` writes. The kind's
     name is all of its stem, as `users/users`, and the file's name is that with the suffix."""

@@ -6,7 +6,7 @@
 |            | a snapshot that has not got its name yet     | it gets it                              |
 | missing    | a file of the journal is not there           | its ids are missing, and are read again |
 | damaged    | it has other bytes than were written         | set aside; its ids are read again       |
-| unknown    | a file that the journal does not know        | adopted, or set aside and salvaged      |
+| unknown    | a file that the journal does not know        | its new rows are written; set aside     |
 | longer     | a segment has bytes that no commit knows     | new records in them are written again   |
 | leftover   | a file that was replaced, or was being made  | it is unlinked                          |
 | ids        | ids were seen, and are not written           | the next run reads them                 |
@@ -14,18 +14,16 @@
 
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from ...errors import ChatRestError
-from ..file_names import SPOOL, path_inside
+from ..file_names import SPOOL, is_of_system, path_inside
 from .converters import format_of
 from .formats import file_sha256
 from .journal import StoreFile
 from .segments import FRAGMENT, NEW, SEGMENT, fragment_path, name_of, new_path, segment_path
 
 FindingKind: TypeAlias = Literal["unfinished", "leftover", "missing", "damaged", "longer", "unknown", "ids"]
-DATABASE: Final = ".sqlite"
-_BESIDE: Final = ("-journal", "-wal", "-shm")
 
 
 class Finding(NamedTuple):
@@ -80,8 +78,7 @@ def findings(
     spooled = sorted((folder / SPOOL).glob("*"))
     waiting = {path: new[path] for path in spooled if path in new and is_waiting(folder, new[path])}
     for file in files.values():
-        is_begun = file.state == "sealing" or (file.state == "sealed" and file.sha256 is None)
-        if is_begun or file in waiting.values():
+        if file.state == "sealing" or file in waiting.values():
             yield Finding("unfinished", file.name, file=file)
         elif (finding := _checked(folder, file, elsewhere, deep)) is not None:
             yield finding
@@ -104,8 +101,7 @@ def _checked(folder: Path, file: StoreFile, elsewhere: Collection[str], deep: bo
         return None
     if size != file.size:
         return Finding("damaged", file.name, f"{size:,} bytes, and not {file.size:,}", file)
-    # A database may be of another time than the journal with the same size.
-    if (deep or file.name.endswith(DATABASE)) and file_sha256(path) != file.sha256:
+    if deep and file_sha256(path) != file.sha256:
         return Finding("damaged", file.name, "its bytes are not those that were written", file)
     return None
 
@@ -118,7 +114,7 @@ def _others(
     made = {new_path(folder, file.name) for file in files.values()}
     known = {segment_path(folder, name) for name in files}
     for path in spooled:
-        if path.name.endswith((NEW, *(NEW + each for each in _BESIDE))):
+        if path.name.endswith(NEW):
             yield Finding("leftover", f"{SPOOL}/{path.name}", "it was being made" if path in made else "")
         elif path.name.endswith(SEGMENT) and path not in own:
             kind: FindingKind = "leftover" if path in known else "unknown"
@@ -131,7 +127,7 @@ def _others(
         own_names = f"{stem}.*" if "/" in stem else f"{stem}*"
         for path in sorted([*folder.glob(own_names), *(folder / stem).rglob("*")]):
             name = path.relative_to(folder).as_posix()
-            if path.is_file() and name not in files and _is_ours(name):
+            if path.is_file() and name not in files and not is_of_system(name) and _is_ours(name):
                 yield Finding("unknown", name)
 
 

@@ -6,11 +6,12 @@
 | files     | every file: its name for ever, the committed bytes of a segment, the hash of what is sealed |
 | blocks    | per file the rows of each source: how many, their ids and times                          |
 | seen      | per source the ids that its list has shown                                               |
-| other_ids | ids that are no numbers: the sources that saw them, and the file that they are in        |
+| names     | ids that are no numbers: each has the next number, which stands for it in all sets       |
 
 What is `seen` and in no block is missing. All writes are made inside of a `transaction`.
 """
 
+import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -20,8 +21,9 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from ...storage import FAULTS, JournalFile, Layout, UnreadableError, sql_in
-from ..id_set import IdSet
+from ...storage import JournalFile, Layout, UnreadableError, sql_in
+from ..id_set import NAMES, IdSet
+from ..message_ids import PageIds, number
 
 NAME: Final = "journal.sqlite"
 SCHEMA: Final = """
@@ -34,9 +36,9 @@ CREATE TABLE blocks(number INTEGER PRIMARY KEY, file INTEGER NOT NULL, source IN
 CREATE INDEX blocks_of_file ON blocks(file);
 CREATE TABLE seen(number INTEGER PRIMARY KEY, source INTEGER NOT NULL, ids BLOB NOT NULL);
 CREATE INDEX seen_of_source ON seen(source);
-CREATE TABLE other_ids(key TEXT, source INTEGER, file INTEGER, PRIMARY KEY(key, source)) WITHOUT ROWID
+CREATE TABLE names(number INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL)
 """
-LAYOUT: Final = Layout("export", SCHEMA, version=3, application=0x63_72_65_78)
+LAYOUT: Final = Layout("export", SCHEMA, version=1, application=0x63_72_65_78)
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 """Of bytes, of rows, or an id: one that is negative is damage."""
 DAMAGE: Final = (msgspec.MsgspecError, ValueError, TypeError, OverflowError, UnicodeDecodeError)
@@ -84,10 +86,13 @@ class StoreJournal(JournalFile):
     where that is None.
     """
 
-    def __init__(self, path: Path, begin: Mapping[str, str] | None, layout: Layout = LAYOUT) -> None:
+    def __init__(
+        self, path: Path, begin: Mapping[str, str] | None, layout: Layout = LAYOUT, *, is_shared: bool = False
+    ) -> None:
         meta = () if begin is None else begin.items()
         insert = "INSERT INTO meta VALUES(?, ?)"
-        super().__init__(path, layout, None if begin is None else lambda db: db.executemany(insert, meta))
+        add = None if begin is None else lambda db: db.executemany(insert, meta)
+        super().__init__(path, layout, add, is_shared=is_shared)
 
     def __getitem__(self, name: str) -> str | None:
         rows = self._typed("SELECT value FROM meta WHERE name = ?", tuple[str], name)
@@ -126,10 +131,8 @@ class StoreJournal(JournalFile):
         self._db.execute(sql, (file.state, file.size, file.sha256, file.successor, file.number))
 
     def forget_file(self, number: int) -> None:
-        """Remove a file with its blocks: its ids are not written any more. Those of no list are forgotten."""
+        """Remove a file with its blocks: its ids are not written any more."""
         self._db.execute("DELETE FROM blocks WHERE file = ?", (number,))
-        self._db.execute("DELETE FROM other_ids WHERE file = ? AND source = 0", (number,))
-        self._db.execute("UPDATE other_ids SET file = NULL WHERE file = ?", (number,))
         self._db.execute("DELETE FROM files WHERE number = ?", (number,))
 
     def clear_successors(self, number: int | None = None) -> None:
@@ -145,7 +148,7 @@ class StoreJournal(JournalFile):
         return list(self.iter_blocks(file))
 
     def iter_blocks(self, file: int) -> Iterator[StoreBlock]:
-        """Yield the same, one in memory at a time; nothing is to be written meanwhile."""
+        """Yield the same, some in memory at a time; nothing is to be written meanwhile."""
         sql = "SELECT source, rows, since, until, ids FROM blocks WHERE file = ? ORDER BY number"
         return self._iter_typed(sql, StoreBlock, file)
 
@@ -179,7 +182,6 @@ class StoreJournal(JournalFile):
         since, until, is_dated = times
         for file in files:
             self._db.execute("UPDATE blocks SET file = ? WHERE file = ?", (target, file.number))
-            self._db.execute("UPDATE other_ids SET file = ? WHERE file = ?", (target, file.number))
         if until >= 0 or not is_dated:
             sql = "UPDATE blocks SET since = min(since, ?), until = max(until, ?) WHERE file = ?"
             self._db.execute(sql, (since, until, target))
@@ -198,11 +200,9 @@ class StoreJournal(JournalFile):
     def ids_in(self, files: Iterable[StoreFile]) -> IdSet:
         return self._union("SELECT ids FROM blocks WHERE file IN", [file.number for file in files])
 
-    def see(self, source: int, ids: IdSet, keys: Iterable[str] = ()) -> None:
+    def see(self, source: int, ids: IdSet) -> None:
         if ids:
             self._db.execute("INSERT INTO seen(source, ids) VALUES(?, ?)", (source, ids.to_bytes()))
-        sql = "INSERT OR IGNORE INTO other_ids VALUES(?, ?, NULL)"
-        self._db.executemany(sql, [(key, source) for key in keys])
 
     def seen(self, source: int | None = None) -> IdSet:
         """Return the ids that the list of a source has shown; None is any."""
@@ -218,69 +218,83 @@ class StoreJournal(JournalFile):
         sizes: dict[int, list[tuple[int, int]]] = {}
         sql = """SELECT number, source, length(ids) FROM seen WHERE source IN
             (SELECT source FROM seen GROUP BY source HAVING count(*) > 1) ORDER BY number"""
-        for number, source, size in self._typed(sql, tuple[int, int, int]):
-            sizes.setdefault(source, []).append((number, size))
+        for row, source, size in self._typed(sql, tuple[int, int, int]):
+            sizes.setdefault(source, []).append((row, size))
         for source, rows in sizes.items():
             total, merged = 0, list[int]()
-            for number, size in reversed(rows):
+            for row, size in reversed(rows):
                 if merged and size > 2 * total:
                     break
                 total += size
-                merged.append(number)
+                merged.append(row)
             if len(merged) > 1:
                 ids = self._union("SELECT ids FROM seen WHERE number IN", merged)
                 self._db.executemany("DELETE FROM seen WHERE number = ?", [(each,) for each in merged])
                 self.see(source, ids)
 
-    def write_others(self, file: int, source: int, keys: Iterable[str]) -> None:
-        sql = "INSERT INTO other_ids VALUES(?, ?, ?) ON CONFLICT DO UPDATE SET file = excluded.file"
-        self._db.executemany(sql, [(key, source, file) for key in keys])
+    def latest(self) -> int:
+        """Return the latest time of all rows; -1 where none tells one."""
+        [(until,)] = self._typed("SELECT max(until) FROM blocks", tuple[int | None])
+        return -1 if until is None else int(until)
 
-    def others_written(self, keys: Iterable[str]) -> set[str]:
-        sql = "SELECT key FROM other_ids WHERE file IS NOT NULL AND key IN"
-        with self._errors():
-            return {key for (key,) in sql_in(self._db, sql, keys)}
+    # ── names ──
 
-    def others_in(self, file: int) -> set[str]:
-        return {key for (key,) in self._all("SELECT key FROM other_ids WHERE file = ?", file)}
+    def numbered(self, ids: PageIds) -> IdSet:
+        """Return the ids of rows as one set; names that are new get their numbers."""
+        if not ids.others:
+            return ids.numbers
+        known = self.names(ids.others)
+        if new := [key for key in ids.others if key not in known]:
+            [(last,)] = self._typed("SELECT ifnull(max(number), 0) FROM names", tuple[int])
+            self._db.executemany("INSERT INTO names VALUES(?, ?)", enumerate(new, last + 1))
+            known |= {key: NAMES + each for each, key in enumerate(new, last + 1)}
+        return ids.numbers | IdSet(known.values())
 
-    def others(self) -> list[tuple[str, int, int | None]]:
-        """Return all ids that are no numbers, each with a source that saw it, and the file that it is in."""
-        return self._typed("SELECT key, source, file FROM other_ids", tuple[str, int, int | None])
+    def names(self, keys: Iterable[str]) -> dict[str, int]:
+        """Return the ids that stand for names, of those that are known."""
+        with self._held():
+            rows = list(sql_in(self._db, "SELECT key, number FROM names WHERE key IN", keys))
+        return {key: NAMES + number for key, number in rows}
 
-    def others_missing(self) -> list[tuple[str, int]]:
-        """Return the ids that are no numbers, and that were seen and are in no file, each with a source that
-        saw it.
-        """
-        sql = """SELECT key, source FROM other_ids AS seen WHERE NOT EXISTS
-            (SELECT 1 FROM other_ids AS written WHERE written.key = seen.key AND file IS NOT NULL)"""
-        return self._typed(sql, tuple[str, int])
+    def ids_by_key(self, keys: Iterable[str]) -> dict[str, int]:
+        """Return the ids of messages by their texts, without names that are not known."""
+        numbers = {key: number(key) for key in keys}
+        named = self.names(key for key, each in numbers.items() if each is None)
+        return named | {key: each for key, each in numbers.items() if each is not None}
+
+    def keys_of(self, ids: IdSet) -> dict[int, str]:
+        """Return the texts of the names in a set."""
+        with self._held():
+            wanted = (each - NAMES for each in ids.names)
+            rows = list(sql_in(self._db, "SELECT number, key FROM names WHERE number IN", wanted))
+        return {NAMES + number: key for number, key in rows}
 
     # ── values ──
 
     def _union(self, sql: str, values: Sequence[Any] | None = None) -> IdSet:
         """Return all ids of a query; one that ends in `IN` takes any number of values."""
-        try:
+        with self._held():
             rows = self._db.execute(sql) if values is None else sql_in(self._db, sql, values)
-            return IdSet.union(IdSet.from_bytes(ids) for (ids,) in rows)
-        except FAULTS as error:
-            raise self._failure(error) from None
-        except DAMAGE as error:
-            raise UnreadableError(f"{self.path} is damaged: {error}") from None
+            try:
+                return IdSet.union(IdSet.from_bytes(ids) for (ids,) in rows)
+            except sqlite3.Error:
+                raise
+            except DAMAGE as error:
+                raise UnreadableError(f"{self.path} is damaged: {error}") from None
 
     def _typed(self, sql: str, kind: Any, *values: Any) -> list[Any]:
         """Return the rows of a query; `UnreadableError` for a value that cannot be one of its column."""
         return list(self._iter_typed(sql, kind, *values))
 
     def _iter_typed(self, sql: str, kind: Any, *values: Any) -> Iterator[Any]:
-        """Yield the same, some at a time."""
-        with self._errors():
+        """Yield the same, some at a time; nothing is to be written meanwhile."""
+        with self._held():
             rows = self._db.execute(sql, values)
-            while portion := rows.fetchmany(PORTION):
-                try:
-                    yield from msgspec.convert(portion, list[kind], strict=False, dec_hook=_read_ids)
-                except DAMAGE as error:
-                    raise UnreadableError(f"{self.path} is damaged: {error}") from None
+        while portion := self._fetched(rows, PORTION):
+            try:
+                yield from msgspec.convert(portion, list[kind], strict=False, dec_hook=_read_ids)
+            except DAMAGE as error:
+                raise UnreadableError(f"{self.path} is damaged: {error}") from None
 
 
 def _read_ids(kind: type, value: Any) -> IdSet:

@@ -9,6 +9,7 @@ from hypothesis import given, strategies as st
 from chatrest.core.pace.retry import (
     LOGGED,
     Attempts,
+    RetryBudget,
     RetryPolicy,
     attempt_log,
     is_passing,
@@ -176,11 +177,42 @@ def test_what_would_end_the_same_is_not_repeated() -> None:
     assert leaves_open(garbled)
 
 
-def test_a_region_that_is_down_is_waited_for_by_patient_calls_alone() -> None:
-    error = ConnectError("x")
-    error.retry_after = 12.0
-    assert wait(RetryPolicy(), error, failed=1) is None
-    assert wait(RetryPolicy(), error, connect_failures=1, patient=True) == 12
+# ── the budget ──
+
+
+@given(st.lists(st.tuples(st.sampled_from(["call", "repeat", "repeat"]), st.floats(0, 3)), max_size=300))
+def test_repeats_are_a_quarter_of_the_calls_and_ten_a_second_and_what_was_saved(
+    events: list[tuple[str, float]],
+) -> None:
+    budget, now, calls = RetryBudget(), 50.0, 0
+    times: list[float] = []
+    for what, passed in events:
+        now += passed / 20
+        if what == "call":
+            budget.earn()
+            calls += 1
+        else:
+            wait = budget.spend(now)
+            assert wait >= 0
+            times.append(now + wait)
+    for number, time in enumerate(sorted(times), 1):
+        assert number <= 101 + calls / 4 + 10 * (time - 50.0)
+    if len(times) <= 100:
+        assert all(budget.spend(now) == 0 for _ in range(100 - len(times)))
+
+
+def test_what_is_saved_has_an_end_and_what_goes_beyond_is_put_off() -> None:
+    budget = RetryBudget()
+    for _ in range(10_000):
+        budget.earn()
+    waits = [budget.spend(1.0) for _ in range(105)]
+    assert waits == pytest.approx([0.0] * 100 + [0.1, 0.2, 0.3, 0.4, 0.5])
+    assert [budget.spend(10_000.0) for _ in range(101)] == pytest.approx([0.0] * 100 + [0.1])
+
+
+def test_a_clock_that_goes_back_gives_and_takes_nothing() -> None:
+    budget = RetryBudget()
+    assert [budget.spend(now) for now in [500.0] * 60 + [0.0] * 41] == pytest.approx([0.0] * 100 + [0.1])
 
 
 # ── codes ──

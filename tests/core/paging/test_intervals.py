@@ -8,24 +8,21 @@ from chatrest.core.paging.intervals import (
     LAST,
     Gap,
     Interval,
-    first_rank,
     gaps,
     merge,
     number_of,
-    rank_of,
-    subtract,
 )
 from chatrest.core.requests.endpoint import Pairs
 from tests.cases import loop_over
 
-ranks = st.integers(-4, 14)
+numbers = st.integers(-4, 14)
 positions: st.SearchStrategy[Pairs] = st.sampled_from([(), (("id", "a"),), (("id", "b"),)])
-interval_lists = st.lists(st.builds(Interval, ranks, ranks, positions), max_size=6)
+interval_lists = st.lists(st.builds(Interval, numbers, numbers, positions), max_size=6)
 """As a hand might edit them: overlapping, touching, reversed, twice, in no order."""
 
 
 def covered(intervals: list[Interval]) -> set[int]:
-    return {rank for interval in intervals for rank in range(interval.first, interval.last + 1)}
+    return {each for interval in intervals for each in range(interval.first, interval.last + 1)}
 
 
 def are_apart(intervals: list[Interval]) -> bool:
@@ -35,12 +32,12 @@ def are_apart(intervals: list[Interval]) -> bool:
 
 
 def positions_at(intervals: list[Interval], last: int) -> set[Pairs]:
-    """The positions that the service named after a rank."""
+    """The positions that the service named after an id."""
     return {each.position for each in intervals if each.last == last and each.first <= last}
 
 
 @given(interval_lists)
-def test_merged_intervals_hold_the_same_ranks_and_lie_apart(intervals: list[Interval]) -> None:
+def test_merged_intervals_hold_the_same_ids_and_lie_apart(intervals: list[Interval]) -> None:
     assert covered(merge(intervals)) == covered(intervals)
     assert are_apart(merge(intervals))
     assert merge(merge(intervals)) == merge(intervals) == merge(reversed(intervals))
@@ -56,27 +53,8 @@ def test_a_position_belongs_to_the_end_of_its_interval_and_a_known_one_is_kept(
         assert bool(interval.position) == any(known)
 
 
-@given(interval_lists, ranks, st.integers(-9, 20))
-def test_subtracted_ranks_go_and_all_others_stay(intervals: list[Interval], first: int, more: int) -> None:
-    last = first + more
-    rest = subtract(intervals, first, last)
-    assert covered(rest) == covered(intervals) - set(range(first, last + 1))
-    assert are_apart(rest)
-    for interval in rest:
-        assert interval.position in positions_at(intervals, interval.last) | {()}
-
-
-def test_a_part_that_is_cut_off_takes_its_position_with_it() -> None:
-    interval = Interval(1, 9, (("id", "9"),))
-    assert subtract([interval], 5, 6) == [Interval(1, 4), Interval(7, 9, interval.position)]
-    assert subtract([interval], 9, 20) == [Interval(1, 8)]
-    assert subtract([interval], 1, 4) == [Interval(5, 9, interval.position)]
-    assert subtract([interval], 10, 20) == subtract([interval], -5, 0) == [interval]
-    assert subtract([interval], -5, 20) == []
-
-
-@given(interval_lists, ranks, ranks)
-def test_gaps_are_the_ranks_that_are_missing(intervals: list[Interval], after: int, until: int) -> None:
+@given(interval_lists, numbers, numbers)
+def test_gaps_are_the_ids_that_are_missing(intervals: list[Interval], after: int, until: int) -> None:
     missing = gaps(intervals, until, after)
     as_intervals = [Interval(gap.after + 1, gap.until) for gap in missing]
     assert covered(as_intervals) == set(range(after + 1, until + 1)) - covered(intervals)
@@ -100,13 +78,3 @@ def test_the_last_gap_begins_after_the_last_interval() -> None:
 )  # fmt: skip
 def test_an_id_is_a_number_that_fits_into_64_bits(text: str, number: int | None) -> None:
     assert number_of(text) == number
-    assert rank_of(text, "append") == number
-    assert rank_of(text, "prepend") == (None if number is None else -number)
-
-
-def test_every_rank_lies_between_the_first_and_an_open_end() -> None:
-    for text in ("1", str(LAST - 1)):
-        for direction in ("append", "prepend"):
-            rank = rank_of(text, direction)  # type: ignore[arg-type]
-            assert rank is not None
-            assert first_rank(direction) < rank < LAST  # type: ignore[arg-type]

@@ -1,16 +1,13 @@
-"""A step of a walk: its items, its place inside the page, what it drops, and what it passes as done."""
+"""A step of a walk: its items, its place inside the page, and what it drops."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, strategies as st
+from hypothesis import given, strategies as st
 from msgspec import UNSET
 
 from chatrest.core.paging import step as step_module
 from chatrest.core.paging.cursor import Cursor
-from chatrest.core.paging.intervals import Interval, lies_in, merge, rank_of
-from chatrest.core.paging.order import Affix
 from chatrest.core.paging.paging import BY_ID, BY_PAGE, BY_UPDATED
 from chatrest.core.paging.step import Step, step
 from chatrest.core.paging.walk_state import Memory, Rules
@@ -20,15 +17,10 @@ from chatrest.models.meta import Meta, Pagination, Position
 from tests.core.paging.stepping import BY_IDS, PAGED, THREAD, at, page, position, taken
 from tests.walk.walking import (
     Item,
-    Service,
     few,
-    first,
     many,
     rules_for,
     run,
-    services,
-    sizes,
-    tokens_of,
     walk_over,
 )
 
@@ -191,69 +183,3 @@ def test_a_list_in_the_services_order() -> None:
     items, repairs = read([Item("a", 1), Item("a", 2), Item("b")], [Item("c")], paging=BY_PAGE)
     assert [(item.id, item.sent_at) for item in items] == [("a", 1), ("b", 7), ("c", 7)]
     assert repairs == ["data[1]: another record of the id a came before, which is given"]
-
-
-# ── intervals that are done ──
-
-directions = st.sampled_from(["append", "prepend"])
-
-
-def cursor(direction: Affix, *done: Interval, **more: Any) -> Cursor:
-    return Cursor("q", (("affix", direction),), direction, done=done, **more)
-
-
-@st.composite
-def intervals(draw: st.DrawFn, direction: Affix) -> tuple[Interval, ...]:
-    """Intervals of ids up to 60, apart, whose positions are known or not."""
-    ends = draw(st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), max_size=4))
-    named = draw(st.lists(st.booleans(), min_size=4, max_size=4))
-    made = []
-    for (low, high), is_named in zip(ends, named, strict=False):
-        ranks = sorted(rank_of(str(number), direction) or 0 for number in (low, high))
-        position = (("affix", direction), ("id", str(abs(ranks[1])))) if is_named else ()
-        made.append(Interval(*ranks, position))
-    return tuple(merge(made))
-
-
-def rest_of(service: Service, direction: Affix, done: tuple[Interval, ...]) -> list[str]:
-    return [text for text in service.expected(direction) if not lies_in(done, rank_of(text, direction) or 0)]
-
-
-@few
-@given(services(dialect="cursor", text=False), sizes, directions, st.data())
-def test_the_walk_gives_what_is_not_done_and_its_tokens_lead_to_the_rest(
-    service: Service, size: int, direction: Affix, data: st.DataObject
-) -> None:
-    done = data.draw(intervals(direction))
-    walk = service.walk(size).at(cursor(direction, *done))
-    pairs = run(tokens_of(walk))
-    expected = rest_of(service, direction, done)
-    assert [text for text, _ in pairs] == expected
-    assume(pairs)
-    count = data.draw(st.integers(1, len(pairs)))
-    again = replace(service, asked=[]).walk(size)
-    token = Cursor.parse(pairs[count - 1][1])
-    assert run(first(again.at(token), -1)) == expected[count:]
-
-
-def test_a_walk_goes_on_behind_an_interval_at_its_position() -> None:
-    service = Service(tuple(range(1, 101)))
-    done = Interval(4, 90, (("affix", "append"), ("id", "90")))
-    assert run(first(service.walk(3).at(cursor("append", done)), -1))[:4] == ["1", "2", "3", "91"]
-    assert len(service.asked) <= 6
-
-
-def test_what_was_delivered_is_counted_without_what_is_done() -> None:
-    service = Service(tuple(range(1, 21)))
-    walk = service.walk(4).at(cursor("append", Interval(3, 9), Interval(15, 16), delivered=9))
-    run(first(walk, -1))
-    assert walk.cursor.delivered == 20
-
-
-def test_a_list_that_goes_by_time_cannot_be_gone_on_with() -> None:
-    async def fetch(position: Any) -> Listing[Item]:
-        items = [Item(text, sent_at) for text, sent_at in (("5", 1), ("9", 2), ("7", 3), ("8", 4))]
-        return Listing(items, Meta(cursor=Position("append", 8)), b"{}")
-
-    with pytest.raises(CursorError, match="does not go by id"):
-        run(first(walk_over(fetch, Cursor("q")).at(cursor("append", Interval(3, 9))), -1))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.cases import loop_over
-from tests.emulator.conftest import NOW, Answer, Asker
+from tests.emulator.conftest import Answer, Asker
 
 USER = "/v3/users/bob/conversation"
 GROUP = "/v3/groups/den/conversation"
@@ -20,7 +20,7 @@ def chat(ask: Asker) -> Asker:
     ask.store.add_message("bob", "den", "four", receiver_type="group", sent_at=40)
     ask.store.add_message("bob", "den", "five", receiver_type="group", sent_at=50)
     for uid in ("ann", "bob"):
-        ask.store.add_member("den", uid)
+        ask.store.members.add("den", uid)
     return ask
 
 
@@ -35,15 +35,6 @@ def unread(ask: Asker, path: str = USER, user: str = "ann") -> str:
 def mark(ask: Asker, what: str, body: Any = b"", *, path: str = USER, user: str = "ann") -> Answer:
     method = "DELETE" if what == "unread" else "POST"
     return ask(f"{path}/{what.removeprefix('un')}", method=method, body=body, acting_user=user)
-
-
-def test_a_new_message_moves_the_conversation_and_an_edit_does_not(chat: Asker) -> None:
-    chat.post("/v3/messages", {"receiver": "ann", "data": {"text": "new"}}, acting_user="bob")
-    assert (get(chat)["updatedAt"], unread(chat), get(chat)["lastMessage"]["id"]) == (NOW, "3", "6")
-    chat("/v3/messages/1", method="PUT", body={"tags": ["x"]}, acting_user="bob")
-    assert (unread(chat), get(chat)["lastMessage"]["id"]) == ("3", "6")
-    chat("/v3/messages/6", method="DELETE", acting_user="bob")
-    assert (unread(chat), get(chat)["lastMessage"]["deletedAt"]) == ("2", NOW)
 
 
 @pytest.mark.parametrize("path", [USER, GROUP])
@@ -68,23 +59,12 @@ def test_read_messages_are_counted_no_more(chat: Asker, path: str) -> None:
 
 
 def test_receipts_of_a_group_are_those_of_one_member(chat: Asker) -> None:
-    chat.store.add_member("den", "cat")
+    chat.store.members.add("den", "cat")
     mark(chat, "read", path=GROUP)
     mark(chat, "delivered", {"messageId": 4}, path=GROUP, user="cat")
     assert unread(chat, GROUP, "cat") == "2"
     assert chat("/v3/groups/den/messages", "undelivered=1", acting_user="cat").ids == [5]
     assert "readAt" not in chat("/v3/messages/5").json["data"]
-
-
-def test_unread_messages_are_counted_by_user_and_group(chat: Asker) -> None:
-    def counts(user: str) -> dict[str, int]:
-        rows = chat("/v3/messages", "unread=1&count=1", acting_user=user).json["data"]
-        return {row["entityId"]: row["count"] for row in rows}
-
-    assert (counts("ann"), counts("bob"), counts("cat")) == ({"bob": 2, "den": 2}, {"ann": 1}, {})
-    mark(chat, "read", {"messageId": 4}, path=GROUP)
-    mark(chat, "read")
-    assert counts("ann") == {"den": 1}
 
 
 @loop_over("what", ["delivered", "read", "unread"])
@@ -101,14 +81,6 @@ def test_receipts_that_are_refused(chat: Asker, what: str, body: Any, status: in
     assert (answer.status, answer.code) == (status, code)
 
 
-def test_tags_of_a_conversation_are_those_of_one_user(chat: Asker) -> None:
-    updated = chat(USER, method="PUT", body={"tags": ["x", "y"]}, acting_user="ann").json["data"]
-    assert updated["tags"] == get(chat)["tags"] == ["x", "y"]
-    assert "tags" not in get(chat, "/v3/users/ann/conversation", "bob")
-    assert "tags" not in chat(USER, method="PUT", body={"tags": []}, acting_user="ann").json["data"]
-    assert chat(USER, method="PUT", body={}, acting_user="ann").code == "ERR_BAD_REQUEST"
-
-
 def conversations(ask: Asker, user: str) -> list[str]:
     return [record["conversationId"] for record in ask("/v3/conversations", acting_user=user).json["data"]]
 
@@ -120,15 +92,6 @@ def test_a_reset_may_remove_the_messages_for_both(chat: Asker) -> None:
     chat(USER, method="DELETE", body=body, acting_user="ann")
     assert chat("/v3/messages").ids == [4, 5]
     assert chat("/v3/users/ann/messages", acting_user="bob").ids == []
-
-
-def test_a_conversation_by_its_id(chat: Asker) -> None:
-    path = "/v3/conversations/ann_user_bob"
-    assert get(chat, path) == get(chat)
-    assert chat(path, acting_user="cat").code == "ERR_CONVERSATION_NOT_ACCESSIBLE"
-    assert chat("/v3/conversations/none", acting_user="cat").code == "ERR_CONVERSATION_NOT_FOUND"
-    assert chat(path, method="DELETE", acting_user="ann").json["data"]["success"] is True
-    assert conversations(chat, "ann") == ["group_den"]
 
 
 @pytest.mark.parametrize(
@@ -167,7 +130,7 @@ def listed(ask: Asker) -> Asker:
         start=1,
     ):
         ask.store.add_message(sender, receiver, "hi", receiver_type=kind, sent_at=10 * at)
-    ask.store.add_member("den", "ann")
+    ask.store.members.add("den", "ann")
     return ask
 
 
@@ -205,7 +168,7 @@ def test_filters(listed: Asker, query: str, expected: list[str]) -> None:
     if "userTags" in query:
         listed.store.add_message("ann", "dan", "hi")
     if "groupTags" in query:
-        listed.store.add_member("fox", "ann")
+        listed.store.members.add("fox", "ann")
         listed.store.add_message("ann", "fox", "hi", receiver_type="group")
     listed("/v3/users/bob/conversation", method="PUT", body={"tags": ["x"]}, acting_user="ann")
     assert ids(listed, query) == expected
@@ -232,25 +195,3 @@ def test_blocked_users_are_left_out_unless_they_are_asked_for(listed: Asker) -> 
 
 def pin(ask: Asker, path: str, user: str = "ann", method: str = "POST") -> Answer:
     return ask(f"/v3/{path}/conversation/pin", method=method, acting_user=user)
-
-
-def put_pins(ask: Asker, *pins: Any) -> Answer:
-    return ask(f"{LIST}/pinned", method="PUT", body={"pinnedConversations": list(pins)})
-
-
-def test_own_pins_stand_before_the_rest_and_behind_those_of_the_app(listed: Asker) -> None:
-    pinned = pin(listed, "users/bob").json["data"]
-    assert pinned == {
-        "conversationId": "ann_user_bob", "conversationType": "user", "pinnedBy": "ann", "pinnedAt": NOW
-    }  # fmt: skip
-    assert pin(listed, "users/bob").json["data"] == pinned
-    assert ids(listed) == ["ann_user_bob", "group_den", "ann_user_cat"]
-    put_pins(listed, {"uid": "cat"})
-    assert ids(listed) == ["ann_user_cat", "ann_user_bob", "group_den"]
-    assert ids(listed, "pinnedBy=me") == ["ann_user_bob"]
-    assert ids(listed, "pinnedBy=system,me") == ["ann_user_cat", "ann_user_bob"]
-    assert ids(listed, "", "bob") == ["bob_user_cat", "ann_user_bob"]
-    for _ in range(2):
-        assert pin(listed, "users/bob", method="DELETE").json["data"] == {
-            "conversationId": "ann_user_bob", "conversationType": "user"
-        }  # fmt: skip

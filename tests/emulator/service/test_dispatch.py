@@ -117,13 +117,6 @@ def test_which_messages_stand_in_which_list(ask: Asker) -> None:
     assert ask("/v3/messages/1/thread").ids == []
 
 
-def test_default_sizes(ask: Asker) -> None:
-    ask.store.add_message("ann", "bob", "1")
-    for path, size in (("/v3/messages", 10), ("/v3/groups/den/messages", 10), ("/v3/messages/1/thread", 100)):
-        assert ask(path).json["meta"]["current"]["limit"] == size
-        assert ask(path, "perPage=3").json["meta"]["current"]["limit"] == 3
-
-
 @pytest.mark.parametrize(
     ("acting", "uid", "expected"),
     [

@@ -15,9 +15,9 @@ def den(ask: Asker) -> Asker:
     """The group den with ann (admin) and bob (participant); cat is no member, dan is switched off."""
     ask.store.add_user("eve", "Eve", status="available", updatedAt=77, tags=["x"])
     ask.store.add_user("dan", deactivatedAt=5)
-    ask.store.add_member("den", "ann", "admin", joined_at=10)
-    ask.store.add_member("den", "bob", joined_at=20)
-    ask.store.add_member("den", "eve", "moderator", joined_at=30)
+    ask.store.members.add("den", "ann", "admin", joined_at=10)
+    ask.store.members.add("den", "bob", joined_at=20)
+    ask.store.members.add("den", "eve", "moderator", joined_at=30)
     return ask
 
 

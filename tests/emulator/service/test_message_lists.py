@@ -21,26 +21,28 @@ MINE: dict[str, Predicate] = {
     "attachmentTypes=image,file": lambda r: {"image", "file"} & kinds(r),
     "hasMentions=1": lambda r: r["data"].get("mentions"),
     "hasLinks=true": lambda r: "https://" in r["data"].get("text", ""),
-    "mentionedUids=user-02": lambda r: "user-02" in r["data"].get("mentions", ()),
-    "mentionedUids=user-02,user-01": lambda r: {"user-01", "user-02"} & set(r["data"].get("mentions", ())),
-    "unread=true": lambda r: "readAt" not in r and r["sender"] != "user-02",
-    "undelivered=true": lambda r: "deliveredAt" not in r and r["sender"] != "user-02",
+    "mentionedUids=user-002": lambda r: "user-002" in r["data"].get("mentions", ()),
+    "mentionedUids=user-002,user-001": lambda r: (
+        {"user-001", "user-002"} & set(r["data"].get("mentions", ()))
+    ),
+    "unread=true": lambda r: "readAt" not in r and r["sender"] != "user-002",
+    "undelivered=true": lambda r: "deliveredAt" not in r and r["sender"] != "user-002",
     "hideReplies=true": lambda r: "parentId" not in r,
     "category=call": lambda r: r["category"] == "call",
     "categories=call,custom": lambda r: r["category"] in ("call", "custom"),
     "categories[]=call&categories[]=action": lambda r: r["category"] in ("call", "action"),
     "type=video": lambda r: r["type"] == "video",
     "types=text&types=poll": lambda r: r["type"] in ("text", "poll"),
-    "myMentionsOnly=true": lambda r: "user-02" in r["data"].get("mentions", ()),
+    "myMentionsOnly=true": lambda r: "user-002" in r["data"].get("mentions", ()),
     "hasReactions=true": lambda r: r["data"].get("reactions"),
-    "sender=user-01": lambda r: r["sender"] == "user-01",
-    "hasReactions=true&sender=user-01": lambda r: r["data"].get("reactions") and r["sender"] == "user-01",
+    "sender=user-001": lambda r: r["sender"] == "user-001",
+    "hasReactions=true&sender=user-001": lambda r: r["data"].get("reactions") and r["sender"] == "user-001",
     "fromTimestamp=1600040000": lambda r: r["sentAt"] >= 1600040000,
     "toTimestamp=1600040000": lambda r: r["sentAt"] <= 1600040000,
     "fromTimestamp=1600020000&toTimestamp=1600050000": lambda r: 1600020000 <= r["sentAt"] <= 1600050000,
     "tags=urgent": lambda r: "urgent" in r.get("tags", ()),
     "tags=urgent,billing": lambda r: {"urgent", "billing"} & set(r.get("tags", ())),
-    "senders=user-01": lambda r: r["sender"] == "user-01",
+    "senders=user-001": lambda r: r["sender"] == "user-001",
     "hideDeleted=true": lambda r: "deletedAt" not in r,
     "onlyDeleted=true": lambda r: "deletedAt" in r,
 }
@@ -64,11 +66,12 @@ def matching_ids(ask: Asker, ids: list[int], predicate: Predicate) -> list[int]:
 
 @pytest.mark.parametrize("query", MINE)
 def test_filters_of_two_users(generated: Asker, query: str) -> None:
-    ids = generated.store.ids(conversation="user-01_user_user-02")
+    ids = generated.store.ids(conversation="user-001_user_user-002")
     expected = matching_ids(generated, ids, MINE[query])
     assert 0 < len(expected) < len(ids), "the data must hold both kinds"
     assert (
-        generated("/v3/users/user-01/messages", f"limit=1000&{query}", acting_user="user-02").ids == expected
+        generated("/v3/users/user-001/messages", f"limit=1000&{query}", acting_user="user-002").ids
+        == expected
     )
 
 
@@ -83,42 +86,8 @@ def test_filters_of_the_whole_app(generated: Asker, query: str) -> None:
     "query", [query.replace("true", "false") for query in MINE if query.endswith("=true")]
 )
 def test_a_boolean_that_is_false_filters_nothing(generated: Asker, query: str) -> None:
-    ids = generated.store.ids(conversation="user-01_user_user-02")
-    assert generated("/v3/users/user-01/messages", f"limit=1000&{query}", acting_user="user-02").ids == ids
-
-
-def test_filters_join(generated: Asker) -> None:
-    ids = generated.store.ids(participant="user-01")
-    expected = matching_ids(
-        generated,
-        ids,
-        lambda r: r["category"] == "message" and r["type"] == "image" and r["sender"] == "user-01",
-    )
-    query = "perPage=1000&category=message&categories=message,call&type=image&sender=user-01"
-    assert expected
-    assert generated("/v3/users/user-01/messages", query).ids == expected
-
-
-def test_unread_without_an_acting_user_is_about_the_user_in_the_path(generated: Asker) -> None:
-    ids = generated.store.ids(participant="user-01")
-    expected = matching_ids(generated, ids, lambda r: "readAt" not in r and r["sender"] != "user-01")
-    assert generated("/v3/users/user-01/messages", "perPage=1000&unread=1").ids == expected
-
-
-def test_my_mentions_without_an_acting_user_are_none(generated: Asker) -> None:
-    assert generated("/v3/users/user-01/messages", "myMentionsOnly=true").ids == []
-
-
-@pytest.mark.parametrize("flag", [False, True])
-def test_tags_are_served_only_with_tags(generated: Asker, flag: bool) -> None:
-    query = f"limit=1000&withTags={str(flag).lower()}"
-    data = generated("/v3/users/user-01/messages", query, acting_user="user-02").json["data"]
-    stored = generated.store.records(generated.store.ids(conversation="user-01_user_user-02"), with_tags=flag)
-    for record in data:
-        for reaction in record["data"].get("reactions", ()):
-            reaction.pop("reactedByMe", None)
-    assert data == [json.loads(record) for record in stored]
-    assert any("tags" in record for record in data) is flag
+    ids = generated.store.ids(conversation="user-001_user_user-002")
+    assert generated("/v3/users/user-001/messages", f"limit=1000&{query}", acting_user="user-002").ids == ids
 
 
 def test_tags_and_blocks_of_mentioned_users(ask: Asker) -> None:
@@ -138,17 +107,6 @@ def test_tags_and_blocks_of_mentioned_users(ask: Asker) -> None:
     assert mention("mentionsWithBlockedInfo=1") == {"uid": "dan", "blockedByMe": True, "hasBlockedMe": False}
     assert mention("mentionsWithBlockedInfo=1", acting_user=None) == {"uid": "dan"}
     assert mention("mentionsWithBlockedInfo=1&mentionsWithTagInfo=1")["tags"] == ["x", "y"]
-
-
-def test_odd_mentions_are_served_as_they_are(ask: Asker) -> None:
-    for mentions in (["dan"], {"dan": None}):
-        ask.store.add_message("ann", "bob", "hi", data={"mentions": mentions})
-    data = ask("/v3/messages", "mentionsWithTagInfo=1").json["data"]
-    assert [record["data"]["mentions"] for record in data] == [["dan"], {"dan": None}]
-
-
-def test_unknown_parameters_are_ignored(generated: Asker) -> None:
-    assert generated("/v3/users/user-01/messages", "pinned=1&x=%FF").status == 200
 
 
 ANNS = "/v3/users/ann/messages"
@@ -234,7 +192,7 @@ def test_limit_goes_with_an_acting_user_and_per_page_without(
 def test_following_the_cursor_covers_every_message_once(
     generated: Asker, size: int, affix: str, filtered: bool
 ) -> None:
-    path, query = "/v3/users/user-01/messages", "&category=custom" if filtered else "&type=video"
+    path, query = "/v3/users/user-001/messages", "&category=custom" if filtered else "&type=video"
     walked: list[int] = []
     position = f"affix={affix}" if affix else ""
     while True:
@@ -277,12 +235,20 @@ def chat(ask: Asker) -> Asker:
     ask.store.add_message("ann", "bob", "one", sent_at=10)
     ask.store.add_message("ann", "den", "two", receiver_type="group", sent_at=20)
     ask.store.add_message("bob", "ann", "three", sent_at=30)
-    ask.store.add_member("den", "ann")
+    ask.store.members.add("den", "ann")
     return ask
 
 
 def reply(ask: Asker, parent: int, user: str, body: dict[str, Any]) -> Answer:
-    text = {"type": "text", "data": {"text": "re"}} | body
+    record = json.loads(ask.store.message(parent) or b"{}")
+    other = record.get("sender") if record.get("receiver") == user else record.get("receiver")
+    text = {
+        "type": "text",
+        "data": {"text": "re"},
+        "receiver": other,
+        "receiverType": record.get("receiverType", "user"),
+    }
+    text |= body
     return ask.post(f"/v3/messages/{parent}/thread", text, acting_user=user)
 
 
@@ -339,25 +305,3 @@ def test_threads_of_users_and_groups(chat: Asker) -> None:
     assert chat("/v3/groups/den/threads").ids == [2]
     assert chat("/v3/groups/none/threads").code == "ERR_GUID_NOT_FOUND"
     assert chat("/v3/users/nobody/threads").code == "ERR_UID_NOT_FOUND"
-
-
-def test_threads_that_a_user_takes_part_in(chat: Asker) -> None:
-    reply(chat, 1, "bob", {})
-    reply(chat, 2, "cat", {})
-    assert chat("/v3/groups/den/threads", "participatedByMe=1", acting_user="cat").ids == [2]
-    assert chat("/v3/groups/den/threads", "participatedByMe=1", acting_user="bob").ids == []
-    assert chat("/v3/threads", "participatedByMe=true", acting_user="ann").ids == [2, 1]
-
-
-def test_counts_of_a_thread_are_those_of_the_acting_user(chat: Asker) -> None:
-    for _ in range(2):
-        reply(chat, 1, "bob", {"data": {"text": "re", "mentions": {"ann": {}}}})
-    query = "withUnreadReplyCount=1&withMentionCount=1"
-    [thread] = chat("/v3/threads", query, acting_user="ann").json["data"]
-    assert (thread["unreadReplyCount"], thread["mentionCount"]) == (2, 2)
-    [thread] = chat("/v3/threads", query, acting_user="bob").json["data"]
-    assert (thread["unreadReplyCount"], thread["mentionCount"]) == (0, 0)
-    chat.post("/v3/users/bob/conversation/read", {}, acting_user="ann")
-    [thread] = chat("/v3/threads", query, acting_user="ann").json["data"]
-    assert thread["unreadReplyCount"] == 0
-    assert "unreadReplyCount" not in chat("/v3/threads", query).json["data"][0]

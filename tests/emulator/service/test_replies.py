@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from chatrest.emulator.service.context import Context, PageFormat
+from chatrest.emulator.service.context import Context
 from chatrest.emulator.service.replies import PositionedPages, cursor_reply
 from chatrest.emulator.store import Store
 from tests.emulator.conftest import NOW
@@ -51,6 +51,5 @@ def test_pages_by_a_cursor_name_only_the_pages_that_there_are() -> None:
 
 
 def test_times(store: Store) -> None:
-    context = Context(store, {}, PageFormat("cursor"), PageFormat("next"), lambda: NOW + 0.9)
+    context = Context(store, {}, lambda: NOW + 0.9)
     assert (context.now, context.now_ms) == (NOW, NOW * 1000 + 900)
-    assert context.now_text == "2033-05-18T03:33:20.900Z"

@@ -1,7 +1,8 @@
 import pytest
 
+from chatrest.emulator import Store
 from tests.cases import loop_over
-from tests.emulator.conftest import Asker
+from tests.emulator.conftest import Asker, asker
 
 
 @pytest.fixture
@@ -40,6 +41,11 @@ def test_filters(directory: Asker, query: str, uids: str) -> None:
     assert answer.json["meta"]["pagination"]["total"] == len(uids.split())
 
 
-def test_a_count_has_no_records(directory: Asker) -> None:
-    answer = directory("/v3/users", "count=true").json
-    assert (answer["data"], answer["meta"]["pagination"]["total"]) == ([], 5)
+def test_a_user_who_does_not_exist_is_answered_with_those_who_do(generated: Asker, store: Store) -> None:
+    sentence = "The user with UID user-1 does not exist: there are user-001 to user-012."
+    assert generated("/v3/users/user-1").json["error"]["message"] == sentence
+    assert generated("/v3/users/user-001/messages", acting_user="user-1").json["error"]["message"] == sentence
+    empty = asker(store)
+    assert empty("/v3/users/user-1").json["error"]["message"].endswith("there is no user at all.")
+    store.add_user("ann")
+    assert empty("/v3/users/user-1").json["error"]["message"].endswith("there is ann.")

@@ -9,22 +9,12 @@ from chatrest.emulator import Store
 from chatrest.errors import RequestInvalidError
 
 
-def test_a_uid_and_a_guid_are_given_once(store: Store) -> None:
-    store.add_user("ann")
-    store.add_group("den")
-    with pytest.raises(RequestInvalidError, match="uid"):
-        store.add_user("ann")
-    with pytest.raises(RequestInvalidError, match="guid"):
-        store.add_group("den")
-    assert (store.people.uids(), store.people.guids()) == (["ann"], ["den"])
-
-
 def test_a_file_keeps_members_and_one_of_another_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     with Store(path) as store:
         store.add_user("ann")
         store.add_group("den")
-        store.add_member("den", "ann")
+        store.members.add("den", "ann")
     with Store(path) as store:
         assert store.members.uids("den") == ["ann"]
     db = sqlite3.connect(path)

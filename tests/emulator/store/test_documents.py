@@ -18,5 +18,5 @@ def test_a_number_is_not_given_twice(store: Store) -> None:
 
 def test_the_oldest_token_goes_where_a_user_has_a_hundred(store: Store) -> None:
     tokens = [store.auth_tokens.issue("ann", 1, fresh=True)["authToken"] for _ in range(101)]
-    assert [token["authToken"] for token in store.auth_tokens.list("ann")] == tokens[1:]
+    assert [token["authToken"] for token in store.auth_tokens.of("ann").list()] == tokens[1:]
     assert store.auth_tokens.owner(tokens[0]) is None

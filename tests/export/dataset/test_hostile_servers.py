@@ -8,9 +8,7 @@ from typing import Any
 
 from chatrest import AsyncSession
 from chatrest.emulator import Emulator
-from chatrest.export import AttachmentOptions, Plan, Report, export
-from chatrest.export.dataset.tables import check_tables
-from chatrest.export.manifest import NAME as MANIFEST, read
+from chatrest.export import AttachmentOptions, Plan, Report, export, verify
 from tests.faulty import Faulty, Peer, Step, cut, no_wait, reply
 
 from .test_attachments import counts, rows, send
@@ -117,7 +115,7 @@ async def test_names_and_addresses_of_any_shape_stay_in_the_folder(out: Path) ->
             {"url": f"{server.url}{path}", "name": name, "extension": name, "mimeType": "image/png"}
             for path, name in zip(paths, names, strict=True)
         ]
-        emulator.store.add_message("user-01", "user-02", type="image", data={"attachments": attachments})
+        emulator.store.add_message("user-001", "user-002", type="image", data={"attachments": attachments})
         report = await export_all(emulator, out)
     assert report.complete, report.reasons
     assert counts(report).stored == len(names), "two links to one file are two rows"
@@ -128,5 +126,5 @@ async def test_names_and_addresses_of_any_shape_stay_in_the_folder(out: Path) ->
     assert files == {digest}
     assert all(row["file"].startswith(f"files/{digest[:2]}/{digest}") for row in rows(out))
     assert [row.get("name") for row in rows(out)][:3] == names[:3]
-    assert list(check_tables(out, read(out / MANIFEST))) == []
+    assert verify(out).problems == []
     assert sorted(path.name for path in out.parent.iterdir()) == [out.name]

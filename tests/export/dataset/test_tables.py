@@ -3,48 +3,8 @@
 import pytest
 
 from chatrest import RequestInvalidError
-from chatrest.export.dataset.tables import COLUMNS, tables_of, with_member
-from chatrest.export.formats.table_rows import row_values
+from chatrest.export.dataset.tables import tables_of, with_member
 from tests.cases import loop_over
-
-
-def row(table: str, raw: bytes) -> dict[str, object]:
-    names = [column.name for column in COLUMNS[table]]
-    return {k: v for k, v in zip(names, row_values(COLUMNS[table], raw), strict=True) if v is not None}
-
-
-def test_a_user_becomes_a_row() -> None:
-    raw = b'{"uid":"ann","name":"Ann","createdAt":1600000000,"lastActiveAt":1600000000123,"tags":["a"],'
-    assert row("users", raw + b'"metadata":{"team":"north"},"deactivatedAt":0}') == {
-        "uid": "ann",
-        "name": "Ann",
-        "created_at": 1_600_000_000_000,
-        "last_active_at": 1_600_000_000_123,
-        "tags": ["a"],
-        "metadata": '{"team":"north"}',
-    }
-
-
-def test_a_conversation_has_the_other_side_and_its_last_message() -> None:
-    raw = (
-        b'{"onBehalfOf":"ann","conversationId":"c","unreadMessageCount":"12","conversationWith":{"guid":"g"},'
-    )
-    assert row("conversations", raw + b'"lastMessage":{"id":7},"pinnedAt":"soon"}') == {
-        "on_behalf_of": "ann", "conversation_id": "c", "unread_message_count": 12, "with_guid": "g",
-        "last_message_id": "7",
-    }  # fmt: skip
-
-
-@loop_over(
-    "raw",
-    [b"[]", b"null", b"{", b'{"uid":{},"createdAt":true,"tags":{}}', b'{"createdAt":99999999999999999999}'],
-)
-def test_a_record_of_another_shape_is_a_row_without_values(raw: bytes) -> None:
-    assert row("users", raw) == {}
-
-
-def test_a_lone_surrogate_does_not_reach_a_file() -> None:
-    assert row("users", b'{"name":"\\ud800x","metadata":{"a":"\\ud800"}}')["name"] == "\ufffdx"
 
 
 @loop_over(

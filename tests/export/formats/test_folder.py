@@ -10,23 +10,15 @@ from tests.sinks import BOB, DAY, OCTOBER, SEPTEMBER, Export, files, ids, page
 
 
 @pytest.mark.parametrize(
-    ("partition", "folders"),
+    ("format", "compress", "suffix", "partition", "folders"),
     [
-        ("none", [""]),
-        ("source", ["source=user-alice/", "source=user-bob/"]),
-        ("month", ["month=2020-09/", "month=2020-10/", "month=undated/"]),
-        ("day", ["day=2020-09-13/", "day=2020-09-14/", "day=2020-10-06/", "day=undated/"]),
+        ("ndjson", "none", "ndjson", "none", [""]),
+        ("ndjson", "gzip", "ndjson.gz", "source", ["source=user-alice/", "source=user-bob/"]),
+        ("ndjson", "zstd", "ndjson.zst", "month", ["month=2020-09/", "month=2020-10/", "month=undated/"]),
+        ("parquet", "zstd", "parquet", "day",
+         ["day=2020-09-13/", "day=2020-09-14/", "day=2020-10-06/", "day=undated/"]),
     ],
-)
-@pytest.mark.parametrize(
-    ("format", "compress", "suffix"),
-    [
-        ("ndjson", "none", "ndjson"),
-        ("ndjson", "gzip", "ndjson.gz"),
-        ("ndjson", "zstd", "ndjson.zst"),
-        ("parquet", "zstd", "parquet"),
-    ],
-)
+)  # fmt: skip
 def test_files_have_hive_names(
     format: str, compress: str, suffix: str, partition: str, folders: list[str], tmp_path: Path
 ) -> None:

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, strategies as st
 
 from chatrest.export.formats.parquet import SCHEMA, VERSION, Piece, raws_of, tables
-from chatrest.export.message_ids import key_of
 from tests.pages import GUIDE
 from tests.sinks import SEPTEMBER, Export, page, served
 from tests.tables import table
@@ -53,28 +52,6 @@ def test_every_record_comes_back_as_it_was_served_whatever_its_shape(tmp_path: P
         out.done()
         assert sorted(out.scan()) == sorted(ODD)
     assert sorted(raws_of(table(tmp_path))) == sorted(ODD)
-
-
-def test_an_id_is_what_the_page_said_and_what_has_none_is_told_by_its_bytes(tmp_path: Path) -> None:
-    with Export(tmp_path, format="parquet") as out:
-        out.commit(served(*ODD))
-        out.done()
-    keys = dict(zip(raws_of(table(tmp_path)), table(tmp_path)["id"].to_pylist(), strict=True))
-    assert keys == {bytes(row.raw): key_of(row) for row in served(*ODD)}
-
-
-def test_raw_is_text_for_every_record_and_exact_for_all_that_are_utf_8(tmp_path: Path) -> None:
-    with Export(tmp_path, format="parquet") as out:
-        out.commit(served(*ODD[:6]))
-        out.done()
-    for row in table(tmp_path).to_pylist():
-        known = ODD[int(row["id"]) - 1]
-        if row["id"] == "1":
-            assert row["raw_bytes"] == known
-            assert json.loads(row["raw"])["data"]["text"] == "\ufffd\ufffd not UTF-8"
-        else:
-            assert row["raw_bytes"] is None
-            assert row["raw"].encode() == known
 
 
 def test_members_of_a_wrong_type_are_null_and_the_others_of_the_record_are_not(tmp_path: Path) -> None:

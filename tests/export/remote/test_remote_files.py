@@ -10,7 +10,8 @@ import pytest
 from chatrest import AsyncSession
 from chatrest.cloud.transfer import file_sha256
 from chatrest.emulator import Emulator
-from chatrest.export import Plan, compact, export, read_raw, verify
+from chatrest.export import Plan, export, read_raw, verify
+from chatrest.export.archive import Archive
 from chatrest.export.plan import Format
 from chatrest.export.remote.store_export import store_export
 from chatrest.export.run import export_folder
@@ -25,8 +26,7 @@ ALL = 10**9
 
 @pytest.fixture
 def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[StoreDouble], StoreDouble]:
-    """A function that makes a store the one at `ADDRESS`; of a journal always the changed pages are sent."""
-    monkeypatch.setattr("chatrest.cloud.publication._LARGEST_SHARE", 100)
+    """A function that makes a store the one at `ADDRESS`."""
 
     def set_store(store: StoreDouble) -> StoreDouble:
         monkeypatch.setattr("chatrest.cloud.store.ObjectStore.open", lambda *_: store)
@@ -55,7 +55,7 @@ def records() -> list[bytes]:
 
 
 async def test_files_are_downloaded_where_their_bytes_are_needed(
-    tmp_path: Path, at: Callable[[StoreDouble], StoreDouble]
+    tmp_path: Path, at: Callable[[StoreDouble], StoreDouble], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = at(StoreDouble())
     async with served(30) as service:
@@ -73,7 +73,8 @@ async def test_files_are_downloaded_where_their_bytes_are_needed(
         report = await export(service.session, ADDRESS, journal=tmp_path / "b", recheck=ALL)
         assert (report.changed, report.deleted, local(tmp_path / "b")) == (1, 1, [])
         assert downloads(store) > 0
-        assert compact(ADDRESS, journal=tmp_path / "d") == 2
+        monkeypatch.setattr("chatrest.export.archive.MANY_SMALL_FILES", 2)
+        await export(service.session, ADDRESS, journal=tmp_path / "d")
         assert downloads(store) == 3
         assert local(tmp_path / "d") == []
         assert records() == expected
@@ -86,16 +87,24 @@ async def test_the_local_disk_holds_what_is_not_published_yet(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     at(StoreDouble())
-    sizes = [0]
+    sizes, has_read, finish = [0], False, Archive.finish
     publications = Publications(monkeypatch)
 
+    def begin_to_finish(archive: Archive) -> int:
+        nonlocal has_read
+        has_read = True  # from now on files are merged
+        return finish(archive)
+
+    monkeypatch.setattr(Archive, "finish", begin_to_finish)
+
     async def measure(_: float) -> None:
-        sizes.append(sum(path.stat().st_size for path in files_of(tmp_path / "export")))
+        size = sum(path.stat().st_size for path in files_of(tmp_path / "export"))
+        sizes.append(0 if has_read else size)
         publications.note()
         await asyncio.sleep(0)
 
     async with (
-        Emulator(users=10, messages=300) as emulator,
+        Emulator(users=10, messages=150) as emulator,
         AsyncSession(emulator.app) as session,
         store_export(ADDRESS, tmp_path, sleep=measure) as target,
     ):
@@ -105,7 +114,7 @@ async def test_the_local_disk_holds_what_is_not_published_yet(
         )
         await target.publish()
     assert report.complete
-    assert len(records()) == 300
+    assert len(records()) == 150
     total = sum(entry.bytes for entry in manifest_of(tmp_path / "export").files)
     assert 0 < max(sizes) < total / 4
     assert local(tmp_path) == []
@@ -128,7 +137,7 @@ async def test_a_process_that_ends_at_any_operation_of_the_store_loses_nothing(
             try:
                 await export(service.session, ADDRESS, journal=root, recheck=ALL)
             except CrashError:
-                store.clock.seconds += 100.0
+                store.end_lease()
             at(StoreDouble(store))
             if len(dying.names) < number:
                 break

@@ -5,15 +5,14 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
-from chatrest import AsyncSession
+from chatrest import AsyncSession, RequestInvalidError
 from chatrest.cli.export_progress import Monitor, progress_line
 from chatrest.cloud.lease import LEASE, LeaseRecord
-from chatrest.cloud.publication import fetch_file, read_version
+from chatrest.cloud.publication import EMPTY, Publisher, read_version
 from chatrest.cloud.store import ObjectInfo
 from chatrest.cloud.store_errors import ConditionUnsupportedError, LeaseLostError, ObjectStoreError
 from chatrest.emulator import Emulator
@@ -23,19 +22,17 @@ from chatrest.export.plan import Format, Partition
 from chatrest.export.remote.store_export import Sleep, StoreExport, store_export
 from chatrest.export.report import Progress
 from chatrest.export.run import export_folder
-from tests.cloud.publishing import stored_names
 from tests.cloud.store_double import CrashError, StoreDouble
 from tests.dying import instants
+from tests.export.remote.bucket import assert_bucket
 from tests.export.remote.publications import Publications
-from tests.exporting import manifest_of
 
 ADDRESS = "s3://bucket/chat"
 
 
 @pytest.fixture
 def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[StoreDouble], None]:
-    """A function that makes a store the one at `ADDRESS`; of a journal always the changed pages are sent."""
-    monkeypatch.setattr("chatrest.cloud.publication._LARGEST_SHARE", 100)
+    """A function that makes a store the one at `ADDRESS`."""
 
     def set_store(store: StoreDouble) -> None:
         monkeypatch.setattr("chatrest.cloud.store.ObjectStore.open", lambda *_: store)
@@ -63,7 +60,7 @@ async def test_a_publication_that_ends_at_any_operation(
     async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:
         await export(session, older, Plan(format="parquet", partition="none"), tables=["users"])
         shutil.copytree(older, newer)
-        emulator.store.add_message("user-01", "user-02", "new")
+        emulator.store.add_message("user-001", "user-002", "new")
         await export(session, newer)
     for number in instants(2, 9):
         root, store = tmp_path / f"root-{number}", StoreDouble()
@@ -77,13 +74,13 @@ async def test_a_publication_that_ends_at_any_operation(
         try:
             await published(root)
         except CrashError:
-            store.clock.seconds += 100.0
+            store.end_lease()
         at(StoreDouble(store))
         is_done = "replace manifest.json" in dying.applied
         assert messages() == (41 if is_done else 40)
         await published(root)
         assert len(list(read(ADDRESS))) == 41
-        assert len([info async for info in store.list("messages")]) == 2
+        await assert_bucket(store, [str(each) for each in range(1, 42)])
         shutil.rmtree(root)
         if len(dying.names) < number:
             break
@@ -109,18 +106,7 @@ async def run(session: AsyncSession, root: Path, plan: Plan, sleep: Sleep) -> Re
 
 
 async def is_published(store: StoreDouble) -> bool:
-    return (await read_version(store)).number > 0
-
-
-async def named_by_export(store: StoreDouble) -> set[str]:
-    """The objects that the current version has: parts, and the files that its manifest names."""
-    version = await read_version(store)
-    with TemporaryDirectory() as folder:
-        file = version.file("manifest.json")
-        assert file is not None
-        await fetch_file(store, file, Path(folder, "manifest.json"))
-        names = {entry.name for entry in manifest_of(Path(folder)).files}
-    return names | {part.name for file in version.files for part in file.parts}
+    return (await read_version(store) or EMPTY).number > 0
 
 
 async def test_another_machine_goes_on_with_what_a_killed_run_has_published(
@@ -143,7 +129,7 @@ async def test_another_machine_goes_on_with_what_a_killed_run_has_published(
             await task
         result = await asyncio.to_thread(verify, ADDRESS)
         assert {problem.kind for problem in result.problems} == {"incomplete"}
-        assert all("run `chatrest export memory://" in problem.remedy for problem in result.problems)
+        assert all("run `chatrest export s3://bucket/chat" in problem.remedy for problem in result.problems)
         kept = len(list(read(ADDRESS)))
         assert kept > 0
         report = await export(session, ADDRESS, plan, journal=tmp_path / "b")
@@ -176,11 +162,12 @@ async def test_a_run_that_ends_at_any_operation_of_its_publications_loses_nothin
                 async def publish_and_end(
                     target: StoreExport,
                     archive: Archive,
+                    over: asyncio.Event,
                     publications: Publications = publications,
                     publish: Any = publish,
                 ) -> None:
                     try:
-                        await publish(target, archive)
+                        await publish(target, archive, over)
                     finally:
                         publications.end()
 
@@ -193,7 +180,7 @@ async def test_a_run_that_ends_at_any_operation_of_its_publications_loses_nothin
                 try:
                     await run(session, tmp_path / f"{number}", plan, note)
                 except CrashError:
-                    store.clock.seconds += 100.0
+                    store.end_lease()
             at(store)
             seen = {int(message.id) for message in read(ADDRESS)} if await is_published(store) else set()
             assert seen <= {*emulator.store.ids()}
@@ -201,8 +188,7 @@ async def test_a_run_that_ends_at_any_operation_of_its_publications_loses_nothin
             report = await export(session, ADDRESS, plan, journal=root)
             assert report.complete
             assert sorted(int(message.id) for message in read(ADDRESS)) == sorted(emulator.store.ids())
-            stored = {name for name in await stored_names(store) if not name.startswith("writer-probe")}
-            assert stored == await named_by_export(store)
+            await assert_bucket(store, [str(each) for each in sorted(emulator.store.ids())])
             assert verify(ADDRESS).ok
             if len(dying.names) < number:
                 break
@@ -249,28 +235,27 @@ async def test_publications_of_a_running_export_that_fail_are_seen_repeated_and_
     assert messages() == 400
 
 
-async def test_a_copy_of_the_journal_that_takes_long_is_made_seldom(
+async def test_a_journal_that_takes_long_to_send_is_sent_seldom(
     tmp_path: Path, at: Callable[[StoreDouble], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each publication copies all of the journal: the time for it stays a part of the run's."""
-    at(StoreDouble())
-    publications, waits, copies = Publications(monkeypatch), list[float](), list[int]()
-    loop, changing = asyncio.get_running_loop(), StoreExport._changing
-    time = loop.time
+    """It is sent whole by each publication: the time for it stays a twentieth of the run's."""
+    store = StoreDouble()
+    at(store)
+    publications, waits, publish = Publications(monkeypatch), list[float](), Publisher.publish
 
-    def copy(self: StoreExport, *args: Any, **options: Any) -> Any:
-        copies.append(100)
-        return changing(self, *args, **options)
+    async def slow(self: Publisher, *args: Any, **options: Any) -> Any:
+        version = await publish(self, *args, **options)
+        self.changing_seconds = 100.0
+        return version
 
     async def wait(seconds: float) -> None:
         waits.append(seconds)
-        if copies:
+        if len(waits) > 1:
             publications.end()
         publications.note()
         await asyncio.sleep(0)
 
-    monkeypatch.setattr(loop, "time", lambda: time() + sum(copies))
-    monkeypatch.setattr(StoreExport, "_changing", copy)
+    monkeypatch.setattr(Publisher, "publish", slow)
     async with Emulator(users=10, messages=300) as emulator, AsyncSession(emulator.app) as session:
         await run(session, tmp_path, Plan(all_users=True), wait)
     assert waits[0] == 600
@@ -296,7 +281,7 @@ async def test_a_run_ends_when_its_lease_has_passed_to_another_writer(
     assert (await store.get(LEASE)).data == successor
 
 
-async def test_a_store_that_refuses_conditions_is_named(
+async def test_a_store_that_refuses_conditions_is_refused(
     tmp_path: Path, at: Callable[[StoreDouble], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = StoreDouble()
@@ -307,7 +292,6 @@ async def test_a_store_that_refuses_conditions_is_named(
 
     monkeypatch.setattr(store, "put_new", refuse)
     async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:
-        report = await export(session, ADDRESS, journal=tmp_path / "a")
-    assert report.complete
-    [warning] = report.warnings
-    assert "refuses conditional writes: it cannot be promised that only one writer is at work" in warning
+        with pytest.raises(RequestInvalidError, match="refuses conditional writes, so that two writers"):
+            await export(session, ADDRESS, journal=tmp_path / "a")
+    assert not store.objects

@@ -5,17 +5,13 @@ from pathlib import Path
 from chatrest import AsyncSession
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, export, verify
+from tests.buckets import ADDRESS, Buckets
 from tests.export.dataset.file_server import file_server
 from tests.faulty import no_wait
 
 
-def objects(store: Path, folder: str) -> list[str]:
-    """The names of the objects in a folder."""
-    return sorted(path.name for path in (store / folder).rglob("*") if path.is_file())
-
-
-async def test_another_machine_goes_on_with_tables_and_attachments(tmp_path: Path) -> None:
-    address, store = f"file://{tmp_path}/store", tmp_path / "store"
+async def test_another_machine_goes_on_with_tables_and_attachments(tmp_path: Path, buckets: Buckets) -> None:
+    address = ADDRESS
     async with (
         file_server() as files,
         Emulator(users=3, messages=0, groups=0) as emulator,
@@ -26,7 +22,7 @@ async def test_another_machine_goes_on_with_tables_and_attachments(tmp_path: Pat
             data = {
                 "attachments": [{"url": files.url(name), "name": "f", "mimeType": "image/png", "size": 2}]
             }
-            emulator.store.add_message("user-01", "user-02", type="image", data=data)
+            emulator.store.add_message("user-001", "user-002", type="image", data=data)
             root = tmp_path / f"machine-{number}"
             report = await export(
                 session, address, Plan(everything=True), journal=root, tables=["users"], attachments=True
@@ -34,5 +30,5 @@ async def test_another_machine_goes_on_with_tables_and_attachments(tmp_path: Pat
             assert report.complete
             result = verify(address)
             assert (result.ok, result.messages, result.notes) == (True, 1 + number, [])
-    assert [len(objects(store, folder)) for folder in ("users", "attachments")] == [1, 4]
+    assert [len(buckets.names(folder=folder)) for folder in ("users", "attachments")] == [1, 4]
     assert files.paths == ["/a", "/b"]  # the third machine has it from the store

@@ -12,7 +12,7 @@ from tests.sealing import die
 
 SHELVES = [
     ("plain", "none"), ("plain", "source"), ("plain", "month"), ("gzip", "source"), ("zstd", "none"),
-    ("parquet", "none"), ("sqlite", "none"),
+    ("parquet", "none"),
 ]  # fmt: skip
 
 

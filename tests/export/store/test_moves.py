@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from chatrest import RequestInvalidError
 from chatrest.core.replies.rows import UNKNOWN, row_of
 from chatrest.export.store import NewRows
 from tests.sealing import (
@@ -38,8 +37,7 @@ def test_what_is_committed_is_sealed_and_stands_once(folder: Path, format: str, 
         on_disk = dict(texts_on_disk(folder))
         assert (on_disk["5"], on_disk["400"], len(on_disk)) == ("x", "y", 221)
         store.seal_all()
-        if format != "sqlite":
-            assert texts_of(store, "history") == {"5": "hello", "400": "hello"}
+        assert texts_of(store, "history") == {"5": "hello", "400": "hello"}
         store.commit(page(format, partition, 1, [600, 601]))
         store.seal_all()
         store.compact()
@@ -59,7 +57,7 @@ def test_full_segments_are_sealed_and_small_files_become_one(
             store.commit(page(format, "none", 1, list(range(first, first + 50))))
             store.seal_full()
         assert not store.journal.files("open")
-        assert store.compact() == (0 if format == "sqlite" else 3)
+        assert store.compact() == 3
         assert len(store.journal.files()) == 1
         assert not store.inspect(deep=True)
     assert len(texts_on_disk(folder)) == 200
@@ -68,7 +66,7 @@ def test_full_segments_are_sealed_and_small_files_become_one(
 def test_rows_keep_their_sources_and_times_in_blocks_and_in_columns(folder: Path) -> None:
     with opened(folder, "parquet") as store:
         store._labels = {1: "user ann", 2: "group g"}.get
-        stem = stem_of("parquet", "none", 1, 1)
+        stem = stem_of("none", 1, 1)
         store.commit([NewRows(stem, 1, [row(1), row(2)]), NewRows(stem, 2, [row(3)])])
         store.commit([NewRows(stem, 1, [row(4)]), NewRows(stem, 2, [row_of(b'{"id":"5"}')])])
         store.seal_all()
@@ -80,37 +78,3 @@ def test_rows_keep_their_sources_and_times_in_blocks_and_in_columns(folder: Path
         assert (blocks[1].since, blocks[1].until) == (UNKNOWN, 1_700_000_003)
         labels = [(piece.label, piece.rows) for piece in store.records(file)]
         assert labels == [("user ann", 2), ("group g", 1), ("user ann", 1), ("group g", 1)]
-
-
-def test_what_fails_in_a_commit_never_happened(folder: Path) -> None:
-    def fail() -> None:
-        raise KeyError
-
-    with opened(folder, "plain") as store:
-        store.commit(page("plain", "source", 1, [1]))
-        with pytest.raises(KeyError):
-            store.commit([*page("plain", "source", 1, [2]), *page("plain", "source", 2, [3])], fail)
-        assert set(store.written) == {1}
-        assert not set(store.missing())
-        assert store.commit(page("plain", "source", 1, [2, 3])) == 2
-        store.seal_all()
-    assert [key for key, _ in texts_on_disk(folder)] == ["1", "2", "3"]
-    assert repaired(folder, "plain") == []
-
-
-def test_one_process_has_a_store(folder: Path) -> None:
-    with (
-        opened(folder, "plain"),
-        pytest.raises(RequestInvalidError, match="another export is writing here"),
-    ):
-        repaired(folder, "plain")
-
-
-def test_many_partitions_are_written_and_sealed_at_once(folder: Path) -> None:
-    with opened(folder, "plain") as store:
-        for part in range(2):
-            pages = [page("plain", "source", source, [source * 10 + part]) for source in range(1, 301)]
-            store.commit([each for single in pages for each in single])
-        store.seal_all()
-        assert len(store.journal.files("sealed")) == 300
-    assert len(texts_on_disk(folder)) == 600

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from chatrest.errors import RequestInvalidError
-from chatrest.export import Plan, export, verify
+from chatrest.export import Plan, Problem, VerifyResult, export, verify
 from chatrest.export.journal import NAME as JOURNAL
-from tests.damaging import COUNT, MIXED, PLANS, contents_of, places_of
+from chatrest.export.verify.result import MOST_PROBLEMS, shortened
+from tests.damaging import COUNT, MIXED, PLANS, contents_of, flipped, largest_entry, places_of
 from tests.exporting import forget_user, manifest_of, served
 
 
@@ -30,15 +31,18 @@ def test_an_undamaged_export_has_no_problems_and_is_not_changed(
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_without_its_journal_it_is_checked_against_its_manifest(
+def test_without_its_journal_it_is_only_hashed_and_not_complete(
     copy: Callable[[str], Path], name: str
 ) -> None:
     out = copy(name)
-    (out / JOURNAL).unlink()
-    result = verify(out)
-    assert places_of(result) == []
-    assert [note.place for note in result.notes] == [JOURNAL]
-    assert "the next run makes a new one" in result.notes[0].text
+    entry = largest_entry(out)
+    for remove in ((out / JOURNAL).unlink, lambda: (out / JOURNAL).write_bytes(b"")):
+        remove()
+        assert places_of(result := verify(out)) == [("incomplete", JOURNAL)]
+        assert (result.messages, result.hashes) == (COUNT, len(manifest_of(out).files))
+        with flipped(out / entry.name, 4 * entry.bytes):
+            assert places_of(result := verify(out)) == [("incomplete", JOURNAL), ("damaged", entry.name)]
+        assert result.messages == COUNT - entry.messages
 
 
 async def test_an_export_of_nothing_is_complete(tmp_path: Path) -> None:
@@ -62,3 +66,12 @@ def test_a_folder_without_an_export_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(RequestInvalidError, match="is not an export"):
             verify(path)
+
+
+def test_a_result_keeps_a_limited_number_of_problems() -> None:
+    result = VerifyResult()
+    for _ in range(MOST_PROBLEMS + 5):
+        result.add(Problem("damaged", "x", "y"))
+    assert (len(result.problems), result.more, result.count) == (MOST_PROBLEMS, 5, MOST_PROBLEMS + 5)
+    assert str(result.problems[0]) == "x: y"
+    assert shortened(["1", "2", "3", "4"]) == "1, 2, 3 and 1 more"

@@ -1,0 +1,236 @@
+"""A load: a database is brought from its position to the export as it is now, in one transaction.
+
+So readers see all of a load or nothing, and one that was killed has changed nothing. It is not divided:
+changes are the difference between the position and the export as it is now, and a part of them is the state
+of no run, from which no later load could continue. Rows are streamed: memory does not grow with their number.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+from ..core.requests.arguments import check
+from ..errors import ChatRestError, RequestInvalidError
+from ..export.changes import ExportNews, NewsBatch
+from ..export.folder_view import FolderView, open_view
+from ..export.formats.columns import TABLE_COLUMNS, Column
+from ..export.manifest import NAME as MANIFEST, read as read_manifest
+from ..export.read_tables import table_records
+from ..export.run_log import runs_in
+from ..extras import missing_extra
+from .rows import COLUMNS, batched, clean_records, message_values, table_row
+from .schema import BLANK, INDEXES, SEARCH, STATE, VERSION, tables, views
+from .sqlite import Batch, SqliteDatabase
+
+Deleted: TypeAlias = Literal["keep", "blank"]
+_RAW: Final = Column("raw", "json", ())
+_MESSAGE: Final = (*COLUMNS, Column("deleted_reason", "text", ()), _RAW)
+_UPSERT: Final = "ON CONFLICT(id) DO UPDATE SET " + ", ".join(
+    f"{column.name} = excluded.{column.name}" for column in _MESSAGE if column.name not in ("id", "number")
+)
+
+
+class LoadReport(Struct, frozen=True, kw_only=True):
+    """The result of a load."""
+
+    run: int
+    """The newest run of the export that is in the database."""
+    new: int = 0
+    changed: int = 0
+    deleted: int = 0
+    """Messages that their authors have deleted, or that no list of the service shows any more."""
+    replaced: int = 0
+    """Zero bytes, halves of characters, and bytes that are not UTF-8, each of which is U+FFFD now."""
+    tables: dict[str, int] = {}
+    """Rows of the tables that were loaded: those that have changed."""
+
+
+def load(
+    out: str | PathLike[str],
+    database: str | PathLike[str],
+    *,
+    deleted: Deleted | None = None,
+    search: bool | None = None,
+) -> LoadReport:
+    """Bring a database to the export in `out` as it is now: what is new, changed and deleted.
+
+    `out` is a folder or the address of an object store. `database` is the path of a SQLite file,
+    `sqlite:///PATH`, or `postgresql://user@host/database` (extra `postgres`). The first load makes tables
+    and views (`chatrest guide database`), later ones begin at the position that is in the database.
+
+    - `deleted`: `blank` removes the contents of deleted messages, with their older versions and the names of
+      their files, for who has to erase; `keep` keeps them, with a `deleted_reason`. None is the database's
+      own choice, and `keep` for a new one.
+    - `search`: True adds full-text search to a SQLite database, which stays.
+
+    A load is one transaction: where it fails or is killed, nothing has changed. It is no coroutine: it reads
+    a disk, and blocks. Costs the reading of all files with news; memory for a few thousand rows.
+
+    Raises `RequestInvalidError` for a wrong argument, for what is not an export, and for a database of
+    another one; `ChatRestError` where the export or the database cannot be read or written.
+    """
+    check(deleted in (None, "keep", "blank"), "deleted", deleted, "'keep', 'blank', or None")
+    target = open_database(database)
+    if search and not isinstance(target, SqliteDatabase):
+        raise RequestInvalidError("search = True: expected a SQLite database")
+    try:
+        with open_view(out) as view, target:
+            return _Load(target, view, deleted, search).run()
+    except target.errors as error:
+        raise ChatRestError(f"{target.name}: {error}; nothing was changed") from error
+
+
+def open_database(database: str | PathLike[str]) -> Any:
+    scheme, separator, path = str(database).partition("://")
+    if not separator:
+        return SqliteDatabase(Path(database))
+    if scheme == "sqlite" and path.startswith("/") and len(path) > 1:
+        return SqliteDatabase(Path(path[1:]))
+    if scheme not in ("postgresql", "postgres"):
+        raise RequestInvalidError(
+            f"database = {scheme}://…: expected a file, sqlite:///FILE, or postgresql://user@host/database"
+        )
+    try:
+        from .postgres import PostgresDatabase
+    except ImportError:
+        raise RequestInvalidError(missing_extra("a Postgres database", "postgres")) from None
+    return PostgresDatabase(str(database))
+
+
+class _Load:
+    """One load, within the transaction of its database."""
+
+    def __init__(self, target: Any, view: FolderView, deleted: Deleted | None, search: bool | None) -> None:
+        self._target, self._view = target, view
+        self._is_first = not target.has_state()
+        if self._is_first:
+            for sql in tables(target.dialect):
+                target.execute(sql)
+        self._before: dict[str, str] = dict(target.execute(f"SELECT name, value FROM {STATE}"))  # noqa: S608
+        kept = self._before.get("deleted", "keep")
+        if (kept, deleted) == ("blank", "keep"):
+            raise RequestInvalidError(
+                f"deleted = 'keep': {target.name} has no contents of deleted messages; load into a new one"
+            )
+        self._state = {**self._before, "version": VERSION, "deleted": deleted or kept}
+        self._has_search = "search" in self._before
+        if search:
+            self._state["search"] = "yes"
+        self._counts = Counter[str]()
+        self._rows = Counter[str]()
+
+    def run(self) -> LoadReport:
+        target, state = self._target, self._state
+        if self._before.get("version", VERSION) != VERSION:
+            raise RequestInvalidError(f"{target.name} is of another version of chatrest: load into a new one")
+        news = ExportNews(self._view, int(self._before.get("run", 0)))
+        state["run"] = str(news.run)
+        state["mark"] = self._mark(news)
+        rest = "" if self._is_first else _UPSERT
+        target.insert("messages", _MESSAGE, map(self._batch, news.batches()), rest)
+        target.insert("versions", _MESSAGE, self._versions(news))
+        self._load_tables()
+        if self._is_first:
+            self._finish_first()
+        if state["deleted"] == "blank" and (
+            self._counts or self._rows or self._before.get("deleted") != "blank"
+        ):
+            target.erase(BLANK)
+        if "search" in state and not self._has_search:
+            for sql in SEARCH:
+                target.execute(sql)
+        if state != self._before:
+            mark = target.dialect.value
+            target.execute(f"DELETE FROM {STATE}")  # noqa: S608
+            for item in state.items():
+                target.execute(f"INSERT INTO {STATE} VALUES({mark}, {mark})", item)
+        counts = {kind: self._counts[kind] for kind in ("new", "changed", "deleted", "replaced")}
+        return LoadReport(run=news.run, tables=dict(self._rows), **counts)
+
+    def _mark(self, news: ExportNews) -> str:
+        """Return what tells the newest run of this export from those of others.
+
+        Raises `RequestInvalidError` where the database has been loaded from another one.
+        """
+        marks = list[str]()
+        with suppress(FileNotFoundError):  # no run has ended yet
+            for each in runs_in(self._view.folder):
+                marks.append(f"{news.app_id} {each.run} {each.started} {each.finished}")
+        former = self._before.get("mark", "")
+        if (former and former not in marks) or news.run < int(self._before.get("run", 0)):
+            raise RequestInvalidError(
+                f"{self._target.name} was loaded from another export than {self._view.name}, or from one "
+                "that was made again: load into a new database"
+            )
+        return marks[-1] if marks else ""
+
+    def _batch(self, batch: NewsBatch) -> Batch:
+        made = self._message_batch(batch.raws, "not_shown" if batch.kind == "deleted" else None)
+        present = made[-2].count(None)
+        self._counts[batch.kind] += present
+        self._counts["deleted"] += len(batch.raws) - present
+        return made
+
+    def _message_batch(self, raws: list[bytes], reason: str | None) -> Batch:
+        raws, replaced = clean_records(raws)
+        if replaced:
+            self._counts["replaced"] += replaced
+        values = message_values(raws)
+        deleted_at = values[_DELETED_AT]
+        if reason or any(deleted_at):
+            reasons = ["by_author" if each else reason for each in deleted_at]
+        else:
+            reasons = [None] * len(raws)
+        return [*values, reasons, raws]
+
+    def _versions(self, news: ExportNews) -> Iterator[Batch]:
+        raws = (raw for each in news.versions() for raw in each)
+        for batch in batched(raws):
+            yield self._message_batch(batch, None)
+
+    def _load_tables(self) -> None:
+        """Load the tables whose files have changed."""
+        try:
+            entries = read_manifest(self._view.folder / MANIFEST).tables
+        except FileNotFoundError:
+            return
+        for entry in entries:
+            key = f"table {entry.table}"
+            if self._before.get(key) != entry.sha256:
+                self._state[key] = entry.sha256
+                self._target.execute(f"DELETE FROM {entry.table}")  # noqa: S608
+                columns = TABLE_COLUMNS[entry.table]
+                rows = table_records(self._view, entry)
+                self._target.insert(entry.table, [*columns, _RAW], self._table_batches(entry.table, rows))
+
+    def _table_batches(self, table: str, raws: Iterable[bytes]) -> Iterator[Batch]:
+        columns = TABLE_COLUMNS[table]
+        for batch in batched(raws):
+            clean, replaced = clean_records(batch)
+            self._counts["replaced"] += replaced
+            self._rows[table] += len(batch)
+            values = zip(*(table_row(columns, raw) for raw in clean), strict=True)
+            yield [*values, clean]
+
+    def _finish_first(self) -> None:
+        target = self._target
+        unique, *others = INDEXES
+        target.execute("SAVEPOINT ids")
+        try:
+            target.execute(unique)
+        except target.errors:  # ids that differ only in what no database takes
+            target.execute("ROLLBACK TO SAVEPOINT ids")
+            target.execute(
+                "DELETE FROM messages WHERE place NOT IN (SELECT max(place) FROM messages GROUP BY id)"
+            )
+            target.execute(unique)
+        for sql in (*others, *views(target.dialect)):
+            target.execute(sql)
+
+
+_DELETED_AT: Final = [column.name for column in COLUMNS].index("deleted_at")

@@ -1,0 +1,108 @@
+"""A Postgres database, in one transaction, by psycopg and COPY: the first schema of the search path."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final, final
+
+import msgspec
+import psycopg
+from psycopg import sql as words
+
+from ..errors import RequestInvalidError
+from ..export.formats.columns import Column
+from .schema import POSTGRES, STATE
+from .sqlite import Batch, with_values
+
+_REFUSED: Final = (psycopg.DataError, psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComplex)
+"""A number that is too large, or JSON that is nested too deeply."""
+
+
+@final
+class PostgresDatabase:
+    """The database at `url`, in a transaction; used with `with`, which commits where nothing failed."""
+
+    dialect: Final = POSTGRES
+    errors: Final = (psycopg.Error,)
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        try:
+            parts = psycopg.conninfo.conninfo_to_dict(url)
+        except psycopg.ProgrammingError:  # its text may have a part of the password
+            raise RequestInvalidError(
+                "the address of Postgres: expected postgresql://user@host/database"
+            ) from None
+        self.name: Final = f"Postgres {parts.get('host', 'localhost')}/{parts.get('dbname', '')}"
+
+    def __enter__(self) -> None:
+        self._db = psycopg.connect(self._url)
+        try:
+            self._db.execute("SELECT pg_advisory_xact_lock(hashtext('chatrest_load'))")  # one load at a time
+        except BaseException:
+            self._db.close()
+            raise
+
+    def __exit__(self, error: object, *_: object) -> None:
+        try:
+            if error is None:
+                self._db.commit()
+        finally:
+            self._db.close()
+
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        cursor = self._db.execute(sql.encode(), values or None)
+        return cursor.fetchall() if cursor.description else []
+
+    def has_state(self) -> bool:
+        return self.execute("SELECT to_regclass(%s)", [STATE]) != [(None,)]
+
+    def erase(self, statements: Iterable[str]) -> None:
+        """Execute statements; VACUUM frees the room of what they remove."""
+        for sql in statements:
+            self.execute(sql)
+
+    def insert(self, table: str, columns: Sequence[Column], batches: Iterable[Batch], rest: str = "") -> None:
+        """Copy rows, where they have a `rest` by a temporary table; of those with one id the last one."""
+        names = words.SQL(", ").join(words.Identifier(column.name) for column in columns)
+        target = words.Identifier("incoming" if rest else table)
+        if rest:
+            self.execute(f"CREATE TEMP TABLE incoming (LIKE {table} INCLUDING IDENTITY)")
+        with self._db.cursor() as cursor:
+            for batch in batches:
+                chosen = with_values(columns, batch)
+                own = words.SQL(", ").join(words.Identifier(column.name) for column, _ in chosen)
+                copy = words.SQL("COPY {}({}) FROM STDIN").format(target, own)
+                *values, raws = [_adapted(*each) for each in chosen]
+                try:
+                    with self._db.transaction():
+                        _copy(cursor, copy, [*values, raws])
+                except _REFUSED:
+                    _copy(cursor, copy, [*values, list(map(self._taken, raws))])
+        if rest:
+            joined = names.as_string()
+            newest = f"SELECT DISTINCT ON (id) {joined} FROM incoming ORDER BY id, place DESC"  # noqa: S608
+            self.execute(f"INSERT INTO {table}({joined}) {newest} {rest}")
+            self.execute("DROP TABLE incoming")
+
+    def _taken(self, raw: str) -> str:
+        """Return a record, or where Postgres refuses it as JSON, a JSON text with it."""
+        try:
+            with self._db.transaction():
+                self._db.execute("SELECT %s::jsonb", [raw])
+        except _REFUSED:
+            return msgspec.json.encode(raw).decode()
+        return raw
+
+
+def _adapted(column: Column, values: Sequence[Any]) -> Sequence[Any]:
+    if column.name == "raw":
+        return [raw.decode() for raw in values]
+    if column.kind == "time" and any(values):
+        return [each and datetime.fromtimestamp(each / 1000, UTC).isoformat() for each in values]
+    return values
+
+
+def _copy(cursor: Any, statement: Any, values: Sequence[Sequence[Any]]) -> None:
+    with cursor.copy(statement) as copy:
+        for row in zip(*values, strict=True):
+            copy.write_row(row)

@@ -1,0 +1,364 @@
+"""What the table cannot say of the operations that administer an app: outcomes of two kinds, records that
+follow from others, and keys that the service itself heeds.
+
+The emulator runs no agent, reads no website and judges no message: what a rule would block, a call, and what
+notifications log, are documents that a test puts into the store, such as
+`store.documents.of("/calls").put(record, "session")`.
+"""
+
+from typing import Any, Final
+
+from msgspec.json import decode, encode
+
+from ...resources import OPERATIONS
+from ...webhooks.event import EVENT_CLASSES
+from ..store import Store
+from ..store.data import EPOCH
+from ..store.documents import Document, DocumentSet
+from ..store.message_index import conversation_id
+from .administering import (
+    COLLECTIONS,
+    DocumentPath,
+    documents_of,
+    enveloped,
+    existing,
+    handler,
+    matching,
+    new_document,
+)
+from .context import Handler, ServiceCall
+from .documents import selected
+from .groups import APP, party_record, path_group
+from .messages import message_record
+from .refusals import bad_request, outcomes, refused
+from .replies import PositionedPages
+from .users import user_record
+
+KEYS: Final = "/apikeys"
+ROLES: Final = "/roles"
+WEBHOOKS: Final = "/apps/{appId}/webhooks"
+TRIGGERS: Final = f"{WEBHOOKS}/{{webhookId}}/triggers"
+_APPS: Final = "/apps"
+_SCOPES: Final = {"authOnly": "Auth Key", "fullAccess": "REST API Key"}
+_OF_SETTINGS: Final = "keys of the settings"
+_MODELS: Final = "/ai-agents/agent-builder/agents/available-models"
+
+
+def prepare(store: Store, app: Document, full_access: str, auth_only: str) -> None:
+    """Put in what a service has from its beginning: the app, the default role, a model, and the keys of the
+    settings, in the place of those of settings before.
+    """
+    keys, of_settings = store.documents.of(KEYS), store.documents.of(_OF_SETTINGS)
+    for former in of_settings.list():
+        keys.delete(former["apiKey"])
+    of_settings.clear()
+    for key, scope in ((full_access, "fullAccess"), (auth_only, "authOnly")):
+        of_settings.put({"apiKey": key}, key)
+        keys.put({"apiKey": key, "name": _SCOPES[scope], "scope": scope, "createdAt": EPOCH}, key)
+    if app:
+        store.documents.of(_APPS).put(app, app["id"])
+    if store.documents.of(ROLES).get("default") is None:
+        role = {"role": "default", "name": "Default", "createdAt": EPOCH}
+        store.documents.of(ROLES).put(role, "default")
+    store.documents.of(_MODELS).put({"model": "emulated", "default": True})
+
+
+def key_scope(store: Store, key: str) -> str:
+    document = store.documents.of(KEYS).get(key)
+    if document is None:
+        raise refused("AUTH_ERR_APIKEY_NOT_FOUND", "API key")
+    return str(document["scope"])
+
+
+def _of_another_key(operation: Handler) -> Handler:
+    """Return the operation on a key, refused for the key of the very call."""
+
+    def handle(call: ServiceCall) -> Any:
+        if call.path["apiKey"] == call.headers.get("apikey"):
+            raise refused("ERR_APIKEY_NO_SELF_ACTION")
+        return operation(call)
+
+    return handle
+
+
+def create_app(call: ServiceCall) -> Document:
+    """Add an app, which serves nothing, with a key of each scope."""
+    app = new_document(call, DocumentPath(_APPS), call.store.documents.of(_APPS), call.body)
+    keys = {f"{app['id']}-{scope}": scope for scope in _SCOPES}
+    app["apiKeys"] = {key: {"apiKey": key, "name": _SCOPES[keys[key]], "scope": keys[key]} for key in keys}
+    call.store.documents.of(_APPS).put(app, app["id"])
+    return app
+
+
+def add_triggers(call: ServiceCall) -> Document:
+    """Add triggers, with an outcome for each: an unknown one is refused, one that is there is not."""
+    triggers = documents_of(call, TRIGGERS)
+
+    def add(id: str) -> str:
+        if id not in EVENT_CLASSES:
+            raise refused("ERR_TRIGGER_NOT_FOUND", id)
+        triggers.put({"id": id}, id)
+        return f"The trigger {id} has been added."
+
+    return outcomes(call.body["triggerIds"], add)
+
+
+def delete_role(call: ServiceCall) -> Any:
+    if call.path["role"] == "default":
+        raise refused("ERR_ROLE_DELETE_DENIED")
+    return handler(OPERATIONS["roles.delete"])(call)
+
+
+# ── permissions: an outcome of each beside the values of all ──
+
+
+def _permissions(call: ServiceCall) -> DocumentSet:
+    if "guid" in call.path:
+        path_group(call)
+        if call.path["scope"] not in ("admin", "moderator", "participant"):
+            raise bad_request({"scope": ["The scope must be one of admin, moderator, participant."]})
+    return documents_of(call, OPERATIONS[f"rbac.list_{call.endpoint.name.rpartition('_')[2]}"].path)
+
+
+def set_permissions(call: ServiceCall) -> Document:
+    permissions, values = _permissions(call), call.body["permissions"]
+
+    def set_one(id: str) -> str:
+        permissions.put({"id": id, "value": values[id], "updatedAt": call.now}, id)
+        return f"The permission {id} has been set."
+
+    return outcomes(values, set_one) | _values(permissions)
+
+
+def unset_permission(call: ServiceCall) -> Document:
+    permissions = _permissions(call)
+    permissions.delete(call.path["permission"])
+    return _values(permissions)
+
+
+def _values(permissions: DocumentSet) -> Document:
+    return {"permissions": {each["id"]: each["value"] for each in permissions.list()}}
+
+
+# ── moderation ──
+
+
+_FLAGGED: Final = "/moderation/flagged-messages"
+_BLOCKED: Final = "/moderation/blocked-messages"
+_REVIEWED: Final = "/moderation/reviewed-messages"
+_MODERATED: Final = "/moderation/messages"
+_REASONS: Final = "/moderation/reasons"
+_FIRST_ID: Final = 10**9
+"""The first id of messages that are handed in: far from those of the app's own."""
+
+
+def flag_message(call: ServiceCall) -> None:
+    """Note a user's flag on a message; a second one replaces the first."""
+    documents, message_id = call.store.documents, call.path["id"]
+    message = decode(message_record(call, message_id), type=Document)
+    reason = existing(documents.of(_REASONS), _REASONS, call.body["id"])
+    user = call.store.people.entity("user", call.acting_user or "")["entity"]
+    flag = {**selected(user, ("uid", "name")), "reasonId": reason["id"], "reasonName": reason.get("name", "")}
+    flag |= {"flaggedAt": call.now, **selected(call.body, ("remark",))}
+    flags = (documents.of(_FLAGGED).get(message_id) or {}).get("flaggedBy", [])
+    flags = [*(each for each in flags if each["uid"] != user["uid"]), flag]
+    documents.of(_FLAGGED).put({**message, "flaggedBy": flags, "flaggedCount": len(flags)}, message_id)
+
+
+def review_flagged(call: ServiceCall) -> None:
+    existing(call.store.documents.of(_FLAGGED), _MODERATED, call.path["id"])
+    call.store.documents.of(_FLAGGED).delete(call.path["id"])
+
+
+def review_blocked(call: ServiceCall) -> None:
+    documents, message_id = call.store.documents, call.path["id"]
+    held = existing(documents.of(_BLOCKED), _MODERATED, message_id)
+    documents.of(_BLOCKED).delete(message_id)
+    reviewed = {"status": call.body["status"], "blockedAt": f"{held['createdAt']}.0", "updatedAt": call.now}
+    documents.of(_REVIEWED).put({**held, **reviewed}, message_id)
+
+
+def create_message(call: ServiceCall) -> Document:
+    """Take a message for moderation, which stays pending; its parties exist, or come with their details."""
+    kind, sender, receiver = (call.body[name] for name in ("receiverType", "sender", "receiver"))
+    if "senderUserDetails" not in call.body:
+        user_record(call, sender)
+    if f"receiver{kind.capitalize()}Details" not in call.body:
+        party_record(call, kind, receiver)
+    at, body = call.body.get("sentAt", call.now), {"category": "message", "type": "text", **call.body}
+    message = {name: value for name, value in body.items() if not name.endswith("Details")} | {
+        "id": str(_FIRST_ID + call.store.documents.next_number()),
+        "conversationId": f"group_{receiver}" if kind == "group" else conversation_id(sender, receiver),
+        "data": {**call.body.get("data", {}), "moderation": {"status": "pending"}},
+        "sentAt": at, "updatedAt": at,
+    }  # fmt: skip
+    call.store.documents.of(_MODERATED).put(message, message["id"])
+    return message
+
+
+def update_message(call: ServiceCall) -> Document:
+    documents, key = call.store.documents.of(_MODERATED), call.path["id"]
+    edited = {"editedAt": call.now, "editedBy": APP, "updatedAt": call.now}
+    message = {**existing(documents, _MODERATED, key), **call.body, **edited}
+    documents.put(message, key)
+    return message
+
+
+def _revised(operation: Handler) -> Handler:
+    """Return the operation that makes or changes a rule, and keeps each version of it."""
+
+    def handle(call: ServiceCall) -> Any:
+        rule = operation(call)
+        revisions = call.store.documents.of("/moderation/rules/{ruleId}/revisions", rule["id"])
+        number = f"{rule['id']}-{len(revisions.list()) + 1}"
+        revisions.put({**rule, "revisionId": number}, number)
+        return rule | {"revisionId": number}
+
+    return handle
+
+
+def _with_terms(operation: Handler) -> Handler:
+    """Return the operation on a keyword list whose terms come as a comma list, as an array, or in a file."""
+
+    def handle(call: ServiceCall) -> Any:
+        terms = call.body.pop("file", call.body.get("searchTerms", []))
+        parts = terms.replace("\n", ",").split(",") if isinstance(terms, str) else terms
+        call.body["searchTerms"] = [part.strip() for part in parts if part.strip()]
+        return operation(call)
+
+    return handle
+
+
+# ── agents ──
+
+
+_KNOWLEDGE: Final = "/ai-agents/agent-builder/knowledge-base"
+
+
+def list_knowledge(call: ServiceCall) -> list[Document]:
+    kinds = {kind: call.store.documents.of(f"{_KNOWLEDGE}/{kind}") for kind in ("uploads", "website", "text")}
+    return matching([{"type": kind, **each} for kind in kinds for each in kinds[kind].list()], call)
+
+
+def poll(call: ServiceCall) -> bytes:
+    return encode({"success": True, "data": dict.fromkeys(call.body["uniqueId"], "indexed")})
+
+
+def list_enabled_items(call: ServiceCall) -> Document:
+    """Return the names that an agent has of each kind."""
+    agents = "/ai-agents/agent-builder/agents"
+    agent = existing(call.store.documents.of(agents), agents, call.path["uid"])
+    kinds = {"tools": "slug", "apiTools": "slug", "mcpServers": "slug", "frontendActions": "triggerFunction"}
+    return {kind: [{key: name, "name": name} for name in agent.get(kind, ())] for kind, key in kinds.items()}
+
+
+# ── notifications ──
+
+
+def _set_default(name: str) -> Handler:
+    collection = f"/notifications/push/v1/providers/{name}"
+
+    def handle(call: ServiceCall) -> Document:
+        documents, chosen = call.store.documents.of(collection), call.path["providerId"]
+        existing(documents, collection, chosen)
+        for provider in documents.list():
+            key = provider["providerId"]
+            documents.put({**provider, "isDefault": key == chosen}, key)
+        return {"success": True}
+
+    return handle
+
+
+def _preferences(operation: Handler) -> Handler:
+    """Return the operation whose reply has a user's preferences by other names than those that are sent."""
+
+    def handle(call: ServiceCall) -> Document:
+        kept: Document = operation(call)
+        named = {name.removesuffix("Preferences"): each for name, each in kept.items() if name.endswith("s")}
+        return {"preferences": named, "sound": {}, "templates": selected(kept, ("usePrivacyTemplate",))}
+
+    return handle
+
+
+_PUSH_TOKENS: Final = ("fcmToken", "deviceToken", "voipToken")
+
+
+def _tokens(call: ServiceCall) -> DocumentSet:
+    """Return the push tokens of a login's user."""
+    uid = call.store.auth_tokens.owner(call.query.get("authToken") or call.body.get("authToken", ""))
+    if uid is None:
+        raise refused("AUTH_ERR_AUTH_TOKEN_NOT_FOUND")
+    return call.store.documents.of("/notifications/push/v1/tokens", uid)
+
+
+def register_push_token(call: ServiceCall) -> Document:
+    tokens, names = _tokens(call), [name for name in _PUSH_TOKENS if name in call.body]
+    if not names:
+        raise bad_request({name: ["One of the tokens is required."] for name in _PUSH_TOKENS})
+    token = {**call.body, "pushToken": call.body[names[0]], "pushTokenType": names[0].removesuffix("Token")}
+    tokens.put(token | {"uid": call.store.auth_tokens.owner(call.body["authToken"])}, token["pushToken"])
+    return {"success": True}
+
+
+def push_tokens(call: ServiceCall) -> Document:
+    """List or remove the push tokens of a login, or the one of the path; 404 for no such token."""
+    tokens, key = _tokens(call), call.path.get("pushToken")
+    login = call.query.get("authToken") or call.body["authToken"]
+    chosen = [
+        each
+        for each in tokens.list()
+        if each["pushToken"] == (key or each["pushToken"])
+        and (call.query.get("all") or each["authToken"] == login)
+    ]
+    if key is not None and not chosen:
+        raise refused("ERR_PUSH_TOKEN_NOT_FOUND")
+    for token in chosen if call.endpoint.method == "DELETE" else ():
+        tokens.delete(token["pushToken"])
+    return {"pushTokens": chosen}
+
+
+_LOGS: Final = PositionedPages(member="messageId", parameter="logId", default_size=20)
+_MODERATED_PAGES: Final = PositionedPages(member="id", parameter="id", beside=("sentAt",), default_size=100)
+HANDLERS: dict[str, Handler] = {
+    name: handler(endpoint) for name, endpoint in OPERATIONS.items() if name.partition(".")[0] in COLLECTIONS
+}
+_BY_HAND: Final[dict[str, Handler]] = {
+    "agents.list_enabled_items": list_enabled_items,
+    "agents.list_knowledge": list_knowledge,
+    "apps.create": create_app,
+    "moderation.create_message": create_message,
+    "moderation.flag_message": flag_message,
+    "moderation.review_blocked_message": review_blocked,
+    "moderation.review_flagged_message": review_flagged,
+    "moderation.update_message": update_message,
+}
+for _name, _work in _BY_HAND.items():
+    HANDLERS[_name] = enveloped(OPERATIONS[_name], _work)
+HANDLERS |= {
+    "agents.poll_discovered_urls": poll,
+    "agents.poll_knowledge_status": poll,
+    "moderation.list_messages": _MODERATED_PAGES.serve(
+        lambda call: matching(call.store.documents.of(_MODERATED).list(), call)
+    ),
+    "notifications.delete_push_token": push_tokens,
+    "notifications.get_preferences": _preferences(HANDLERS["notifications.get_preferences"]),
+    "notifications.list_logs": _LOGS.serve(
+        lambda call: matching(call.store.documents.of("/notifications/v1/logs").list(), call)
+    ),
+    "notifications.list_push_tokens": push_tokens,
+    "notifications.register_push_token": register_push_token,
+    "notifications.set_default_apns_provider": _set_default("apns"),
+    "notifications.set_default_fcm_provider": _set_default("fcm"),
+    "notifications.unregister_push_tokens": push_tokens,
+    "notifications.update_preferences": _preferences(HANDLERS["notifications.update_preferences"]),
+    **dict.fromkeys(("rbac.set_role", "rbac.set_scope"), set_permissions),
+    **dict.fromkeys(("rbac.unset_role", "rbac.unset_scope"), unset_permission),
+    "roles.delete": delete_role,
+    "triggers.add": add_triggers,
+}
+for _names, _wrap in (
+    (("api_keys.update", "api_keys.delete"), _of_another_key),
+    (("moderation.create_rule", "moderation.update_rule"), _revised),
+    (("moderation.create_keyword_list", "moderation.update_keyword_list"), _with_terms),
+):
+    HANDLERS |= {name: _wrap(HANDLERS[name]) for name in _names}

@@ -1,0 +1,404 @@
+"""The operations that administer an app, read from their table: no handler is written for them, but for the
+few in `administered`.
+
+An operation's path says what it is about: `/a/{x}/b/{y}` is the document y of the collection `/a/{x}/b`.
+
+| the path ends in | GET           | POST                | PUT, PATCH                     | DELETE           |
+|------------------|---------------|---------------------|--------------------------------|------------------|
+| `{parameter}`    | the document  |                     | changes it                     | removes it       |
+| a collection     | its documents | makes one, or those | changes the one that the body  | removes those of |
+|                  |               | of a list           | names                          | a list, else all |
+| any other word   | a single one  | makes it            | changes it                     | removes it       |
+| `add`, `remove`  |               |                     | names in a list of a document, |                  |
+|                  |               |                     | or documents                   |                  |
+
+A document has what its body had, times, and a key of a number that no document ever had. What is not there is
+a 404, in the path as well. A reply has what its struct requires beside: from the path or the body, or an
+empty value of its type.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any, Final, NamedTuple, TypeAlias, get_args, get_origin
+
+import msgspec
+from msgspec import Struct, structs
+
+from ...core.replies.decode import ACK, Many, One
+from ...core.requests.endpoint import Endpoint
+from ...resources import OPERATIONS
+from ..store.documents import Document, DocumentSet
+from .context import Context, Handler, ServiceCall
+from .documents import apply_changes, merged
+from .refusals import ServiceRefusal, bad_request, outcomes, refused
+from .replies import PositionedPages, cursor_reply, limited, numbered
+from .users import user_record
+
+COLLECTIONS: Final = frozenset(
+    {
+        "agents", "api_keys", "apps", "calls", "metrics", "moderation", "notifications", "rbac",
+        "restricted_features", "roles", "triggers", "webhooks",
+    }
+)  # fmt: skip
+_AGENTS: Final = "/ai-agents/"
+"""The beginning of the paths whose documents have times in milliseconds."""
+_KEYS: Final = {
+    "actions": "name", "custom": "_id", "discovered-urls": "urlId", "frontend-actions": "_id",
+    "keywords": "id", "knowledge-base": "uniqueId", "restrictedfeatures": "key", "rules": "id",
+    "webhooks": "id",
+}  # fmt: skip
+"""The members with the key of documents, by the last word of the collection, where it is not named like the
+path's parameter.
+"""
+_ITEMS: Final = frozenset({"conversations", "featuresToAllow", "featuresToRestrict", "files", "triggerIds"})
+"""The members of bodies with documents, or with their keys."""
+_HOLDERS: Final = frozenset({"mutedConversations", "pushProviders", "pushTokens", "uploads"})
+"""The members of replies with the documents of a collection."""
+_ALIASES: Final = {"/all": "/custom", "/scrape": "", "/initiate": ""}
+"""Ends of paths whose documents are those of another path."""
+_NAMED: Final = {
+    "mcps": "mcpServers",
+    "text": "otherKbIntegrations",
+    "uploads": "files",
+    "website": "websites",
+}
+"""The lists of an agent, where they are not named like the member of a body."""
+_MISSING: Final = {
+    "agents": "ERR_AGENT_NOT_FOUND", "api-tools": "ERR_TOOL_NOT_FOUND", "apikeys": "ERR_APIKEY_NOT_FOUND",
+    "apps": "AUTH_ERR_INVALID_APPID", "calls": "ERR_CALL_SESSION_NOT_FOUND",
+    "frontend-actions": "ERR_TOOL_NOT_FOUND",
+    "keywords": "ERR_KEYWORD_NOT_FOUND", "knowledge-base": "ERR_KB_NOT_FOUND",
+    "mcp-servers": "ERR_TOOL_NOT_FOUND", "messages": "ERR_MESSAGE_ID_NOT_FOUND",
+    "providers": "ERR_PROVIDER_NOT_FOUND", "reasons": "ERR_REASON_NOT_FOUND", "roles": "ERR_ROLE_NOT_FOUND",
+    "rules": "ERR_RULE_NOT_FOUND", "tools": "ERR_TOOL_NOT_FOUND", "triggers": "ERR_TRIGGER_NOT_FOUND",
+    "variables": "ERR_VARIABLE_NOT_FOUND", "webhooks": "ERR_WEBHOOK_NOT_FOUND",
+}  # fmt: skip
+"""The codes of a 404, by the last of these words in a path."""
+_MOST: Final = {"apikeys": 25, "roles": 25, "webhooks": 25}
+"""Documents of one owner: limits.counts."""
+
+Work: TypeAlias = Callable[[ServiceCall], Any]
+
+
+# ── what a path is about ──
+
+
+class DocumentPath(NamedTuple):
+    """What a path is about."""
+
+    collection: str
+    parameter: str = ""
+    """The path's parameter with the document's key; empty for all documents, or for a single one."""
+    is_list: bool = True
+
+    @property
+    def key(self) -> str:
+        """The documents' member with their key."""
+        return _key_member(self.collection)
+
+
+@cache
+def _key_member(collection: str) -> str:
+    children = [each.path.removeprefix(f"{collection}/{{") for each in OPERATIONS.values()]
+    named = next((each[:-1] for each in children if each.endswith("}") and "/" not in each), "id")
+    return _KEYS.get(collection.rpartition("/")[2], named)
+
+
+def document_path(endpoint: Endpoint[Any]) -> DocumentPath:
+    path, is_listed = endpoint.path, isinstance(endpoint.reply, Many)
+    if path.endswith("}") and not is_listed:
+        collection, _, parameter = path.rpartition("/{")
+        return DocumentPath(collection, parameter[:-1])
+    end = path[path.rindex("/") :]
+    path = path.removesuffix(end) + _ALIASES.get(end, end)
+    return DocumentPath(path, is_list=is_listed or path in _lists())
+
+
+@cache
+def _lists() -> frozenset[str]:
+    """Return the paths of collections: they are listed, their documents have paths, or bodies have items."""
+    own = [each for name, each in OPERATIONS.items() if name.partition(".")[0] in COLLECTIONS]
+    return frozenset(
+        each.path.rpartition("/{")[0] if each.path.endswith("}") else each.path
+        for each in own
+        if each.path.endswith("}")
+        or isinstance(each.reply, Many)
+        or (each.body is not None and not _ITEMS.isdisjoint(each.body.__struct_encode_fields__))
+    )
+
+
+@cache
+def _made() -> frozenset[str]:
+    """Return the collections that operations add to: whose documents exist, or are a 404."""
+    return frozenset(document_path(each).collection for each in OPERATIONS.values() if each.method == "POST")
+
+
+# ── documents ──
+
+
+def documents_of(call: ServiceCall, collection: str) -> DocumentSet:
+    """Return a collection's documents of this path, and of the user in the query, or of the acting user."""
+    # Webhooks of calls without the header are others.
+    owners = [call.headers.get("x-webhook-version", "")] if "/webhooks" in collection else []
+    prefix, documents = "", call.store.documents
+    for segment in collection.split("/")[1:]:
+        if segment.startswith("{"):
+            value = call.path[segment[1:-1]]
+            if prefix in _made() and prefix in _lists():
+                existing(documents.of(prefix, "" if prefix == "/apps" else "/".join(owners)), prefix, value)
+            owners.append(value)
+        prefix += f"/{segment}"
+    if "uid" in call.query and prefix.startswith("/notifications/v1/preferences"):
+        user_record(call, call.query["uid"])
+        owners.append(call.query["uid"])
+    elif call.endpoint.acting == "required":
+        owners.append(str(call.acting_user))
+    return documents.of(collection, "/".join(owners))
+
+
+def existing(documents: DocumentSet, path: str, key: str) -> Document:
+    """Return a document; 404 where there is none."""
+    document = documents.get(key)
+    if document is None:
+        raise _missing(path, key)
+    return document
+
+
+def _missing(path: str, key: str) -> ServiceRefusal:
+    word = next((word for word in reversed(path.split("/")) if word in _MISSING), None)
+    return refused(_MISSING[word], key) if word else refused("ERR_API_NOT_FOUND", "the document", key)
+
+
+def new_document(
+    call: ServiceCall, about: DocumentPath, documents: DocumentSet, body: Mapping[str, Any]
+) -> Document:
+    """Store a document; 400 for a key that is taken, and for one document too many."""
+    word = about.collection.rpartition("/")[2]
+    if len(documents.list()) >= _MOST.get(word, 10**9):
+        raise refused("ERR_PLAN_QUOTA_RESTRICTION", _MOST[word], word)
+    key = str(body.get(about.key) or f"{call.store.documents.next_number():024x}")
+    if documents.get(key) is not None:
+        raise bad_request({about.key: [f"The {about.key} has already been taken."]})
+    document = {**body, about.key: key, **_times(call, about, "createdAt", "updatedAt")}
+    documents.put(document, key)
+    return document
+
+
+def _times(context: Context, about: DocumentPath, *names: str) -> Document:
+    return dict.fromkeys(names, context.now_ms if about.collection.startswith(_AGENTS) else context.now)
+
+
+def _changed(call: ServiceCall, about: DocumentPath, documents: DocumentSet, key: str) -> Document:
+    old = existing(documents, about.collection, key)
+    own = {name: old[name] for name in (about.key,) if name in old} | _times(call, about, "updatedAt")
+    document = apply_changes(merged(old, call.body), own)
+    documents.put(document, key)
+    return document
+
+
+# ── what is done ──
+
+
+def handler(endpoint: Endpoint[Any]) -> Handler:
+    """Return the handler of an operation, by its path, its method and its reply."""
+    end = endpoint.path.rpartition("/")[2]
+    if endpoint.method == "PATCH" and end in ("add", "remove"):
+        return enveloped(endpoint, _work_on_names(endpoint.path.removesuffix(f"/{end}"), adds=end == "add"))
+    about = document_path(endpoint)
+    work = _work_on_one if about.parameter else _work_on_all if about.is_list else _work_on_single
+    return enveloped(endpoint, work(endpoint, about))
+
+
+def _work_on_one(endpoint: Endpoint[Any], about: DocumentPath) -> Work:
+    def work(call: ServiceCall) -> Document:
+        documents, key = documents_of(call, about.collection), call.path[about.parameter]
+        if endpoint.method not in ("GET", "DELETE"):
+            return _changed(call, about, documents, key)
+        document = existing(documents, about.collection, key)
+        if endpoint.method == "DELETE":
+            documents.delete(key)
+            documents.clear_below(key)
+        return document
+
+    return work
+
+
+def _work_on_all(endpoint: Endpoint[Any], about: DocumentPath) -> Work:
+    def work(call: ServiceCall) -> Any:
+        documents = documents_of(call, about.collection)
+        if endpoint.method == "GET":
+            return matching(documents.list(), call)
+        lists = [call.body[name] for name in _ITEMS if name in call.body]
+        items = {_key_of(item, about): item for each in lists for item in each}
+        if endpoint.method == "DELETE":
+            return _removed(documents, about, items if lists else None)
+        if lists:
+            return _put(call, documents, about, items)
+        if endpoint.method == "POST":
+            return new_document(call, about, documents, call.body)
+        return _changed(call, about, documents, str(call.body.get(about.key, "")))
+
+    return work
+
+
+def _key_of(item: Any, about: DocumentPath) -> str:
+    return str(item.get(about.key, next(iter(item.values()), ""))) if isinstance(item, dict) else str(item)
+
+
+def _put(
+    call: ServiceCall, documents: DocumentSet, about: DocumentPath, items: Mapping[str, Any]
+) -> Document:
+    """Store items as documents; one that is there already is a success, too."""
+
+    def put(key: str) -> str:
+        old, item = documents.get(key) or _times(call, about, "createdAt"), items[key]
+        documents.put({**old, **(item if isinstance(item, dict) else {}), about.key: key}, key)
+        return "done"
+
+    return outcomes(items, put)
+
+
+def _removed(documents: DocumentSet, about: DocumentPath, keys: Iterable[str] | None) -> list[Document]:
+    """Remove the documents of these keys, all for None; return them."""
+    gone = [each for each in documents.list() if keys is None or str(each[about.key]) in keys]
+    for document in gone:
+        documents.delete(str(document[about.key]))
+    return gone
+
+
+def _work_on_single(endpoint: Endpoint[Any], about: DocumentPath) -> Work:
+    def work(call: ServiceCall) -> Document:
+        documents = documents_of(call, about.collection)
+        old = documents.get()
+        if old is None and endpoint.method != "POST" and "/providers/" in about.collection:
+            raise _missing(about.collection, about.collection.rpartition("/")[2])
+        if endpoint.method == "DELETE":
+            documents.delete()
+            return {}
+        document = old or {}
+        if endpoint.method != "GET":
+            document = merged({} if endpoint.method == "POST" else document, call.body)
+            documents.put(document)
+        return document
+
+    return work
+
+
+def _work_on_names(before: str, *, adds: bool) -> Work:
+    def change_documents(call: ServiceCall) -> Any:
+        documents, about = documents_of(call, before), DocumentPath(before)
+        names = {
+            name: name for value in call.body.values() if isinstance(value, list | tuple) for name in value
+        }
+        return _put(call, documents, about, names) if adds else _removed(documents, about, names)
+
+    owner, _, parameter = before.partition("/{")
+
+    def change_names(call: ServiceCall) -> Document:
+        documents, key = documents_of(call, owner), call.path[parameter.partition("}")[0]]
+        document = existing(documents, owner, key)
+        for member, names in call.body.items():
+            member = _NAMED.get(call.path.get("sourceType", member), member)
+            kept = [each for each in document.get(member, ()) if each not in names]
+            document[member] = [*kept, *names] if adds else kept
+        documents.put(document, key)
+        return document
+
+    return change_documents if before in _lists() else change_names
+
+
+def matching(documents: Iterable[Document], call: ServiceCall) -> list[Document]:
+    """Return the documents that a query lets through: a text in one of `_SEARCHED`, and equal members."""
+    query = {name: value for name, value in call.query.items() if name not in _PAGING}
+    texts = [str(query.pop(name)).casefold() for name in ("search", "searchKey", "key") if name in query]
+    return [
+        each
+        for each in documents
+        if all(each[name] == value for name, value in query.items() if name in each)
+        and all(any(text in str(each.get(name, "")).casefold() for name in _SEARCHED) for text in texts)
+    ]
+
+
+_SEARCHED: Final = ("name", "description", "id", "uid", "slug")
+_PAGING: Final = frozenset(
+    {"affix", "createdAt", "cursor", "id", "limit", "logId", "page", "perPage", "sentAt", "updatedAt"}
+)
+
+
+# ── replies ──
+
+
+def enveloped(endpoint: Endpoint[Any], work: Work) -> Handler:
+    """Return the handler that gives what `work` gives, in the form of the operation's reply."""
+    reply = endpoint.reply
+    if isinstance(reply, Many):
+        return _paged(endpoint, lambda call: [filled(reply.record, each, call) for each in work(call)])
+    if reply is ACK:
+        return lambda call: (work(call), {"success": True, "message": "done"})[1]
+    if not isinstance(reply, One):
+        return work
+
+    def one(call: ServiceCall) -> Any:
+        record = _shown(endpoint, work(call), call)
+        return msgspec.json.encode(record) if reply.is_bare else record
+
+    return one
+
+
+def _paged(endpoint: Endpoint[Any], rows: Work) -> Handler:
+    paging = endpoint.list_paging
+    if paging.own_member:
+        return PositionedPages(member=paging.own_member, parameter=paging.own_member).serve(rows)
+    if paging.shows_end:
+        return lambda call: cursor_reply(rows(call), call.query, document_path(endpoint).key)
+    return limited(rows) if paging.size == "limit" else numbered(rows)
+
+
+def _shown(endpoint: Endpoint[Any], value: Any, call: ServiceCall) -> Any:
+    """Return what a reply of one record shows of the document, or of the documents, that it is about."""
+    record: Any = getattr(endpoint.reply, "record", None)
+    names = set(record.__struct_encode_fields__) if _is_struct(record) else set()
+    if holders := names & _HOLDERS:
+        is_all = not isinstance(value, list)
+        return {
+            holders.pop(): documents_of(call, document_path(endpoint).collection).list() if is_all else value
+        }
+    if "agent" in names:
+        return {"agent": value}
+    if "success" in names:
+        return {"success": True} | ({"data": value} if "data" in names else {})
+    return {"deleted": True} if names == {"deleted"} else filled(record, value, call)
+
+
+def _is_struct(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Struct)
+
+
+def filled(record: Any, document: Document, call: ServiceCall) -> Document:
+    """Return a document with what its struct requires."""
+    if _required(record).keys() <= document.keys():
+        return document
+    given = {"appId": call.app.get("id", ""), **call.path, **call.body}
+    lacking = {
+        name: given[name] if name in given else _empty(kind, call)
+        for name, kind in _required(record).items()
+        if name not in document
+    }
+    return {**document, **lacking}
+
+
+@cache
+def _required(record: Any) -> dict[str, Any]:
+    """Return the types of a struct's required members, by their names on the wire."""
+    fields = structs.fields(record) if _is_struct(record) else ()
+    return {each.encode_name: each.type for each in fields if each.required}
+
+
+def _empty(kind: Any, call: ServiceCall) -> Any:
+    if _is_struct(kind):
+        return filled(kind, {}, call)
+    parts = [each for each in get_args(kind) if each not in (type(None), msgspec.UnsetType)]
+    origin = get_origin(kind) or kind
+    if parts and origin not in (dict, tuple, list):
+        return _empty(parts[0], call)
+    return {str: "", int: 0, bool: True, tuple: [], list: []}.get(origin, {})

@@ -1,0 +1,1 @@
+"""What a run of an export asks the service for: lists, in pieces."""

@@ -1,0 +1,187 @@
+"""Reads one piece of a list: the pages inside it, and up to which id each of them covers the list.
+
+A piece is entered at the position that the service named, or at an id that is made up (a guess); the pages
+after the first are those of an ordinary walk. The rules:
+
+| the reply                                   | the reader                                                   |
+|---------------------------------------------|--------------------------------------------------------------|
+| page of items up to the id n                | covers the list up to n, or to just before the position that |
+|                                             | the page names, if that is higher                            |
+| page that passes the end of the piece       | covers it to its end; what is behind is dropped              |
+| 4xx or unusable position, where it enters   | `PositionRefusedError`; not for 401 and 429                  |
+| end of the list at a guess, without an item | `PositionRefusedError`: it may be how a service refuses it   |
+| page that goes by time                      | `NotOrderedByIdError`                                        |
+
+A guess is made one id early, so that a list which holds the item where the piece before ends shows at least
+that one: an empty reply is a refusal, and not the end.
+"""
+
+from bisect import bisect_right
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any, final
+
+from msgspec import Struct, structs
+
+from ...core.paging.cursor import Cursor
+from ...core.paging.intervals import number_of
+from ...core.paging.order import Affix
+from ...core.requests.endpoint import Pairs
+from ...errors import ApiError, AuthenticationError, CursorError, RateLimitError, ServerError
+from ...walk.source import Page
+from ...walk.walk import Walk
+from .pieces import ListPiece
+
+
+class PositionRefusedError(Exception):
+    """The service does not let a list be entered at a position; its error, if it gave one, is the cause."""
+
+    def __init__(self, *, is_guess: bool) -> None:
+        super().__init__("made-up id" if is_guess else "position that the service named")
+        self.is_guess = is_guess
+        """False if the service had named the position itself."""
+
+
+class NotOrderedByIdError(Exception):
+    """The list goes by time: its ids come in any order, and none of them is a position."""
+
+
+class PiecePage(Struct, frozen=True):
+    """The part of one reply that is in a piece."""
+
+    items: list[Any]
+    """By ascending ids, those whose id is no number first or last."""
+    covered: int
+    """The id up to which the list is covered once the items are safe."""
+    position: Pairs
+    """Where the list continues after `covered`, as the service named it; empty if it did not."""
+    page: Page[Any]
+    """The reply, with its bytes."""
+    passes_end: bool
+    """True if an item after the end of the piece was shown."""
+    leads: Affix | None
+    """The direction from its last item to the position that the page names; None if it names none."""
+
+
+@final
+class PieceReader:
+    """Reads pieces of the list of `walk` in ascending order of ids, from where that begins.
+
+    The items are whatever has an `id`. `walk` is not moved, and must have no limit. Several pieces can be
+    read at the same time.
+    """
+
+    def __init__(self, walk: Walk[Any]) -> None:
+        self._walk = walk
+
+    async def pages(self, piece: ListPiece[Any]) -> AsyncGenerator[PiecePage]:
+        """Read a piece, page by page; the next page is asked for when it is wanted.
+
+        `piece.until` may be moved down at any time, but not below what the last page covers. Close the
+        generator (`aclosing`) where it is left early. Raises `PositionRefusedError` and `NotOrderedByIdError`
+        as above, and the errors of a walk.
+        """
+        walk, is_open, is_first, covered = self._walk.at(self._entry(piece)), piece.is_open, True, piece.after
+        while True:
+            # A page may claim to be the last one only where the end of the list is the end of the piece.
+            walk = walk if is_open else walk.thorough()
+            async with aclosing(walk.pages()) as pages:
+                while (page := await self._next(pages, piece, is_first=is_first)) is not None:
+                    part, is_first = _part(page, piece, covered), False
+                    covered = part.covered
+                    yield part
+                    if covered >= piece.until:
+                        return
+            if is_open is piece.is_open:
+                return
+            is_open = False  # it was cut meanwhile: the page that seemed to be the last is asked for again
+
+    def _entry(self, piece: ListPiece[Any]) -> Cursor:
+        """Return the cursor at which a piece is entered."""
+        base, last, position = self._walk.cursor, piece.after, piece.position
+        if piece.is_guess:
+            last -= last != 1  # no service knows an id 0
+            position = (("affix", "append"), ("id", str(last)))
+        elif not position:  # the walk's own beginning
+            others = [pair for pair in base.position if pair[0] != "affix"]
+            return structs.replace(base, position=(("affix", "append"), *others), direction="append")
+        place = number_of(dict(position).get("id", ""))
+        is_early = piece.is_guess or (place is not None and place < last)
+        return structs.replace(
+            base,
+            position=position,
+            direction="append",
+            last=str(last),
+            time=None,
+            skip=0,
+            # From an early position, what is before the piece is dropped, and no fault. From any other one,
+            # it shows a list that goes by something else.
+            inside=is_early,
+            by_id=True,
+        )
+
+    async def _next(
+        self, pages: AsyncGenerator[Page[Any]], piece: ListPiece[Any], *, is_first: bool
+    ) -> Page[Any] | None:
+        """Return the next page of the walk; None at its end."""
+        is_entry = is_first and (piece.is_guess or bool(piece.position))
+        try:
+            page = await anext(pages, None)
+        except (ApiError, CursorError) as error:
+            if not is_entry or isinstance(error, AuthenticationError | RateLimitError | ServerError):
+                raise
+            raise PositionRefusedError(is_guess=piece.is_guess) from error
+        if page is None and is_first and piece.is_guess:
+            raise PositionRefusedError(is_guess=True)
+        if page is not None and not page.cursor.by_id:
+            raise NotOrderedByIdError
+        return page
+
+
+def _part(page: Page[Any], piece: ListPiece[Any], covered: int) -> PiecePage:
+    """Return what is in a piece of a page that came after the id `covered`."""
+    items, until = page.items, piece.until
+    low, high = _ordered(items, page.unordered_count)
+    # Most pages are in their piece as a whole.
+    begin = low if low == high or int(items[low].id) > covered else _index(items, covered, low, high)
+    end = high if low == high or int(items[high - 1].id) <= until else _index(items, until, begin, high)
+    others = [
+        item
+        for item in (*items[:low], *items[high:])
+        if (number := number_of(item.id)) is None or covered < number <= until
+    ]
+    inside = items if begin == 0 and end == len(items) else [*others, *items[begin:end]]
+    position = page.cursor.position
+    place = number_of(dict(position).get("id", ""))
+    reached = covered if low == high else max(covered, int(items[high - 1].id))
+    leads = None if low == high else _leads(page, int(items[high - 1].id))
+    if end < high:  # after the end of the piece the page's own position would leave items out
+        return PiecePage(inside, until, (), page, passes_end=True, leads=leads)
+    last = min(until, reached if place is None else max(reached, place - 1))
+    # A position before the last id, such as that of a page whose own one was wrong, would show ids again.
+    position = position if place is not None and place >= last else ()
+    return PiecePage(inside, last, position, page, passes_end=False, leads=leads)
+
+
+def _leads(page: Page[Any], last: int) -> Affix | None:
+    """Return the direction from an id to the position that a page names; None if it names none by id."""
+    named = page.meta.cursor or page.meta.next
+    place = None if named is None else number_of(str(named.id))
+    if named is None or place is None:
+        return None
+    return "append" if named.affix != "prepend" and place >= last else "prepend"
+
+
+def _ordered(items: list[Any], unordered_count: int) -> tuple[int, int]:
+    """Return the bounds of the items that are in the order of their ids; the others stand before or after."""
+    low, high = unordered_count, len(items)
+    while low < high and number_of(items[low].id) is None:
+        low += 1
+    while low < high and number_of(items[high - 1].id) is None:
+        high -= 1
+    return low, high
+
+
+def _index(items: list[Any], last: int, low: int, high: int) -> int:
+    """Return where the first item above an id is, among those that are in the order of their ids."""
+    return bisect_right(items, last, low, high, key=lambda item: int(item.id))

@@ -1,0 +1,151 @@
+"""What `verify` says: its problems and notes, and the advice that belongs to each problem.
+
+An advice is a value that is made with the finding. None of them may lose a message or an older version,
+whatever the cause is: nothing is deleted or cut, and what is moved is kept. `test_remedies.py` follows each.
+"""
+
+from enum import StrEnum
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+from ..file_names import DAMAGED
+from ..journal import NAME as JOURNAL
+from ..manifest import NAME as MANIFEST
+
+Kind: TypeAlias = Literal[
+    "manifest", "incomplete", "missing", "size", "damaged", "content", "duplicate", "unknown", "coverage",
+    "journal", "unsafe",
+]  # fmt: skip
+_SHOWN: Final = 3
+MOST_PROBLEMS: Final = 1_000
+"""Problems that are listed; more are counted, as an export of millions of files may be damaged in all."""
+
+
+class Remedy(StrEnum):
+    """What can safely be done about a problem."""
+
+    NOTHING = "nothing"
+    RUN = "run"
+    """A run mends it: it reads again what is missing, and takes over or sets aside what it does not know."""
+    READ_AGAIN = "read again"
+    """Of a file of messages that is gone."""
+    SET_ASIDE = "set aside"
+    """Of a file of messages with other bytes, of which a run takes what it cannot read again."""
+    FETCH = "fetch"
+    """Of an attachment with other bytes: its link may lead to it still."""
+    RESTORE = "restore"
+    """Of older versions, which are nowhere else."""
+    REBUILD = "rebuild"
+    """Of the journal: a new one is made from the files."""
+    NEW_FOLDER = "new folder"
+    """No run can tell what is true here."""
+    KEEP_OUT = "keep out"
+    """A name or link leads out of the folder: no export makes one."""
+    MOVE = "move"
+    """Of a file that is no export's."""
+
+    def words(self, folder: str, place: str) -> str:
+        """Return the advice as a sentence."""
+        return _WORDS[self].format(place=place, run=f"run `chatrest export {folder}` again")
+
+
+_WORDS: Final[dict[Remedy, str]] = {
+    Remedy.NOTHING: "",
+    Remedy.RUN: "{run}",
+    Remedy.READ_AGAIN: (
+        "restore {place} from a backup, as what was deleted in the service is in it alone; without one "
+        "{run}: what the service still shows of it is read again"
+    ),
+    Remedy.SET_ASIDE: (
+        f"restore {{place}} from a backup; without one move it to {DAMAGED}/{{place}}.damaged-1, and "
+        "{run}: what the service still shows of it is read again, and the rest is taken from there"
+    ),
+    Remedy.FETCH: (
+        "restore {place} from a backup; without one move it out of the folder, keep it, and {run}: where its "
+        "link still leads to it, it is fetched again"
+    ),
+    Remedy.RESTORE: (
+        "restore {place} from a backup, as older versions cannot be read again; without one keep it: what "
+        "can still be read of it is nowhere else"
+    ),
+    Remedy.REBUILD: (
+        f"{{run}}; where that does not mend it, restore {JOURNAL} from a backup, or move it out of the "
+        "folder, keep it, and run again: a new one is made from the files"
+    ),
+    Remedy.NEW_FOLDER: (
+        f"keep the folder as it is; restore {JOURNAL} or {MANIFEST} from a backup, or export into another "
+        "folder"
+    ),
+    Remedy.KEEP_OUT: (
+        "do not run an export in this folder: it could overwrite files elsewhere; export into another one"
+    ),
+    Remedy.MOVE: "move it out of the folder, and keep it if you do not know what it is",
+}
+
+
+def shortened(ids: list[str]) -> str:
+    more = len(ids) - _SHOWN
+    return ", ".join(ids[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+
+
+class Problem(Struct, frozen=True):
+    """A problem of an export, or a note about it."""
+
+    kind: Kind
+    place: str
+    """The file, below the export's folder, or the source."""
+    text: str
+    """A sentence that describes it."""
+    remedy: str = ""
+    """A way to mend it without losing anything; empty if nothing needs to be done."""
+    advice: Remedy = Remedy.NOTHING
+    """The same as a value."""
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.text}" + (f"; {self.remedy}" if self.remedy else "")
+
+
+class VerifyResult(Struct, kw_only=True):
+    """The result of `verify`."""
+
+    ok: bool = False
+    """True if every check held, and the manifest says that the export is complete."""
+    problems: list[Problem] = []
+    """Up to 1,000 problems."""
+    more: int = 0
+    """The number of problems beyond those in the list."""
+    notes: list[Problem] = []
+    """Information that is not a problem."""
+    until: int | None = None
+    """The message id up to which the export has all of its plan; None if it has not, or where the id is not
+    known."""
+    plan: str = ""
+    """The sources of the plan, in words: nothing is claimed of others. Empty if not `ok`."""
+    by_app_list: bool = False
+    """True if it is complete as far as the app's own list shows: the newest runs did not ask all sources."""
+    messages: int = 0
+    """Messages that were read, each counted once; without a journal those of files with a right checksum."""
+    files: int = 0
+    """Files that were read: those with messages, the history, and tables."""
+    bytes: int = 0
+    """The size of these files."""
+    hashes: int = 0
+    """Checksums of these files that were compared and are equal."""
+    first: int | None = None
+    """The lowest message id that was read."""
+    last: int | None = None
+    """The highest message id that was read."""
+
+    @property
+    def count(self) -> int:
+        return len(self.problems) + self.more
+
+    def add(self, problem: Problem) -> None:
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(problem)
+        else:
+            self.more += 1
+
+    def note(self, kind: Kind, place: str, text: str) -> None:
+        self.notes.append(Problem(kind, place, text))

@@ -1,0 +1,155 @@
+"""The members of a record that a site needs, read from bytes of any shape at little cost.
+
+The head places a message; the shown members are what its page is made of. A record with members of other
+types is read as Python objects instead, so nothing is too odd to be shown.
+"""
+
+from base64 import b32encode
+from contextlib import suppress
+from hashlib import blake2b
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import Struct, field
+
+from ..models.raw_json import REFUSED, read_value
+from ..times import MILLISECONDS_FROM
+from .text import shown
+
+_AFTER_9999: Final = 253_402_300_800_000
+_DIGITS: Final = 18
+
+
+class HeadEntity(Struct, gc=False):
+    uid: str | None = None
+    guid: str | None = None
+    name: str | None = None
+
+
+class _Wrapper(Struct, gc=False):
+    entity: HeadEntity | None = None
+
+
+class _Entities(Struct, gc=False):
+    sender: _Wrapper | None = None
+    receiver: _Wrapper | None = None
+    by: _Wrapper | None = None
+
+
+class _Data(Struct, gc=False):
+    entities: _Entities | None = None
+
+
+class RecordHead(Struct, gc=False, rename="camel"):
+    """The members of a record that place it."""
+
+    id: int | str = ""
+    conversation_id: str = ""
+    sender: str = ""
+    receiver_type: str = ""
+    receiver: str = ""
+    sent_at: int = 0
+    parent_id: int | str | None = None
+    deleted_at: int | None = None
+    data: _Data | None = None
+
+    @property
+    def conversation(self) -> str:
+        """The conversation's id; of a record without one, that which the service would give."""
+        if self.conversation_id or not self.receiver:
+            return self.conversation_id
+        if self.receiver_type == "group":
+            return f"group_{self.receiver}"
+        return "_user_".join(sorted((self.sender, self.receiver)))
+
+
+class ShownData(Struct, gc=False, rename="camel"):
+    text: Any = None
+    caption: Any = None
+    url: Any = None
+    name: Any = None
+    size: Any = None
+    attachments: Any = None
+    reactions: Any = None
+    custom_data: Any = None
+
+
+class ShownRecord(Struct, gc=False, rename="camel"):
+    """The members of a record that its page is made of."""
+
+    id: Any = None
+    category: Any = None
+    type: Any = None
+    data: ShownData = field(default_factory=ShownData)
+    edited_at: Any = None
+    edited_by: Any = None
+    deleted_at: Any = None
+    deleted_by: Any = None
+    quoted_message: Any = None
+
+
+_S = TypeVar("_S", bound=Struct)
+_HEAD: Final = msgspec.json.Decoder(RecordHead)
+_SHOWN: Final = msgspec.json.Decoder(ShownRecord)
+
+
+def rank_of(id: int | str) -> int:
+    """Return the number of an id; for one that is no number a hash, which is larger than any number."""
+    text = str(id)
+    if len(text) <= _DIGITS and text.isascii() and text.isdigit():
+        return int(text)
+    return int.from_bytes(_hash(text, 8)) >> 2 | 1 << 62
+
+
+def token(text: str) -> str:
+    """Return the name of a file for a text that somebody else has chosen."""
+    return b32encode(_hash(text, 10)).decode().lower()
+
+
+def _hash(text: str, size: int) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
+
+
+def milliseconds(time: int) -> int:
+    """Return a timestamp in milliseconds; 0 for one that is no time of a message."""
+    time = time if time >= MILLISECONDS_FROM else time * 1000
+    return time if 0 < time < _AFTER_9999 else 0
+
+
+def record_of(raw: bytes) -> dict[str, Any]:
+    """Return the members of a record; none where it is no JSON object."""
+    with suppress(ValueError, RecursionError):
+        value = read_value(raw)
+        if isinstance(value, dict):
+            return value
+    return {}
+
+
+def head_of(raw: bytes) -> RecordHead:
+    """Return the head of a record; members of other types are as if they were not there."""
+    try:
+        return _HEAD.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        head, record = RecordHead(), record_of(raw)
+        for each in msgspec.structs.fields(RecordHead)[:-1]:  # the last one is data
+            value, is_time = record.get(each.encode_name), each.name.endswith("_at")
+            if (type(value) is int and abs(value) < 1 << 62) if is_time else isinstance(value, str | int):
+                setattr(head, each.name, value if is_time else shown(str(value)))
+        with suppress(msgspec.ValidationError, UnicodeEncodeError):
+            head.data = msgspec.convert(record.get("data"), _Data)
+        return head
+
+
+def shown_record_of(raw: bytes) -> ShownRecord:
+    try:
+        return _SHOWN.decode(raw)
+    except REFUSED:
+        record = record_of(raw)
+        data = record.get("data")
+        shown_data = _struct_of(ShownData, data if isinstance(data, dict) else {})
+        return _struct_of(ShownRecord, record | {"data": shown_data})
+
+
+def _struct_of(type: type[_S], members: dict[str, Any]) -> _S:
+    fields = msgspec.structs.fields(type)
+    return type(**{each.name: members[each.encode_name] for each in fields if each.encode_name in members})

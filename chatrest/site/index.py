@@ -1,0 +1,320 @@
+"""The messages of a site by conversation and time: one SQLite file, so that memory stays flat.
+
+A message is its record's bytes and the few numbers that place it. Its `rank` is its id as a number, or for
+other ids a hash: it orders messages of one time, and names a message in addresses. Times are milliseconds;
+0 stands for none. A conversation is cut into pages by counts and sizes from its beginning, so that new
+messages change its last page alone. `filling` makes an index, and brings it up to date.
+"""
+
+import sqlite3
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cached_property, lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Self
+
+import msgspec
+
+from .text import redacted, shown
+
+MESSAGES: Final = 250
+"""The most messages of a page."""
+DELETED: Final = 1
+"""The flag of a message whose record says that it is deleted."""
+GONE: Final = 2
+"""The flag of a message that the service does not show any more."""
+_PEOPLE: Final = 2_000
+"""People that are kept in memory."""
+
+
+class MessageEntry(NamedTuple):
+    number: int
+    time: int
+    rank: int
+    sender: int
+    parent: int | None
+    flags: int
+    """Any of a deleted message."""
+    raw: bytes
+
+
+_COLUMNS: Final = ", ".join(MessageEntry._fields)
+
+
+class MessagePlace(NamedTuple):
+    name: str
+    """Of its conversation."""
+    page: int
+    rank: int
+    flags: int
+
+
+class PersonEntry(NamedTuple):
+    """Somebody who wrote or was written to."""
+
+    number: int
+    uid: str
+    name: str
+    file: str
+    """The name of the page, without its end."""
+    initials: str
+
+
+class ConversationEntry(NamedTuple):
+    number: int
+    id: str
+    name: str
+    """The name of its folder."""
+    title: str
+    is_group: bool
+    messages: int
+    first: int
+    last: int
+    newest: int
+
+
+class PageCut(NamedTuple):
+    """A page of a conversation: its number from 1, the place of its first message, and how many it has."""
+
+    page: int
+    time: int
+    rank: int
+    messages: int
+    last: int
+    sign: int
+    """Of the numbers of its messages: another one where any is new or has changed."""
+
+
+class Choice(NamedTuple):
+    """The part of an export that a site has."""
+
+    conversations: Collection[str] = frozenset()
+    users: Collection[str] = frozenset()
+    """Only conversations that one of these takes part in, or has written in."""
+    redact: bool = False
+    since: int | None = None
+    until: int | None = None
+
+
+EVERYTHING: Final = Choice()
+
+
+class IndexState(NamedTuple):
+    """What an index has been filled with."""
+
+    kind: str
+    """The version and choice."""
+    fingerprint: str
+    """Of the export's files."""
+    run: int
+    """The export's last run; 0 where there is none."""
+    started: int
+
+
+_VERSION: Final = 3
+
+
+def kind_of(choice: Choice) -> str:
+    """Return what differs for indexes that cannot follow from one another."""
+    return f"{_VERSION} {[sorted(each) if isinstance(each, Collection) else each for each in choice]}"
+
+
+class Index:
+    """The index at `path`, which is locked while it is open; used with `with`.
+
+    Raises sqlite3.DatabaseError for a file that is no index, and for one of another choice or version.
+    """
+
+    def __init__(self, path: Path, choice: Choice = EVERYTHING) -> None:
+        self.choice = choice
+        self._hide: Callable[[str], str] = redacted if choice.redact else str
+        self.person: Callable[[int], PersonEntry] = lru_cache(_PEOPLE)(self._person)
+        self.db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0)
+        try:
+            for sql in ("locking_mode=EXCLUSIVE", "synchronous=OFF", "cache_size=-40000"):
+                self.db.execute(f"PRAGMA {sql}")
+            state = self.state()
+            if state is not None and state.kind != kind_of(choice):
+                raise sqlite3.DatabaseError("it is of another version or choice")
+        except BaseException:
+            self.db.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.db.close()
+
+    def state(self) -> IndexState | None:
+        """Return what the index has been filled with; None for an empty one."""
+        if not self._all("SELECT 1 FROM sqlite_master"):
+            return None
+        return IndexState._make(self._all("SELECT kind, fingerprint, run, started FROM state")[0])
+
+    def _all(self, sql: str, *values: Any) -> list[Any]:
+        return self.db.execute(sql, values).fetchall()
+
+    @cached_property
+    def has_threads(self) -> bool:
+        return bool(self._all("SELECT 1 FROM threads LIMIT 1"))
+
+    @cached_property
+    def has_files(self) -> bool:
+        return bool(self._all("SELECT 1 FROM files LIMIT 1"))
+
+    def count(self, rows: str) -> int:
+        """Return the number of rows of a table, which a condition may follow."""
+        return int(self._all(f"SELECT count(*) FROM {rows}")[0][0])  # noqa: S608
+
+    def writers(self) -> int:
+        return self.count("people WHERE messages > 0")
+
+    # ── conversations ──
+
+    def conversations(self, *, offset: int = 0, limit: int = -1) -> Iterator[ConversationEntry]:
+        """Yield conversations, the one with the newest message first."""
+        return self._conversations("ORDER BY last DESC, id LIMIT ? OFFSET ?", limit, offset)
+
+    def conversation(self, number: int) -> ConversationEntry:
+        return next(self._conversations("WHERE number = ?", number))
+
+    def conversation_named(self, name: str) -> ConversationEntry | None:
+        return next(self._conversations("WHERE name = ?", name), None)
+
+    def _conversations(self, rest: str, *values: Any) -> Iterator[ConversationEntry]:
+        columns = "number, id, name, title, guid NOT NULL, messages, first, last, newest"
+        rows = self.db.execute(f"SELECT {columns} FROM conversations {rest}", values)  # noqa: S608
+        return (ConversationEntry(number, shown(self._hide(key)), *others) for number, key, *others in rows)
+
+    def pages(self, conversation: int) -> list[PageCut]:
+        """Return the pages of a conversation, oldest first."""
+        sql = "SELECT page, time, rank, messages, last, sign FROM pages WHERE conversation = ? ORDER BY page"
+        return list(map(PageCut._make, self.db.execute(sql, (conversation,))))
+
+    def page_count(self, conversation: int) -> int:
+        return int(self._all("SELECT max(page) FROM pages WHERE conversation = ?", conversation)[0][0])
+
+    def days(self, conversation: int) -> list[tuple[int, int, int]]:
+        """Return (day since 1970, page, messages) of each day that has messages."""
+        return self._all(
+            "SELECT day, page, messages FROM days WHERE conversation = ? ORDER BY day", conversation
+        )
+
+    # ── messages ──
+
+    def messages(self, conversation: int, cut: PageCut) -> list[MessageEntry]:
+        return self._stored(
+            "WHERE conversation = ? AND (time, rank) >= (?, ?) ORDER BY time, rank LIMIT ?",
+            conversation, cut.time, cut.rank, cut.messages,
+        )  # fmt: skip
+
+    def message(self, number: int) -> MessageEntry:
+        return self._stored("WHERE number = ?", number)[0]
+
+    def of_rank(self, rank: int) -> MessageEntry | None:
+        return next(iter(self._stored("WHERE rank = ?", rank)), None)
+
+    def replies(self, parent: int, offset: int, limit: int) -> list[MessageEntry]:
+        return self._stored("WHERE parent = ? ORDER BY time, rank LIMIT ? OFFSET ?", parent, limit, offset)
+
+    def newest_of(self, sender: int, limit: int) -> list[MessageEntry]:
+        return self._stored("WHERE sender = ? ORDER BY time DESC, rank DESC LIMIT ?", sender, limit)
+
+    def _stored(self, rest: str, *values: Any) -> list[MessageEntry]:
+        rows = self.db.execute(f"SELECT {_COLUMNS} FROM messages {rest}", values)  # noqa: S608
+        return list(map(MessageEntry._make, rows))
+
+    def place(self, rank: int) -> MessagePlace | None:
+        """Return the page of a message; None if the site does not have it."""
+        rows = self._all(
+            "SELECT c.name, (SELECT page FROM pages p WHERE p.conversation = m.conversation"
+            " AND (p.time, p.rank) <= (m.time, m.rank) ORDER BY p.time DESC, p.rank DESC LIMIT 1),"
+            " m.rank, m.flags FROM messages m JOIN conversations c ON c.number = m.conversation"
+            " WHERE m.rank = ?",
+            rank,
+        )
+        return MessagePlace._make(rows[0]) if rows else None
+
+    def files(self, rank: int) -> dict[int, str]:
+        """Return the stored files of a message by position."""
+        return dict(self._all("SELECT position, file FROM files WHERE message = ?", rank))
+
+    # ── threads ──
+
+    def threads(self, conversation: int) -> list[tuple[int, int, int, int]]:
+        """Return (page, rank of the first message, replies on earlier pages, replies on this one)."""
+        return self._all(
+            "SELECT page, parent, skipped, replies FROM threads WHERE conversation = ? ORDER BY page, parent",
+            conversation,
+        )
+
+    def thread_facts(self, conversation: int) -> tuple[str, list[tuple[int, int]]]:
+        """Return a hash of a conversation's threads, and in order (time, rank) of what they began with."""
+        begun = self._all(
+            "SELECT DISTINCT m.time, m.rank FROM threads t JOIN messages m ON m.rank = t.parent"
+            " WHERE t.conversation = ? ORDER BY m.time, m.rank",
+            conversation,
+        )
+        return blake2b(msgspec.json.encode(self.threads(conversation)), digest_size=16).hexdigest(), begun
+
+    def threads_of(self, ranks: Iterable[int]) -> dict[int, tuple[int, int]]:
+        """Return (replies, page) of the threads that began with any of these messages."""
+        rows = self._all(
+            "SELECT parent, sum(replies), min(page) FROM threads"
+            " WHERE parent IN (SELECT value FROM json_each(?)) GROUP BY parent",
+            msgspec.json.encode(list(ranks)).decode(),
+        )
+        return {parent: (replies, page) for parent, replies, page in rows}
+
+    # ── people ──
+
+    def _person(self, number: int) -> PersonEntry:
+        return next(self._persons("WHERE number = ?", number))
+
+    def person_of(self, uid: str) -> PersonEntry | None:
+        return next(self._persons("WHERE uid = ?", uid), None)
+
+    def person_filed(self, file: str) -> PersonEntry | None:
+        return next(self._persons("WHERE file = ?", file), None)
+
+    def everybody(self) -> Iterator[PersonEntry]:
+        return self._persons("ORDER BY number")
+
+    def _persons(self, rest: str, *values: Any) -> Iterator[PersonEntry]:
+        rows = self.db.execute(f"SELECT number, uid, name, file FROM people {rest}", values)  # noqa: S608
+        return (
+            PersonEntry(number, shown(self._hide(uid)), name, file, initials(name))
+            for number, uid, name, file in rows
+        )
+
+    def people(self, *, offset: int, limit: int) -> Iterator[tuple[PersonEntry, int, int, int]]:
+        """Yield people with the number, the first and the last time of their messages, the busiest first."""
+        rows = self._all(
+            "SELECT number, messages, first, last FROM people WHERE messages > 0"
+            " ORDER BY messages DESC, uid LIMIT ? OFFSET ?",
+            limit, offset,
+        )  # fmt: skip
+        return ((self.person(number), *rest) for number, *rest in rows)
+
+    def record_of_person(self, number: int) -> bytes | None:
+        """Return a user's record, where the export has the table of users."""
+        record: bytes | None = self._all("SELECT record FROM people WHERE number = ?", number)[0][0]
+        return record
+
+    def conversations_of(self, sender: int, limit: int) -> list[tuple[int, int, int, int]]:
+        """Return (conversation, messages, first, last) of where a person wrote, most messages first."""
+        return self._all(
+            "SELECT conversation, count(*), min(time), max(time) FROM messages WHERE sender = ?"
+            " GROUP BY conversation ORDER BY 2 DESC, 1 LIMIT ?",
+            sender, limit,
+        )  # fmt: skip
+
+
+def initials(name: str) -> str:
+    """Return up to two letters for a name."""
+    words = [word for word in name.replace("&", " ").split() if word[0].isalnum()]
+    return "".join(word[0] for word in words[:2]).upper() or "?"

@@ -1,0 +1,231 @@
+"""The pages of a site, each rendered by a function of this file from the index.
+
+| address                     | page                                                      |
+|-----------------------------|-----------------------------------------------------------|
+| index.html, index-2.html    | conversations, the one with the newest message first      |
+| people.html, people-2.html  | who has written                                           |
+| u/PERSON.html               | a person                                                  |
+| c/CONVERSATION/3.html       | a page of a conversation, oldest first                    |
+| …/3-source.html             | the records of its messages                               |
+| …/days.html, …/last.html    | where there is more than one page                         |
+| …/threads-2.html            | threads, each by the message that it began with           |
+| …/mRANK.html                | a message that is too large for its page                  |
+
+A page of a conversation does not say how many there are, so that only the last one changes with new messages.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from itertools import groupby
+from operator import attrgetter, itemgetter
+from pathlib import Path
+from typing import Any, Final, NamedTuple, final
+from urllib.parse import urlencode
+
+from ..errors import RequestInvalidError
+from ..extras import missing_extra
+from .heads import record_of
+from .index import ConversationEntry, Index, PageCut, PersonEntry, initials
+from .items import Item, Items, day_of, excerpt, rows_of
+from .text import is_address, shown_json
+
+TEMPLATES: Final = Path(__file__).parent / "templates"
+STATIC: Final = ("site.css", "site.js")
+LIST: Final = 400
+"""Rows of a page of a list."""
+_PLACES: Final = 500
+_NEWEST: Final = 20
+_SHORT: Final = 500
+_DAY: Final = attrgetter("day")
+
+
+class SiteWords(NamedTuple):
+    """The facts of the site that every page shows."""
+
+    title: str
+    is_served: bool
+
+
+class SearchWords(NamedTuple):
+    """The fields of the search form."""
+
+    q: str = ""
+    person: str = ""
+    conversation: str = ""
+    since: str = ""
+    until: str = ""
+
+    @property
+    def is_filtered(self) -> bool:
+        return any(self[1:])
+
+
+@final
+class Pages:
+    """Renders the pages of an index. `RequestInvalidError` where Jinja2 is not installed."""
+
+    def __init__(self, index: Index, title: str, *, is_served: bool = False) -> None:
+        self.site = SiteWords(title, is_served)
+        values = {"site": self.site, "query": SearchWords(), "results": None}
+        self._template = _environment(values).get_template
+        self.index = index
+        self.maker = Items(index)
+        self._conversation: Callable[[int], ConversationEntry] = lru_cache(10_000)(index.conversation)
+
+    def _render(self, template: str, root: str, **values: Any) -> str:
+        html: str = self._template(f"{template}.html").render(root=root, **values)
+        return html
+
+    def _in(self, template: str, conversation: ConversationEntry, **values: Any) -> str:
+        return self._render(template, "../../", conversation=conversation, **values)
+
+    # ── a conversation ──
+
+    def items(self, conversation: ConversationEntry, cut: PageCut) -> list[Item]:
+        """Return the messages of a page, with their links."""
+        items = self.maker.of(self.index.messages(conversation.number, cut))
+        source = f"{cut.page}-source.html#"
+        for item in items:
+            item.href = f"#{item.anchor}"
+            item.source_href = f"{item.anchor}.html" if item.is_long else source + item.anchor
+        return items
+
+    def page(self, conversation: ConversationEntry, cut: PageCut, items: list[Item], pages: int) -> str:
+        groups = [(day, rows_of(each)) for day, each in groupby(items, key=_DAY)]
+        return self._in("conversation", conversation, page=cut.page, groups=groups,
+                        is_last=cut.page == pages, has_days=pages > 1)  # fmt: skip
+
+    def source(self, conversation: ConversationEntry, cut: PageCut, items: list[Item]) -> str:
+        address = f"{cut.page}.html#"
+        records = [(each.anchor, address + each.anchor, each.source()) for each in items if not each.is_long]
+        return self._in("source", conversation, page=cut.page, records=records)
+
+    def whole(self, conversation: ConversationEntry, page: int, item: Item) -> str:
+        return self._in("whole", conversation, page=page, item=item)
+
+    def days(self, conversation: ConversationEntry, pages: int) -> str:
+        known = self.index.days(conversation.number)
+        days = [(day_of(day * 86_400_000), page, count) for day, page, count in known]
+        months = [(month, list(each)) for month, each in groupby(days, key=lambda day: day[0][:7])]
+        return self._in("days", conversation, pages=pages, months=months)
+
+    def last(self, conversation: ConversationEntry, pages: int) -> str:
+        return self._in("last", conversation, pages=pages)
+
+    def threads(self, conversation: ConversationEntry) -> Iterator[tuple[int, str]]:
+        """Yield the pages of a conversation's threads with their numbers."""
+        rows = self.index.threads(conversation.number)
+        for page, group in groupby(rows, key=itemgetter(0)):
+            threads, is_last = [self._thread(*row[1:]) for row in group], page == rows[-1][0]
+            yield page, self._in("threads", conversation, page=page, threads=threads, is_last=is_last)
+
+    def threads_page(self, conversation: ConversationEntry, page: int) -> str | None:
+        return next((html for number, html in self.threads(conversation) if number == page), None)
+
+    def _thread(self, rank: int, skipped: int, replies: int) -> dict[str, Any]:
+        parent = self.index.of_rank(rank)
+        messages = self.index.replies(rank, skipped, replies)
+        items = self.maker.of(messages if parent is None else [parent, *messages])
+        for item in items:
+            place = self.index.place(item.rank)
+            assert place is not None, "it is in the index"
+            page, source = f"../{place.name}/{place.page}", f"../{place.name}/{item.anchor}.html"
+            item.href = f"{page}.html#{item.anchor}"
+            item.source_href = source if item.is_long else f"{page}-source.html#{item.anchor}"
+        first = None if parent is None else items.pop(0)
+        parents = None if first is None else rows_of([first])
+        return {"rank": rank, "parent": parents, "replies": rows_of(items), "skipped": skipped}
+
+    # ── lists ──
+
+    def index_page(self, part: int, parts: int) -> str:
+        index = self.index
+        rows = [self._row(each) for each in index.conversations(offset=(part - 1) * LIST, limit=LIST)]
+        return self._render(
+            "index", "", rows=rows, part=part, parts=parts, messages=index.count("messages"),
+            conversations=index.count("conversations"),
+        )  # fmt: skip
+
+    def _row(self, conversation: ConversationEntry) -> dict[str, Any]:
+        [newest] = self.maker.of([self.index.message(conversation.newest)])
+        return conversation._asdict() | {
+            "colour": conversation.number % 8, "initials": initials(conversation.title),
+            "pages": self.index.page_count(conversation.number),
+            "first": day_of(conversation.first), "last": day_of(conversation.last),
+            "who": "" if newest.kind == "line" else newest.sender.name, "excerpt": newest.excerpt,
+        }  # fmt: skip
+
+    def people_page(self, part: int, parts: int) -> str:
+        people = self.index.people(offset=(part - 1) * LIST, limit=LIST)
+        rows = [
+            {**person._asdict(), "messages": messages, "first": day_of(first), "last": day_of(last)}
+            for person, messages, first, last in people
+        ]
+        return self._render("people", "", rows=rows, part=part, parts=parts)
+
+    def person(self, person: PersonEntry) -> str:
+        raw = self.index.record_of_person(person.number)
+        avatar = record_of(raw).get("avatar") if raw else None
+        rows = self.index.conversations_of(person.number, _PLACES)
+        places = [
+            self._conversation(each)._asdict()
+            | {"messages": count, "first": day_of(one), "last": day_of(end)}
+            for each, count, one, end in rows
+        ]
+        return self._render(
+            "person", "../", person=person, record=shown_json(raw)[:_SHORT * 20] if raw else "",
+            avatar=avatar if is_address(avatar) else "", places=places, newest=list(self._newest(person)),
+        )  # fmt: skip
+
+    def _newest(self, person: PersonEntry) -> Iterator[dict[str, Any]]:
+        for item in self.maker.of(self.index.newest_of(person.number, _NEWEST)):
+            place = self.index.place(item.rank)
+            assert place is not None, "it is in the index"
+            conversation = self.index.conversation_named(place.name)
+            yield {
+                "href": f"c/{place.name}/{place.page}.html#{item.anchor}", "at": item.at, "iso": item.iso,
+                "title": conversation.title if conversation else "", "excerpt": excerpt(item.excerpt),
+            }  # fmt: skip
+
+    def found(self, query: SearchWords, results: Any) -> str:
+        older = urlencode({**query._asdict(), "skip": results.older}) if results.older else ""
+        return self._render("found", "", query=query, results=results, older=older)
+
+    def unfinished(self) -> str:
+        return self._render("unfinished", "")
+
+
+def _environment(values: dict[str, Any]) -> Any:
+    """Return an environment that escapes every value, with these ones in each template."""
+    try:
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+        from markupsafe import escape
+    except ImportError:
+        raise RequestInvalidError(missing_extra("writing pages", "html")) from None
+    # What escapes a text for MarkupSafe, without an object of its class for each: a fifth of a site's time.
+    escape_text = getattr(sys.modules[escape.__module__], "_escape_inner", escape)
+
+    def escaped(value: Any) -> str:
+        text: str = escape_text(value) if type(value) is str else escape(value)
+        return text
+
+    class PageTemplate(Template):
+        @classmethod
+        def from_code(cls, environment: Any, code: Any, globals: Any, uptodate: Any = None) -> Template:
+            template = super().from_code(environment, code, globals, uptodate)
+            template.root_render_func.__globals__["escape"] = escaped
+            return template
+
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, auto_reload=False,
+    )  # fmt: skip
+    environment.template_class = PageTemplate
+    environment.globals |= values
+    return environment
+
+
+def parts_of(rows: int) -> int:
+    """Return the number of pages of a list, at least one."""
+    return max(1, -(-rows // LIST))

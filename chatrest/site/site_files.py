@@ -1,0 +1,197 @@
+"""The files of a site: which there are, and what the pages of its conversations were made of.
+
+Used while this process writes the site, which no one else may meanwhile. Files are written under another name
+and renamed; those that a run has not used are removed at its end.
+"""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, final
+
+import msgspec
+from msgspec import Struct
+
+from ..storage import JournalFile, Layout
+
+_STATE: Final = ".chatrest"
+_INDEX: Final = "index.html"
+_SCHEMA: Final = """
+CREATE TABLE files(path TEXT PRIMARY KEY, size INTEGER NOT NULL, run INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE pages(number INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, hash BLOB NOT NULL DEFAULT '',
+    uses BLOB, files TEXT NOT NULL DEFAULT '[]', terms BLOB);
+CREATE TABLE state(run INTEGER NOT NULL, is_complete INTEGER NOT NULL, has_search INTEGER NOT NULL);
+INSERT INTO state VALUES(0, 0, 0)
+"""
+_LAYOUT: Final = Layout(
+    "chatrest html",
+    _SCHEMA,
+    version=2,
+    application=0x63_72_68_74,
+    remedy="remove the site, and write it again",
+)
+_COMMIT_EVERY: Final = 500
+"""Files after which the state is committed: a kill costs that they are written again."""
+_AT_ONCE: Final = 1_000
+
+
+def state_folder(site: Path) -> Path:
+    """Return the folder that only later runs need: beside the site, so that nobody hands it on with it."""
+    site = site.resolve()
+    return site.with_name(f"{site.name}{_STATE}")
+
+
+class KnownPage(Struct):
+    """A page of a conversation; without a hash it was never made."""
+
+    number: int
+    """By which the search knows it; given once."""
+    path: str
+    hash: bytes
+    """Of what it was made of."""
+    uses: bytes
+    files: list[str]
+    """What was written with it."""
+    terms: bytes = b""
+    """Packed; set where it is made."""
+
+
+@final
+class SiteFiles(JournalFile):
+    """The files of the site in `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(state_folder(folder) / "site.sqlite", _LAYOUT, lambda _: None)
+        self._db.execute("PRAGMA synchronous=OFF")  # a site that a loss of power takes is written again
+        for left in state_folder(folder).glob("work-*"):  # of a run that was killed
+            shutil.rmtree(left, ignore_errors=True)
+        self.folder = folder
+        self.written = self.removed = 0
+        self._placeholder = b""
+        [(run, self._is_complete, self._has_search)] = self._all("SELECT * FROM state")
+        self._run = run + 1
+        self._db.execute("UPDATE state SET run = ?", (self._run,))
+        self._db.execute("BEGIN")
+
+    # ── files ──
+
+    def write(self, name: str, content: bytes | str) -> None:
+        """Write a file of the site, if it is not there with this content."""
+        data = content.encode("utf-8", "replace") if isinstance(content, str) else content
+        if not (self.is_there(name, len(data)) and (self.folder / name).read_bytes() == data):
+            self._replace(name, data)
+
+    def is_there(self, name: str, size: int | None = None) -> bool:
+        """Return True for a file that was written, and has its size; it is part of the site."""
+        for known, run in self._all("SELECT size, run FROM files WHERE path = ?", name):
+            if run != self._run:
+                self._db.execute("UPDATE files SET run = ? WHERE path = ?", (self._run, name))
+            with suppress(OSError):
+                return (self.folder / name).stat().st_size == known and size in (None, known)
+        return False
+
+    def copy(self, name: str, source: Path) -> bool:
+        """Copy an attachment; False if it is not there."""
+        if not source.is_file():
+            return False
+        self._replace(name, source)
+        return True
+
+    def _replace(self, name: str, data: bytes | Path) -> None:
+        self._say_incomplete()
+        path = self.folder / name
+        new = path.with_name(f"{path.name}.new")
+        try:
+            size = _write(new, data)
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            size = _write(new, data)
+        new.replace(path)
+        self.written += 1
+        self._db.execute("INSERT OR REPLACE INTO files VALUES(?, ?, ?)", (name, size, self._run))
+        if self.written % _COMMIT_EVERY == 0:
+            self._commit()
+
+    def _commit(self) -> None:
+        self._db.execute("COMMIT")
+        self._db.execute("BEGIN")
+
+    # ── the whole ──
+
+    def begin(self, placeholder: str) -> None:
+        """Have index.html of a new site, and of one that a kill has left, be `placeholder`, until the end.
+
+        That of a complete site becomes it before anything of it is changed.
+        """
+        self._placeholder = placeholder.encode()
+        if not self._is_complete:
+            self.write(_INDEX, placeholder)
+
+    def _say_incomplete(self) -> None:
+        if not self._is_complete:
+            return
+        self._is_complete = 0
+        self._db.execute("UPDATE state SET is_complete = 0")
+        self._commit()
+        self._replace(_INDEX, self._placeholder)
+
+    def finish(self) -> None:
+        """Note that the site is complete, and remove what is no part of it."""
+        folders = set[Path]()
+        while names := self._all("SELECT path FROM files WHERE run != ? LIMIT ?", self._run, _AT_ONCE):
+            for (name,) in names:
+                (self.folder / name).unlink(missing_ok=True)
+                folders.add((self.folder / name).parent)
+            self._db.executemany("DELETE FROM files WHERE path = ?", names)
+            self.removed += len(names)
+        self._db.execute("UPDATE state SET is_complete = 1, has_search = 1")
+        self._db.execute("COMMIT")
+        for folder in folders:
+            self._remove_empty(folder)
+
+    def _remove_empty(self, folder: Path) -> None:
+        while folder != self.folder and folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+            folder = folder.parent
+
+    # ── pages of conversations ──
+
+    def page(self, path: str) -> KnownPage:
+        """Return a page, with the next number if it is new."""
+        sql = "SELECT number, path, hash, uses, files FROM pages WHERE path = ?"
+        if not (rows := self._all(sql, path)):
+            self._db.execute("INSERT INTO pages(path) VALUES(?)", (path,))
+            rows = self._all(sql, path)
+        number, path, digest, uses, files = rows[0]
+        return KnownPage(number, path, digest, uses, msgspec.json.decode(files))
+
+    def note_page(self, page: KnownPage) -> None:
+        """Note what a page is made of; the index of the search is to be made again."""
+        self._stale_search()
+        self._db.execute(
+            "UPDATE pages SET hash = ?, uses = ?, files = ?, terms = ? WHERE number = ?",
+            (page.hash, page.uses, msgspec.json.encode(page.files).decode(), page.terms, page.number),
+        )
+
+    def _stale_search(self) -> None:
+        if self._has_search:
+            self._has_search = 0
+            self._db.execute("UPDATE state SET has_search = 0")
+
+    def keep_search(self) -> bool:
+        """Return True if the index of the search is right, as no page has changed; pages that are gone go."""
+        gone = "path NOT IN (SELECT path FROM files WHERE run = ?)"
+        if self._db.execute(f"DELETE FROM pages WHERE {gone}", (self._run,)).rowcount:  # noqa: S608
+            self._stale_search()
+        names = [name for (name,) in self._all("SELECT path FROM files WHERE path GLOB 'search/[wm]*'")]
+        return bool(self._has_search) and all(map(self.is_there, names))
+
+    def page_terms(self) -> Iterator[tuple[int, bytes]]:
+        return iter(self._db.execute("SELECT number, terms FROM pages ORDER BY number"))
+
+
+def _write(path: Path, data: bytes | Path) -> int:
+    if isinstance(data, bytes):
+        return path.write_bytes(data)
+    return Path(shutil.copyfile(data, path)).stat().st_size

@@ -1,0 +1,298 @@
+"""Write a static site, or bring it up to date: only what has changed is made and written.
+
+```
+export → index (kept) → pages, their terms → shards → people, lists → index.html, the last of all
+```
+
+`SITE.chatrest`, a folder beside the site, has the index, and in `site.sqlite` what was written, with a hash
+of all that each page of a conversation was made of: one whose hash is the same is not made again, whether the
+last run came to its end or was killed. It is beside the site, and not in it, because it names all that the
+export has, and a site is handed on. Before the first change of a run `index.html` says that the site is not
+complete, so a kill leaves none that looks complete. Each file is replaced by renaming a new one.
+"""
+
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from functools import cache
+from hashlib import blake2b
+from itertools import accumulate, chain
+from os import PathLike
+from pathlib import Path
+from sqlite3 import DatabaseError
+from tempfile import TemporaryDirectory
+from typing import Any, Final, TypeAlias, final
+
+import msgspec
+from msgspec import Struct
+
+from ..cloud.address import is_address
+from ..errors import RequestInvalidError
+from ..export import attachment_files, read_raw
+from ..times import Time, parse_timestamp
+from .filling import bring_up_to_date
+from .index import Choice, ConversationEntry, Index, PageCut
+from .items import Item, Uses
+from .pages import STATIC, TEMPLATES, Pages, parts_of
+from .search import TermIndex, meta, page_terms, script
+from .site_files import KnownPage, SiteFiles, state_folder
+
+_IN_FOLDER: Final = 1000
+_USES: Final = msgspec.json.Decoder(Uses)
+OnProgress: TypeAlias = Callable[[str, int, int | None], None]
+"""Called with a phase, what is done of it, and what there is; None if that is not known yet."""
+
+
+class SiteResult(Struct, frozen=True):
+    """The counts of a site, and of this run."""
+
+    messages: int
+    conversations: int
+    pages: int
+    written: int
+    """Files that were written, as they were new or had changed."""
+    removed: int
+    """Files that are no part of the site any more."""
+    missing: int
+    """Attachments that the export should have, and that are not there."""
+
+
+def write_site(
+    out: str | PathLike[str],
+    site: str | PathLike[str],
+    *,
+    conversations: Iterable[str] = (),
+    users: Iterable[str] = (),
+    since: Time | None = None,
+    until: Time | None = None,
+    title: str | None = None,
+    redact: bool = False,
+    progress: OnProgress = lambda *_: None,
+) -> SiteResult:
+    """Write the messages of the export in `out` as a site of static pages into the folder `site`.
+
+    - `conversations`: only those of these ids; `users`: only those that one of these uids takes part in.
+    - `since`, `until`: only messages sent in that time, as `read` takes it.
+    - `redact`: hide phone numbers and e-mail addresses, in the names of files, too.
+
+    Memory is flat; the folder `SITE.chatrest` beside the site keeps all records for later runs, which take in
+    what is new. It is no part of what is handed on: the names of all files and conversations are in it. It
+    reads and writes a disk, and blocks.
+    Raises `RequestInvalidError` for a wrong argument, for a folder with something else in it, where another
+    process writes there, and for a choice without messages; `ChatRestError` for a damaged export; OSError.
+    """
+    folder = Path(site)
+    _check_folder(out, folder)
+    window = (
+        None if since is None else parse_timestamp("since", since, end=False),
+        None if until is None else parse_timestamp("until", until, end=True),
+    )
+    choice = Choice(frozenset(conversations), frozenset(users), redact, *window)
+    read_raw(out, since=since, until=until)  # nothing is made for what is no export
+    with ExitStack() as stack:
+        for each in (folder, state_folder(folder)):
+            each.mkdir(parents=True, exist_ok=True)
+        state = stack.enter_context(SiteFiles(folder))
+        index = stack.enter_context(_opened(state_folder(folder) / "index.sqlite", choice))
+        bring_up_to_date(index, out, lambda count, total: progress("reading", count, total))
+        if (choice.conversations or choice.users) and not index.count("messages"):
+            raise RequestInvalidError(
+                f"{out}: no message is of {_named(choice)}: allowed are those of the export"
+            )
+        files = stack.enter_context(attachment_files(out))
+        pages = Pages(index, title or "Messages")
+        return _Writer(state, pages, files, progress).write()
+
+
+def _opened(path: Path, choice: Choice) -> Index:
+    """Open the index of a site; one of another choice, or that is damaged, is made again."""
+    try:
+        return Index(path, choice)
+    except DatabaseError:
+        path.unlink()
+        return Index(path, choice)
+
+
+def _check_folder(out: str | PathLike[str], folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise RequestInvalidError(f"{folder} is not a folder: a site is a folder of pages")
+    is_empty = not folder.exists() or not any(folder.iterdir())
+    if not is_empty and not state_folder(folder).is_dir():
+        raise RequestInvalidError(
+            f"{folder} has files, and {state_folder(folder)} does not say that they are of a site: "
+            "expected a new or empty folder, or one with a site"
+        )
+    if not (isinstance(out, str) and is_address(out)):
+        export, site = Path(out).resolve(), folder.resolve()
+        if export.is_relative_to(site) or site.is_relative_to(export):
+            raise RequestInvalidError(
+                f"{folder} is in the folder of the export, or around it: name another one"
+            )
+
+
+def _named(choice: Choice) -> str:
+    conversations = [f"conversation {each!r}" for each in sorted(choice.conversations)]
+    return ", ".join([*conversations, *(f"user {uid!r}" for uid in sorted(choice.users))])
+
+
+@cache
+def _generation() -> bytes:
+    """Return a hash of the code and templates: pages of another version are written again."""
+    digest = blake2b(digest_size=16)
+    for path in sorted(chain(TEMPLATES.parent.glob("*.py"), TEMPLATES.iterdir())):
+        digest.update(path.read_bytes())
+    return digest.digest()
+
+
+@final
+class _Writer:
+    """Writes all of a site, in the order in which it becomes whole."""
+
+    def __init__(self, state: SiteFiles, pages: Pages, files: Any, progress: OnProgress) -> None:
+        self._state = state
+        self._pages = pages
+        self._index = pages.index
+        self._files = files
+        self._progress = progress
+        self._times: list[tuple[int, int, int]] = []
+        self._missing = 0
+
+    def write(self) -> SiteResult:
+        state, index = self._state, self._index
+        state.begin(self._pages.unfinished())
+        for name in STATIC:
+            state.write(name, (TEMPLATES / name).read_bytes())
+        messages = index.count("messages")
+        counts = (count for each in index.conversations() for count in self._conversation(each))
+        for done in accumulate(counts):
+            self._progress("writing", done, messages)
+        self._people()
+        self._search()
+        conversations = index.count("conversations")
+        parts = parts_of(conversations)
+        for part in range(parts, 0, -1):
+            state.write(_list_name("index", part), self._pages.index_page(part, parts))
+        state.finish()
+        return SiteResult(
+            messages, conversations, index.count("pages"), state.written, state.removed, self._missing
+        )
+
+    def _conversation(self, conversation: ConversationEntry) -> Iterator[int]:
+        """Write the pages of a conversation that have changed, and yield the numbers of messages of all.
+
+        What is made of several pages comes first: a kill meanwhile leaves it to be made again.
+        """
+        pages, state, folder = self._pages, self._state, f"c/{conversation.name}"
+        cuts = self._index.pages(conversation.number)
+        changed = list[PageCut]()
+        for cut in cuts:
+            if self._is_same(conversation, cut, len(cuts)):
+                yield cut.messages
+            else:
+                changed.append(cut)
+        names = [f"{folder}/{name}.html" for name in (["days", "last"] if len(cuts) > 1 else [])]
+        numbers = dict.fromkeys(page for page, *_ in self._index.threads(conversation.number))
+        names += [f"{folder}/threads-{page}.html" for page in numbers]
+        if not all(list(map(state.is_there, names))) or changed:
+            if len(cuts) > 1:
+                state.write(f"{folder}/days.html", pages.days(conversation, len(cuts)))
+                state.write(f"{folder}/last.html", pages.last(conversation, len(cuts)))
+            for page, html in pages.threads(conversation):
+                state.write(f"{folder}/threads-{page}.html", html)
+        for cut in changed:
+            self._page(conversation, cut, len(cuts))
+            yield cut.messages
+
+    def _is_same(self, conversation: ConversationEntry, cut: PageCut, count: int) -> bool:
+        """Return True for a page whose files are there, made of what it would be made of now."""
+        page = self._state.page(_path(conversation, cut))
+        self._times.append((page.number, cut.time, cut.last))
+        if not page.hash or page.hash != self._hash(conversation, cut, count, _USES.decode(page.uses)):
+            return False
+        return all(map(self._state.is_there, page.files))
+
+    def _page(self, conversation: ConversationEntry, cut: PageCut, count: int) -> None:
+        page = self._state.page(_path(conversation, cut))
+        items = self._pages.items(conversation, cut)
+        uses = self._pages.maker.uses
+        made = dict(self._made(conversation, cut, count, page, items))
+        for name, data in made.items():
+            self._state.write(name, data)
+        copied = list(self._copy_files(items))
+        digest = self._hash(conversation, cut, count, uses)
+        if digest != page.hash:
+            page.files, page.uses, page.hash = [*made, *copied], msgspec.json.encode(uses), digest
+            self._state.note_page(page)
+
+    def _hash(self, conversation: ConversationEntry, cut: PageCut, count: int, uses: Uses) -> bytes:
+        site, named = (_generation(), self._pages.site), conversation[1:5]
+        facts = self._pages.maker.facts(conversation.number, cut, uses)
+        of = msgspec.json.encode((site, named, cut, cut.page == count, count > 1, facts))
+        return blake2b(of, digest_size=16).digest()
+
+    def _made(
+        self, conversation: ConversationEntry, cut: PageCut, count: int, page: KnownPage, items: list[Item]
+    ) -> Iterator[tuple[str, bytes | str]]:
+        """Yield the files of a page with their names, and set its terms."""
+        pages, folder = self._pages, page.path.rpartition("/")[0]
+        yield page.path, pages.page(conversation, cut, items, count)
+        yield f"{folder}/{cut.page}-source.html", pages.source(conversation, cut, items)
+        data, terms = _search_texts(conversation, page.path, items)
+        page.terms = zlib.compress("\n".join(terms).encode(), 1)
+        yield f"search/p/{page.number // _IN_FOLDER}/{page.number}.js", data
+        for item in items:
+            if item.is_long:
+                yield f"{folder}/{item.anchor}.html", pages.whole(conversation, cut.page, item)
+
+    def _copy_files(self, items: list[Item]) -> Iterator[str]:
+        """Copy the attachments of a page, and yield the names of all that it should have."""
+        for file in (file for item in items for file in item.files if file.stored):
+            yield file.href
+            if not self._state.is_there(file.href):
+                with self._files(file.stored) as path:
+                    self._missing += not self._state.copy(file.href, path)
+
+    def _people(self) -> None:
+        for person in self._index.everybody():
+            self._state.write(f"u/{person.file}.html", self._pages.person(person))
+        parts = parts_of(self._index.writers())
+        for part in range(1, parts + 1):
+            self._state.write(_list_name("people", part), self._pages.people_page(part, parts))
+
+    def _search(self) -> None:
+        """Write the index of the search, where any page has changed."""
+        if self._state.keep_search():
+            return
+        firsts = list[tuple[str, str]]()
+        with TemporaryDirectory(dir=state_folder(self._state.folder), prefix="work-") as scratch:
+            index = TermIndex(Path(scratch))
+            for number, packed in self._state.page_terms():
+                index.add(number, zlib.decompress(packed).decode().splitlines())
+            for first, name, data in index.shards():
+                self._state.write(f"search/w/{name}.js", data)
+                firsts.append((first, name))
+                self._progress("search", len(firsts), None)
+        self._state.write("search/meta.js", meta(firsts, sorted(self._times)))
+
+
+def _search_texts(conversation: ConversationEntry, path: str, items: list[Item]) -> tuple[bytes, set[str]]:
+    """Return the script with the texts of a page, and the terms of the page."""
+    people: dict[int, int] = {}
+    named, messages = list[tuple[str, str]](), list[tuple[Any, ...]]()
+    for item in items:
+        person = item.sender
+        if person.number not in people:
+            people[person.number] = len(people)
+            named.append((person.uid, person.name))
+        if text := item.searched:
+            messages.append((str(item.rank), people[person.number], item.time, text))
+    data = {"title": conversation.title, "path": path, "people": named, "messages": messages}
+    return script(data), page_terms(conversation.title, named, [message[3] for message in messages])
+
+
+def _path(conversation: ConversationEntry, cut: PageCut) -> str:
+    return f"c/{conversation.name}/{cut.page}.html"
+
+
+def _list_name(name: str, part: int) -> str:
+    return f"{name}.html" if part == 1 else f"{name}-{part}.html"

@@ -1,1 +1,0 @@
-"""One list that several readers read from different positions."""

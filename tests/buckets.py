@@ -1,0 +1,53 @@
+"""Object stores in this process's memory, at addresses such as `s3://bucket/prefix`."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from chatrest.cloud.address import import_obstore, parse_address
+from chatrest.cloud.store import ObjectStore
+
+ADDRESS: Final = "s3://bucket/chat"
+
+
+def memory_store(address: str = ADDRESS, client: Any = None, **options: Any) -> ObjectStore:
+    """Return a store in memory: an empty one, or that of a client which another store has."""
+    import_obstore()
+    from obstore.store import MemoryStore
+
+    return ObjectStore(client or MemoryStore(), parse_address(address), **options)
+
+
+class Buckets:
+    """The stores of a test: what is opened twice at one address is one store."""
+
+    def __init__(self) -> None:
+        self._clients: dict[str, Any] = {}
+
+    def open(self, address: str, **options: Any) -> ObjectStore:
+        """Take the place of `ObjectStore.open`."""
+        key = str(parse_address(address))
+        store = memory_store(address, self._clients.get(key), **options)
+        self._clients[key] = store._client
+        return store
+
+    def names(self, address: str = ADDRESS, folder: str = "") -> list[str]:
+        """Return the names of the objects in a folder and below, as any program lists them."""
+        import obstore
+
+        listed: Iterable[Any] = obstore.list(self.open(address)._client, folder or None).collect()
+        return sorted(each["path"] for each in listed)
+
+    def read(self, name: str, address: str = ADDRESS) -> bytes:
+        import obstore
+
+        return bytes(obstore.get(self.open(address)._client, name).bytes())
+
+    def write(self, name: str, data: bytes, address: str = ADDRESS) -> None:
+        import obstore
+
+        obstore.put(self.open(address)._client, name, data)
+
+    def delete(self, name: str, address: str = ADDRESS) -> None:
+        import obstore
+
+        obstore.delete(self.open(address)._client, name)

@@ -1,0 +1,299 @@
+"""`call`: what it prints, how it goes on and how it fails; the lists of all collections, and `--list`."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from chatrest.cli.call.help_text import BY_USE, ordered
+from chatrest.cli.call.parameters import Parameters
+from chatrest.cli.root import root
+from chatrest.core.replies.decode import ACK, JSON, Many, bare, each
+from chatrest.core.requests.endpoint import Endpoint
+from chatrest.models.groups import AddedMember
+from chatrest.models.outcomes import Outcomes
+from chatrest.models.users import User
+from chatrest.resources import COLLECTIONS, OPERATIONS
+from tests.cases import loop_over
+from tests.commands import MakeProxy, Run
+
+from ..conftest import EmulatorThread, error_line, rows
+
+TALK = ("call", "messages.list_user", "uid=user-002", "on_behalf_of=user-001")
+HELLO = ("call", "messages.send", "receiver=user-002", "type=text", 'data={"text": "hé ☃"}')
+FAILURE = b'{"error": {"code": "ERR_PERMISSION_DENIED", "message": "Not any more."}}'
+
+
+# ── lists ──
+
+
+def test_a_failed_list_says_how_to_continue_and_nothing_is_lost(command: Run, proxy: MakeProxy) -> None:
+    args = (*TALK, "limit=10")
+    with proxy(lambda number, _: (403, FAILURE) if number == 3 else None) as url:
+        first = command(*args, CHATREST_BASE_URL=url)
+    line = error_line(first)
+    assert "Not any more." in line
+    [token] = re.findall(r"--cursor (\S+)$", line)
+    rest = command(*args, "--cursor", token)
+    assert len(first.stdout.splitlines()) == 20
+    assert first.stdout_bytes + rest.stdout_bytes == command(*args).stdout_bytes
+
+
+def test_the_management_interface_has_its_own_environment(command: Run) -> None:
+    assert [record["id"] for record in rows(command("call", "apps.list"))] == ["emulated"]
+    line = error_line(command("call", "apps.list", CHATREST_MANAGEMENT_URL=None), 2)
+    assert line == "the environment lacks CHATREST_MANAGEMENT_URL; see 'chatrest --help'"
+
+
+# ── other replies ──
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"data": {"id": "1",\n "novel": 1.50, "data": {}}}',
+        b'{"data": [{"id": "1",\n "novel": 1.50, "data": {}}]}',
+    ],
+    ids=["record", "array of one"],
+)
+def test_unknown_members_of_a_record_are_printed_on_one_line(
+    command: Run, proxy: MakeProxy, body: bytes
+) -> None:
+    with proxy(lambda *_: (200, body)) as url:
+        result = command(*HELLO, CHATREST_BASE_URL=url)
+    assert result.stdout == '{"id": "1",  "novel": 1.50, "data": {}}\n'
+
+
+def test_outcomes_are_printed_and_one_that_failed_is_a_failure(command: Run) -> None:
+    [removal] = rows(command("call", "members.kick", "guid=group-01", "uid=user-005"))
+    assert removal["success"] is True
+    [outcomes] = rows(command("call", "members.add", "guid=group-01", "participants=user-005"))
+    assert outcomes["user-005"]["success"] is True
+    result = command("call", "members.add", "guid=group-01", "admins=user-005", 'moderators=["nobody"]')
+    assert "2 of 2 items failed" in error_line(result)
+    assert {key: outcome["error"]["code"] for key, outcome in json.loads(result.stdout).items()} == {
+        "user-005": "ERR_ALREADY_JOINED",
+        "nobody": "ERR_UID_NOT_FOUND",
+    }
+
+
+def test_an_acknowledgement_without_success_is_printed_and_is_a_failure(
+    command: Run, proxy: MakeProxy
+) -> None:
+    with proxy(lambda *_: (200, b'{"data": {"success": false, "message": "Not today."}}')) as url:
+        result = command("call", "members.kick", "guid=group-01", "uid=user-005", CHATREST_BASE_URL=url)
+    assert json.loads(result.stdout) == {"success": False, "message": "Not today."}
+    assert "members.kick: the service says that it did not succeed" in error_line(result)
+
+
+# ── an operation that is added to the table ──
+
+
+@pytest.fixture
+def table(monkeypatch: pytest.MonkeyPatch) -> dict[str, Endpoint[Any]]:
+    """The table of operations, to which a test may add."""
+    endpoints = dict(OPERATIONS)
+    monkeypatch.setattr("chatrest.resources.OPERATIONS", endpoints)
+    return endpoints
+
+
+@pytest.mark.parametrize(
+    ("envelope", "body", "output"),
+    [
+        (JSON, b'{"data": [1, {"a": null}]}', '{"data":[1,{"a":null}]}\n'),
+        (JSON, b"", "null\n"),
+        (bare(User), b'{"uid": "a", "novel": 1}', '{"uid": "a", "novel": 1}\n'),
+        (
+            each(AddedMember),
+            b'{"data": {"a": {"success": true, "novel": 1}}}',
+            '{"a":{"success":true,"novel":1}}\n',
+        ),
+        (ACK, b'{"success": true, "message": "ok"}', '{"success":true,"message":"ok"}\n'),
+        (lambda body: Outcomes({"a": AddedMember(True)}, body), b"{}", '{"a":{"success":true}}\n'),
+    ],
+    ids=["JSON", "nothing", "bare", "each", "acknowledgement", "outcomes of another form"],
+)
+def test_any_operation_of_the_table_can_be_called(
+    table: dict[str, Endpoint[Any]], command: Run, proxy: MakeProxy, envelope: Any, body: bytes, output: str
+) -> None:
+    table["things.make"] = Endpoint("things.make", "POST", "/things/{thingId}", envelope, "never")
+    paths: list[str] = []
+
+    def answer(_: int, path: str) -> tuple[int, bytes]:
+        paths.append(path)
+        return 200, body
+
+    with proxy(answer) as url:
+        result = command("call", "things.make", "thing_id=a b", "body=[1]", CHATREST_BASE_URL=url)
+    assert (result.exit_code, result.stdout) == (0, output)
+    assert paths == ["/v3/things/a%20b"]
+
+
+# ── files ──
+
+
+def test_values_from_files_and_from_standard_input(service: EmulatorThread, tmp_path: Path) -> None:
+    file = tmp_path / "receiver"
+    file.write_bytes(b"\xef\xbb\xbfuser-002\r\n")
+    args = ["call", "messages.send", f"receiver=@{file}", "type=text", "data=@-"]
+    result = CliRunner().invoke(root, args, input='{"text": "from a pipe"}', env=service.env)
+    [record] = rows(result)
+    assert (record["receiver"], record["data"]["text"]) == ("user-002", "from a pipe")
+
+
+def test_a_file_that_cannot_be_read(command: Run, tmp_path: Path) -> None:
+    (tmp_path / "binary").write_bytes(b"\xff")
+    missing = command("call", "messages.send", f"body=@{tmp_path / 'none'}")
+    assert error_line(missing, 2) == f"{tmp_path / 'none'}: there is no such file or folder"
+    assert "expected is a file in UTF-8" in error_line(
+        command("call", "messages.send", f"body=@{tmp_path / 'binary'}"), 2
+    )
+
+
+# ── wrong arguments ──
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["users.lst"], "No such operation 'users.lst' (did you mean 'users.list'?); 'chatrest call --list'"),
+        (
+            ["members.add", "gid=a"],
+            "no parameter 'gid' (did you mean 'guid'?); missing guid; expected are guid, ",
+        ),
+        (
+            ["users.list", "on_behalf_of=a"],
+            "users.list: no parameter 'on_behalf_of'; expected are search_key",
+        ),
+        (["messages.list_user", "uid=.."], "uid = '..'"),
+        (["messages.list", "from_timestamp=2026-13-01"], "from_timestamp = '2026-13-01': allowed is a"),
+        (["messages.send", "body=[1]"], "body = [1]: expected is a JSON object"),
+        (["messages.send", 'body={"typ": 1}'], "no member 'typ' in the body (did you mean 'type'?)"),
+        (["messages.send", 'body={"type": "text"}'], "messages.send: missing data"),
+        (
+            ["messages.send", 'body={"type": "text", "data": {}}'],
+            "receiver = UNSET: allowed is a uid or guid",
+        ),
+        (["messages.send", "receiver=b", "type=text", "data={x"], "data = '{x': it is not JSON"),
+        (["users.list", "search_key=\udcff"], "search_key = '\\udcff'"),
+        (["members.kick", "--limit", "1"], "No such option '--limit'"),
+    ],
+)
+def test_what_is_wrong_is_one_line_and_nothing_is_sent(
+    command: Run, proxy: MakeProxy, args: list[str], words: str
+) -> None:
+    paths: list[str] = []
+    with proxy(lambda _, path: paths.append(path)) as url:
+        result = command("call", *args, CHATREST_BASE_URL=url)
+    assert words in error_line(result, 2)
+    assert (result.stdout, paths) == ("", [])
+
+
+# ── help ──
+
+
+@loop_over("name", list(OPERATIONS)[::8])
+def test_the_help_of_an_operation_names_its_parameters(name: str) -> None:
+    result = CliRunner().invoke(root, ["call", name, "--help"])
+    assert result.exit_code == 0
+    usage, _, text = result.stdout.partition("\n\n")
+    assert f"{OPERATIONS[name].method} {OPERATIONS[name].path}" in text
+    for parameter in Parameters(OPERATIONS[name]).all:
+        assert f"  {parameter.name}=" in text
+        assert (f" {parameter.name}=" in usage) is parameter.is_required
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("messages.send", "It is sent once"),
+        ("messages.send", "Send message as on_behalf_of, and return it as the service stored it. POST"),
+        ("groups.delete", "Remove a group. DELETE /groups/{guid}"),
+        ("users.list", "one JSON line per record"),
+        ("users.list", "records of a page; a whole number from 1 to 1000 (--limit is the number of all"),
+        ("members.list", "status=available|offline"),
+        ("members.add", "the outcome of each item"),
+        ("members.kick", "the acknowledgement"),
+        ("members.change_scope", "scope=admin|moderator|participant what is permitted [required]"),
+        ("apps.list", "CHATREST_MANAGEMENT_SECRET"),
+        ("moderation.create_keyword_list", "file=@FILE @ and the path of a file"),
+    ],
+)
+def test_the_help_says_what_happens(name: str, words: str) -> None:
+    text = CliRunner().invoke(root, ["call", name, "-h"]).stdout
+    assert words in " ".join(text.split())
+
+
+RECORD = b'{"id":"1","uid":"a","guid":"g","role":"r","key":"k","name":"n","novel":1.50}'
+LISTS = [name for name, each in OPERATIONS.items() if isinstance(each.reply, Many) and each.method == "GET"]
+
+
+@loop_over("name", LISTS[::4])
+def test_records_of_every_list_are_printed_as_served(command: Run, proxy: MakeProxy, name: str) -> None:
+    endpoint = OPERATIONS[name]
+    arguments = [f"{parameter}=x" for parameter in endpoint.parameters]
+    arguments += ["on_behalf_of=eve"] if endpoint.acting == "required" else []
+    with proxy(lambda *_: (200, b'{"data":[%b],"meta":{}}' % RECORD)) as url:
+        result = command("call", name, *arguments, CHATREST_BASE_URL=url, CHATREST_MANAGEMENT_URL=url)
+    assert result.stdout_bytes == RECORD + b"\n"
+
+
+def test_permissions_are_printed_with_the_outcomes(command: Run) -> None:
+    result = command("call", "rbac.set_role", "role=default", 'permissions={"a.b": "deny"}')
+    [reply] = rows(result)
+    assert (reply["a.b"]["success"], reply["permissions"]) == (True, {"a.b": "deny"})
+
+
+def entries(result: Result) -> list[tuple[str, str, str, str]]:
+    """Return name, method, path and help of the printed operations."""
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    heads = [line.split() for line in lines[::2]]
+    assert all(line.startswith("    ") for line in lines[1::2])
+    return [
+        (name, method, path, text.strip())
+        for (name, method, path), text in zip(heads, lines[1::2], strict=True)
+    ]
+
+
+def test_the_list_has_every_operation_with_its_help_and_the_most_used_first(command: Run) -> None:
+    listed = entries(command("call", "--list"))
+    assert sorted(each[:3] for each in listed) == sorted(
+        (name, each.method, each.path) for name, each in OPERATIONS.items()
+    )
+    collections = list(dict.fromkeys(name.partition(".")[0] for name, *_ in listed))
+    assert collections == list(BY_USE)
+    assert sorted(BY_USE) == sorted(COLLECTIONS)
+    assert [name for name, *_ in listed] == [each.name for each in ordered(OPERATIONS.values())]
+    assert all(text.endswith(".") and len(text) > 5 for *_, text in listed)
+
+
+@loop_over(
+    ("words", "names"),
+    [
+        (["users.create"], ["users.create"]),  # a name
+        (["BANNEDUSERS/{uid}"], ["banned_users.ban", "banned_users.unban"]),  # a path, in any case
+        (["who is no member from then on"], ["banned_users.ban"]),  # a first sentence
+        (["bannedusers", "end", "ban"], ["banned_users.unban"]),  # all of several
+    ],
+)
+def test_a_search(command: Run, words: list[str], names: list[str]) -> None:
+    assert [name for name, *_ in entries(command("call", "--list", *words))] == names
+
+
+def test_a_search_that_finds_nothing_is_wrong_usage(command: Run) -> None:
+    result = command("call", "--list", "no-such", "words")
+    assert error_line(result, 2) == "no operation has 'no-such' and 'words' in its name, path or help"
+    assert result.stdout == ""
+
+
+def test_the_size_of_a_page_is_not_the_number_of_records(
+    command: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatrest.cli.streams.is_terminal", lambda name: name == "stderr")
+    hint = "chatrest: per_page is the size of a page: --limit 2 prints so many records\n"
+    assert hint in command("call", "users.list", "per_page=2").stderr
+    assert hint not in command("call", "users.list", "per_page=2", "--limit", "3").stderr

@@ -1,0 +1,35 @@
+"""What a bucket holds, as anybody sees it who lists it: our readers are not asked."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+
+from chatrest.cloud.lease import LEASE
+from chatrest.cloud.publication import MANIFEST, Version
+from chatrest.cloud.store import ObjectStore
+from tests.exporting import ids_of, manifest_of
+
+
+async def named(store: ObjectStore, version: Version) -> set[str]:
+    """The objects that a version names: those of the files that change, and what its own manifest names."""
+    objects = {file.name: file.object for file in version.files}
+    with TemporaryDirectory() as folder:
+        await store.download(objects["manifest.json"], Path(folder, "manifest.json"))
+        return {*objects.values(), *(entry.name for entry in manifest_of(Path(folder)).files)}
+
+
+async def ids_in_bucket(store: ObjectStore) -> list[str]:
+    """Return the ids of all records in all objects below `messages/`, in order, with duplicates."""
+    with TemporaryDirectory() as folder:
+        for name in [info.name async for info in store.list("messages")]:
+            await store.download(name, Path(folder, name))
+        return ids_of(Path(folder))
+
+
+async def assert_bucket(store: ObjectStore, ids: list[str], beside: str | tuple[str, ...] = "-") -> None:
+    """Assert that a bucket holds what its manifest names, the lease, what is `beside`; each id once."""
+    version = msgspec.json.decode((await store.get(MANIFEST)).data, type=Version)
+    there = {info.name async for info in store.list()} - {MANIFEST, LEASE}
+    assert {name for name in there if not name.startswith(beside)} == await named(store, version)
+    assert await ids_in_bucket(store) == ids

@@ -1,0 +1,240 @@
+"""When no run writes, a bucket holds what its manifest names, nothing else of ours, and each message once."""
+
+import asyncio
+import socket
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatrest import AsyncSession, RequestInvalidError
+from chatrest.cloud.publication import MANIFEST
+from chatrest.cloud.store import ObjectStore
+from chatrest.cloud.store_errors import ObjectStoreError
+from chatrest.emulator import Emulator
+from chatrest.export import Plan, export, read, verify
+from chatrest.export.archive import Archive
+from chatrest.export.remote.store_export import StoreExport, store_export
+from chatrest.export.run import export_folder
+from tests.cloud.store_double import StoreDouble
+from tests.export.remote.bucket import assert_bucket
+from tests.exporting import hide, raws_of, served
+
+ADDRESS = "s3://bucket/chat"
+PLANS = {
+    "lines": Plan(all_users=True),
+    "parquet": Plan(all_users=True, format="parquet", partition="month"),
+    "one file": Plan(all_users=True, partition="none"),
+}
+
+
+@pytest.fixture
+def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[StoreDouble], StoreDouble]:
+    """A function that makes a store the one at all addresses."""
+
+    def set_store(store: StoreDouble) -> StoreDouble:
+        monkeypatch.setattr(ObjectStore, "open", lambda *_: store)
+        return store
+
+    return set_store
+
+
+def all_ids(emulator: Emulator) -> list[str]:
+    return [str(each) for each in sorted(emulator.store.ids())]
+
+
+@pytest.mark.parametrize("kind", ["lines", "parquet"])
+async def test_after_runs_of_two_machines_and_after_a_merge(
+    tmp_path: Path, at: Callable[[StoreDouble], StoreDouble], monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    store = at(StoreDouble())
+    await store.put("notes.txt", b"a stranger's")
+    async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:
+        for machine in ("a", "a", "b", "a"):
+            emulator.store.add_message("user-001", "user-002", machine)
+            report = await export(session, ADDRESS, PLANS[kind], journal=tmp_path / machine, tables=["users"])
+            assert report.complete
+            await assert_bucket(store, all_ids(emulator), beside="notes.txt")
+        monkeypatch.setattr("chatrest.export.archive.MANY_SMALL_FILES", 2)
+        assert (await export(session, ADDRESS, journal=tmp_path / "b")).complete
+        await assert_bucket(store, all_ids(emulator), beside="notes.txt")
+
+
+async def test_a_publication_that_is_under_way_when_the_run_ends_leaves_nothing(
+    tmp_path: Path, at: Callable[[StoreDouble], StoreDouble], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An upload that is given up may be in the store later than all that the run has tidied."""
+    store = at(StoreDouble())
+    put_file, begun, go_on = store.put_file, asyncio.Event(), asyncio.Event()
+    given_up = list[str]()
+
+    async def slow(name: str, path: Path, **options: Any) -> Any:
+        if name.startswith("messages/") and not go_on.is_set():
+            begun.set()
+            try:
+                await go_on.wait()
+            except asyncio.CancelledError:
+                given_up.append(name)
+                raise
+        return await put_file(name, path, **options)
+
+    async def soon(_: float) -> None:
+        await asyncio.sleep(0)
+
+    async def later() -> None:
+        for _ in range(50):
+            await asyncio.sleep(0)
+        go_on.set()
+
+    monkeypatch.setattr(store, "put_file", slow)
+    async with Emulator(users=4, messages=80) as emulator, AsyncSession(emulator.app) as session:
+        async with store_export(ADDRESS, tmp_path, sleep=soon) as target:
+
+            @asynccontextmanager
+            async def alongside(archive: Archive) -> AsyncIterator[None]:
+                async with target.publishing(archive):
+                    yield
+                    await begun.wait()
+                    releasing = asyncio.create_task(later())
+                await releasing
+
+            place: Any = {"alongside": alongside, "remote": target.remote}
+            await export_folder(session, target.folder, PLANS["one file"], **place)
+            await target.publish()
+        for name in given_up:
+            await store.put(name, b"late")
+        await assert_bucket(store, all_ids(emulator))
+
+
+async def test_failures_of_publications_end_no_run_and_are_said_at_its_end(
+    tmp_path: Path, at: Callable[[StoreDouble], StoreDouble], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever fails: here the connection of the journal, which another one may have in hand."""
+    store, stage, failures = at(StoreDouble()), StoreExport._stage_running, 0
+
+    def fail(self: StoreExport, archive: Archive, staging: Path) -> Any:
+        nonlocal failures
+        failures += 1
+        if failures < 3:
+            raise sqlite3.OperationalError("cannot start a transaction within a transaction")
+        return stage(self, archive, staging)
+
+    async def soon(_: float) -> None:
+        await asyncio.sleep(0)
+
+    monkeypatch.setattr(StoreExport, "_stage_running", fail)
+    async with Emulator(users=4, messages=80) as emulator, AsyncSession(emulator.app) as session:
+        async with store_export(ADDRESS, tmp_path, sleep=soon) as target:
+            place = {"alongside": target.publishing, "remote": target.remote}
+            report = await export_folder(session, target.folder, PLANS["lines"], **place)
+            await target.publish()
+        assert report.complete
+        assert "publications failed while the run was writing: cannot start" in target.warnings[0]
+        await assert_bucket(store, all_ids(emulator))
+
+
+# ── the manifest is lost ──
+
+
+async def test_a_bucket_without_its_manifest_is_refused_and_the_way_that_the_error_gives_is_good(
+    tmp_path: Path, at: Callable[[StoreDouble], StoreDouble]
+) -> None:
+    store = at(StoreDouble())
+    async with served(40) as service:
+        plan = Plan(all_users=True, groups=("den", "oak"))
+        await export(service.session, ADDRESS, plan, journal=tmp_path / "a", tables=["users"])
+        expected = service.expected()
+        hide(service.store, [3, 4])  # no service could replace a copy that is lost
+        await store.delete(MANIFEST)
+        before = {name: each for name, each in store.objects.items() if name != "writer.json"}
+        for machine in ("a", "b"):
+            with pytest.raises(
+                RequestInvalidError, match=r"manifest\.json is lost: .* rename the newest"
+            ) as caught:
+                await export(service.session, ADDRESS, plan, journal=tmp_path / machine)
+        for reading in (read, verify):
+            with pytest.raises(RequestInvalidError, match=r"manifest\.json is lost"):
+                await asyncio.to_thread(reading, ADDRESS)
+        assert {name: each for name, each in store.objects.items() if name != "writer.json"} == before
+        folder = tmp_path / "rebuilt" / "export"
+        for name, each in before.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(each.data)
+        max(folder.glob("journal-*.sqlite")).rename(folder / "journal.sqlite")
+        assert "--journal DIR to a new address" in str(caught.value)
+        new = at(StoreDouble())
+        report = await export(service.session, ADDRESS, journal=tmp_path / "rebuilt", recheck=10**9)
+        assert report.complete
+        assert sorted(raws_in(new, tmp_path / "new")) == sorted(expected)
+        assert (await asyncio.to_thread(verify, ADDRESS)).ok
+
+
+def raws_in(store: StoreDouble, folder: Path) -> list[bytes]:
+    for name, each in store.objects.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(each.data)
+    return raws_of(folder)
+
+
+# ── objects that are not as they were put ──
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [("journal", b""), ("journal", b"x"), ("users/users", b""), ("runs", b"x"), ("manifest", b"x")],
+)
+async def test_what_a_machine_has_a_copy_of_it_puts_again_and_others_name_it(
+    tmp_path: Path, at: Callable[[StoreDouble], StoreDouble], name: str, damage: bytes
+) -> None:
+    store = at(StoreDouble())
+    async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:
+        await export(session, ADDRESS, PLANS["lines"], journal=tmp_path / "a", tables=["users"])
+        [victim] = [each for each in store.objects if each.startswith(f"{name}-")]
+        damage *= len(store.objects[victim].data)  # as many bytes, or none
+        await store.put(victim, damage)
+        machine = rf"run `chatrest export {ADDRESS}` on the machine '{socket.gethostname()}'"
+        if name != "runs" and (name, damage) != ("journal", b""):  # which is no journal, as in a folder
+            problems = (await asyncio.to_thread(verify, ADDRESS)).problems
+            assert any(machine in problem.remedy for problem in problems), problems
+        with pytest.raises(ObjectStoreError, match=machine):
+            await export(session, ADDRESS, journal=tmp_path / "b")
+        assert (await export(session, ADDRESS, journal=tmp_path / "a")).complete
+        assert (await asyncio.to_thread(verify, ADDRESS)).ok
+        await assert_bucket(store, all_ids(emulator))
+        assert (await export(session, ADDRESS, journal=tmp_path / "b")).complete
+
+
+async def test_messages_that_are_damaged_in_the_store_alone_are_told_and_the_advice_is_good(
+    tmp_path: Path, at: Callable[[StoreDouble], StoreDouble]
+) -> None:
+    store = at(StoreDouble())
+    async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:
+        await export(session, ADDRESS, PLANS["one file"], journal=tmp_path / "a")
+        [victim] = [each for each in store.objects if each.startswith("messages/")]
+        await store.put(victim, b"x" * len(store.objects[victim].data))
+        [warning] = (await export(session, ADDRESS, journal=tmp_path / "a")).warnings
+        assert f"such as {victim}: `chatrest verify {ADDRESS}` says" in warning
+        problems = (await asyncio.to_thread(verify, ADDRESS)).problems
+        [remedy] = {problem.remedy for problem in problems if problem.kind == "damaged"}
+        assert f"delete it there, and run `chatrest export {ADDRESS}` again: what was in it is read" in remedy
+        await store.delete(victim)
+        assert (await export(session, ADDRESS, journal=tmp_path / "a")).complete
+        assert (await asyncio.to_thread(verify, ADDRESS)).ok
+        await assert_bucket(store, all_ids(emulator))
+
+
+async def test_messages_of_which_a_copy_is_left_are_put_again(
+    tmp_path: Path, at: Callable[[StoreDouble], StoreDouble], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = at(StoreDouble())
+    monkeypatch.setattr(StoreExport, "_drop", lambda *_: None)  # as of a run that was killed before
+    async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:
+        await export(session, ADDRESS, PLANS["one file"], journal=tmp_path / "a")
+        [victim] = [each for each in store.objects if each.startswith("messages/")]
+        await store.put(victim, b"x" * len(store.objects[victim].data))
+        assert (await export(session, ADDRESS, journal=tmp_path / "a")).warnings == []
+        assert (await asyncio.to_thread(verify, ADDRESS)).ok
+        await assert_bucket(store, all_ids(emulator))

@@ -1,0 +1,270 @@
+"""The plan of a folder never changes in silence: another one is refused, read once, or made the folder's."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatrest import App, AsyncSession, AuthenticationError, RequestInvalidError
+from chatrest.export import Plan, Report, estimate, export, read, runs, verify
+from chatrest.export.manifest import read as read_manifest
+from tests.buckets import ADDRESS
+from tests.exporting import START, USERS, Served, assert_whole, hide, served
+from tests.runs import to_user
+
+pytestmark = pytest.mark.usefixtures("small_pages")
+
+BOTH_WAYS = r"nothing was read or changed: .*--only \(only=True\).*--change-plan \(change_plan=True\)"
+
+
+def plan_of(out: Path) -> Plan:
+    return Plan.parse(bytes(read_manifest(out / "manifest.json").plan))
+
+
+def newer(service: Served) -> None:
+    """Add a message of ann and one of dan, who have no other user in common."""
+    service.store.add_records([to_user("ann", "zoe", 7_000), to_user("dan", "zoe", 7_001)])
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "words"),
+    [
+        ({}, {"users": ["ann"]}, "exported with all users, and this plan has user ann;"),
+        ({"users": ["ann"]}, {"all_users": True}, "exported with user ann, and this plan has all users;"),
+        (
+            {"users": ["ann"], "groups": ["den"]},
+            {"pairs": [("ann", "bob")]},
+            "exported with group den; user ann, and this plan has pair ann and bob;",
+        ),
+        (
+            {"everything": True, "since": "2026-01-01"},
+            {"since": "2020-01-01"},
+            "exported with since=2026-01-01, and this plan has since=2020-01-01;",
+        ),
+    ],
+)
+async def test_another_plan_is_refused_and_nothing_is_read(
+    first: dict[str, Any], other: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    async with served(30) as service:
+        await export(service.session, tmp_path / "out", Plan(**first))
+        before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*.*json*")}
+        service.emulator.requests.clear()
+        for refused in (export, estimate):
+            with pytest.raises(RequestInvalidError, match=BOTH_WAYS) as caught:
+                await refused(service.session, out=tmp_path / "out", plan=Plan(**other))
+            assert words in str(caught.value)
+        assert [each.path for each in service.emulator.requests if each.path != "/v3/messages"] == []
+        assert {path: path.read_bytes() for path in (tmp_path / "out").rglob("*.*json*")} == before
+        report = await export(service.session, tmp_path / "out", Plan(**first))
+        assert (report.complete, report.kept) == (True, [])
+
+
+async def test_the_same_sources_in_another_order_are_the_same_plan(tmp_path: Path) -> None:
+    async with served(30) as service:
+        await export(service.session, tmp_path / "out", Plan(users=["ann", "bob"], groups=["den", "oak"]))
+        again = Plan(groups=["oak", "den"], users=["bob", "ann", "bob"])
+        assert (await export(service.session, tmp_path / "out", again)).complete
+    assert plan_of(tmp_path / "out").users == ("ann", "bob")
+
+
+# ── only ──
+
+
+async def test_a_run_of_some_sources_leaves_the_plan_and_says_what_it_did_not_read(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    async with served(60) as service:
+        first = await export(service.session, out)
+        newer(service)
+        service.emulator.requests.clear()
+        report = await export(service.session, out, Plan(users=["ann"]), only=True)
+        asked = {each.path for each in service.emulator.requests}
+        assert asked == {"/v3/messages", "/v3/users/ann/messages"}
+        assert (report.complete, report.written, report.kept, report.failed) == (False, 1, [], [])
+        assert (report.only, report.sources, report.not_read) == (["user ann"], 1, first.sources - 1)
+        report.check()  # it has read what it was asked for
+        assert plan_of(out) == Plan()
+        manifest, result = read_manifest(out / "manifest.json"), verify(out)
+        assert (manifest.complete, manifest.until) == (True, str(first.until)), "what was complete stays so"
+        assert (result.ok, result.until, result.plan) == (True, first.until, "all users")
+        assert {each.id for each in read(out)} & {"7000", "7001"} == {"7000"}
+        last = await export(service.session, out)
+        assert (last.complete, last.written, last.kept, last.only) == (True, 1, [], [])
+        assert_whole(out, service.expected())
+        assert [each.complete for each in runs(out)] == [True, False, True]
+
+
+async def test_a_run_of_some_sources_stores_what_others_write_in_their_files(tmp_path: Path) -> None:
+    async with served(0) as service:
+        plan = Plan(users=["ann", "bob"], groups=["den"])
+        await export(service.session, tmp_path / "out", plan)
+        service.store.add_records([to_user("ann", "bob", 7_000)])
+        service.emulator.requests.clear()
+        report = await export(service.session, tmp_path / "out", Plan(users=["bob"]), only=True)
+        assert report.written == 1
+        assert len([each for each in service.emulator.requests if each.path == "/v3/users/bob/messages"]) <= 2
+        [file] = (tmp_path / "out" / "messages").rglob("*.ndjson")
+        assert file.parent.name == "source=user-ann"
+
+
+async def test_a_part_of_an_export_that_is_not_complete_does_not_make_it_so(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    async with served(40) as service:
+        first = await export(service.session, out, Plan(users=["ann"], groups=["nowhere"]))
+        assert not first.complete
+        report = await export(service.session, out, Plan(users=["ann"]), only=True)
+        assert (report.complete, report.failed) == (False, [])
+        assert not read_manifest(out / "manifest.json").complete
+        result = verify(out)
+        assert not result.ok
+        assert any("group nowhere" in each.text for each in result.problems)
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (Plan(groups=["den"]), "group den is not in the folder's plan"),
+        (Plan(everything=True), "everything is not in the folder's plan"),
+        (
+            Plan(users=["ann"], compress="gzip"),
+            "was exported with compress=none, and this plan has compress=",
+        ),
+        (
+            Plan(users=["nobody-of-that-name"]),
+            "the plan stays as it is, .*: user nobody-of",
+        ),
+        (None, "expected is a plan with the sources"),
+    ],
+)
+async def test_what_is_no_part_of_the_plan_is_refused(other: Plan | None, words: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    async with served(30) as service:
+        await export(service.session, out)
+        with pytest.raises(RequestInvalidError, match=words):
+            await export(service.session, out, other, only=True)
+        report = await export(service.session, out)
+        assert (report.complete, report.written, report.failed, report.kept) == (True, 0, [], [])
+        assert report.sources == len(USERS), "a wrong name stays nowhere"
+
+
+async def test_a_window_alone_is_read_and_covers_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    async with served(0) as service:
+        users = Plan(users=["ann", "dan"], since=START)
+        service.store.add_records([to_user("ann", "zoe", 5_000)])
+        await export(service.session, out, users)
+        service.store.add_records(to_user(("ann", "dan")[n % 2], "zoe", 6_000 + n) for n in range(80))
+        service.store.add_records([to_user("dan", "zoe", 9_000)])
+        late = Plan(since=START + 6_020, until=START + 6_030)
+        report = await export(service.session, out, late, only=True)
+        assert (report.complete, report.written, report.failed, report.reasons) == (False, 11, [], [])
+        assert (report.only[:2], len(report.only), report.not_read) == (["user ann", "user dan"], 4, 0)
+        assert (plan_of(out), verify(out).until) == (users, 5_000)
+        wider = Plan(since=START - 1)
+        with pytest.raises(RequestInvalidError, match="its window is not within that of the folder's plan"):
+            await export(service.session, out, wider, only=True)
+        assert (await export(service.session, out)).complete
+        assert_whole(out, service.expected())
+
+
+async def test_a_new_folder_has_no_part_to_read(tmp_path: Path) -> None:
+    async with served(10) as service:
+        with pytest.raises(RequestInvalidError, match="is not an export yet"):
+            await export(service.session, tmp_path / "out", Plan(users=["ann"]), only=True)
+        with pytest.raises(RequestInvalidError, match="expected is no change_plan"):
+            await export(service.session, tmp_path / "out", Plan(), only=True, change_plan=True)
+    assert not (tmp_path / "out").exists()
+
+
+async def test_a_recheck_of_some_sources_finds_what_is_deleted_there(tmp_path: Path) -> None:
+    async with served(0) as service:
+        service.store.add_records([to_user("ann", "zoe", 5_000), to_user("dan", "zoe", 5_001)])
+        await export(service.session, tmp_path / "out", Plan(users=["ann", "dan"]))
+        hide(service.store, [5_000, 5_001])
+        report = await export(
+            service.session, tmp_path / "out", Plan(users=["ann"]), only=True, recheck=10**9
+        )
+        assert report.deleted == 1
+        assert (await export(service.session, tmp_path / "out", recheck=10**9)).deleted == 1
+
+
+# ── change_plan ──
+
+
+async def test_a_changed_plan_is_the_folders_from_then_on_and_alone_is_complete(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    async with served(60) as service:
+        await export(service.session, out)
+        newer(service)
+        report: Report = await export(service.session, out, Plan(users=["ann"]), change_plan=True)
+        assert (report.complete, report.written, len(report.kept)) == (True, 1, len(USERS) - 1)
+        result = verify(out)
+        assert (result.ok, result.until, result.plan) == (True, report.until, "user ann")
+        [note] = [each for each in result.notes if each.kind == "coverage"]
+        assert "4 sources are not in the plan any more, and nothing is claimed of what they show" in note.text
+        assert (await export(service.session, out)).sources == 1
+
+
+async def test_a_name_that_does_not_exist_does_not_come_into_the_plan(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    async with served(30) as service:
+        await export(service.session, out, Plan(users=["ann"]))
+        for change in (Plan(users=["ann", "bpb"]), Plan(groups=["nowhere"], users=["ann"])):
+            with pytest.raises(RequestInvalidError, match="the plan stays as it is, and nothing was read: "):
+                await export(service.session, out, change, change_plan=True)
+        assert plan_of(out) == Plan(users=["ann"])
+        report = await export(service.session, out)
+        assert (report.complete, report.sources, report.failed, report.kept) == (True, 1, [], [])
+
+
+async def test_a_wrong_name_in_the_first_plan_binds_nobody(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    async with served(20) as service:
+        report = await export(service.session, out, Plan(users=["nobody"]))
+        assert not report.complete
+        report = await export(service.session, out, Plan(users=["ann"]))
+        assert report.complete
+        assert not report.kept
+        with pytest.raises(RequestInvalidError, match="was exported with user ann"):
+            await export(service.session, out, Plan(users=["nobody"]))
+    assert verify(out).ok
+
+
+async def test_a_run_that_fails_before_it_reads_leaves_plan_and_window(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    async with served(30) as service:
+        await export(service.session, out, Plan(users=["ann"], since=START + 20))
+        wrong = App(service.emulator.app.app_id, "another-key", base_url=service.emulator.base_url)
+        async with AsyncSession(wrong) as session:
+            with pytest.raises(AuthenticationError):
+                await export(session, out, Plan(users=["bob"], since=START), change_plan=True)
+        report = await export(service.session, out)
+        assert (report.complete, report.written, report.kept) == (True, 0, [])
+    assert plan_of(out) == Plan(users=["ann"], since=START + 20)
+
+
+@pytest.mark.usefixtures("buckets")
+async def test_an_object_store_is_asked_the_same(tmp_path: Path) -> None:
+    journal: dict[str, Any] = {"journal": tmp_path / "journal"}
+    async with served(30) as service:
+        await export(service.session, ADDRESS, **journal)
+        newer(service)
+        with pytest.raises(RequestInvalidError, match=BOTH_WAYS):
+            await export(service.session, ADDRESS, Plan(users=["ann"]), **journal)
+        report = await export(service.session, ADDRESS, Plan(users=["ann"]), only=True, **journal)
+        assert (report.complete, report.written, report.not_read) == (False, 1, len(USERS) - 1)
+        change = Plan(users=["ann", "bpb"])
+        with pytest.raises(RequestInvalidError, match="the plan stays as it is"):
+            await export(service.session, ADDRESS, change, change_plan=True, **journal)
+        last = await export(service.session, ADDRESS, **journal)
+        assert (last.complete, last.written) == (True, 1)
+        assert verify(ADDRESS).plan == "all users"
+
+
+async def test_a_lost_journal_does_not_let_the_plan_change(tmp_path: Path) -> None:
+    async with served(30) as service:
+        await export(service.session, tmp_path / "out")
+        (tmp_path / "out" / "journal.sqlite").unlink()
+        with pytest.raises(RequestInvalidError, match=BOTH_WAYS):
+            await export(service.session, tmp_path / "out", Plan(users=["ann"]))
+        assert (await export(service.session, tmp_path / "out")).sources == len(USERS)

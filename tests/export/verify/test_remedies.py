@@ -1,0 +1,189 @@
+"""Each advice of `verify` is followed: afterwards the export is whole, and nothing that it had is lost."""
+
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatrest.errors import ChatRestError
+from chatrest.export import Plan, Problem, Remedy, export, read_raw, verify
+from chatrest.export.file_names import DAMAGED
+from chatrest.export.journal import NAME as JOURNAL
+from chatrest.export.manifest import NAME as MANIFEST
+from tests.damaging import (
+    COUNT,
+    MIXED,
+    change_journal,
+    contents_of,
+    largest_entry,
+    rewrite,
+    vouch_for_journal,
+)
+from tests.exporting import edit, files_of, hide, history_of, manifest_of, served
+
+HIDDEN = 40
+"""A message that the service has deleted since it was exported."""
+
+
+def history_file(out: Path) -> Path:
+    return next(out / entry.name for entry in manifest_of(out).files if entry.role == "history")
+
+
+def damage(path: Path) -> None:
+    """Break one record of a file, and leave its size."""
+    data = path.read_bytes()
+    *_, last = [line for line in data.splitlines() if b'id"' in line]
+    path.write_bytes(data.replace(last, b"#" * len(last)))
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+def hidden(out: Path) -> Path:
+    """The file with the message that is in it alone."""
+    return next(path for path in files_of(out) if b'"%d"' % HIDDEN in path.read_bytes())
+
+
+def copied(out: Path) -> None:
+    path = out / largest_entry(out).name
+    shutil.copy(path, path.with_name("messages-77.ndjson"))
+
+
+def not_written(out: Path) -> None:
+    """An id stands in the journal that no file has."""
+    change_journal(out, "DELETE FROM covered WHERE source = 1")
+    change_journal(out, "UPDATE sources SET proven = 0 WHERE number = 1")
+    vouch_for_journal(out)
+
+
+def contradicted(out: Path) -> None:
+    """The journal has blocks of one file only."""
+    change_journal(out, "DELETE FROM blocks WHERE file != (SELECT min(file) FROM blocks)")
+    vouch_for_journal(out)
+
+
+def doubled(out: Path) -> None:
+    """One message stands in two files, as a fault of an earlier run might leave it."""
+    first, second, *_ = (out / entry.name for entry in manifest_of(out).files if entry.role == "part")
+    line = second.read_bytes().splitlines(keepends=True)[0]
+    rewrite(out, first.relative_to(out).as_posix(), first.read_bytes() + line)
+
+
+def neither(out: Path) -> None:
+    (out / JOURNAL).write_bytes(b"x")
+    (out / MANIFEST).write_bytes(b"{}")
+
+
+def linked(out: Path) -> None:
+    (out / "messages" / "elsewhere").symlink_to(out.parent)
+
+
+CASES: list[tuple[str, Callable[[Path], Any], Remedy]] = [
+    ("a lost manifest", lambda out: (out / MANIFEST).unlink(), Remedy.RUN),
+    ("a lost journal", lambda out: (out / JOURNAL).unlink(), Remedy.RUN),
+    ("an empty journal", lambda out: (out / JOURNAL).write_bytes(b""), Remedy.RUN),
+    ("an unknown file", copied, Remedy.RUN),
+    ("a list that was not read", not_written, Remedy.RUN),
+    ("a damaged table", lambda out: damage(out / "users" / "users.ndjson"), Remedy.RUN),
+    ("a cut table", lambda out: cut(out / "users" / "users.ndjson"), Remedy.RUN),
+    ("a lost table", lambda out: (out / "users" / "users.ndjson").unlink(), Remedy.RUN),
+    ("a lost file", lambda out: hidden(out).unlink(), Remedy.READ_AGAIN),
+    ("a damaged file", lambda out: damage(hidden(out)), Remedy.SET_ASIDE),
+    ("a cut file", lambda out: cut(hidden(out)), Remedy.SET_ASIDE),
+    ("a damaged history", lambda out: damage(history_file(out)), Remedy.RESTORE),
+    ("a lost history", lambda out: history_file(out).unlink(), Remedy.RESTORE),
+    (
+        "no database",
+        lambda out: (out / JOURNAL).write_bytes(b"SQLite format 3\0" + b"x" * 5000),
+        Remedy.REBUILD,
+    ),
+    ("a damaged journal", lambda out: (out / JOURNAL).write_bytes(b"x" * 5000), Remedy.REBUILD),
+    ("other ids in the journal", contradicted, Remedy.REBUILD),
+    ("a message in two files", doubled, Remedy.REBUILD),
+    ("neither journal nor manifest", neither, Remedy.NEW_FOLDER),
+    ("a link that leads out", linked, Remedy.KEEP_OUT),
+    ("a file of somebody else", lambda out: (out / "messages" / "x.txt").write_bytes(b"x"), Remedy.MOVE),
+]
+
+
+def had(out: Path) -> tuple[Counter[bytes], Counter[bytes]]:
+    """The messages and the older versions of an export."""
+    return Counter(read_raw(out)), Counter(history_of(out))
+
+
+def follow(problem: Problem, out: Path, backup: Path | None) -> None:
+    """Do what the advice says before a run, with a backup or without."""
+    advice = problem.advice
+    path, kept = out / problem.place, out.parent / "kept"
+    match advice:
+        case Remedy.RUN | Remedy.NOTHING:
+            pass
+        case Remedy.KEEP_OUT:
+            (out / "messages" / "elsewhere").unlink()
+        case Remedy.NEW_FOLDER | Remedy.RESTORE:
+            assert backup is not None
+            for name in (JOURNAL, MANIFEST) if advice is Remedy.NEW_FOLDER else (problem.place,):
+                shutil.copy(backup / name, out / name)
+        case Remedy.READ_AGAIN | Remedy.SET_ASIDE if backup is not None:
+            shutil.copy(backup / problem.place, path)
+        case Remedy.READ_AGAIN:
+            pass
+        case Remedy.SET_ASIDE:
+            aside = out / DAMAGED / f"{problem.place}.damaged-1"
+            assert aside.relative_to(out).as_posix() in problem.remedy
+            aside.parent.mkdir(parents=True, exist_ok=True)
+            path.rename(aside)
+        case Remedy.REBUILD:
+            kept.mkdir(exist_ok=True)
+            (out / JOURNAL).rename(kept / JOURNAL)
+        case Remedy.MOVE:
+            kept.mkdir(exist_ok=True)
+            path.rename(kept / path.name)
+
+
+NEEDS_BACKUP = (Remedy.RESTORE, Remedy.NEW_FOLDER)
+
+
+@pytest.mark.parametrize(("case", "harm", "advice"), CASES, ids=[case for case, *_ in CASES])
+@pytest.mark.parametrize("has_backup", [False, True])
+async def test_an_advice_mends_and_loses_nothing(
+    case: str,
+    harm: Callable[[Path], Any],
+    advice: Remedy,
+    has_backup: bool,
+    tmp_path: Path,
+    small_pages: None,
+) -> None:
+    out, backup = tmp_path / "out", tmp_path / "backup"
+    async with served(COUNT, loose=False) as service:
+        await export(service.session, out, Plan(**MIXED), tables=["users"])
+        for number in (30, 32):
+            edit(service.store, number, "edited")
+        assert (await export(service.session, out, recheck=10**9)).changed == 2
+        hide(service.store, [HIDDEN])
+        before = had(out)
+        shutil.copytree(out, backup)
+        harm(out)
+        damaged = contents_of(out)
+        problems = verify(out).problems
+        assert {problem.advice for problem in problems} == {advice}, problems
+        if advice is Remedy.KEEP_OUT:
+            with pytest.raises(ChatRestError):
+                await export(service.session, out)
+            assert contents_of(out) == damaged
+        once = advice in (Remedy.REBUILD, Remedy.NEW_FOLDER, Remedy.KEEP_OUT)  # for the folder as a whole
+        for problem in problems[:1] if once else problems:
+            follow(problem, out, backup if has_backup or advice in NEEDS_BACKUP else None)
+        assert (await export(service.session, out, tables=["users"])).complete
+    result = verify(out)
+    assert (result.ok, result.problems) == (True, [])
+    after = had(out)
+    if advice is Remedy.READ_AGAIN and not has_backup:  # it was in that file alone, and is noted as gone
+        assert [note.kind for note in result.notes] == ["missing"]
+        assert (len(before[0] - after[0]), after[0] - before[0], after[1]) == (1, Counter(), before[1])
+    else:
+        assert after == before

@@ -1,0 +1,327 @@
+"""All operations that administer an app, by their typed methods over real HTTP.
+
+What makes a document comes first, what removes one comes last; an operation gets the keys that the service
+gave.
+Each document that has a path is listed, read, changed and removed, and then it is not there.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import pytest
+from msgspec import UNSET
+
+from chatrest import (
+    AsyncManagement,
+    AsyncSession,
+    AuthenticationError,
+    BadRequestError,
+    ConflictError,
+    NotFoundError,
+    PermissionDeniedError,
+)
+from chatrest.core.requests.endpoint import Endpoint
+from chatrest.emulator import Emulator
+from chatrest.emulator.service.administering import COLLECTIONS, document_path
+from chatrest.parameters.agent_knowledge import NewKnowledgeText, NewUpload
+from chatrest.parameters.agents import AgentChanges, AgentQuery, EnabledActions, NewAgent
+from chatrest.parameters.moderation import NewFlag, NewKeywordList, NewModeratedMessage, NewReason, NewRule
+from chatrest.parameters.notifications import (
+    ApnsProvider,
+    ConversationsToMute,
+    ConversationsToUnmute,
+    FcmProvider,
+    NewPushToken,
+    PreferencesChanges,
+    SettingsChanges,
+)
+from chatrest.parameters.roles import NewRole, RoleChanges
+from chatrest.resources import OPERATIONS
+from chatrest.walk.walk import Walk
+from tests.cases import loop_over
+from tests.resources.test_parity import arguments_of, camel
+
+MANAGED: Final = {"apps", "webhooks", "triggers"}
+ORDER: Final = ("POST", "PUT", "PATCH", "GET", "DELETE")
+GIVEN: Final[dict[str, Any]] = {
+    "app_id": "emulated", "guid": "group-01", "on_behalf_of": "user-001", "provider_id": "p",
+    "push_token": "t", "role": "default", "scope": "admin", "source_type": "text",
+    "trigger_ids": ["message_sent"], "uid": "user-001",
+}  # fmt: skip
+"""Arguments that name what is there from the beginning."""
+_VERBS: Final = ("add", "update")
+
+
+class World:
+    """An emulator with what operations name, and clients of it; `keys` are those of what was made."""
+
+    def __init__(self, emulator: Emulator, session: AsyncSession, management: AsyncManagement) -> None:
+        self.emulator, self.session, self.management = emulator, session, management
+        self.keys = {"/apps": "emulated", "/notifications/push/v1/tokens": "t"}
+        store, documents = emulator.store, emulator.store.documents
+        message = store.add_message("user-001", "user-002", "hi")
+        documents.of("/calls").put({"sessionId": "session_id-1"}, "session_id-1")
+        held = {"ruleId": "r", "message": message, "createdAt": 1}
+        documents.of("/moderation/blocked-messages").put(held, message["id"])
+        token = store.auth_tokens.issue("user-001", 0)["authToken"]
+        moderated = NewModeratedMessage(sender="user-001", receiver="user-002", receiver_type="user")
+        self.given = GIVEN | {"message_id": message["id"], "auth_token": token}
+        self.bodies: dict[str, Any] = {
+            "moderation.create_message": moderated,
+            "notifications.register_push_token": NewPushToken(auth_token=token, fcm_token="t"),
+            **{f"notifications.{verb}_fcm_provider": FcmProvider(provider_id="p") for verb in _VERBS},
+            **{f"notifications.{verb}_apns_provider": ApnsProvider(provider_id="p") for verb in _VERBS},
+        }
+
+    async def call(self, name: str) -> Any:
+        """Call an operation by its typed method; note the key of what it made."""
+        collection, _, operation = name.partition(".")
+        client = self.management if collection in MANAGED else self.session
+        result = getattr(getattr(client, collection), operation)(**self.arguments(OPERATIONS[name]))
+        result = await (result.collect() if isinstance(result, Walk) else result)
+        if OPERATIONS[name].method == "POST":
+            about = document_path(OPERATIONS[name])
+            parent = "2/emulated" if collection == "webhooks" else ""
+            made = self.emulator.store.documents.of(about.collection, parent).list()
+            if made and about.key in made[-1]:
+                self.keys.setdefault(about.collection, str(made[-1][about.key]))
+        return result
+
+    def arguments(self, endpoint: Endpoint[Any]) -> dict[str, Any]:
+        arguments, prefix = arguments_of(endpoint.name), ""
+        arguments |= {name: value for name, value in self.given.items() if name in arguments}
+        for segment in endpoint.path.split("/")[1:]:
+            for name in arguments:
+                if segment == f"{{{camel(name)}}}" or (segment, name) == ("{id}", "message_id"):
+                    arguments[name] = self.keys.get(prefix, arguments[name])
+            prefix += f"/{segment}"
+        if endpoint.name in self.bodies:
+            [body] = [name for name in arguments if type(arguments[name]) is type(self.bodies[endpoint.name])]
+            arguments[body] = self.bodies[endpoint.name]
+        return arguments
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    async with Emulator(users=2, messages=0, groups=1) as emulator:
+        secret, key = emulator.management_secret, emulator.management_key
+        async with (
+            AsyncSession(emulator.app) as session,
+            AsyncManagement(emulator.management_url, key=key, secret=secret) as management,
+        ):
+            yield World(emulator, session, management)
+
+
+@pytest.fixture
+def session(world: World) -> AsyncSession:
+    return world.session
+
+
+def order(name: str) -> tuple[int, int]:
+    endpoint = OPERATIONS[name]
+    depth = endpoint.path.count("/")
+    return ORDER.index(endpoint.method), -depth if endpoint.method == "DELETE" else depth
+
+
+ADMINISTERING: Final = sorted(
+    (name for name in OPERATIONS if name.partition(".")[0] in COLLECTIONS), key=order
+)
+
+
+def of_document(collection: str, *methods: str) -> list[str]:
+    """Return the operations of these methods on the document of a path, in a collection."""
+    path = f"{collection}/{{"
+    return [
+        name
+        for name in ADMINISTERING
+        if (each := OPERATIONS[name]).method in methods
+        and each.path.startswith(path)
+        and each.path.count("/") == path.count("/")
+    ]
+
+
+async def test_every_operation_is_served_and_its_reply_has_its_type(world: World) -> None:
+    for name in ADMINISTERING:
+        result = await world.call(name)
+        if (record := getattr(OPERATIONS[name].reply, "record", None)) and isinstance(record, type):
+            for each in result if isinstance(result, list) else [result]:
+                assert type(each).__name__ in (record.__name__, "Outcomes", "PermissionOutcomes"), name
+
+
+MADE: Final = [
+    name
+    for name in ADMINISTERING
+    if OPERATIONS[name].method == "POST" and of_document(document_path(OPERATIONS[name]).collection, "DELETE")
+]
+
+
+@loop_over("name", MADE)
+async def test_what_is_made_is_listed_read_changed_and_removed(world: World, name: str) -> None:
+    collection = document_path(OPERATIONS[name]).collection
+    world.given |= {"role": "made"}
+    reads, changes = of_document(collection, "GET"), of_document(collection, "PUT", "PATCH")
+    [remove] = of_document(collection, "DELETE")
+    await check_missing(world, [*reads, *changes, remove])
+    await world.call(name)
+    for each in changes:
+        await world.call(each)
+    lists = [
+        each
+        for each in ADMINISTERING
+        if (OPERATIONS[each].path, OPERATIONS[each].method) == (collection, "GET")
+    ] or ["agents.list_knowledge"]
+    for each in (*reads, *lists):
+        shown = await world.call(each)
+        records = [record.to_json().decode() for record in (shown if isinstance(shown, list) else [shown])]
+        assert world.keys[collection] in "".join(records), each
+    await world.call(remove)
+    await check_missing(world, [*reads, *changes, remove])
+
+
+CODES: Final = {
+    "api_keys": "APIKEY", "keyword": "KEYWORD", "message": "MESSAGE_ID", "provider": "PROVIDER",
+    "reason": "REASON", "role": "ROLE", "rule": "RULE", "token": "PUSH_TOKEN", "webhook": "WEBHOOK",
+       "_tool": "TOOL", "action": "TOOL", "server": "TOOL", "variable": "VARIABLE", "agents.": "AGENT|KB",
+}  # fmt: skip
+"""The code of a document that does not exist, by the first of these that an operation's name has."""
+
+
+async def check_missing(world: World, names: list[str]) -> None:
+    for name in names:
+        code = next(code for word, code in CODES.items() if word in name)
+        with pytest.raises(NotFoundError, match=f"ERR_({code})_NOT_FOUND") as caught:
+            await world.call(name)
+        assert caught.value.status == 404
+
+
+async def test_an_operation_below_a_document_that_does_not_exist_is_refused(world: World) -> None:
+    world.given |= {"role": "none", "uid": "none", "guid": "none"}
+    for name in (
+        "agents.add_tools", "agents.list_tool_actions", "moderation.list_rule_revisions", "rbac.list_role",
+        "rbac.set_scope", "restricted_features.restrict", "triggers.list", "notifications.get_timezone",
+        "agents.list_discovered_urls",
+    ):  # fmt: skip
+        with pytest.raises(NotFoundError):
+            await world.call(name)
+
+
+# ── stories of what the table does not say ──
+
+
+async def test_roles_and_what_they_may_do(session: AsyncSession) -> None:
+    await session.roles.create(NewRole(role="guest", name="Guest", description="d"))
+    with pytest.raises(ConflictError, match="taken"):
+        await session.roles.create(NewRole(role="guest", name="Guest"))
+    outcomes = await session.rbac.set_role("guest", {"a.read": "deny", "a.tags": ["x"]})
+    assert outcomes.permissions == {"a.read": "deny", "a.tags": ("x",)}
+    assert [each.id async for each in session.rbac.list_role("guest")] == ["a.read", "a.tags"]
+    assert (await session.rbac.unset_role("guest", "a.read")).permissions == {"a.tags": ("x",)}
+    assert list((await session.restricted_features.restrict("guest", ["f1", "f2"])).check()) == ["f1", "f2"]
+    await session.restricted_features.allow("guest", ["f1"])
+    assert [each.key async for each in session.restricted_features.list("guest")] == ["f2"]
+    assert (await session.roles.update("guest", RoleChanges(unset=("description",)))).description is UNSET
+    await session.roles.delete("guest")
+    await session.roles.create(NewRole(role="guest", name="Guest"))
+    assert await session.restricted_features.list("guest").collect() == []
+    with pytest.raises(PermissionDeniedError, match="ERR_ROLE_DELETE_DENIED"):
+        await session.roles.delete("default")
+
+
+async def test_an_agent_and_the_names_that_it_has(session: AsyncSession) -> None:
+    agents = session.agents
+    uid = (await agents.create(NewAgent(name="Helper", model_meta_data={"a": 1}))).agent.uid
+    await agents.update(uid, AgentChanges(description="of the shop", model_meta_data={"b": 2}))
+    assert (await agents.get(uid)).model_meta_data == {"a": 1, "b": 2}
+    assert (await agents.add_api_tools(uid, ["x", "y"])).api_tools == ("x", "y")
+    assert (await agents.add_mcp_servers(uid, ["m"])).mcp_servers == ("m",)
+    await agents.add_knowledge(uid, "text", ["k"])
+    assert (await agents.remove_api_tools(uid, ["x"])).other_kb_integrations == ("k",)
+    items = await agents.list_enabled_items(uid)
+    assert [each.slug for each in items.api_tools or ()] == ["y"]
+    await agents.enable_tool_actions(uid, "mail", EnabledActions(actions=["send", "read"]))
+    await agents.disable_tool_actions(uid, "mail", ["read"])
+    assert [each.name async for each in agents.list_tool_actions(uid, "mail")] == ["send"]
+    assert [each.uid async for each in agents.list(AgentQuery(search="SHOP"))] == [uid]
+    text = await agents.create_text(NewKnowledgeText(title="t", text="x"))
+    await agents.initiate_uploads([NewUpload(file_name="f", mime_type="text/csv", file_size=1)])
+    assert len(await agents.list_knowledge().collect()) == 2
+    assert (await agents.poll_knowledge_status([text.unique_id])).data == {text.unique_id: "indexed"}
+
+
+async def test_messages_that_are_flagged_blocked_and_handed_in(world: World, session: AsyncSession) -> None:
+    moderation = session.moderation
+    reason = await moderation.create_reason(NewReason(id="spam", name="Spam"))
+    for uid in ("user-001", "user-002", "user-002"):
+        await moderation.flag_message("1", NewFlag(id=reason.id), on_behalf_of=uid)
+    [flagged] = await moderation.list_flagged_messages().collect()
+    assert '"flaggedCount":2' in flagged.to_json().decode()
+    await moderation.review_flagged_message("1", "approved")
+    assert await moderation.list_flagged_messages().collect() == []
+    with pytest.raises(NotFoundError, match="ERR_MESSAGE_ID_NOT_FOUND"):
+        await moderation.review_flagged_message("1", "approved")
+    await moderation.review_blocked_message("1", "approved")
+    assert len(await moderation.list_reviewed_messages().collect()) == 1
+    made = await world.call("moderation.create_message")
+    changed = await moderation.update_message(made.id, {"text": "other"})
+    assert [each.id async for each in moderation.list_messages()] == [changed.id] == [made.id]
+
+
+async def test_rules_have_revisions_and_keyword_lists_have_terms(session: AsyncSession) -> None:
+    rule = await session.moderation.create_rule(NewRule(name="R"))
+    await session.moderation.update_rule(rule.id, NewRule(name="S"))
+    revisions = await session.moderation.list_rule_revisions(rule.id).collect()
+    assert [each.revision_id for each in revisions] == [f"{rule.id}-1", f"{rule.id}-2"]
+    for terms in ("a, b", ["a", "b"]):
+        words = await session.moderation.create_keyword_list(
+            NewKeywordList(name="L", category="word", search_terms=terms)
+        )
+        assert list(words.search_terms or ()) == ["a", "b"]
+
+
+async def test_settings_are_merged_and_reset_and_preferences_are_of_users(session: AsyncSession) -> None:
+    notifications = session.notifications
+    await notifications.update_settings(SettingsChanges(sound={"chat": "a"}))
+    await notifications.update_settings(SettingsChanges(sound={"call": "b"}))
+    assert (await notifications.get_settings()).sound == {"chat": "a", "call": "b"}
+    await notifications.reset_settings()
+    assert not (await notifications.get_settings()).sound
+    changes = PreferencesChanges(group_preferences={"groupMessages": 1})
+    await notifications.update_preferences("user-001", changes)
+    for uid, kept in (("user-001", {"groupMessages": 1}), ("user-002", UNSET)):
+        groups = (await notifications.get_preferences(uid)).preferences
+        assert groups
+        assert groups.group == kept
+    muted = ConversationsToMute(conversations=[{"id": "user-002", "type": "oneOnOne", "until": 5}])
+    await notifications.mute("user-001", muted)
+    [shown] = (await notifications.list_muted("user-001")).muted_conversations or ()
+    assert (shown["id"], shown["until"]) == ("user-002", 5)
+    assert (await notifications.list_muted("user-002")).muted_conversations == ()
+    await notifications.unmute("user-001", ConversationsToUnmute(conversations=[{"id": "user-002"}]))
+    assert (await notifications.list_muted("user-001")).muted_conversations == ()
+
+
+async def test_a_provider_is_the_default_and_an_account_is_there_once_it_is_made(
+    session: AsyncSession,
+) -> None:
+    notifications = session.notifications
+    for name in ("p", "q"):
+        await notifications.add_fcm_provider(FcmProvider(provider_id=name))
+        await notifications.set_default_fcm_provider(name)
+    providers = (await notifications.list_fcm_providers()).push_providers or ()
+    assert [(each["providerId"], each["isDefault"]) for each in providers] == [("p", False), ("q", True)]
+    with pytest.raises(NotFoundError, match="ERR_PROVIDER_NOT_FOUND: The provider twilio does not exist"):
+        await notifications.get_twilio_provider()
+
+
+async def test_push_tokens_are_of_a_login(world: World, session: AsyncSession) -> None:
+    notifications, logins = session.notifications, world.emulator.store.auth_tokens
+    other = logins.issue("user-001", 0, fresh=True)["authToken"]
+    await world.call("notifications.register_push_token")
+    await notifications.register_push_token(NewPushToken(auth_token=other, device_token="d"))
+    tokens = (await notifications.list_push_tokens(other)).push_tokens or ()
+    assert [each.push_token for each in tokens] == ["d"]
+    with pytest.raises(BadRequestError, match="ERR_BAD_REQUEST"):
+        await notifications.register_push_token(NewPushToken(auth_token=other))
+    with pytest.raises(AuthenticationError, match="AUTH_ERR_AUTH_TOKEN_NOT_FOUND"):
+        await notifications.list_push_tokens("none")
+    assert len((await notifications.unregister_push_tokens(other)).push_tokens or ()) == 1

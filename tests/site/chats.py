@@ -1,0 +1,174 @@
+"""An export with all that a page must cope with, and what is in the pages of a site."""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Iterable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any, Final
+
+from chatrest.emulator.media import PHRASES
+from chatrest.emulator.store import Store
+from chatrest.export import Plan, export
+from tests.exporting import served
+
+START: Final = 1_767_225_600
+"""2026-01-01."""
+STEP: Final = 600
+LONG: Final = 600
+"""Messages between ann and bob."""
+HOSTILE: Final = {
+    "script": "<script>document.title = 'owned'</script><img src=x onerror=\"document.title = 'owned'\">",
+    "address": "javascript:document.title='owned' data:text/html,x https://ok.example/?a=1&b=%22%3E<b>. end",
+    "bidi": "harmless \u202egpj.exe\u2066 tail",
+    "zero": "before\x00after",
+    "emoji": "\U0001f642" * 5_000,
+    "huge": "word " * 5_000 + "needle",
+    "template": "{{ 7 * 7 }} {% raw %} ${7*7}",
+    "close": "</p></article></main></body></html><!-- ]]> --> \u2028 &lt;b&gt;",
+    "secret": "call +49 170 1234567 or mail ann@example.com",
+}
+NAMES: Final = {
+    "ann": "Ann <b>",
+    "bob": "Bob \u202ebob",
+    "eve/..": "Eve\"'><script>",
+    "den": "The den & more",
+}
+
+
+def person(uid: str) -> dict[str, Any]:
+    return {"entity": {"uid": uid, "name": NAMES.get(uid, uid)}, "entityType": "user"}
+
+
+def message(
+    number: int, text: str, sender: str = "ann", receiver: str = "bob", **members: Any
+) -> dict[str, Any]:
+    """Return the record of a text between two users, or in the group den."""
+    is_group = receiver == "den"
+    group = {"entity": {"guid": "den", "name": NAMES["den"]}, "entityType": "group"}
+    record = {
+        "id": str(number),
+        "conversationId": "group_den" if is_group else "_user_".join(sorted((sender, receiver))),
+        "sender": sender,
+        "receiverType": "group" if is_group else "user",
+        "receiver": receiver,
+        "category": "message",
+        "type": "text",
+        "data": {
+            "text": text,
+            "entities": {"sender": person(sender), "receiver": group if is_group else person(receiver)},
+        },
+        "sentAt": START + number * STEP,
+        "updatedAt": START + number * STEP,
+    }
+    data = members.pop("data", {})
+    return record | members | {"data": record["data"] | data}
+
+
+def records() -> list[dict[str, Any]]:
+    made = [
+        message(n, f"{PHRASES[n % len(PHRASES)]} no{n}", *(("ann", "bob") if n % 3 else ("bob", "ann")))
+        for n in range(1, LONG + 1)
+    ]
+    number = LONG
+    for text in HOSTILE.values():
+        number += 1
+        made.append(message(number, text, "eve/..", "den"))
+    at = number + 1
+    den: list[dict[str, Any]] = [
+        {"text": "the parent", "data": {"reactions": [{"reaction": "👍", "count": 3}]}},
+        {"text": "a reply", "parentId": str(at), "sender": "bob"},
+        {"text": "another reply", "parentId": str(at)},
+        {"text": "quoting", "quotedMessage": message(at, "the parent", receiver="den")},
+        {"text": "was edited", "editedAt": START + 5_000, "editedBy": "bob"},
+        {"text": "was deleted secretly", "deletedAt": START + 6_000, "deletedBy": "ann"},
+        {"text": "quotes the deleted",
+         "quotedMessage": message(at + 5, "was deleted secretly", receiver="den")},
+        {"text": "hello <@uid:ann> and <@uid:nobody>"},
+        {"text": "", "category": "action", "type": "groupMember", "data": {
+            "action": "added", "entities": {"by": person("ann"), "on": person("bob")}}},
+        {"text": "", "category": "call", "type": "audio", "data": {"action": "initiated"}},
+        {"text": "", "category": "custom", "type": "poll", "data": {"customData": {"question": "Pizzatag?"}}},
+        {"text": "a riddle", "category": "riddle"},
+        {"text": "linked", "type": "image", "data": {"attachments": [
+            {"url": "javascript:document.title='owned'", "name": "x.png", "size": "7"}]}},
+        {"text": "unusual", "sentAt": "soon", "sender": 7},
+    ]  # fmt: skip
+    made += [message(at + place, receiver="den", **each) for place, each in enumerate(den)]
+    return made
+
+
+def fill(store: Store, made: Iterable[dict[str, Any]]) -> None:
+    for uid in ("ann", "bob", "eve/.."):
+        store.add_user(uid, NAMES[uid])
+    store.add_group("den", NAMES["den"])
+    store.add_records(json.dumps(each).encode() for each in made)
+
+
+def make_export(
+    out: Path, made: list[dict[str, Any]], more: Callable[[Store], None] = lambda _: None, **options: Any
+) -> Path:
+    """Export a service with these messages; `more` may add to its store."""
+
+    async def run() -> None:
+        def fill_in(store: Store) -> None:
+            fill(store, made)
+            more(store)
+
+        async with served(fill_in=fill_in) as service:
+            plan = Plan(everything=True, **options)
+            (await export(service.session, out, plan, tables=["users", "groups"])).check()
+
+    asyncio.run(run())
+    return out
+
+
+# ── what a site has ──
+
+
+class Page(HTMLParser):
+    """The elements and texts of a page, as a parser of HTML reads them."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def values(self, name: str) -> list[str]:
+        """Return the values of an attribute, in order."""
+        return [value or "" for _, attributes in self.tags if (value := attributes.get(name)) is not None]
+
+
+def pages(site: Path) -> dict[str, Page]:
+    return {path.relative_to(site).as_posix(): Page(path) for path in sorted(site.rglob("*.html"))}
+
+
+def shown_ids(site: Path) -> list[str]:
+    """Return the ids of all messages on the pages of conversations."""
+    return [each for page in pages(site).values() for each in page.values("data-id")]
+
+
+def files(site: Path) -> dict[str, bytes]:
+    """Return all files that a site hands on."""
+    every = (path for path in site.rglob("*") if path.is_file())
+    return {path.relative_to(site).as_posix(): path.read_bytes() for path in every}
+
+
+def grep(made: list[dict[str, Any]], words: str) -> set[str]:
+    """Return the ids of messages whose text has these words, where a word begins."""
+    spaced = re.compile(rf"(?<!\w){re.escape(words)}", re.IGNORECASE)
+    dense = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u4e00-\u9fff\U0001f000-\U0001faff]").match(words)
+    return {
+        str(each["id"])
+        for each in made
+        if not each.get("deletedAt")
+        and (words in each["data"]["text"] if dense else spaced.search(each["data"]["text"]))
+    }

@@ -1,0 +1,338 @@
+"""A site in a real browser, from `file://` and without a network: read, searched, printed and attacked."""
+
+import asyncio
+import json
+import re
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatrest.site import Viewer
+from chatrest.site.text import DENSE, Query, folded, terms
+
+from .chats import LONG, grep
+
+pytest.importorskip("jinja2")
+webdriver = pytest.importorskip("selenium.webdriver")
+waits = pytest.importorskip("selenium.webdriver.support.wait")
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+DRIVER = shutil.which("chromedriver")
+PATIENCE = 30
+pytestmark = pytest.mark.skipif(
+    BROWSER is None or DRIVER is None, reason="needs Chromium and its chromedriver on the PATH"
+)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """One browser for all tests, with its network cut off."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    for argument in ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "no-first-run",
+                     "disable-background-networking", "lang=en-US", "window-size=1200,900"):  # fmt: skip
+        options.add_argument(f"--{argument}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    try:
+        driver.execute_cdp_cmd("Network.enable", {})
+        driver.execute_cdp_cmd("Network.emulateNetworkConditions", {
+            "offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0,
+        })  # fmt: skip
+        driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": "Asia/Tokyo"})
+        yield driver
+    finally:
+        driver.quit()
+
+
+@pytest.fixture
+def browser(chromium: Any) -> Iterator[Any]:
+    """The browser; a test fails where anything was written to its console."""
+    chromium.get_log("browser")
+    yield chromium
+    assert chromium.get_log("browser") == []
+
+
+def open_page(browser: Any, site: Path, name: str = "index.html") -> None:
+    browser.get((site / name).as_uri())
+
+
+def all_of(browser: Any, css: str) -> list[Any]:
+    return list(browser.find_elements("css selector", css))
+
+
+def click(browser: Any, words: str) -> None:
+    """Follow the first link with these words, and wait for its page."""
+    before = browser.current_url
+    browser.find_element("link text", words).click()
+    until(browser, lambda: browser.current_url != before)
+
+
+def until(browser: Any, is_so: Callable[[], Any]) -> None:
+    wait = waits.WebDriverWait(browser, PATIENCE, poll_frequency=0.02)
+    wait.until(lambda _: is_so())
+
+
+def search(browser: Any, words: str, **filters: str) -> set[str]:
+    """Search, and return the ids of the messages that the results lead to."""
+    browser.execute_script(
+        "const form = document.getElementById('search'); form.reset();"
+        "for (const [name, value] of Object.entries(arguments[0])) form.elements[name].value = value;"
+        "document.getElementById('count').textContent = ''; form.requestSubmit();",
+        {"q": words} | filters,
+    )
+    until(browser, lambda: re.fullmatch(r"[\d,]+ found", browser.find_element("id", "count").text))
+    links = [link.get_attribute("href") for link in all_of(browser, "#results a")]
+    assert len(links) == len(set(links))
+    return {link.rpartition("#m")[2] for link in links}
+
+
+def test_the_end_of_a_long_conversation_is_opened_from_the_index(browser: Any, site: Path) -> None:
+    open_page(browser, site)
+    browser.find_element("css selector", "[data-conversation=ann_user_bob]").click()
+    until(browser, lambda: all_of(browser, f"[data-id='{LONG}']"))
+    below = "return arguments[0].getBoundingClientRect().bottom <= innerHeight"
+    until(browser, lambda: browser.execute_script(below, all_of(browser, f"[data-id='{LONG}']")[0]))
+    all_of(browser, ".steps a[href='1.html']")[-1].click()
+    until(browser, lambda: all_of(browser, "[data-id='1']"))
+    click(browser, "Later")
+    click(browser, "Earlier")
+    assert all_of(browser, "[data-id='1']")
+    browser.find_element("link text", "Last").click()
+    until(browser, lambda: all_of(browser, f"[data-id='{LONG}']"))
+
+
+def test_a_day_is_jumped_to(browser: Any, site: Path) -> None:
+    open_page(browser, site)
+    click(browser, "days")
+    click(browser, "2026-01-03")
+    heading = browser.find_element("id", "d2026-01-03")
+    assert abs(heading.rect["y"] - browser.execute_script("return scrollY")) < 200
+
+
+def test_times_are_the_readers_with_the_exact_one_as_title(browser: Any, site: Path) -> None:
+    open_page(browser, site)
+    browser.find_element("css selector", "[data-conversation=ann_user_bob]").click()
+    until(browser, lambda: all_of(browser, f"[data-id='{LONG}']"))
+    shown = browser.find_element("css selector", f"[data-id='{LONG}'] time")
+    assert shown.get_attribute("title") == "2026-01-05 04:00:00 UTC"
+    assert " ".join(shown.text.split()) == "Jan 5, 2026, 1:00:00 PM"
+
+
+WORDS = (
+    "draft", "DRAFT?", "dra", "schöne Grüße", "встреча", "καλημέρα", "görüş", "सुबह", "سأرسل", "בוקר",
+    "你了", "会", "確認して", "반갑습", "ตอนเช้า", "ค", "👍", "🎉🎉", "no12", "no1", "12:30", "c:\\temp",
+    "nowhere", "riddle",
+)  # fmt: skip
+
+
+def test_a_search_finds_what_grep_finds(browser: Any, site: Path, made: list[dict[str, Any]]) -> None:
+    open_page(browser, site)
+    for words in WORDS:
+        assert search(browser, words) == grep(made, words), words
+
+
+def test_a_search_is_narrowed_by_person_conversation_and_time(
+    browser: Any, site: Path, made: list[dict[str, Any]]
+) -> None:
+    open_page(browser, site)
+    everything = grep(made, "draft")
+    by_bob = {each["id"] for each in made if each["sender"] == "bob"}
+    assert search(browser, "draft", person="bob") == everything & by_bob
+    assert search(browser, "reply", conversation="more") == grep(made, "reply")
+    assert search(browser, "reply", conversation="bob ann") == set()
+    in_tokyo = {each["id"] for each in made[:LONG] if 144 <= int(each["id"]) + 54 < 2 * 144}
+    assert search(browser, "no", since="2026-01-02", until="2026-01-02") == in_tokyo
+    assert search(browser, '"the deleted"') == search(browser, "the deleted")
+    assert search(browser, "deleted the") == grep(made, "the deleted")
+    assert search(browser, '"deleted the"') == set()
+
+
+def test_results_are_the_newest_first_and_lead_to_their_place(browser: Any, site: Path) -> None:
+    open_page(browser, site)
+    search(browser, "draft")
+    ids = [int(link.get_attribute("href").rpartition("#m")[2]) for link in all_of(browser, "#results a")]
+    assert ids == sorted(ids, reverse=True)
+    result = all_of(browser, "#results a")[-1]
+    assert result.find_element("tag name", "mark").text == "draft"
+    result.click()
+    until(browser, lambda: all_of(browser, ":target"))
+    [target] = all_of(browser, ":target")
+    assert target.get_attribute("data-id") == str(ids[-1])
+    assert "draft" in target.text
+
+
+def test_what_is_typed_is_searched_on_every_page(
+    browser: Any, site: Path, made: list[dict[str, Any]]
+) -> None:
+    open_page(browser, site)
+    click(browser, "People")
+    browser.find_element("css selector", "input[type=search]").send_keys("parcel")
+    until(browser, lambda: len(all_of(browser, "#results a")) == len(grep(made, "parcel")))
+
+
+def test_an_address_may_hold_a_search(browser: Any, site: Path, made: list[dict[str, Any]]) -> None:
+    browser.get(f"{(site / 'index.html').as_uri()}?q=parcel")
+    until(browser, lambda: len(all_of(browser, "#results a")) == len(grep(made, "parcel")))
+
+
+def one_of_each(site: Path) -> list[str]:
+    """Return a page of each kind; those with hostile texts come last, and are the ones that count."""
+    names = sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html"))
+    den = next(name for name in names if "threads" in name).rpartition("/")[0]
+    names.sort(key=lambda name: name.startswith(den))
+    return list({re.sub(r"\d+|\w{16}", "", name): name for name in names}.values())
+
+
+def test_texts_that_attack_do_nothing(browser: Any, site: Path) -> None:
+    for name in one_of_each(site):
+        open_page(browser, site, name)
+        assert "owned" not in browser.title
+    open_page(browser, site)
+    search(browser, "script")
+    assert "owned" not in browser.title
+    assert all_of(browser, "#results img, #results script") == []
+
+
+def test_a_page_that_holds_an_attack_runs_none_of_it(chromium: Any, site: Path, tmp_path: Path) -> None:
+    """The policy holds even where the templates would not."""
+    shutil.copytree(site, tmp_path / "site")
+    page = tmp_path / "site" / "people.html"
+    text = page.read_text().replace(
+        "<h1>", "<script>document.title = 'owned'</script><img src=x onerror=\"alert(1)\"><h1>"
+    )
+    page.write_text(text)
+    open_page(chromium, tmp_path / "site", "people.html")
+    assert "owned" not in chromium.title
+    assert len(chromium.get_log("browser")) >= 2  # the violations of the policy
+
+
+def test_a_page_has_landmarks_labels_and_fits_a_phone(browser: Any, site: Path) -> None:
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": False},
+    )
+    try:
+        for name in one_of_each(site):
+            open_page(browser, site, name)
+            wide, landmarks, unnamed = browser.execute_script(
+                "return [document.documentElement.scrollWidth,"
+                " ['main', 'nav', 'search', 'header'].filter(each => !document.querySelector(each)),"
+                " [...document.querySelectorAll('input')].filter(each => !each.labels.length).length]"
+            )
+            assert (wide <= 360, landmarks, unnamed) == (True, [], 0), name
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_have_contrast(browser: Any, site: Path, scheme: str) -> None:
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    )
+    open_page(browser, site)
+    colours = browser.execute_script(
+        "const style = getComputedStyle(document.documentElement);"
+        "return Object.fromEntries("
+        "arguments[0].map(name => [name, style.getPropertyValue(`--${name}`).trim()]))",
+        ["ground", "card", "text", "quiet", "link", "target", "mark", "mark-text", "face", "warn",
+         *(f"c{n}" for n in range(8))],
+    )  # fmt: skip
+    pairs = [("mark-text", "mark"), *product(("text", "quiet", "link", "warn"), ("ground", "card", "target"))]
+    pairs += product((f"c{n}" for n in range(8)), ("card", "target", "face"))
+    low = {pair: ratio for pair in pairs if (ratio := contrast(*(colours[name] for name in pair))) < 4.5}
+    assert low == {}
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours, as WCAG defines it."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_a_conversation_is_printed_without_the_frame(browser: Any, site: Path) -> None:
+    open_page(browser, site)
+    click(browser, "2026-01-01")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        assert not browser.find_element("css selector", ".top").is_displayed()
+        assert not browser.find_element("css selector", ".steps").is_displayed()
+        assert browser.find_element("css selector", "[data-id]").is_displayed()
+        assert browser.execute_cdp_cmd("Page.printToPDF", {})["data"]
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_everything_is_reached_by_keyboard(browser: Any, site: Path) -> None:
+    open_page(browser, site)
+    reached = []
+    for _ in range(8):
+        browser.switch_to.active_element.send_keys("\ue004")
+        element = browser.switch_to.active_element
+        reached.append((element.tag_name, element.get_attribute("name") or element.text))
+    assert reached[:6] == [
+        ("a", "Skip to the content"), ("a", "The archive"), ("a", "People"), ("input", "q"),
+        ("button", "Search"), ("summary", "Filters"),
+    ]  # fmt: skip
+
+
+def test_script_and_index_fold_and_divide_alike(browser: Any, site: Path) -> None:
+    """Every letter of the first planes is folded, divided and found as the index has it."""
+    codes = (*range(0x20, 0x3100), *range(0x3100, 0xD800, 17), *range(0xF900, 0x1FBFF, 3))
+    known = [letter for letter in map(chr, codes) if letter.isprintable()]
+    open_page(browser, site)
+    source = (site / "site.js").read_text()
+    body = source[source.index("  // ── texts") : source.index("  // ── data ──")]
+    dense = "".join(f"\\u{{{low:x}}}-\\u{{{high:x}}}" for low, high in DENSE)
+    script = f"""{body}
+        RUN = new RegExp("[{dense}]+", "gu"); IS_DENSE = new RegExp("^[{dense}]", "u");
+        return arguments[0].map((text) => [fold(text), [...termsOf(fold(text))]]);"""
+    texts = [f"{letter}x{letter}" for letter in known]
+    different = [
+        text
+        for text, (fold, found) in zip(texts, browser.execute_script(script, texts), strict=True)
+        if fold != folded(text) or set(found) != Query([folded(text)]).terms()
+    ]
+    # Letters that are newer than this Python's tables are known to the browser alone.
+    assert len(different) < len(known) / 50, json.dumps(different[:50])
+    assert [text for text in different if text.isascii()] == []
+    assert terms(folded("Straße")) == {"strasse"}
+
+
+def test_the_viewer_shows_the_same_pages(chromium: Any, with_files: Path) -> None:
+    """Its console is empty, a search needs no script of the page, and pictures are shown."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+
+    def run(work: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, loop).result()
+
+    viewer = Viewer(with_files, title="Seen")
+    limits = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+    run(viewer.__aenter__())
+    try:
+        chromium.execute_cdp_cmd("Network.emulateNetworkConditions", {"offline": False, **limits})
+        chromium.get(viewer.url)
+        chromium.find_element("css selector", "input[type=search]").send_keys("a\n")
+        until(chromium, lambda: all_of(chromium, "#results a"))
+        all_of(chromium, "#results a")[0].click()
+        until(chromium, lambda: all_of(chromium, ":target"))
+        until(chromium, lambda: all_of(chromium, "article img, article"))
+        assert chromium.get_log("browser") == []
+    finally:
+        chromium.execute_cdp_cmd("Network.emulateNetworkConditions", {"offline": True, **limits})
+        run(viewer.__aexit__(None, None, None))
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

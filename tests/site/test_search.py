@@ -1,0 +1,78 @@
+"""The shards of terms: complete, in order, stable, and the same however much of them fits into memory."""
+
+import json
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from chatrest.site import search
+from chatrest.site.search import TermIndex, base36, meta
+
+
+def shards(folder: Path, pages: dict[int, list[str]]) -> list[tuple[str, str, bytes]]:
+    index = TermIndex(folder)
+    for page, found in pages.items():
+        index.add(page, found)
+    return list(index.shards())
+
+
+def read(script: bytes) -> dict[str, list[int]]:
+    """Return what a shard says, as `site.js` reads it."""
+    listed = {}
+    for line in json.loads(script.removeprefix(b"chatrest(").removesuffix(b");\n")).split("\n"):
+        term, _, gaps = line.partition(" ")
+        page, pages = 0, list[int]()
+        for gap in gaps.split(","):
+            step, _, run = gap.partition("-")
+            page += int(step, 36)
+            pages += range(page, page + 1 + int(run or "0", 36))
+            page = pages[-1]
+        listed[term] = pages
+    return listed
+
+
+@pytest.fixture
+def pages() -> dict[int, list[str]]:
+    dice = Random(1)
+    words = [f"{letter}{dice.randrange(10**6)}" for letter in "abcé好\U0001f642\uffee" for _ in range(1500)]
+    return {page: dice.sample(words, 400) for page in [*range(1, 60), *range(900, 960)]}
+
+
+def test_shards_have_each_term_with_its_pages_in_the_order_of_javascript(
+    pages: dict[int, list[str]], tmp_path: Path
+) -> None:
+    found = shards(tmp_path, pages)
+    together = {term: listed for _, _, script in found for term, listed in read(script).items()}
+    expected: dict[str, list[int]] = {}
+    for page in sorted(pages):
+        for term in pages[page]:
+            expected.setdefault(term, []).append(page)
+    assert together == expected
+    assert list(together) == sorted(together, key=lambda term: term.encode("utf-16-be"))
+    assert [first for first, _, _ in found] == [next(iter(read(script))) for _, _, script in found]
+    assert len(found) > 5
+    assert all(len(script) < 70_000 for _, _, script in found)
+
+
+def test_what_does_not_fit_into_memory_is_merged(
+    pages: dict[int, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = shards(tmp_path, pages)
+    monkeypatch.setattr(search, "_AT_ONCE", 30_000)
+    assert shards(tmp_path, pages) == expected
+    assert len(list(tmp_path.iterdir())) > 10
+
+
+def test_new_terms_change_few_shards(pages: dict[int, list[str]], tmp_path: Path) -> None:
+    before = {name: script for _, name, script in shards(tmp_path, pages)}
+    after = {name: script for _, name, script in shards(tmp_path, pages | {961: ["anew", "a9", "bx"]})}
+    changed = [name for name, script in after.items() if before.get(name) != script]
+    assert 1 <= len(changed) <= 4
+    assert len(after) - len(changed) >= len(before) / 2
+
+
+def test_the_table_of_pages_has_times_in_seconds() -> None:
+    script = meta([("a", "x")], [(1, 5_000, 9_999), (40, 0, 0)])
+    assert json.loads(script[9:-3])["times"] == "1,9,4 14,0,0"
+    assert [base36(number) for number in (0, 35, 36, 36**3)] == ["0", "z", "10", "1000"]

@@ -1,0 +1,431 @@
+"""A static site: all is there once, nothing of a message acts, later runs add to it, and kills show."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatrest import RequestInvalidError
+from tests.stored import StoredRuns
+
+pytest.importorskip("jinja2")
+
+from chatrest.site import filling, site_files, write_site
+from chatrest.site.pages import Pages
+from chatrest.site.site_files import SiteFiles
+
+from .chats import HOSTILE, LONG, NAMES, START, STEP, Page, files, make_export, message, pages, shown_ids
+
+NEWS = [message(number, f"news {number}") for number in range(1, 300)]
+
+
+def page_of(site: Path, words: str) -> str:
+    """Return the page of a conversation that shows these words."""
+    named = [name for name, page in pages(site).items() if words in page.text]
+    [name] = [name for name in named if re.fullmatch(r"c/\w+/\d+\.html", name)]
+    return name
+
+
+# ── what is there ──
+
+
+def test_every_message_is_there_once(site: Path, made: list[dict[str, Any]]) -> None:
+    assert sorted(shown_ids(site), key=int) == [each["id"] for each in made]
+
+
+def test_pages_are_bounded_and_linked_with_one_another(site: Path) -> None:
+    every = pages(site)
+    for name, page in every.items():
+        assert (site / name).stat().st_size < 450_000 or re.search(r"/m\d+\.html$", name)
+        assert len(page.values("data-id")) <= 250
+        for link in page.values("href") + page.values("src"):
+            address, _, anchor = link.partition("#")
+            if address.startswith("https:"):
+                continue
+            target = (site / name).parent / address.partition("?")[0] if address else site / name
+            assert target.is_file(), (name, link)
+            if anchor:
+                linked = every[target.resolve().relative_to(site.resolve()).as_posix()]
+                assert anchor in linked.values("id"), (name, link)
+
+
+def test_the_index_leads_to_the_end_of_each_conversation(site: Path, made: list[dict[str, Any]]) -> None:
+    links = {
+        tag["data-conversation"]: tag["href"]
+        for _, tag in Page(site / "index.html").tags
+        if "data-conversation" in tag
+    }
+    assert set(links) == {each["conversationId"] for each in made}
+    assert str(LONG) in Page(site / str(links["ann_user_bob"]).removesuffix("#end")).values("data-id")
+
+
+def test_what_a_message_has_is_shown(site: Path) -> None:
+    text = Page(site / page_of(site, "the parent")).text
+    words = ["👍 3", "2 replies", "in a thread", "edited by Bob", "Deleted by Ann <b>",
+             "@Ann <b> and @nobody", "Ann <b> added Bob", "audio call, initiated", "Pizzatag?",
+             "a riddle", "quoting"]  # fmt: skip
+    assert [each for each in words if each not in text] == []
+
+
+def test_a_deleted_text_is_in_its_source_alone(site: Path) -> None:
+    named = [name for name, data in files(site).items() if b"deleted secretly" in data]
+    assert named
+    assert all(name.endswith("-source.html") for name in named)
+
+
+def test_a_large_message_is_shortened_and_whole_on_a_page_of_its_own(site: Path) -> None:
+    name = page_of(site, "The whole message, 25,006 letters")
+    assert "needle" not in Page(site / name).text
+    [whole] = [page for other, page in pages(site).items() if re.search(r"/m\d+\.html$", other)
+               and HOSTILE["huge"] in page.text]  # fmt: skip
+    assert "needle" in whole.text
+
+
+# ── nothing acts ──
+
+
+def test_no_message_becomes_an_element_or_an_address(site: Path) -> None:
+    for name, page in pages(site).items():
+        assert [dict(tag) for kind, tag in page.tags if kind == "script"] == [
+            {"src": "../" * name.count("/") + "site.js", "defer": None}
+        ]
+        assert not [tag for _, tag in page.tags if any(re.match("on|style$", each) for each in tag)]
+        for link in page.values("href") + page.values("src"):
+            assert re.match(r"https://|[\w./#?=%-]*$", link), link
+        policies = [
+            tag["content"] for _, tag in page.tags if tag.get("http-equiv") == "Content-Security-Policy"
+        ]
+        assert [str(each).partition(";")[0] for each in policies] == ["default-src 'none'"]
+
+
+def test_signs_that_act_on_their_surroundings_are_written_as_numbers(site: Path) -> None:
+    for name, data in files(site).items():
+        text = data.decode()
+        assert not re.search("[\x00\u202a-\u202e\u2066-\u2069\ud800-\udfff]", text), name
+    assert "before⟨U+0000⟩after" in Page(site / page_of(site, "harmless")).text
+
+
+def test_names_of_files_are_the_sites_own(site: Path) -> None:
+    own = r"(site\.(css|js)|(index|people)\.html|u/\w{16}\.html|search/(meta|w/\w+|p/0/\d+)\.js"
+    own += r"|c/\w{16}/(\d+(-source)?|days|last|threads-\d+|m\d+)\.html)"
+    assert [name for name in files(site) if not re.fullmatch(own, name)] == []
+
+
+# ── a choice ──
+
+
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        ({"conversations": ["group_den"]}, lambda each: each["receiver"] == "den"),
+        ({"users": ["bob"]}, lambda each: True),
+        ({"users": ["eve/.."]}, lambda each: each["receiver"] == "den"),
+        ({"since": START + 100 * STEP, "until": START + 120 * STEP},
+         lambda each: each["sentAt"] == "soon" or 100 <= int(each["id"]) <= 120),
+    ],
+    ids=["conversation", "user", "writer", "window"],
+)  # fmt: skip
+def test_a_part_of_an_export_is_chosen(
+    choice: dict[str, Any], expected: Any, out: Path, made: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    write_site(out, tmp_path / "site", **choice)
+    assert sorted(shown_ids(tmp_path / "site"), key=int) == [each["id"] for each in made if expected(each)]
+
+
+def test_redacted_pages_have_no_address_anywhere(tmp_path: Path) -> None:
+    secrets = ["ann@example.com", "1234567", "wschannel-key"]
+    texts = [HOSTILE["secret"], "at 2026-11-22 12:11 and 12:30", "(0170) 123-45-67", "me=ann@example.com!"]
+    talk = [message(n, text, "ann@example.com", "+491701234567") for n, text in enumerate(texts, 1)]
+    talk[0]["data"]["entities"]["on"] = {"entity": {"wsChannel": {"secret": "wschannel-key"}}}
+    write_site(make_export(tmp_path / "out", talk), tmp_path / "site", redact=True)
+    for name, data in files(tmp_path / "site").items():
+        found = [secret for secret in secrets if secret in name or secret.encode() in data]
+        assert found == [], name
+    text = Page(tmp_path / "site" / page_of(tmp_path / "site", "call")).text
+    assert "call [phone] or mail [e-mail]" in text
+    assert "at 2026-11-22 12:11 and 12:30" in text
+    assert shown_ids(tmp_path / "site") == ["1", "2", "3", "4"]
+
+
+def test_a_choice_without_messages_is_refused(out: Path, tmp_path: Path) -> None:
+    with pytest.raises(RequestInvalidError, match="no message is of conversation 'no', user 'nobody'"):
+        write_site(out, tmp_path / "site", conversations=["no"], users=["nobody"])
+
+
+# ── run after run ──
+
+
+def test_a_second_run_writes_nothing(out: Path, site: Path) -> None:
+    result = write_site(out, site, title="The archive")
+    assert (result.written, result.removed) == (0, 0)
+
+
+@pytest.fixture
+def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The pages of conversations that were made."""
+    names = list[str]()
+    page = Pages.page
+
+    def noting(pages: Pages, conversation: Any, cut: Any, *rest: Any) -> str:
+        names.append(f"{conversation.id} {cut.page}")
+        return page(pages, conversation, cut, *rest)
+
+    monkeypatch.setattr(Pages, "page", noting)
+    return names
+
+
+def test_new_messages_change_the_last_page_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rendered: list[str]
+) -> None:
+    out, site = tmp_path / "out", tmp_path / "site"
+    write_site(make_export(out, NEWS[:280]), site)
+    before = files(site)
+    make_export(out, NEWS)
+    rendered.clear()
+    with monkeypatch.context() as patch:  # only what the new run has brought is read
+        patch.delattr(filling, "read_raw")
+        assert write_site(out, site).messages == 299
+    assert rendered == ["ann_user_bob 2"]
+    after = files(site)
+    changed = {name for name, data in after.items() if before.get(name) != data}
+    others = [name for name in changed if not name.startswith(("search/w/", "u/"))]
+    assert {re.sub(r"c/\w+", "c/X", name) for name in others} == {
+        "index.html", "people.html", "c/X/2.html", "c/X/2-source.html", "c/X/days.html",
+        "search/meta.js", "search/p/0/2.js",
+    }  # fmt: skip
+    write_site(out, tmp_path / "fresh")
+    assert after == files(tmp_path / "fresh")
+
+
+def _with(number: int, **members: Any) -> Callable[[list[dict[str, Any]]], None]:
+    def change(made: list[dict[str, Any]]) -> None:
+        made[number] = made[number] | members
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda made: None, []),
+        (_with(LONG + len(HOSTILE), deletedAt=START, deletedBy="bob"), ["group_den 1"]),  # it is quoted
+        (_with(LONG + len(HOSTILE) + 3, parentId=str(LONG + len(HOSTILE) + 1)), ["group_den 1"]),
+        (_with(10, parentId="401"), ["ann_user_bob 1", "ann_user_bob 2"]),
+        (lambda made: made.pop(300), ["ann_user_bob 2", "ann_user_bob 3"]),
+        ("Anna", ["ann_user_bob 1", "ann_user_bob 2", "ann_user_bob 3", "group_den 1"]),
+    ],
+    ids=["nothing", "deletion", "reply", "thread", "removal", "name"],
+)
+def test_a_page_is_made_again_where_anything_that_it_shows_has_changed(
+    change: Callable[[Any], object] | str, expected: list[str], out: Path, made: list[dict[str, Any]],
+    tmp_path: Path, rendered: list[str], monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    other = list(made)
+    if callable(change):
+        change(other)
+    else:
+        monkeypatch.setitem(NAMES, "ann", change)
+    write_site(out, tmp_path / "site")
+    rendered.clear()
+    changed = make_export(tmp_path / "out", other)
+    write_site(changed, tmp_path / "site")
+    assert sorted(rendered) == expected
+    write_site(changed, tmp_path / "fresh")
+    assert files(tmp_path / "site") == files(tmp_path / "fresh")
+
+
+def test_what_the_service_has_removed_is_shown_as_deleted_and_what_it_shows_again_is_not(
+    tmp_path: Path, rendered: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs, site = StoredRuns(tmp_path / "out"), tmp_path / "site"
+    stored = [json.dumps(each).encode() for each in NEWS]
+    runs.run(stored[:280])
+    write_site(runs.folder, site)
+    before = files(site)
+    monkeypatch.delattr(filling, "read_raw")
+    rendered.clear()
+    runs.run(deleted=[10])
+    write_site(runs.folder, site)
+    assert rendered == ["ann_user_bob 1"]
+    assert "Deleted from the service" in Page(site / page_of(site, "news 11")).text
+    named = [name for name, data in files(site).items() if re.search(rb"news 10\b", data)]
+    assert [re.sub(r"\w{16}", "X", name) for name in named] == ["c/X/1-source.html"]
+    assert shown_ids(site) == [str(number) for number in range(1, 281)]
+    runs.run(restored=[10])
+    write_site(runs.folder, site)
+    assert files(site) == before
+    runs.run(stored[280:], deleted=[10, 299])
+    write_site(runs.folder, site)
+    monkeypatch.undo()
+    write_site(runs.folder, tmp_path / "fresh")
+    assert files(site) == files(tmp_path / "fresh")
+
+
+def test_what_a_killed_run_has_finished_is_not_made_again(
+    out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rendered: list[str]
+) -> None:
+    monkeypatch.setattr(site_files, "_COMMIT_EVERY", 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(Pages, "person", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            write_site(out, tmp_path / "site")
+    assert len(rendered) == 4
+    write_site(out, tmp_path / "site")
+    assert rendered[4:] == ["ann_user_bob 3"]  # its last state was not committed
+
+
+def test_what_somebody_removed_or_cut_is_written_again(out: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    write_site(out, site)
+    before = files(site)
+    page = next(site.glob("c/*/1.html"))
+    page.unlink()
+    next(site.glob("search/p/0/*.js")).write_bytes(b"")
+    assert write_site(out, site).written == 4  # with index.html, which said meanwhile that it is not complete
+    assert files(site) == before
+
+
+def test_a_site_with_another_choice_loses_what_is_not_in_it(out: Path, tmp_path: Path) -> None:
+    write_site(out, tmp_path / "all")
+    result = write_site(out, tmp_path / "all", conversations=["group_den"])
+    write_site(out, tmp_path / "den", conversations=["group_den"])
+    assert result.removed > 5
+    assert pages(tmp_path / "all").keys() == pages(tmp_path / "den").keys()
+    assert shown_ids(tmp_path / "all") == shown_ids(tmp_path / "den")
+
+
+@pytest.mark.parametrize(("after", "was_whole"), [(0, False), (3, False), (0, True), (9, True), (None, True)])
+def test_a_run_that_dies_leaves_a_site_that_says_so(
+    after: int | None, was_whole: bool, out: Path, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class KilledError(BaseException):
+        pass
+
+    writes = 0
+    replace = SiteFiles._replace
+
+    def dying(state: SiteFiles, name: str, data: bytes | Path) -> None:
+        nonlocal writes
+        is_last = name == "index.html" and isinstance(data, bytes) and b"not complete" not in data
+        if is_last if after is None else writes == after:
+            raise KilledError
+        writes += 1
+        replace(state, name, data)
+
+    folder = tmp_path / "site"
+    if was_whole:
+        write_site(out, folder, title="Another")
+    before = files(folder)
+    with monkeypatch.context() as patch:
+        patch.setattr(SiteFiles, "_replace", dying)
+        with pytest.raises(KilledError):
+            write_site(out, folder, title="The archive")
+    index = files(folder).get("index.html", b"")
+    assert files(folder) == before or (b"not complete" in index and b"data-conversation" not in index)
+    write_site(out, folder, title="The archive")
+    assert files(folder) == files(site)
+
+
+def test_records_of_any_shape_are_in_the_site(tmp_path: Path) -> None:
+    half = {"entity": {"uid": "\ud83d", "name": "x"}}
+    odd: list[dict[str, Any]] = [
+        *({"data": data} for data in (None, 0, True, "text", [], [1], {"entities": "x"}, {"text": {}})),
+        {"data": {"entities": {"sender": half}}}, {"editedAt": 5, "editedBy": "\ud83d"},
+        {"deletedAt": 5, "deletedBy": "\ud83d"}, {"quotedMessage": {"id": "1", "sender": "\ud83d"}},
+        {"quotedMessage": "\ud83d"}, {"data": {"text": "hi <@uid:\ud83d>"}},
+        {"category": "action", "type": "x", "data": {"action": "joined", "entities": {"by": half}}},
+        {"category": "custom", "data": {"customData": ["short"] * 50_000}},
+    ]  # fmt: skip
+    made = [message(number, "") | record for number, record in enumerate(odd, 1)]
+    assert write_site(make_export(tmp_path / "out", made), tmp_path / "site").messages == len(odd)
+
+
+def test_an_empty_export_is_a_site_that_says_so(tmp_path: Path) -> None:
+    assert write_site(make_export(tmp_path / "out", []), tmp_path / "site").messages == 0
+    assert "There are no messages." in Page(tmp_path / "site" / "index.html").text
+
+
+def test_a_text_of_many_megabytes_is_whole_on_its_page_and_found_and_a_name_of_many_letters_is_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(NAMES, "ann", "A" * 10_000)
+    text = "x" * 200 + " <b>y</b>" * 900_000 + " needle"
+    write_site(make_export(tmp_path / "out", [message(1, text), message(2, "after")]), tmp_path / "site")
+    sizes = {re.sub(r"\w{16}", "X", name): len(data) for name, data in files(tmp_path / "site").items()}
+    assert sizes["c/X/1.html"] < 20_000
+    assert sizes["c/X/1-source.html"] < 20_000
+    assert sizes["c/X/m1.html"] > 8_000_000
+    assert b"needle" in next((tmp_path / "site").glob("search/w/*.js")).read_bytes()
+
+
+# ── where ──
+
+
+def test_a_folder_with_something_else_is_refused(out: Path, tmp_path: Path) -> None:
+    (tmp_path / "photo.jpg").touch()
+    with pytest.raises(RequestInvalidError, match="does not say that they are of a site"):
+        write_site(out, tmp_path)
+    with pytest.raises(RequestInvalidError, match="is not a folder"):
+        write_site(out, tmp_path / "photo.jpg")
+    with pytest.raises(RequestInvalidError, match="in the folder of the export"):
+        write_site(out, out / "site")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["photo.jpg"]
+
+
+def test_a_site_has_nothing_but_its_pages(out: Path, tmp_path: Path) -> None:
+    write_site(out, tmp_path / "site", conversations=["group_den"])
+    data = b"".join(path.read_bytes() for path in (tmp_path / "site").rglob("*") if path.is_file())
+    assert not list((tmp_path / "site").rglob(".*"))
+    assert b"SQLite format" not in data
+    assert sorted(path.name for path in (tmp_path / "site.chatrest").iterdir()) == [
+        "index.sqlite", "site.sqlite",
+    ]  # fmt: skip
+
+
+def test_two_at_once_are_refused(out: Path, tmp_path: Path) -> None:
+    (tmp_path / "site.chatrest").mkdir(parents=True)
+    with (
+        SiteFiles(tmp_path / "site"),
+        pytest.raises(RequestInvalidError, match="another chatrest html is writing"),
+    ):
+        write_site(out, tmp_path / "site")
+
+
+# ── attachments and formats ──
+
+
+def test_attachments_are_shown_in_place_or_linked(with_files: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    result = write_site(with_files, site)
+    assert result.missing == 0
+    copied = {path.name: path.read_bytes() for path in (site / "files").rglob("*") if path.is_file()}
+    stored = {path.name: path.read_bytes() for path in (with_files / "attachments" / "files").rglob("*.*")}
+    assert copied == {name.replace(".html", ".bin"): data for name, data in stored.items()}
+    assert any(name.endswith(".bin") for name in copied)
+    tags = [each for name, page in pages(site).items() if name.startswith("c/") for each in page.tags]
+    for kind, extension in (("img", "png"), ("video", "mp4"), ("audio", "mp3")):
+        shown = [tag["src"] for name, tag in tags if name == kind]
+        assert any(str(each).endswith(extension) for each in shown)
+    downloads = {str(tag["href"]).rpartition("/")[2] for name, tag in tags if "download" in tag}
+    assert downloads == set(copied)
+    assert write_site(with_files, site).written == 0
+
+
+def test_an_attachment_that_is_not_there_is_counted(with_files: Path, tmp_path: Path) -> None:
+    shutil.copytree(with_files, tmp_path / "out")
+    next((tmp_path / "out" / "attachments" / "files").rglob("*.png")).unlink()
+    assert write_site(tmp_path / "out", tmp_path / "site").missing == 1
+
+
+@pytest.mark.parametrize("format", ["ndjson", "parquet"])
+def test_any_format_gives_the_same_site(
+    format: str, site: Path, made: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    if format == "parquet":
+        pytest.importorskip("pyarrow")
+    write_site(make_export(tmp_path / "out", made, format=format), tmp_path / "site", title="The archive")
+    assert files(tmp_path / "site") == files(site)

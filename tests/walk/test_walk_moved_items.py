@@ -1,0 +1,223 @@
+"""Walks over a list whose items are deleted or moved between its pages; the service looks for its places."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from chatrest.core.paging.cursor import Cursor
+from chatrest.core.paging.paging import BY_ID, BY_UPDATED
+from chatrest.core.replies.decode import Listing
+from chatrest.errors import CursorError, NotFoundError
+from chatrest.models.meta import Meta, Pagination, Position
+from chatrest.walk.walk import Walk
+from tests.cases import loop_over
+from tests.walk.walking import all_of, first, rules_for, run, walk_over
+
+WAYS = st.sampled_from(["append", "prepend"])
+DIALECTS = ("id", "sentAt", "updatedAt")
+COUNTS = ("left", "more", "pages", "whole", "position")
+
+
+@dataclass(frozen=True)
+class Entry:
+    id: str
+    sent_at: int
+    updated_at: int
+
+
+@dataclass
+class ShiftingService:
+    """A list whose place is looked for by the entry at it: without that entry, the page is empty."""
+
+    count: int
+    dialect: str = "id"
+    """Also `sentAt`, with the time beside the id, and `updatedAt`, in the order of the last change."""
+    counts: str = "left"
+    """How a page announces more: by what is `left`, one `more` than it holds, the number of `pages`, the
+    `whole` list's total, or by a `position`, which the last page lacks."""
+    way: Any = "append"
+    is_missing_an_error: bool = False
+    before: dict[int, Callable[["ShiftingService"], object]] = field(default_factory=dict)
+    """What happens right before a request, by its number from 0."""
+    asked: list[dict[str, str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.entries = [Entry(str(number), 1000 + number, 5000 + number) for number in self.ids]
+        self.given = 0
+
+    @property
+    def ids(self) -> range:
+        return range(1, self.count + 1)
+
+    def delete(self, *ids: int) -> None:
+        self.entries = [each for each in self.entries if int(each.id) not in ids]
+
+    def edit(self, *ids: int) -> None:
+        for number in ids:
+            self.entries = [
+                Entry(each.id, each.sent_at, 9000 + len(self.asked)) if int(each.id) == number else each
+                for each in self.entries
+            ]
+
+    def walk(self, size: int = 3, token: str | None = None, **rules: Any) -> Walk[Any]:
+        by_id = self.dialect != "updatedAt"
+        start = Cursor("q", (("affix", self.way),), self.way, by_id=by_id)
+        paging = BY_ID if by_id else BY_UPDATED
+        rules_of = rules_for(size, "limit", paging, beginning=start.position, **rules)
+        return walk_over(self.fetch, Cursor.parse(token) if token else start, rules_of)
+
+    async def fetch(self, place: tuple[tuple[str, str], ...]) -> Listing[Any]:
+        asked = dict(place)
+        self.asked.append(asked)
+        assert len(self.asked) <= 300, "the walk asks for ever"
+        self.before.pop(len(self.asked) - 1, lambda _: None)(self)
+        by_change = self.dialect == "updatedAt"
+        ordered = sorted(self.entries, key=lambda each: (each.updated_at if by_change else 0, int(each.id)))
+        if asked["affix"] == "prepend":
+            ordered.reverse()
+        name, size = "updatedAt" if by_change else "id", int(asked.get("limit", 3))
+        keys = [str(each.updated_at) if by_change else each.id for each in ordered]
+        if name in asked and asked[name] not in keys:
+            if self.is_missing_an_error:
+                raise NotFoundError("no such message", status=404, code="ERR_MESSAGE_ID_NOT_FOUND")
+            return Listing([], self.meta([], [], size, asked["affix"]), b"{}")
+        ahead = ordered[keys.index(asked[name]) + 1 :] if name in asked else ordered
+        page = ahead[:size]
+        return Listing(page, self.meta(page, ahead, size, asked["affix"]), b"{}")
+
+    def meta(self, page: list[Entry], ahead: list[Entry], size: int, way: str) -> Meta:
+        has_more = len(ahead) > len(page)
+        totals = {"left": len(ahead), "more": len(page) + has_more, "pages": 0, "whole": len(self.entries)}
+        pages = -(-len(ahead) // size) if self.counts == "pages" else 1
+        numbers = Pagination(totals.get(self.counts, 0), len(page), size, 1, pages)
+        if self.counts == "position":
+            return Meta(next=self.position(page[-1], way)) if page and has_more else Meta()
+        return Meta(pagination=numbers, cursor=self.position(page[-1], way) if page else None)
+
+    def position(self, entry: Entry, way: str) -> Position:
+        if self.dialect == "updatedAt":
+            return Position(way, updated_at=entry.updated_at)
+        if self.dialect == "sentAt":
+            return Position(way, entry.id, sent_at=entry.sent_at)
+        return Position(way, int(entry.id))
+
+
+def expected(service: ShiftingService) -> list[str]:
+    return [str(number) for number in (service.ids if service.way == "append" else reversed(service.ids))]
+
+
+@loop_over("dialect", DIALECTS)
+@loop_over("counts", COUNTS)
+@loop_over("way", ["append", "prepend"])
+@loop_over("thorough", [False, True])
+@loop_over("is_missing_an_error", [False, True])
+def test_a_walk_goes_on_where_the_item_that_it_stands_on_is_deleted(
+    dialect: str, counts: str, way: str, thorough: bool, is_missing_an_error: bool
+) -> None:
+    service = ShiftingService(15, dialect, counts, way, is_missing_an_error)
+    border = 5 if way == "append" else 11
+    service.before = {1: lambda service: service.delete(border)}
+    assert all_of(service.walk(5, thorough=thorough)) == expected(service)
+
+
+@loop_over("dialect", DIALECTS)
+@loop_over("counts", COUNTS)
+@loop_over("way", ["append", "prepend"])
+@loop_over("size", [3, 4, 5, 20])
+def test_an_honest_list_pays_no_request_for_it(dialect: str, counts: str, way: str, size: int) -> None:
+    service = ShiftingService(15, dialect, counts, way)
+    assert all_of(service.walk(size)) == expected(service)
+    sign = 1 if way == "append" else -1
+    # A lost position is asked for once more, and never an earlier one.
+    places = [sign * int(asked.get("id") or asked.get("updatedAt") or 0) for asked in service.asked[1:]]
+    assert places == sorted(places)
+
+
+@loop_over("way", ["append", "prepend"])
+def test_the_token_after_a_page_goes_on_although_its_item_is_deleted(way: str) -> None:
+    service = ShiftingService(9, way=way)
+    border = 6 if way == "append" else 4
+    walk = service.walk(3)
+    assert run(first(walk, 6)) == expected(service)[:6]
+    token = str(walk.cursor)
+    run(first(walk, 1))  # the token after the page
+    service.delete(border)
+    assert all_of(service.walk(3, token=token)) == expected(service)[6:]
+
+
+def test_the_last_resort_is_the_lists_beginning() -> None:
+    service = ShiftingService(12)
+    service.before = {3: lambda service: service.delete(9, 6)}
+    assert all_of(service.walk(3)) == expected(service)
+
+
+def test_a_list_without_an_order_of_ids_whose_places_are_gone_is_an_error_and_no_end() -> None:
+    service = ShiftingService(12, "updatedAt")
+    service.before = {3: lambda service: service.delete(9, 6)}
+    ids: list[str] = []
+
+    async def read() -> None:
+        async for item in service.walk(3):
+            ids.append(item.id)
+
+    with pytest.raises(CursorError, match="from an earlier position, too, though the page before it"):
+        run(read())
+    assert ids == expected(service)[:9]
+
+
+def test_a_promise_that_is_always_made_costs_two_requests_at_the_end() -> None:
+    service = ShiftingService(9)
+    service.meta = lambda page, ahead, size, way: Meta(  # type: ignore[method-assign]
+        pagination=Pagination(5000, len(page), size, 1, 500),
+        cursor=Position(way, int(page[-1].id)) if page else None,
+    )
+    with pytest.raises(CursorError, match="an empty page, twice"):
+        all_of(service.walk(3))
+    assert len(service.asked) <= 8
+
+
+CHANGES = st.lists(
+    st.tuples(
+        st.integers(1, 12), st.sampled_from(["delete", "edit"]), st.lists(st.integers(1, 20), max_size=4)
+    ),
+    max_size=6,
+)
+
+
+@given(
+    st.sampled_from(DIALECTS), st.sampled_from(COUNTS), WAYS, st.integers(2, 6), st.integers(0, 20), CHANGES,
+    st.booleans(),
+)  # fmt: skip
+def test_every_item_that_stayed_comes_once(
+    dialect: str, counts: str, way: str, size: int, count: int, changes: list[Any], thorough: bool
+) -> None:
+    service = ShiftingService(count, dialect, counts, way)
+    changed: set[str] = set()
+    for number, kind, ids in changes:
+        service.before[number] = lambda service, kind=kind, ids=ids: getattr(service, kind)(*ids)  # type: ignore[misc]
+        changed |= {str(each) for each in ids if kind == "delete" or dialect == "updatedAt"}
+    ids = []
+    try:
+        run(_into(service.walk(size, thorough=thorough), ids))
+    except CursorError:
+        assert dialect == "updatedAt"  # both of its places are gone
+        return
+    stayed = [each for each in expected(service) if each not in changed]
+    assert [each for each in ids if each not in changed] == stayed
+
+
+async def _into(walk: Walk[Any], ids: list[str]) -> None:
+    async for item in walk:
+        ids.append(item.id)
+
+
+@loop_over("dialect", DIALECTS)
+async def test_a_walk_that_is_read_ahead_or_followed_goes_on_too(dialect: str) -> None:
+    service = ShiftingService(15, dialect, before={1: lambda service: service.delete(5)})
+    async with service.walk(5).ahead() as items:
+        assert [item.id async for item in items] == expected(service)
+    service = ShiftingService(15, dialect, before={1: lambda service: service.delete(5)})
+    assert [item.id async for item in service.walk(5).limit(15).follow()] == expected(service)
