@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None, results: Path = RESULTS) -> None:
     args = parser.parse_args(argv)
     unknown = [name for name in args.names if name not in registry.NAMES]
     if unknown:
-        parser.error(f"{unknown[0]!r}: allowed is any of {', '.join(registry.NAMES)}")
+        parser.error(f"{unknown[0]!r}: expected any of {', '.join(registry.NAMES)}")
     if not args.render:
         runs = measure(args.names or registry.NAMES, short=not args.full)
         if args.names:

@@ -13,9 +13,9 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from chatrest.core.replies.decode import many
-from chatrest.core.replies.rows import rows
-from chatrest.models.messages import Message
+from chatrest._core.replies.decode import many
+from chatrest._core.replies.rows import rows
+from chatrest._models.messages import Message
 
 from . import hand, pages, pydantic_models
 from .comparison import Comparison, Goal

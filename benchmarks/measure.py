@@ -80,7 +80,7 @@ def arguments(doc: str | None, rounds: int) -> ArgumentParser:
 def count(text: str) -> int:
     """Return the whole number from 1 that `text` is: the type of an argument."""
     if not text.isdecimal() or not int(text):
-        raise ArgumentTypeError(f"{text!r}: allowed is a whole number from 1")
+        raise ArgumentTypeError(f"{text!r}: expected a whole number from 1")
     return int(text)
 
 

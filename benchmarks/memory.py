@@ -36,7 +36,7 @@ _TIMES: Final = 10
 _IMPORT: Final = "{}; from benchmarks.resident import resident; print(resident())"
 _EXPORT: Final = """
 from benchmarks.resident import resident
-from chatrest.cli import main
+from chatrest._cli import main
 try:
     main()
 finally:

@@ -19,7 +19,7 @@ import aiohttp
 import msgspec
 
 from chatrest import App, AsyncSession, NewMessage
-from chatrest.telemetry import Listener
+from chatrest._telemetry import Listener
 
 from . import hand, pages
 from .comparison import Comparison, Goal

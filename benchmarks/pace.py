@@ -410,7 +410,7 @@ def _parser() -> ArgumentParser:
 def _row_text(text: str) -> str:
     if not any(text in row.name for row in ROWS):
         names = "; ".join(row.name for row in ROWS)
-        raise ArgumentTypeError(f"{text!r}: allowed is a part of {names}")
+        raise ArgumentTypeError(f"{text!r}: expected a part of {names}")
     return text
 
 

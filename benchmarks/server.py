@@ -26,7 +26,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from chatrest.core.requests.hosts import App
+from chatrest.app import App
 from chatrest.emulator import RateLimit
 from chatrest.emulator.limits import TOO_MANY
 from chatrest.emulator.service.context import Context, Outgoing as Reply, ServiceRequest as Request

@@ -15,9 +15,9 @@ from statistics import median
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from chatrest import App, AsyncSession, Pace
+from chatrest._telemetry import Attempt, Record
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import HalfOpen, Latency
-from chatrest.telemetry import Attempt, Record
 
 from .measure import arguments, count, table, title
 

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 from time import process_time
 from typing import Final
 
-from chatrest.core.requests.hosts import App
+from chatrest.app import App
 
 from .clients import BY_HAND, CHATREST, CLIENTS, HTTPX, STREAMS, Walk
 from .comparison import Comparison, Goal

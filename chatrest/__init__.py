@@ -7,7 +7,7 @@
             print(message.id, message.text)
 
 `session.users`, `.groups`, `.members`, `.messages`, `.conversations` and the others are the collections:
-`help(session.messages)` shows the operations of one, `chatrest/resources/OPERATIONS.md` those of all. A
+`help(session.messages)` shows the operations of one, `chatrest/guide/operations.md` those of all. A
 filter or a body is a struct (`MessageQuery`, `NewUser`): `help(chatrest.MessageQuery)` shows its fields.
 Records (`Message`, `User`, …) are frozen structs with `to_dict` and `to_json`. All errors are
 `ChatRestError`s.

@@ -1,11 +1,257 @@
 # The public names, each with its module. Type checkers read this file, and so does `__init__.py`.
 
-from .core.pace.pacer import Pace as Pace
-from .core.pace.retry import RetryPolicy as RetryPolicy
-from .core.paging.cursor import Cursor as Cursor
-from .core.replies.decode import parse as parse
-from .core.requests.hosts import App as App
-from .core.requests.timeouts import Timeouts as Timeouts
+from ._core.pace.pacer import Pace as Pace
+from ._core.pace.retry import RetryPolicy as RetryPolicy
+from ._core.paging.cursor import Cursor as Cursor
+from ._core.replies.decode import parse as parse
+from ._core.requests.timeouts import Timeouts as Timeouts
+from ._fan_out.stream import FanOut as FanOut, FanOutCounts as FanOutCounts
+from ._fan_out.worker_tasks import Failure as Failure, Outcome as Outcome, Success as Success
+from ._models.agent_knowledge import (
+    DiscoveredUrl as DiscoveredUrl,
+    KnowledgeAck as KnowledgeAck,
+    KnowledgeRecord as KnowledgeRecord,
+    KnowledgeStatuses as KnowledgeStatuses,
+    KnowledgeText as KnowledgeText,
+    PresignedUpload as PresignedUpload,
+    PresignedUploads as PresignedUploads,
+    ScrapedPage as ScrapedPage,
+    SourcePage as SourcePage,
+    UrlBatch as UrlBatch,
+    WebsiteCrawl as WebsiteCrawl,
+)
+from ._models.agent_tools import (
+    ApiTool as ApiTool,
+    FrontendAction as FrontendAction,
+    McpServer as McpServer,
+    ToolDefinition as ToolDefinition,
+    ToolParameter as ToolParameter,
+    Variable as Variable,
+    VariableUsage as VariableUsage,
+)
+from ._models.agents import (
+    Agent as Agent,
+    AvailableModel as AvailableModel,
+    CreatedAgent as CreatedAgent,
+    CreatedExternalAgent as CreatedExternalAgent,
+    DeletedExternalTool as DeletedExternalTool,
+    EnabledItems as EnabledItems,
+    ExternalAgent as ExternalAgent,
+    ExternalTool as ExternalTool,
+    ToolAction as ToolAction,
+    ToolIntegration as ToolIntegration,
+    ToolSearch as ToolSearch,
+)
+from ._models.apps import (
+    ApiKey as ApiKey,
+    AppInfo as AppInfo,
+    MessageDataPoint as MessageDataPoint,
+    MessageMetrics as MessageMetrics,
+    TimeRange as TimeRange,
+    UsageFigures as UsageFigures,
+    UsageMetrics as UsageMetrics,
+)
+from ._models.calls import CallRecord as CallRecord, Transcription as Transcription
+from ._models.conversations import Conversation as Conversation, ConversationParty as ConversationParty
+from ._models.data_import import (
+    GroupOutcome as GroupOutcome,
+    MemberOutcome as MemberOutcome,
+    MessageOutcome as MessageOutcome,
+    UserOutcome as UserOutcome,
+)
+from ._models.groups import (
+    AddedMember as AddedMember,
+    Group as Group,
+    Member as Member,
+    MemberScope as MemberScope,
+)
+from ._models.messages import (
+    ActionMessage as ActionMessage,
+    CallMessage as CallMessage,
+    CustomMessage as CustomMessage,
+    Flag as Flag,
+    InteractiveMessage as InteractiveMessage,
+    MediaMessage as MediaMessage,
+    Message as Message,
+    MessageCount as MessageCount,
+    Reaction as Reaction,
+    SentMessage as SentMessage,
+    TextMessage as TextMessage,
+    UnknownMessage as UnknownMessage,
+)
+from ._models.moderation import (
+    BlockedMessage as BlockedMessage,
+    KeywordList as KeywordList,
+    ModerationCondition as ModerationCondition,
+    ModerationFilter as ModerationFilter,
+    ModerationRule as ModerationRule,
+    Reason as Reason,
+    ReviewedMessage as ReviewedMessage,
+    RuleRevision as RuleRevision,
+)
+from ._models.notifications import (
+    ContactDetails as ContactDetails,
+    CustomProvider as CustomProvider,
+    CustomPushProviders as CustomPushProviders,
+    MutedConversations as MutedConversations,
+    NotificationLog as NotificationLog,
+    NotificationPreferenceGroups as NotificationPreferenceGroups,
+    NotificationPreferences as NotificationPreferences,
+    NotificationSettings as NotificationSettings,
+    PushProviders as PushProviders,
+    PushToken as PushToken,
+    PushTokens as PushTokens,
+    SendgridProvider as SendgridProvider,
+    Timezone as Timezone,
+    TwilioProvider as TwilioProvider,
+    UserNotificationPreferences as UserNotificationPreferences,
+)
+from ._models.outcomes import Ack as Ack, ItemAck as ItemAck, Outcomes as Outcomes
+from ._models.roles import (
+    Feature as Feature,
+    Permission as Permission,
+    PermissionMap as PermissionMap,
+    PermissionOutcomes as PermissionOutcomes,
+    Role as Role,
+    RoleSettings as RoleSettings,
+)
+from ._models.users import (
+    AuthToken as AuthToken,
+    DeactivatedUsers as DeactivatedUsers,
+    ReactivatedUsers as ReactivatedUsers,
+    User as User,
+)
+from ._models.webhooks import Trigger as Trigger, Webhook as Webhook
+from ._network.options import RawReply as RawReply
+from ._network.pool import LimitState as LimitState, PoolState as PoolState
+from ._parameters.agent_knowledge import (
+    DiscoveredUrlQuery as DiscoveredUrlQuery,
+    KnowledgeQuery as KnowledgeQuery,
+    KnowledgeTextChanges as KnowledgeTextChanges,
+    NewKnowledgeText as NewKnowledgeText,
+    NewUpload as NewUpload,
+    PageToScrape as PageToScrape,
+    SourcePageQuery as SourcePageQuery,
+    WebsiteToScrape as WebsiteToScrape,
+)
+from ._parameters.agent_tools import (
+    ApiToolChanges as ApiToolChanges,
+    FrontendActionChanges as FrontendActionChanges,
+    McpServerChanges as McpServerChanges,
+    NewApiTool as NewApiTool,
+    NewFrontendAction as NewFrontendAction,
+    NewMcpServer as NewMcpServer,
+    NewToolParameter as NewToolParameter,
+    NewVariable as NewVariable,
+    VariableChanges as VariableChanges,
+    VariableQuery as VariableQuery,
+)
+from ._parameters.agents import (
+    AgentChanges as AgentChanges,
+    AgentQuery as AgentQuery,
+    EnabledActions as EnabledActions,
+    EnabledItemsQuery as EnabledItemsQuery,
+    ExternalAgentChanges as ExternalAgentChanges,
+    ExternalToolChanges as ExternalToolChanges,
+    IntegrationMeta as IntegrationMeta,
+    IntegrationQuery as IntegrationQuery,
+    NewAgent as NewAgent,
+    NewExternalAgent as NewExternalAgent,
+    NewExternalTool as NewExternalTool,
+    ToolQuery as ToolQuery,
+    ToolSearchQuery as ToolSearchQuery,
+)
+from ._parameters.apps import (
+    ApiKeyChanges as ApiKeyChanges,
+    ApiKeyQuery as ApiKeyQuery,
+    AppQuery as AppQuery,
+    NewApiKey as NewApiKey,
+    NewApp as NewApp,
+)
+from ._parameters.calls import CallQuery as CallQuery, TranscriptionQuery as TranscriptionQuery
+from ._parameters.checked import PageQuery as PageQuery
+from ._parameters.conversations import (
+    ConversationPin as ConversationPin,
+    ConversationQuery as ConversationQuery,
+)
+from ._parameters.data_import import (
+    GroupImport as GroupImport,
+    MemberImport as MemberImport,
+    MessageImport as MessageImport,
+    UserImport as UserImport,
+)
+from ._parameters.files import File as File
+from ._parameters.groups import (
+    GroupChanges as GroupChanges,
+    GroupQuery as GroupQuery,
+    MemberQuery as MemberQuery,
+    NewGroup as NewGroup,
+    NewMembers as NewMembers,
+)
+from ._parameters.messages import (
+    InteractionGoal as InteractionGoal,
+    MessageChanges as MessageChanges,
+    MessageQuery as MessageQuery,
+    MultipleReceivers as MultipleReceivers,
+    NewAttachment as NewAttachment,
+    NewBotMessage as NewBotMessage,
+    NewMessage as NewMessage,
+    NewThreadMessage as NewThreadMessage,
+    ThreadQuery as ThreadQuery,
+)
+from ._parameters.moderation import (
+    ModerationQuery as ModerationQuery,
+    NewFlag as NewFlag,
+    NewKeywordList as NewKeywordList,
+    NewModeratedMessage as NewModeratedMessage,
+    NewReason as NewReason,
+    NewRule as NewRule,
+    RuleCondition as RuleCondition,
+    RuleFilter as RuleFilter,
+)
+from ._parameters.notifications import (
+    ApnsProvider as ApnsProvider,
+    ContactDetailsChanges as ContactDetailsChanges,
+    ConversationsToMute as ConversationsToMute,
+    ConversationsToUnmute as ConversationsToUnmute,
+    ConversationToMute as ConversationToMute,
+    ConversationToUnmute as ConversationToUnmute,
+    CustomEmailProviderChanges as CustomEmailProviderChanges,
+    CustomPushProviderChanges as CustomPushProviderChanges,
+    CustomSmsProviderChanges as CustomSmsProviderChanges,
+    FcmProvider as FcmProvider,
+    MutePreferences as MutePreferences,
+    NewCustomEmailProvider as NewCustomEmailProvider,
+    NewCustomPushProvider as NewCustomPushProvider,
+    NewCustomSmsProvider as NewCustomSmsProvider,
+    NewPushToken as NewPushToken,
+    NewSendgridProvider as NewSendgridProvider,
+    NewTwilioProvider as NewTwilioProvider,
+    NotificationLogQuery as NotificationLogQuery,
+    PreferencesChanges as PreferencesChanges,
+    SendgridProviderChanges as SendgridProviderChanges,
+    SettingsChanges as SettingsChanges,
+    TwilioProviderChanges as TwilioProviderChanges,
+)
+from ._parameters.relations import FriendQuery as FriendQuery
+from ._parameters.roles import (
+    NewRole as NewRole,
+    NewRoleSettings as NewRoleSettings,
+    RoleChanges as RoleChanges,
+)
+from ._parameters.users import (
+    NewUser as NewUser,
+    TokenChanges as TokenChanges,
+    UserChanges as UserChanges,
+    UserQuery as UserQuery,
+)
+from ._parameters.webhooks import (
+    NewWebhook as NewWebhook,
+    WebhookChanges as WebhookChanges,
+    WebhookQuery as WebhookQuery,
+)
+from ._walk.walk import Page as Page, TokenPage as TokenPage, Walk as Walk
+from .app import App as App
 from .errors import (
     ActingUserIgnoredError as ActingUserIgnoredError,
     ApiError as ApiError,
@@ -30,255 +276,9 @@ from .errors import (
     ServerOutcomeUnknownError as ServerOutcomeUnknownError,
     TransportError as TransportError,
 )
-from .fan_out.stream import FanOut as FanOut, FanOutCounts as FanOutCounts
-from .fan_out.worker_tasks import Failure as Failure, Outcome as Outcome, Success as Success
 from .management import AsyncManagement as AsyncManagement
-from .models.agent_knowledge import (
-    DiscoveredUrl as DiscoveredUrl,
-    KnowledgeAck as KnowledgeAck,
-    KnowledgeRecord as KnowledgeRecord,
-    KnowledgeStatuses as KnowledgeStatuses,
-    KnowledgeText as KnowledgeText,
-    PresignedUpload as PresignedUpload,
-    PresignedUploads as PresignedUploads,
-    ScrapedPage as ScrapedPage,
-    SourcePage as SourcePage,
-    UrlBatch as UrlBatch,
-    WebsiteCrawl as WebsiteCrawl,
-)
-from .models.agent_tools import (
-    ApiTool as ApiTool,
-    FrontendAction as FrontendAction,
-    McpServer as McpServer,
-    ToolDefinition as ToolDefinition,
-    ToolParameter as ToolParameter,
-    Variable as Variable,
-    VariableUsage as VariableUsage,
-)
-from .models.agents import (
-    Agent as Agent,
-    AvailableModel as AvailableModel,
-    CreatedAgent as CreatedAgent,
-    CreatedExternalAgent as CreatedExternalAgent,
-    DeletedExternalTool as DeletedExternalTool,
-    EnabledItems as EnabledItems,
-    ExternalAgent as ExternalAgent,
-    ExternalTool as ExternalTool,
-    ToolAction as ToolAction,
-    ToolIntegration as ToolIntegration,
-    ToolSearch as ToolSearch,
-)
-from .models.apps import (
-    ApiKey as ApiKey,
-    AppInfo as AppInfo,
-    MessageDataPoint as MessageDataPoint,
-    MessageMetrics as MessageMetrics,
-    TimeRange as TimeRange,
-    UsageFigures as UsageFigures,
-    UsageMetrics as UsageMetrics,
-)
-from .models.calls import CallRecord as CallRecord, Transcription as Transcription
-from .models.conversations import Conversation as Conversation, ConversationParty as ConversationParty
-from .models.data_import import (
-    GroupOutcome as GroupOutcome,
-    MemberOutcome as MemberOutcome,
-    MessageOutcome as MessageOutcome,
-    UserOutcome as UserOutcome,
-)
-from .models.groups import (
-    AddedMember as AddedMember,
-    Group as Group,
-    Member as Member,
-    MemberScope as MemberScope,
-)
-from .models.messages import (
-    ActionMessage as ActionMessage,
-    CallMessage as CallMessage,
-    CustomMessage as CustomMessage,
-    Flag as Flag,
-    InteractiveMessage as InteractiveMessage,
-    MediaMessage as MediaMessage,
-    Message as Message,
-    MessageCount as MessageCount,
-    Reaction as Reaction,
-    SentMessage as SentMessage,
-    TextMessage as TextMessage,
-    UnknownMessage as UnknownMessage,
-)
-from .models.moderation import (
-    BlockedMessage as BlockedMessage,
-    KeywordList as KeywordList,
-    ModerationCondition as ModerationCondition,
-    ModerationFilter as ModerationFilter,
-    ModerationRule as ModerationRule,
-    Reason as Reason,
-    ReviewedMessage as ReviewedMessage,
-    RuleRevision as RuleRevision,
-)
-from .models.notifications import (
-    ContactDetails as ContactDetails,
-    CustomProvider as CustomProvider,
-    CustomPushProviders as CustomPushProviders,
-    MutedConversations as MutedConversations,
-    NotificationLog as NotificationLog,
-    NotificationPreferenceGroups as NotificationPreferenceGroups,
-    NotificationPreferences as NotificationPreferences,
-    NotificationSettings as NotificationSettings,
-    PushProviders as PushProviders,
-    PushToken as PushToken,
-    PushTokens as PushTokens,
-    SendgridProvider as SendgridProvider,
-    Timezone as Timezone,
-    TwilioProvider as TwilioProvider,
-    UserNotificationPreferences as UserNotificationPreferences,
-)
-from .models.outcomes import Ack as Ack, ItemAck as ItemAck, Outcomes as Outcomes
-from .models.roles import (
-    Feature as Feature,
-    Permission as Permission,
-    PermissionMap as PermissionMap,
-    PermissionOutcomes as PermissionOutcomes,
-    Role as Role,
-    RoleSettings as RoleSettings,
-)
-from .models.users import (
-    AuthToken as AuthToken,
-    DeactivatedUsers as DeactivatedUsers,
-    ReactivatedUsers as ReactivatedUsers,
-    User as User,
-)
-from .models.webhooks import Trigger as Trigger, Webhook as Webhook
-from .network.options import RawReply as RawReply
-from .network.pool import LimitState as LimitState, PoolState as PoolState
-from .parameters.agent_knowledge import (
-    DiscoveredUrlQuery as DiscoveredUrlQuery,
-    KnowledgeQuery as KnowledgeQuery,
-    KnowledgeTextChanges as KnowledgeTextChanges,
-    NewKnowledgeText as NewKnowledgeText,
-    NewUpload as NewUpload,
-    PageToScrape as PageToScrape,
-    SourcePageQuery as SourcePageQuery,
-    WebsiteToScrape as WebsiteToScrape,
-)
-from .parameters.agent_tools import (
-    ApiToolChanges as ApiToolChanges,
-    FrontendActionChanges as FrontendActionChanges,
-    McpServerChanges as McpServerChanges,
-    NewApiTool as NewApiTool,
-    NewFrontendAction as NewFrontendAction,
-    NewMcpServer as NewMcpServer,
-    NewToolParameter as NewToolParameter,
-    NewVariable as NewVariable,
-    VariableChanges as VariableChanges,
-    VariableQuery as VariableQuery,
-)
-from .parameters.agents import (
-    AgentChanges as AgentChanges,
-    AgentQuery as AgentQuery,
-    EnabledActions as EnabledActions,
-    EnabledItemsQuery as EnabledItemsQuery,
-    ExternalAgentChanges as ExternalAgentChanges,
-    ExternalToolChanges as ExternalToolChanges,
-    IntegrationMeta as IntegrationMeta,
-    IntegrationQuery as IntegrationQuery,
-    NewAgent as NewAgent,
-    NewExternalAgent as NewExternalAgent,
-    NewExternalTool as NewExternalTool,
-    ToolQuery as ToolQuery,
-    ToolSearchQuery as ToolSearchQuery,
-)
-from .parameters.apps import (
-    ApiKeyChanges as ApiKeyChanges,
-    ApiKeyQuery as ApiKeyQuery,
-    AppQuery as AppQuery,
-    NewApiKey as NewApiKey,
-    NewApp as NewApp,
-)
-from .parameters.calls import CallQuery as CallQuery, TranscriptionQuery as TranscriptionQuery
-from .parameters.checked import PageQuery as PageQuery
-from .parameters.conversations import (
-    ConversationPin as ConversationPin,
-    ConversationQuery as ConversationQuery,
-)
-from .parameters.data_import import (
-    GroupImport as GroupImport,
-    MemberImport as MemberImport,
-    MessageImport as MessageImport,
-    UserImport as UserImport,
-)
-from .parameters.files import File as File
-from .parameters.groups import (
-    GroupChanges as GroupChanges,
-    GroupQuery as GroupQuery,
-    MemberQuery as MemberQuery,
-    NewGroup as NewGroup,
-    NewMembers as NewMembers,
-)
-from .parameters.messages import (
-    InteractionGoal as InteractionGoal,
-    MessageChanges as MessageChanges,
-    MessageQuery as MessageQuery,
-    MultipleReceivers as MultipleReceivers,
-    NewAttachment as NewAttachment,
-    NewBotMessage as NewBotMessage,
-    NewMessage as NewMessage,
-    NewThreadMessage as NewThreadMessage,
-    ThreadQuery as ThreadQuery,
-)
-from .parameters.moderation import (
-    ModerationQuery as ModerationQuery,
-    NewFlag as NewFlag,
-    NewKeywordList as NewKeywordList,
-    NewModeratedMessage as NewModeratedMessage,
-    NewReason as NewReason,
-    NewRule as NewRule,
-    RuleCondition as RuleCondition,
-    RuleFilter as RuleFilter,
-)
-from .parameters.notifications import (
-    ApnsProvider as ApnsProvider,
-    ContactDetailsChanges as ContactDetailsChanges,
-    ConversationsToMute as ConversationsToMute,
-    ConversationsToUnmute as ConversationsToUnmute,
-    ConversationToMute as ConversationToMute,
-    ConversationToUnmute as ConversationToUnmute,
-    CustomEmailProviderChanges as CustomEmailProviderChanges,
-    CustomPushProviderChanges as CustomPushProviderChanges,
-    CustomSmsProviderChanges as CustomSmsProviderChanges,
-    FcmProvider as FcmProvider,
-    MutePreferences as MutePreferences,
-    NewCustomEmailProvider as NewCustomEmailProvider,
-    NewCustomPushProvider as NewCustomPushProvider,
-    NewCustomSmsProvider as NewCustomSmsProvider,
-    NewPushToken as NewPushToken,
-    NewSendgridProvider as NewSendgridProvider,
-    NewTwilioProvider as NewTwilioProvider,
-    NotificationLogQuery as NotificationLogQuery,
-    PreferencesChanges as PreferencesChanges,
-    SendgridProviderChanges as SendgridProviderChanges,
-    SettingsChanges as SettingsChanges,
-    TwilioProviderChanges as TwilioProviderChanges,
-)
-from .parameters.relations import FriendQuery as FriendQuery
-from .parameters.roles import (
-    NewRole as NewRole,
-    NewRoleSettings as NewRoleSettings,
-    RoleChanges as RoleChanges,
-)
-from .parameters.users import (
-    NewUser as NewUser,
-    TokenChanges as TokenChanges,
-    UserChanges as UserChanges,
-    UserQuery as UserQuery,
-)
-from .parameters.webhooks import (
-    NewWebhook as NewWebhook,
-    WebhookChanges as WebhookChanges,
-    WebhookQuery as WebhookQuery,
-)
 from .session import AsyncSession as AsyncSession
 from .times import to_datetime as to_datetime
-from .walk.walk import Page as Page, TokenPage as TokenPage, Walk as Walk
 
 __version__: str
 _HOME: dict[str, str]

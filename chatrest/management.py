@@ -2,17 +2,17 @@
 
 from typing import TYPE_CHECKING, Any, Final, Self, Unpack, final
 
-from .core.requests.arguments import hides_arguments
-from .core.requests.hosts import check_key, check_url
-from .core.requests.wire import Headers
+from ._core.requests.arguments import hides_arguments
+from ._core.requests.wire import Headers
+from ._network.options import ClientOptions, Destination
+from ._network.view import ClientView
+from ._resources.lazy import collection
+from .app import check_key, check_url
 from .errors import RequestInvalidError
-from .network.options import ClientOptions, Destination
-from .network.view import ClientView
-from .resources.lazy import collection
 
 if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first used
-    from .resources.apps import Apps
-    from .resources.webhooks import Triggers, Webhooks
+    from ._resources.apps import Apps
+    from ._resources.webhooks import Triggers, Webhooks
 
 NAME: Final = "management"
 """The name of the pool, and the app id in records and cursors."""

@@ -4,28 +4,28 @@ from typing import TYPE_CHECKING, Any, Self, Unpack, final
 
 from msgspec import structs
 
-from .core.requests.arguments import check_unquoted, hides_arguments
-from .core.requests.endpoint import check_acting_user
-from .core.requests.hosts import App, check_key
-from .core.requests.wire import LOGIN_HEADER, Headers
+from ._core.requests.arguments import check_unquoted, hides_arguments
+from ._core.requests.endpoint import check_acting_user
+from ._core.requests.wire import LOGIN_HEADER, Headers
+from ._network.options import ClientOptions, Destination
+from ._network.view import ClientView
+from ._resources.lazy import collection
+from .app import App, check_key
 from .errors import RequestInvalidError
-from .network.options import ClientOptions, Destination
-from .network.view import ClientView
-from .resources.lazy import collection
 
 if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first used
-    from .resources.agents import Agents
-    from .resources.apps import ApiKeys, Metrics
-    from .resources.calls import Calls
-    from .resources.conversations import Conversations
-    from .resources.data_import import DataImport
-    from .resources.groups import Groups, Members
-    from .resources.messages import Messages
-    from .resources.moderation import Moderation
-    from .resources.notifications import Notifications
-    from .resources.relations import BannedUsers, BlockedUsers, Friends
-    from .resources.roles import Rbac, RestrictedFeatures, Roles
-    from .resources.users import AuthTokens, Users
+    from ._resources.agents import Agents
+    from ._resources.apps import ApiKeys, Metrics
+    from ._resources.calls import Calls
+    from ._resources.conversations import Conversations
+    from ._resources.data_import import DataImport
+    from ._resources.groups import Groups, Members
+    from ._resources.messages import Messages
+    from ._resources.moderation import Moderation
+    from ._resources.notifications import Notifications
+    from ._resources.relations import BannedUsers, BlockedUsers, Friends
+    from ._resources.roles import Rbac, RestrictedFeatures, Roles
+    from ._resources.users import AuthTokens, Users
 
 
 @final
@@ -38,7 +38,7 @@ class AsyncSession(ClientView):
     - `priority`: "interactive" (the default) or "bulk", which lets interactive calls go first.
     - `headers` are sent with every request, and their values are secrets like the key; `max_reply_bytes` (64
       MiB) limits the size of a reply, before and after decompression.
-    - `telemetry`: one listener or several, see `chatrest.telemetry`.
+    - `telemetry`: one listener or several, see `chatrest._telemetry`.
     - `arrays` ("comma"): the form of lists in a query, `comma`, `repeat` or `brackets`.
     - `verify`: True, or an `ssl.SSLContext`; `proxy`: the URL of a proxy, https or http (the environment is
       not read). A request to an http address goes through one on loopback only.
@@ -83,7 +83,7 @@ class AsyncSession(ClientView):
         `RequestInvalidError`. The token is a secret like the key.
         """
         if uid is None:
-            raise RequestInvalidError("uid = None: allowed is a user's uid")
+            raise RequestInvalidError("uid = None: expected a user's uid")
         acting_user = check_acting_user(uid, "uid")
         if auth_token is None:
             return self._view(acting_user=acting_user)

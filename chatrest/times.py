@@ -23,8 +23,8 @@ from typing import Final, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
+from ._secrets import shown
 from .errors import RequestInvalidError
-from .secrets import shown
 
 Time: TypeAlias = int | date | str
 """A time as a caller may give it."""
@@ -64,13 +64,13 @@ def to_datetime(stamp: float | UnsetType | None) -> datetime | None:
         return None
     if isinstance(stamp, bool) or not isinstance(stamp, int | float):
         raise RequestInvalidError(
-            f"stamp = {shown(stamp)}: allowed is a number of seconds or milliseconds, or None"
+            f"stamp = {shown(stamp)}: expected a number of seconds or milliseconds, or None"
         )
     try:
         unit = timedelta(milliseconds=1) if abs(stamp) >= MILLISECONDS_FROM else timedelta(seconds=1)
         return _EPOCH + stamp * unit
     except (OverflowError, ValueError):
-        raise RequestInvalidError(f"stamp = {shown(stamp)}: allowed are the years 1 to 9999") from None
+        raise RequestInvalidError(f"stamp = {shown(stamp)}: expected the years 1 to 9999") from None
 
 
 def parse_timestamp(
@@ -116,7 +116,7 @@ def timestamp_of(
     else:
         stamp = -1
     if stamp < 0:
-        raise ValueError(f"allowed is {forms}")
+        raise ValueError(f"expected {forms}")
     return stamp
 
 
@@ -144,15 +144,15 @@ def read_time(text: str, zone: tzinfo | None = None, forms: str = TIME_FORMS) ->
     moment = _read_iso(text)
     if isinstance(moment, datetime) and moment.tzinfo is None:
         if zone is None:
-            raise ValueError(f"it has no time zone: allowed is one with it, such as {text + 'Z'!r}")
+            raise ValueError(f"it has no time zone: expected one with it, such as {text + 'Z'!r}")
         return moment.replace(tzinfo=zone)
     if moment is not None:
         return moment
     if _SLASHED.fullmatch(text):
-        raise ValueError("day and month cannot be told apart: allowed is year-month-day, such as 2026-01-31")
+        raise ValueError("day and month cannot be told apart: expected year-month-day, such as 2026-01-31")
     if _LONG_YEAR.fullmatch(text):
-        raise ValueError("allowed are years of four digits, such as 2026-01-31")
-    raise ValueError(f"allowed is {forms}")
+        raise ValueError("expected years of four digits, such as 2026-01-31")
+    raise ValueError(f"expected {forms}")
 
 
 def _read_iso(text: str) -> date | None:
@@ -169,7 +169,7 @@ def _since_epoch(moment: date) -> timedelta:
     if not isinstance(moment, datetime):
         moment = datetime.combine(moment, time(), UTC)
     if moment.utcoffset() is None:
-        raise ValueError("allowed is a datetime with a time zone (tzinfo=UTC)")
+        raise ValueError("expected a datetime with a time zone (tzinfo=UTC)")
     return moment - _EPOCH
 
 
@@ -177,14 +177,14 @@ def _read_number(text: str) -> int:
     """Return the number of a text of digits, with or without `@`."""
     number = int(text.removeprefix("@"))
     if number >= _AFTER_9999 * 1000:
-        raise ValueError("allowed are timestamps before the year 10000, in seconds or milliseconds")
+        raise ValueError("expected timestamps before the year 10000, in seconds or milliseconds")
     if text.startswith("@"):
         return number
     if day := _compact_date(text):
         raise ValueError(_two_meanings(number, day))
     if number < SMALLEST_PLAIN:
         raise ValueError(
-            f"allowed is a date such as 2026-01-31, or a timestamp of at least {SMALLEST_PLAIN}; "
+            f"expected a date such as 2026-01-31, or a timestamp of at least {SMALLEST_PLAIN}; "
             f"write @{number} if {to_datetime(number):%Y-%m-%d %H:%M:%S} UTC is meant"
         )
     return number
@@ -204,7 +204,7 @@ def _compact_date(digits: str) -> str:
 def _two_meanings(number: int, day: str) -> str:
     return (
         f"it may be a date or the timestamp of {to_datetime(number):%Y-%m-%d}: "
-        f"allowed is '{day}' for the date, or '@{number}' for the timestamp"
+        f"expected '{day}' for the date, or '@{number}' for the timestamp"
     )
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from chatrest.cloud.address import import_obstore, parse_address
-from chatrest.cloud.store import ObjectStore
+from chatrest._cloud.address import import_obstore, parse_address
+from chatrest._cloud.store import ObjectStore
 
 ADDRESS: Final = "s3://bucket/chat"
 

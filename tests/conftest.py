@@ -12,9 +12,9 @@ import pytest
 from aioresponses import aioresponses
 from hypothesis import settings
 
-from chatrest import storage
-from chatrest.cloud.store import ObjectStore
-from chatrest.core.pace import pacer
+from chatrest import _storage as storage
+from chatrest._cloud.store import ObjectStore
+from chatrest._core.pace import pacer
 from tests.buckets import Buckets
 
 # The suite runs the same examples every time, so that it fails for a change and not by chance, and half of

@@ -9,8 +9,8 @@ from typing import Any
 from msgspec import structs
 
 from chatrest.export import Problem, VerifyResult, verify
-from chatrest.export.journal import NAME as JOURNAL, Journal
-from chatrest.export.manifest import NAME as MANIFEST, FileEntry, encode
+from chatrest.export.folder.journal import NAME as JOURNAL, Journal
+from chatrest.export.folder.manifest import NAME as MANIFEST, FileEntry, encode
 from tests.exporting import GROUPS, manifest_of
 
 PLANS: dict[str, dict[str, Any]] = {

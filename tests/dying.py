@@ -15,11 +15,11 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from chatrest import AsyncSession, storage
+from chatrest import AsyncSession, _storage as storage
 from chatrest.export import Plan, Report
-from chatrest.export.disk import Disk
-from chatrest.export.journal import NAME
-from chatrest.export.run import export_folder
+from chatrest.export.folder.journal import NAME
+from chatrest.export.run.run import export_folder
+from chatrest.export.store.disk import Disk
 
 every = False
 """Whether each instant is tried; `python -m benchmarks.kills` sets it."""

@@ -21,10 +21,10 @@ import pytest
 from backports import zstd
 
 from chatrest import AsyncSession
+from chatrest._resources import listing
 from chatrest.emulator import Emulator
 from chatrest.emulator.store import Store
-from chatrest.export.manifest import NAME as MANIFEST, Manifest, read
-from chatrest.resources import listing
+from chatrest.export.folder.manifest import NAME as MANIFEST, Manifest, read
 from tests.faulty import no_wait
 
 USERS: Final = ("ann", "bob", "cat", "dan", "eve")

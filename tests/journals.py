@@ -4,7 +4,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from chatrest.export.ownership import Source
+from chatrest.export.plan.ownership import Source
 
 MEMORY = Path(":memory:")
 USERS = [Source("user", (name,)) for name in "abc"]

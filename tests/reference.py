@@ -1,6 +1,6 @@
 """The reference of all operations, made from the one table: `python -m tests.reference` prints it.
 
-It is kept as `chatrest/resources/OPERATIONS.md`; a test compares the two.
+It is kept as `chatrest/guide/operations.md`; a test compares the two.
 """
 
 import inspect
@@ -9,11 +9,11 @@ import sys
 from collections.abc import Awaitable, Iterator
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
-from chatrest.cli.call.help_text import BY_USE, first_paragraph
-from chatrest.cli.call.parameters import Parameter, Parameters, Place
-from chatrest.core.requests.endpoint import Endpoint
-from chatrest.models.messages import Message
-from chatrest.resources import OPERATIONS, collection_class
+from chatrest._cli.call.help_text import BY_USE, first_paragraph
+from chatrest._cli.call.parameters import Parameter, Parameters, Place
+from chatrest._core.requests.endpoint import Endpoint
+from chatrest._models.messages import Message
+from chatrest._resources import OPERATIONS, collection_class
 
 _INTRODUCTION: Final = """\
 # Operations
@@ -156,7 +156,7 @@ def _arguments(method: Any) -> str:
 
 def _is_struct(kind: Any) -> bool:
     """Return True for a type of the queries: a reader of the reference has to import it."""
-    return "chatrest.parameters." in inspect.formatannotation(kind)
+    return "chatrest._parameters." in inspect.formatannotation(kind)
 
 
 def _result(method: Any) -> str:

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.replies.rows import Row, row_of
-from chatrest.export.disk import Disk, make_folder, sync_folder
-from chatrest.export.message_ids import ids_of
+from chatrest._core.replies.rows import Row, row_of
+from chatrest.export.plan.message_ids import ids_of
 from chatrest.export.store import Changes, ExportStore, Finding, NewRows, RowKind, repair
 from chatrest.export.store.converters import Lines, Parquet, format_of
+from chatrest.export.store.disk import Disk, make_folder, sync_folder
 from chatrest.export.store.export_store import block_of
 from chatrest.export.store.formats import Format, file_sha256, piece_of
 from chatrest.export.store.fragments import Fragment

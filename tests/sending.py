@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from chatrest.core.paging.cursor_key import CursorKey
-from chatrest.core.paging.paging import PageSizes
-from chatrest.core.requests.encode import Arrays, query_pairs
-from chatrest.core.requests.endpoint import Call
+from chatrest._core.paging.cursor_key import CursorKey
+from chatrest._core.paging.paging import PageSizes
+from chatrest._core.requests.encode import Arrays, query_pairs
+from chatrest._core.requests.endpoint import Call
 
 Answer: TypeAlias = bytes | Callable[[Call[Any]], Any] | object
 """A reply's body, which the endpoint decodes; a function of the call; or the result itself."""

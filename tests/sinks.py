@@ -11,13 +11,13 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from chatrest.core.replies.rows import Row, row_of, rows
-from chatrest.export.archive import Archive, FetchedPage
-from chatrest.export.disk import Disk
-from chatrest.export.id_set import IdSet
-from chatrest.export.message_ids import PageIds, ids_of
-from chatrest.export.ownership import Source
-from chatrest.export.plan import Plan
+from chatrest._core.replies.rows import Row, row_of, rows
+from chatrest.export.folder.export_folder import ExportFolder, FetchedPage
+from chatrest.export.plan.id_set import IdSet
+from chatrest.export.plan.message_ids import PageIds, ids_of
+from chatrest.export.plan.ownership import Source
+from chatrest.export.plan.plan import Plan
+from chatrest.export.store.disk import Disk
 
 ALICE, BOB = Source("user", ("alice",)), Source("user", ("bob",))
 SEPTEMBER, OCTOBER = 1_600_000_000, 1_602_000_000
@@ -39,7 +39,7 @@ class Export:
     def __init__(self, folder: Path, disk: Disk | None = None, **plan: Any) -> None:
         self.folder = folder
         self.plan = Plan(**{"users": ["alice", "bob"]} | plan)
-        self.archive = Archive(folder, self.plan, app_id="an app", disk=disk or Quick())
+        self.archive = ExportFolder(folder, self.plan, app_id="an app", disk=disk or Quick())
         self.journal = self.archive.journal
         with self.journal.transaction():
             self.journal.add_sources(self.SOURCES)

@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 import pytest
 from multidict import CIMultiDict
 
-import chatrest.network.client as client_module
+import chatrest._network.client as client_module
 from chatrest import App, AsyncSession
-from chatrest.core.requests.timeouts import Timeouts
-from chatrest.core.requests.wire import Request
-from chatrest.network.transport import Reply
-from chatrest.telemetry import Record
+from chatrest._core.requests.timeouts import Timeouts
+from chatrest._core.requests.wire import Request
+from chatrest._network.transport import Reply
+from chatrest._telemetry import Record
 from tests.faulty import KEY, Time
 
 PAGE = b'{"data":[],"meta":{}}'

@@ -5,15 +5,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, Self
 
-from chatrest.core.replies.rows import row_of
-from chatrest.export.archive import Archive, FetchedPage
-from chatrest.export.disk import Disk
-from chatrest.export.id_set import IdSet
-from chatrest.export.manifest import write_finished, write_unfinished
-from chatrest.export.message_ids import PageIds, ids_of
-from chatrest.export.plan import Plan
-from chatrest.export.report import Report
-from chatrest.export.run_log import append_run
+from chatrest._core.replies.rows import row_of
+from chatrest.export.folder.export_folder import ExportFolder, FetchedPage
+from chatrest.export.folder.manifest import write_finished, write_unfinished
+from chatrest.export.folder.run_log import append_run
+from chatrest.export.plan.id_set import IdSet
+from chatrest.export.plan.message_ids import PageIds, ids_of
+from chatrest.export.plan.plan import Plan
+from chatrest.export.plan.report import Report
+from chatrest.export.store.disk import Disk
 
 START: Final = 1_600_000_000
 DAY: Final = 86_400
@@ -42,7 +42,7 @@ class StoredExport:
 
     def __init__(self, folder: Path, plan: Plan) -> None:
         self.folder, self.plan = folder, plan
-        self.archive = Archive(folder, plan, app_id="app-1", disk=UnsyncedDisk())
+        self.archive = ExportFolder(folder, plan, app_id="app-1", disk=UnsyncedDisk())
         self.journal = self.archive.journal
         with self.journal.transaction():
             self.journal.add_sources(plan.sources)

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from chatrest.extras import DISTRIBUTION, install_command, missing_extra
+from chatrest._extras import DISTRIBUTION, install_command, missing_extra
 from tests.cases import loop_over
 
 ROOT = Path(__file__).parent.parent
@@ -38,7 +38,7 @@ def test_the_sentence_names_the_extra_and_what_works_on_this_machine(tmp_path: P
         f"an export needs the extra 'export': {install_command('export')}"
     )
     assert PROJECT["name"] == DISTRIBUTION
-    assert PROJECT["scripts"] == {"chatrest": "chatrest.cli:main"}
+    assert PROJECT["scripts"] == {"chatrest": "chatrest._cli:main"}
 
 
 @loop_over("path", TEXTS)

@@ -14,20 +14,21 @@ from typing import Final, NamedTuple
 import pytest
 
 import chatrest
-from chatrest.resources import COLLECTIONS
+from chatrest._resources import COLLECTIONS
 from tests.cases import loop_over
 
 ROOT: Final = Path(chatrest.__file__).parent
-GROUND: Final = ("errors", "secrets", "times", "models", "parameters", "core")
+GROUND: Final = ("errors", "_secrets", "times", "_models", "_parameters", "_core", "app")
 FLOORS: Final = {
-    "errors": 0.0, "extras": 0.0, "error_codes": 0.0, "secrets": 0.0, "times": 0.0,
-    "storage": 0.1, "models": 0.1, "parameters": 0.2, "core": 0.3,
-    "walk": 1.0, "resources": 1.0,
-    "network": 2.0, "telemetry": 2.0, "otel": 2.0, "session": 2.0, "management": 2.0,
-    "fan_out": 2.0,
-    "cloud": 3.0, "emulator": 3.0, "webhooks": 3.0, "export": 3.0, "importing": 3.0, "pytest_plugin": 3.0,
+    "errors": 0.0, "_extras": 0.0, "error_codes": 0.0, "_secrets": 0.0, "times": 0.0,
+    "_storage": 0.1, "_threads": 0.1, "_telemetry": 0.1, "_models": 0.1, "_parameters": 0.2, "_core": 0.3,
+    "app": 0.4,
+    "_walk": 1.0, "_resources": 1.0,
+    "_network": 2.0, "otel": 2.0, "session": 2.0, "management": 2.0,
+    "_fan_out": 2.0,
+    "_cloud": 3.0, "emulator": 3.0, "webhooks": 3.0, "export": 3.1, "importing": 3.2, "pytest_plugin": 3.0,
     "distributed": 3.5, "database": 3.5, "site": 3.5,
-    "cli": 4.0, "examples": 4.0, "__main__": 4.0, "__init__": 4.0,
+    "_cli": 4.0, "examples": 4.0, "__main__": 4.0, "__init__": 4.0,
 }  # fmt: skip
 """By a file's first name below the package. The ground has an order of its own: models know neither
 parameters nor core, and parameters do not know core."""
@@ -37,7 +38,7 @@ NOT_ON_THE_GROUND: Final = {
     "yarl",
 }  # fmt: skip
 NETWORK: Final = {"aiohttp", "multidict", "yarl"}
-LOADED_BY_NAME: Final = {"chatrest.resources": "chatrest.resources"}
+LOADED_BY_NAME: Final = {"chatrest._resources": "chatrest._resources"}
 """The files that load the module of a collection by its name, and the package that they load it from.
 
 They count as importing the modules of all collections. The table itself is asked for by its name, and may be
@@ -69,7 +70,7 @@ SMALLEST_FILE: Final = 60
 """Lines of a file that one other file imports; a smaller one belongs into its importer."""
 REASON: Final = "A file of its own because "
 """Stands in the header of a small file, with the reason."""
-FILE_A_NOUN: Final = ("chatrest.models.", "chatrest.parameters.")
+FILE_A_NOUN: Final = ("chatrest._models.", "chatrest._parameters.")
 """Folders with a file a noun of the service, as small as it may be."""
 KNOWN_TWICE: Final = {"Failure", "Progress"}
 """Names that two packages export, and users import from there. This table only shrinks."""
@@ -246,7 +247,7 @@ def test_only_the_transport_imports_aiohttp() -> None:
         if FLOORS[first_name(module)] < 3
         and not NETWORK.isdisjoint(name.split(".")[0] for name in each.imports)
     }
-    assert importers == {"chatrest.network.transport"}
+    assert importers == {"chatrest._network.transport"}
 
 
 def test_no_modules_import_each_other_in_a_cycle() -> None:
@@ -321,15 +322,15 @@ def test_a_cycle_is_shown_by_its_shortest_path(
     [
         ("from ...errors import ApiError", {"chatrest.errors"}),
         ("from ... import errors", {"chatrest.errors"}),
-        ("from . import pacer\nfrom .pacer import x", {"chatrest.core.pace.pacer"}),
-        ("def call():\n    from ...walk.walk import Walk", {"chatrest.walk.walk"}),
-        ("if TYPE_CHECKING:\n    from ...walk.walk import Walk", {"chatrest.walk.walk"}),
+        ("from . import pacer\nfrom .pacer import x", {"chatrest._core.pace.pacer"}),
+        ("def call():\n    from ..._walk.walk import Walk", {"chatrest._walk.walk"}),
+        ("if TYPE_CHECKING:\n    from ..._walk.walk import Walk", {"chatrest._walk.walk"}),
     ],
 )
 def test_imports_are_found_wherever_they_stand(text: str, expected: set[str], tmp_path: Path) -> None:
     file = tmp_path / "made.py"
     file.write_text(text, encoding="utf-8")
-    assert facts("chatrest.core.pace.made", file).imports == expected
+    assert facts("chatrest._core.pace.made", file).imports == expected
 
 
 def test_the_facts_of_a_file_are_read_from_its_tree(tmp_path: Path) -> None:
@@ -337,5 +338,5 @@ def test_the_facts_of_a_file_are_read_from_its_tree(tmp_path: Path) -> None:
     text = '"""A\nheader."""\nclass Lease: ...\nclass _Own: ...\n'
     text += 'def call():\n    """One.\n\n    Two."""\n    1\n    2\n'
     file.write_text(text, encoding="utf-8")
-    read = facts("chatrest.core.made", file)
+    read = facts("chatrest._core.made", file)
     assert (read.header, read.classes, read.bodies) == ("A header.", ["Lease"], {"call": 2})

@@ -11,11 +11,11 @@ import pytest
 from click.testing import CliRunner
 
 import chatrest.errors
-from chatrest.cli.guide import contents, sections
-from chatrest.cli.root import root
+from chatrest._cli.guide import contents, sections
+from chatrest._cli.root import root
+from chatrest._network import pool
+from chatrest._resources import OPERATIONS
 from chatrest.examples import web_requests
-from chatrest.network import pool
-from chatrest.resources import OPERATIONS
 from tests.cases import loop_over
 from tests.cli.conftest import EmulatorThread, no_waits
 from tests.pages import GUIDE, PAGES, ROOT, blocks
@@ -176,7 +176,7 @@ def _query(program: str, option: str, code: str) -> None:
 
 
 def test_the_reference_is_a_page_with_every_operation() -> None:
-    text = (GUIDE.parent / "resources" / "OPERATIONS.md").read_text(encoding="utf-8")
+    text = (GUIDE / "operations.md").read_text(encoding="utf-8")
     assert all(f"### {name}\n" in text for name in OPERATIONS)
 
 

@@ -13,8 +13,8 @@ from chatrest import (
     RetryPolicy,
     ServerError,
 )
+from chatrest._telemetry import Record
 from chatrest.emulator import Emulator
-from chatrest.telemetry import Record
 from tests.faulty import Faulty, chain, no_wait, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")

@@ -108,12 +108,13 @@ def test_importing_chatrest_imports_no_large_module() -> None:
 
 def test_modules_below_the_network_do_not_import_it() -> None:
     modules = (
-        "errors", "parameters.messages", "walk", "resources.messages", "resources.users",
-        "resources.apps", "core.requests.wire", "core.pace.retry", "core.replies.faults", "models.messages",
+        "errors", "_parameters.messages", "_walk", "_resources.messages", "_resources.users",
+        "_resources.apps", "_core.requests.wire", "_core.pace.retry", "_core.replies.faults",
+        "_models.messages",
     )  # fmt: skip
     imports = "\n".join(f"import chatrest.{module}" for module in modules)
     loaded = fresh(f"{imports}\nprint(*sys.modules)").split()
-    assert not set(loaded) & {*NETWORK, "chatrest.network.transport"}
+    assert not set(loaded) & {*NETWORK, "chatrest._network.transport"}
 
 
 def test_names_without_network_do_not_import_aiohttp() -> None:

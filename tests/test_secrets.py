@@ -12,17 +12,16 @@ from hypothesis import given, strategies as st
 from rich.pretty import pretty_repr
 
 from chatrest import Message, parse, webhooks
-from chatrest.core.paging.cursor import Cursor
-from chatrest.core.replies.decode import MESSAGE, Many, One
-from chatrest.core.requests.hosts import App
-from chatrest.core.requests.wire import Request
-from chatrest.models.agent_tools import ApiTool
-from chatrest.models.apps import AppInfo
-from chatrest.models.calls import WsChannel
-from chatrest.models.messages import UnknownMessage
-from chatrest.models.meta import Meta
-from chatrest.models.users import AuthToken, User
-from chatrest.secrets import (
+from chatrest._core.paging.cursor import Cursor
+from chatrest._core.replies.decode import MESSAGE, Many, One
+from chatrest._core.requests.wire import Request
+from chatrest._models.agent_tools import ApiTool
+from chatrest._models.apps import AppInfo
+from chatrest._models.calls import WsChannel
+from chatrest._models.messages import UnknownMessage
+from chatrest._models.meta import Meta
+from chatrest._models.users import AuthToken, User
+from chatrest._secrets import (
     _CREDENTIALS,
     HIDDEN,
     guarded,
@@ -33,7 +32,8 @@ from chatrest.secrets import (
     scrub_all,
     shown,
 )
-from chatrest.walk.walk import Page
+from chatrest._walk.walk import Page
+from chatrest.app import App
 from tests.cases import loop_over
 
 SECRET = "s3cr3t-Value"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from chatrest import ChatRestError, RequestInvalidError
-from chatrest.storage import (
+from chatrest._storage import (
     InUseError,
     JournalFile,
     Layout,
@@ -102,7 +102,7 @@ def test_beside_the_writer_of_a_shared_one_a_reader_has_the_commit_that_it_began
 
 
 def test_the_end_of_a_writer_does_not_end_its_readers(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatrest.storage._LAST_WAIT", 0)
+    monkeypatch.setattr("chatrest._storage._LAST_WAIT", 0)
     with ExitStack() as reading:
         with Notes(path, "a", is_shared=True) as notes:
             reader = reading.enter_context(ReadNotes(path, is_shared=True))

@@ -11,13 +11,13 @@ import msgspec
 import pytest
 from multidict import CIMultiDict
 
-import chatrest.network.client as client_module
-import chatrest.network.records as records_module
+import chatrest._network.client as client_module
+import chatrest._network.records as records_module
 from chatrest import App, ChatRestError, ConnectError, DeadlineExceededError, RetryPolicy, UserQuery
-from chatrest.core.pace.pacer import Pace
-from chatrest.network.transport import Reply
-from chatrest.resources import users
-from chatrest.telemetry import Attempt, Outcome, Record
+from chatrest._core.pace.pacer import Pace
+from chatrest._network.transport import Reply
+from chatrest._resources import users
+from chatrest._telemetry import Attempt, Outcome, Record
 from tests.cases import loop_over
 from tests.faulty import KEY
 from tests.stage import PAGE, UID, Stage, forever, reply

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from chatrest import ChatRestError, ConnectError, DeadlineExceededError, NotFoundError
-from chatrest.resources import users
-from chatrest.telemetry import CallStart, Record
+from chatrest._resources import users
+from chatrest._telemetry import CallStart, Record
 from tests.faulty import KEY
 from tests.stage import UID, Stage, forever, reply
 

@@ -43,8 +43,8 @@ from chatrest import (
     TransportError,
     VariableChanges,
 )
-from chatrest.core.replies.decode import read_json
-from chatrest.core.requests.endpoint import Endpoint
+from chatrest._core.replies.decode import read_json
+from chatrest._core.requests.endpoint import Endpoint
 from tests.cases import loop_over
 from tests.faulty import KEY, Faulty, Peer, Step, chain, cut, deaf, hang, no_wait, reply, reset
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import chatrest
-from chatrest.cli.root import root
+from chatrest._cli.root import root
 from tests.cases import loop_over
 from tests.pages import PAGES, ROOT
 
@@ -90,7 +90,7 @@ def first_lines(path: Path) -> Iterator[str]:
             yield text.partition("\n\n")[0]
 
 
-PUBLIC = ("resources", "models", "parameters", "walk", "core", "network", "webhooks", "fan_out")
+PUBLIC = ("_resources", "_models", "_parameters", "_walk", "_core", "_network", "webhooks", "_fan_out")
 
 
 @pytest.mark.parametrize("folder", PUBLIC)

@@ -29,13 +29,13 @@ from chatrest import (
     UserQuery,
     Walk,
 )
-from chatrest.models.data_import import UserOutcome
-from chatrest.models.groups import AddedMember
-from chatrest.models.outcomes import ItemAck
-from chatrest.models.webhooks import Trigger, Webhook
-from chatrest.parameters.data_import import UserImport
-from chatrest.parameters.webhooks import NewWebhook
-from chatrest.resources.groups import Members
+from chatrest._models.data_import import UserOutcome
+from chatrest._models.groups import AddedMember
+from chatrest._models.outcomes import ItemAck
+from chatrest._models.webhooks import Trigger, Webhook
+from chatrest._parameters.data_import import UserImport
+from chatrest._parameters.webhooks import NewWebhook
+from chatrest._resources.groups import Members
 
 
 async def lists(session: AsyncSession) -> None:

@@ -11,13 +11,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from ..cloud.address import is_address
+from .._cloud.address import is_address
+from .._secrets import shown
 from ..errors import ChatRestError, RequestInvalidError
 from ..export import read_raw, read_table
-from ..export.changes import ExportNews
-from ..export.folder_view import open_view
 from ..export.formats.record_members import read
-from ..secrets import shown
+from ..export.read.changes import ExportNews
+from ..export.read.folder_view import open_view
 from ..times import MILLISECONDS_FROM
 from .rows import NAMES, batched, clean_records, message_values
 from .schema import STATE

@@ -14,15 +14,15 @@ from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from ..core.requests.arguments import check
+from .._core.requests.arguments import check
+from .._extras import missing_extra
 from ..errors import ChatRestError, RequestInvalidError
-from ..export.changes import ExportNews, NewsBatch
-from ..export.folder_view import FolderView, open_view
+from ..export.folder.manifest import NAME as MANIFEST, read as read_manifest
+from ..export.folder.run_log import runs_in
 from ..export.formats.columns import TABLE_COLUMNS, Column
-from ..export.manifest import NAME as MANIFEST, read as read_manifest
-from ..export.read_tables import table_records
-from ..export.run_log import runs_in
-from ..extras import missing_extra
+from ..export.read.changes import ExportNews, NewsBatch
+from ..export.read.folder_view import FolderView, open_view
+from ..export.read.read_tables import table_records
 from .rows import COLUMNS, batched, clean_records, message_values, table_row
 from .schema import BLANK, INDEXES, SEARCH, STATE, VERSION, tables, views
 from .sqlite import Batch, SqliteDatabase

@@ -13,7 +13,8 @@ from typing import Annotated, Any, Final, TypeAlias
 import msgspec
 from msgspec import Meta, defstruct, field
 
-from ..core.replies.rows import row_of
+from .._core.replies.rows import row_of
+from .._models.raw_json import REFUSED
 from ..export.formats.columns import (
     LATEST,
     MESSAGE_COLUMNS,
@@ -21,8 +22,7 @@ from ..export.formats.columns import (
     row_values,
 )
 from ..export.formats.record_members import fit, read
-from ..export.message_ids import key_of, number, numbers_of
-from ..models.raw_json import REFUSED
+from ..export.plan.message_ids import key_of, number, numbers_of
 from ..times import MILLISECONDS_FROM
 
 Text: TypeAlias = str | None

@@ -15,13 +15,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, TypeAlias, final
 
-from ..cloud.lease import LEASE, decode_lease
-from ..cloud.store import ObjectStore
-from ..cloud.store_errors import ObjectNotFoundError
-from ..cloud.transfer import file_sha256
-from ..export.disk import Disk, ErrorPath, sync_folder
-from ..export.file_names import SPOOL, path_inside
-from ..export.in_thread import for_each
+from .._cloud.lease import LEASE, decode_lease
+from .._cloud.store import ObjectStore
+from .._cloud.store_errors import ObjectNotFoundError
+from .._cloud.transfer import file_sha256
+from .._threads import for_each
+from ..export.plan.file_names import SPOOL, path_inside
+from ..export.store.disk import Disk, ErrorPath, sync_folder
 from ..export.store.fragments import Fragment
 from ..export.store.segments import NEW, fragment_path
 
@@ -151,7 +151,7 @@ def place_of(out: str) -> AttemptPlace:
 
     Raises `RequestInvalidError` where the store cannot be opened here.
     """
-    from ..cloud.address import is_address
+    from .._cloud.address import is_address
 
     return AttemptStore(ObjectStore.open(out)) if is_address(out) else AttemptFolder(Path(out))
 

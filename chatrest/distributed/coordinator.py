@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, Protocol, final
 
+from .._threads import in_thread
 from ..errors import ChatRestError
-from ..export.adoption import adopt
-from ..export.in_thread import in_thread
-from ..export.journal import SourceState
-from ..export.ownership import Source
-from ..export.report import Active
-from ..export.run import OpenWalk
+from ..export.folder.adoption import adopt
+from ..export.folder.journal import SourceState
+from ..export.plan.ownership import Source
+from ..export.plan.report import Active
+from ..export.run.run import OpenWalk
 from ..export.store.fragments import FragmentLostError
 from .shard import Budget, Shard, ShardResult, ShardSource
 from .shard_cutter import ShardCutter

@@ -15,8 +15,8 @@ from functools import partial
 from math import inf
 from typing import Final, final
 
-from ..core.pace.pacer import RateSource, Signal
-from ..core.requests.endpoint import RateClass
+from .._core.pace.pacer import RateSource, Signal
+from .._core.requests.endpoint import RateClass
 from ..errors import ChatRestError
 from .credits import LATE, Grant, Grants, RateReport, Refusal, Usage
 

@@ -25,8 +25,8 @@ from typing import Final, final
 
 from msgspec import Struct
 
-from ..core.pace.pacer import DOCUMENTED_RATES, Pace, Pacer, Signal
-from ..core.requests.endpoint import RateClass
+from .._core.pace.pacer import DOCUMENTED_RATES, Pace, Pacer, Signal
+from .._core.requests.endpoint import RateClass
 
 HORIZON: Final = 0.3
 """Seconds for which slots are handed out ahead."""

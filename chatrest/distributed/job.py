@@ -34,12 +34,12 @@ from distributed import Client, KilledWorker, LocalCluster
 from distributed.client import AllExit
 from distributed.protocol.pickle import dumps
 
-from ..core.pace.pacer import Pace
-from ..core.requests.arguments import check
+from .._core.pace.pacer import Pace
+from .._core.requests.arguments import check
+from .._extras import missing_extra
+from .._telemetry import LOGGER
 from ..errors import RequestInvalidError
-from ..export.report import Phase, Progress
-from ..extras import missing_extra
-from ..telemetry import LOGGER
+from ..export.plan.report import Phase, Progress
 from .coordinator import ClusterError, ShardLostError
 from .credits import EVERY, CreditBook, Grants, RateReport
 from .plugin import JobPlugin, receive_grants, run_task
@@ -171,7 +171,7 @@ def check_client(client: object) -> "Client":
     """Return a client that works with `await`; `RequestInvalidError` for anything else."""
     if not isinstance(client, Client) or not client.asynchronous:
         raise RequestInvalidError(
-            f"client = {client!r}: allowed is a distributed.Client with asynchronous=True"
+            f"client = {client!r}: expected a distributed.Client with asynchronous=True"
         )
     return client
 

@@ -15,13 +15,13 @@ from typing import Final, final
 import msgspec
 from msgspec import Struct
 
-from ..core.paging.intervals import Gap, Interval
-from ..export.adoption import ShardAttempt
-from ..export.id_set import IdSet
-from ..export.ownership import OwnershipRules, Source
-from ..export.plan import Plan
+from .._core.paging.intervals import Gap, Interval
+from .._storage import sql_in
+from ..export.folder.adoption import ShardAttempt
+from ..export.plan.id_set import IdSet
+from ..export.plan.ownership import OwnershipRules, Source
+from ..export.plan.plan import Plan
 from ..export.store.segments import NEW
-from ..storage import sql_in
 from .attempt_place import AttemptPlace
 
 _SCHEMA: Final = """

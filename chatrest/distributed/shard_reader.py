@@ -17,22 +17,22 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
-from ..core.paging.intervals import Gap
-from ..core.replies.decode import Listing
-from ..core.requests.endpoint import Call, Send
+from .._core.paging.intervals import Gap
+from .._core.replies.decode import Listing
+from .._core.requests.endpoint import Call, Send
+from .._threads import in_thread
 from ..errors import ChatRestError, NotFoundError
-from ..export.adoption import AttemptSource, ShardAttempt
-from ..export.archive import Archive
-from ..export.disk import Disk
-from ..export.file_names import STEM
-from ..export.in_thread import in_thread
-from ..export.jobs import ListJob
-from ..export.list_reader import LEAST_PAGES
-from ..export.report import Progress
+from ..export.fetch.jobs import ListJob
+from ..export.fetch.list_reader import LEAST_PAGES
+from ..export.fetch.worker_pool import WorkerPool
+from ..export.folder.adoption import AttemptSource, ShardAttempt
+from ..export.folder.export_folder import ExportFolder
+from ..export.plan.file_names import STEM
+from ..export.plan.report import Progress
+from ..export.store.disk import Disk
 from ..export.store.fragments import Fragment
 from ..export.store.journal import StoreFile
 from ..export.store.segments import NEW
-from ..export.worker_pool import WorkerPool
 from .attempt_place import AttemptPlace
 from .shard import Budget, OpenJob, Shard, ShardResult, SourceResult
 
@@ -122,8 +122,10 @@ async def read_shard(
     sender = BudgetedSender(session.with_options(priority="bulk").sender, shard.budget, clock, fade)
     with TemporaryDirectory(prefix="chatrest-", suffix=NEW, dir=place.scratch) as folder:
         archive = await in_thread(
-            lambda: Archive(Path(folder), job.plan, app_id=job.app_id, disk=ScratchDisk(), journal=_MEMORY),
-            Archive.close,
+            lambda: ExportFolder(
+                Path(folder), job.plan, app_id=job.app_id, disk=ScratchDisk(), journal=_MEMORY
+            ),
+            ExportFolder.close,
         )
         with archive:
             reading = ShardReading(shard, job, archive, sender, waits_for_rate)
@@ -136,7 +138,7 @@ class ShardReading:
     """A shard while it is read into an archive of its own."""
 
     def __init__(
-        self, shard: Shard, job: OpenJob, archive: Archive, sender: BudgetedSender,
+        self, shard: Shard, job: OpenJob, archive: ExportFolder, sender: BudgetedSender,
         waits_for_rate: Callable[[], bool],
     ) -> None:  # fmt: skip
         self._shard, self._archive, self._sender = shard, archive, sender

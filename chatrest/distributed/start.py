@@ -9,24 +9,24 @@ from os import PathLike
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, final
 
-from ..cloud.address import parse_address
-from ..cloud.lease import LEASE, Sleep
-from ..cloud.store import ObjectStore
-from ..cloud.store_errors import LeaseLostError, ObjectStoreError
-from ..core.pace.pacer import Pace
-from ..core.requests.hosts import App
-from ..export.app_file import AppExport, AppReference
-from ..export.apps import AT_ONCE, AppResult, Watch, export_each, make_runs
+from .._cloud.address import parse_address
+from .._cloud.lease import LEASE, Sleep
+from .._cloud.store import ObjectStore
+from .._cloud.store_errors import LeaseLostError, ObjectStoreError
+from .._core.pace.pacer import Pace
+from .._threads import in_thread
+from ..app import App
 from ..export.dataset.attachments import AttachmentOptions
-from ..export.dataset.tables import Table
-from ..export.entry_points import journal_root, run_at
-from ..export.in_thread import in_thread
-from ..export.local_path import local_path
-from ..export.plan import Plan
-from ..export.report import Progress, Report
-from ..export.run import OpenWalk, export_folder
+from ..export.fetch.worker_pool import WORKERS
+from ..export.folder.tables import Table
+from ..export.plan.app_file import AppExport, AppReference
+from ..export.plan.plan import Plan
+from ..export.plan.report import Progress, Report
+from ..export.remote.local_path import local_path
+from ..export.run.apps import AT_ONCE, AppResult, Watch, export_each, make_runs
+from ..export.run.entry_points import journal_root, run_at
+from ..export.run.run import OpenWalk, export_folder
 from ..export.store.segments import NEW
-from ..export.worker_pool import WORKERS
 from ..session import AsyncSession
 from .attempt_place import JOB_PREFIX, AttemptFolder, AttemptPlace, AttemptStore
 from .coordinator import ClusterError, Coordinator, ShardRunner

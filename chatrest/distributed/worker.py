@@ -19,15 +19,15 @@ import msgspec
 from distributed import secede
 from msgspec import structs
 
-from ..cloud.store_errors import ObjectStoreError
-from ..core.environment import headers_from_env
-from ..core.pace.pacer import DOCUMENTED_RATES, GatePacer, Pace, Pacer
-from ..core.requests.endpoint import RateClass
-from ..core.requests.hosts import App
+from .._cloud.store_errors import ObjectStoreError
+from .._core.environment import headers_from_env
+from .._core.pace.pacer import DOCUMENTED_RATES, GatePacer, Pace, Pacer
+from .._core.requests.endpoint import RateClass
+from .._network.options import ClientOptions
+from ..app import App
 from ..errors import AuthenticationError, RequestInvalidError
-from ..export.app_file import AppReference
-from ..export.report import Progress
-from ..network.options import ClientOptions
+from ..export.plan.app_file import AppReference
+from ..export.plan.report import Progress
 from ..session import AsyncSession
 from .attempt_place import AttemptPlace, JobEndedError, place_of
 from .credit_pacer import CreditAccount
@@ -231,7 +231,7 @@ def credentials(app_id: str, reference: AppReference | None) -> tuple[App, Mappi
     except RequestInvalidError as error:
         raise JobFailure("credentials", str(error)) from None
     if app.app_id != app_id:
-        raise JobFailure("other_app", f"CHATREST_APP_ID = {app.app_id!r}: allowed is {app_id!r}")
+        raise JobFailure("other_app", f"CHATREST_APP_ID = {app.app_id!r}: expected {app_id!r}")
     return app, headers
 
 

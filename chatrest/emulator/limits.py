@@ -16,7 +16,7 @@ from typing import Annotated, Final, Literal, NamedTuple, TypeAlias, final
 
 from msgspec import Meta
 
-from ..core.requests.endpoint import RateClass
+from .._core.requests.endpoint import RateClass
 from ..errors import RequestInvalidError
 from .checked import CheckedArguments, Count
 from .service.refusals import ServiceRefusal as Refusal
@@ -111,7 +111,7 @@ class RateLimit(CheckedArguments, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.burst is not None and self.kind != "bucket":
-            raise RequestInvalidError(f"RateLimit.burst = {self.burst}: allowed is None, but for a bucket")
+            raise RequestInvalidError(f"RateLimit.burst = {self.burst}: expected None, but for a bucket")
 
     def limiter(self, rate_class: RateClass = "standard") -> Limiter:
         own = {"core": self.core, "standard": self.standard, "import": self.imports}[rate_class]
@@ -142,7 +142,7 @@ class LimitCounter:
     @limit.setter
     def limit(self, limit: RateLimit | None) -> None:
         if not isinstance(limit, RateLimit | None):
-            raise RequestInvalidError(f"limit = {limit!r}: allowed is a RateLimit, or None")
+            raise RequestInvalidError(f"limit = {limit!r}: expected a RateLimit, or None")
         self._limit = limit
         self._limiters.clear()
 

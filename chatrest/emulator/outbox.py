@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import aiohttp
 from msgspec.json import encode
 
-from ..core.requests.hosts import is_loopback
+from ..app import is_loopback
 from .service.administered import TRIGGERS, WEBHOOKS
 from .service.events import Event
 from .store import Store

@@ -17,7 +17,7 @@ from typing import Any, Self, final
 from aiohttp import web
 from msgspec import Struct
 
-from ..core.requests.hosts import App
+from ..app import App
 from ..errors import RequestInvalidError
 from .limits import LimitCounter, RateLimit
 from .media import PATH as MEDIA_PATH

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Final
 
 from msgspec import Meta
 
-from ..core.requests.hosts import App, check_key
+from ..app import App, check_key
 from ..errors import RequestInvalidError
 from .checked import CheckedArguments
 from .service.dispatch import Keys
@@ -54,13 +54,13 @@ class EmulatorSettings(CheckedArguments, kw_only=True):
         for name in ("api_key", "auth_only_key", "management_key", "management_secret"):
             check_key(name, getattr(self, name))
         if self.api_key == self.auth_only_key:
-            raise RequestInvalidError("auth_only_key: allowed is any key but api_key")
+            raise RequestInvalidError("auth_only_key: expected any key but api_key")
         database: object = self.database
         if database == "" or not isinstance(database, str | PathLike | None):
-            raise RequestInvalidError(f"database = {database!r}: allowed is the path of a file, or None")
+            raise RequestInvalidError(f"database = {database!r}: expected the path of a file, or None")
         for name, words in _FUNCTIONS.items():
             if not callable(function := getattr(self, name)):
-                raise RequestInvalidError(f"{name} = {function!r}: allowed is {words}")
+                raise RequestInvalidError(f"{name} = {function!r}: expected {words}")
 
     @property
     def app_id(self) -> str:

@@ -10,17 +10,17 @@ for message in read("out", since="2026-11-01"):
 ```
 """
 
-from .app_file import AppExport, read_apps
-from .apps import AppResult, export_apps
-from .changes import ExportChange, ExportChanges, changes
 from .dataset.attachments import AttachmentOptions
-from .dry_run import Estimate, estimate
-from .entry_points import export
-from .plan import Plan
-from .read_tables import attachment_files, read_table
-from .reading import read, read_raw
-from .report import AttachmentCounts, Failure, Phase, Progress, Report
-from .run_log import RunEntry, runs
+from .folder.run_log import RunEntry
+from .plan.app_file import AppExport, read_apps
+from .plan.plan import Plan
+from .plan.report import AttachmentCounts, Failure, Phase, Progress, Report
+from .read.changes import ExportChange, ExportChanges, changes
+from .read.read_tables import attachment_files, read_table
+from .read.reading import read, read_raw, runs
+from .run.apps import AppResult, export_apps
+from .run.dry_run import Estimate, estimate
+from .run.entry_points import export
 from .verify.result import Problem, Remedy, VerifyResult
 from .verify.verify import verify
 

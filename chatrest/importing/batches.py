@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from .._parameters.data_import import MOST_ENTRIES
 from ..errors import RequestInvalidError
-from ..parameters.data_import import MOST_ENTRIES
 from .entities import Kind, Reader, Reading, SkippedLine, read_object
 from .import_requests import GROUPINGS
 from .input_files import LONGEST_LINE, ImportLine, LinePosition

@@ -9,10 +9,10 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 import msgspec
 from msgspec.structs import fields
 
+from .._models.raw_json import read_value
+from .._parameters.checked import Body, Text, Uid
+from .._parameters.data_import import GroupImport, MemberImport, MessageImport, UserImport, import_record
 from ..errors import ReplyUnreadableError, RequestInvalidError
-from ..models.raw_json import read_value
-from ..parameters.checked import Body, Text, Uid
-from ..parameters.data_import import GroupImport, MemberImport, MessageImport, UserImport, import_record
 from .input_files import LinePosition
 
 Kind: TypeAlias = Literal["users", "groups", "members", "messages", "reactions", "friends", "bans", "blocks"]

@@ -20,8 +20,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple, final
 
+from .._storage import JournalFile, Layout
 from ..errors import RequestInvalidError
-from ..storage import JournalFile, Layout
 from .entities import Kind
 from .input_files import LinePosition
 from .result import FileResult, LineNote

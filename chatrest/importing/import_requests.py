@@ -13,7 +13,9 @@ as a member, as then the group gets no message about it.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias, final
 
-from ..core.replies.acting_user import is_reaction_of_other
+from .._core.replies.acting_user import is_reaction_of_other
+from .._models.outcomes import Ack
+from .._parameters.messages import MessageQuery
 from ..errors import (
     ActingUserIgnoredError,
     ApiError,
@@ -22,8 +24,6 @@ from ..errors import (
     NotFoundError,
     PermissionDeniedError,
 )
-from ..models.outcomes import Ack
-from ..parameters.messages import MessageQuery
 from ..session import AsyncSession
 from .entities import CopiedMessage, Kind, ReactionImport, Reading
 from .import_journal import ImportJournal

@@ -18,6 +18,9 @@ from typing import Any, Final, TypeAlias, TypeVar, final
 
 from msgspec import Struct
 
+from .._parameters.roles import NewRole
+from .._secrets import scrub
+from .._threads import in_thread
 from ..errors import (
     ActingUserIgnoredError,
     ApiError,
@@ -27,9 +30,6 @@ from ..errors import (
     RequestInvalidError,
     ServerError,
 )
-from ..export.in_thread import in_thread
-from ..parameters.roles import NewRole
-from ..secrets import scrub
 from ..session import AsyncSession
 from .batches import LineBatch, batches
 from .entities import Kind, Reading

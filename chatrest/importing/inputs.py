@@ -19,14 +19,14 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple, final
 
-from ..cloud.address import is_address
+from .._cloud.address import is_address
 from ..errors import ChatRestError, RequestInvalidError
-from ..export.dataset.tables import find_table
-from ..export.file_names import path_inside
-from ..export.folder_view import FolderView, open_view
-from ..export.manifest import NAME as MANIFEST, Manifest, read
-from ..export.read_tables import changed_file, table_records
-from ..export.reading import read_raw
+from ..export.folder.manifest import NAME as MANIFEST, Manifest, read
+from ..export.folder.tables import find_table
+from ..export.plan.file_names import path_inside
+from ..export.read.folder_view import FolderView, open_view
+from ..export.read.read_tables import changed_file, table_records
+from ..export.read.reading import read_raw
 from .entities import KINDS, Kind, Reader, Reading, kind_of, read_object
 from .input_files import ImportLine, input_paths, number_records, read_lines
 from .message_order import MessageOrder
@@ -75,7 +75,7 @@ class Inputs(NamedTuple):
         first = self.files[0].path
         path = first.with_name(first.name + SUFFIX) if journal is None else Path(journal)
         if path.resolve() in {each.path.resolve() for each in self.files}:
-            raise RequestInvalidError(f"journal = {str(path)!r}: allowed is a path of no file to import")
+            raise RequestInvalidError(f"journal = {str(path)!r}: expected a path of no file to import")
         return path
 
 
@@ -84,7 +84,7 @@ def read_inputs(
 ) -> Inputs:
     """Return the inputs, in the order in which they are imported; `stack` closes what they hold open."""
     if kind is not None and kind not in KINDS:
-        raise RequestInvalidError(f"kind = {kind!r}: allowed are {', '.join(KINDS)}, or None")
+        raise RequestInvalidError(f"kind = {kind!r}: expected {', '.join(KINDS)}, or None")
     inputs: list[ImportInput] = []
     omissions: Counter[str] = Counter()
     roles: set[str] = set()
@@ -102,7 +102,7 @@ def read_inputs(
                 for each in input_paths(Path(file))
             ]
     if not inputs:
-        raise RequestInvalidError("files: allowed is one file or folder at least")
+        raise RequestInvalidError("files: expected one file or folder at least")
     inputs.sort(key=lambda each: (each.is_last, KINDS.index(each.kind)))
     return Inputs(inputs, omissions, frozenset(roles))
 

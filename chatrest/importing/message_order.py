@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, Final, final
 
+from .._models.raw_json import write_value
 from ..errors import RequestInvalidError
-from ..models.raw_json import write_value
 from .entities import read_object
 
 _BATCH: Final = 1000

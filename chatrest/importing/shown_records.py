@@ -19,9 +19,9 @@ from hashlib import blake2b
 from secrets import token_urlsafe
 from typing import Any, Final
 
+from .._parameters.data_import import MessageImport
+from .._secrets import shown
 from ..errors import RequestInvalidError
-from ..parameters.data_import import MessageImport
-from ..secrets import shown
 from .entities import (
     REQUIRED,
     TAKEN,

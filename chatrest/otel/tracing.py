@@ -18,8 +18,8 @@ from opentelemetry import context, trace
 from opentelemetry.propagators.textmap import TextMapPropagator
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from ..core.requests.arguments import check_unquoted
-from ..telemetry import LOGGER, Attempt, CallListener, CallStart, Outcome, Record
+from .._core.requests.arguments import check_unquoted
+from .._telemetry import LOGGER, Attempt, CallListener, CallStart, Outcome, Record
 
 _Attributes: TypeAlias = dict[str, str | int | float]
 
@@ -135,7 +135,7 @@ def _of_start(start: CallStart) -> _Attributes:
 
 
 def _of_outcome(outcome: Outcome) -> _Attributes:
-    attributes: _Attributes = {"chatrest.network": outcome.network, "chatrest.decoded": outcome.decoded}
+    attributes: _Attributes = {"chatrest._network": outcome.network, "chatrest.decoded": outcome.decoded}
     waits = (("paced", outcome.paced), ("queued", outcome.queued), ("waited", outcome.waited))
     attributes.update((f"chatrest.{name}", seconds) for name, seconds in waits if seconds > 0)
     if outcome.attempts > 1:
@@ -150,7 +150,7 @@ def _of_attempt(attempt: Attempt) -> _Attributes:
         "http.response.body.size": attempt.reply_bytes,
         "chatrest.paced": attempt.paced,
         "chatrest.queued": attempt.queued,
-        "chatrest.network": attempt.network,
+        "chatrest._network": attempt.network,
         "chatrest.decoded": attempt.decoded,
     }
     if attempt.pause is not None:

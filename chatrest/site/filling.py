@@ -23,11 +23,12 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from ..cloud.address import is_address
+from .._cloud.address import is_address
+from .._models.raw_json import read_value, write_value
 from ..errors import ChatRestError
-from ..export import RunEntry, changes, manifest, read_raw, read_table, runs
-from ..export.folder_view import open_view
-from ..models.raw_json import read_value, write_value
+from ..export import RunEntry, changes, read_raw, read_table, runs
+from ..export.folder import manifest
+from ..export.read.folder_view import open_view
 from .heads import HeadEntity, RecordHead, head_of, milliseconds, rank_of, record_of, token
 from .index import DELETED, MESSAGES, Choice, Index, IndexState, kind_of
 from .text import redacted, redacted_record, shown

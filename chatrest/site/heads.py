@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Struct, field
 
-from ..models.raw_json import REFUSED, read_value
+from .._models.raw_json import REFUSED, read_value
 from ..times import MILLISECONDS_FROM
 from .text import shown
 

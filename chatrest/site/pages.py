@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, final
 from urllib.parse import urlencode
 
+from .._extras import missing_extra
 from ..errors import RequestInvalidError
-from ..extras import missing_extra
 from .heads import record_of
 from .index import ConversationEntry, Index, PageCut, PersonEntry, initials
 from .items import Item, Items, day_of, excerpt, rows_of

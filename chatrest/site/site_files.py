@@ -13,7 +13,7 @@ from typing import Final, final
 import msgspec
 from msgspec import Struct
 
-from ..storage import JournalFile, Layout
+from .._storage import JournalFile, Layout
 
 _STATE: Final = ".chatrest"
 _INDEX: Final = "index.html"

@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ..cloud.address import is_address
+from .._cloud.address import is_address
 from ..errors import RequestInvalidError
 from ..export import read_raw
 from .filling import OnCount, bring_up_to_date

@@ -26,7 +26,7 @@ from typing import Any, Final, TypeAlias, final
 import msgspec
 from msgspec import Struct
 
-from ..cloud.address import is_address
+from .._cloud.address import is_address
 from ..errors import RequestInvalidError
 from ..export import attachment_files, read_raw
 from ..times import Time, parse_timestamp
@@ -97,7 +97,7 @@ def write_site(
         bring_up_to_date(index, out, lambda count, total: progress("reading", count, total))
         if (choice.conversations or choice.users) and not index.count("messages"):
             raise RequestInvalidError(
-                f"{out}: no message is of {_named(choice)}: allowed are those of the export"
+                f"{out}: no message is of {_named(choice)}: expected those of the export"
             )
         files = stack.enter_context(attachment_files(out))
         pages = Pages(index, title or "Messages")

@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeAlias, Unpack
 
+from .._secrets import shown
 from ..errors import ReplyUnreadableError, RequestInvalidError
-from ..secrets import shown
 from .receiver import OnEvent, Receiver, ReceiverOptions
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -28,7 +28,7 @@ def asgi_app(on_event: OnEvent, **options: Unpack[ReceiverOptions]) -> AsgiApp:
         elif scope["type"] == "http":
             await _http(receiver, scope, receive, send)
         else:
-            raise RequestInvalidError(f"scope type = {shown(scope['type'])}: allowed are http and lifespan")
+            raise RequestInvalidError(f"scope type = {shown(scope['type'])}: expected http and lifespan")
 
     return app
 

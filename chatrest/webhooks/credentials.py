@@ -33,10 +33,10 @@ class BasicCredentials:
         for name, text in arguments.items():
             if not isinstance(text, str) or not text or not text.isprintable():
                 raise RequestInvalidError(
-                    f"{name}: allowed is a text that is not empty, of printable characters"
+                    f"{name}: expected a text that is not empty, of printable characters"
                 )
         if ":" in username:
-            raise RequestInvalidError("username: allowed is a text without a colon")
+            raise RequestInvalidError("username: expected a text without a colon")
         # A sender may encode the credentials as UTF-8 or as Latin-1 (RFC 7617, 2.1).
         joined = f"{username}:{password}"
         self._digests = [_digest(joined.encode())]

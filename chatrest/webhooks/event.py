@@ -7,10 +7,10 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import UNSET, field
 
+from .._models.messages import Message
+from .._models.raw_json import read_value
+from .._models.record import Json, Maybe, Record
 from ..errors import ReplyUnreadableError
-from ..models.messages import Message
-from ..models.raw_json import read_value
-from ..models.record import Json, Maybe, Record
 from .payloads import (
     CallMessageData,
     CallSession,

@@ -11,15 +11,15 @@ from typing import Any, Final, TypeAlias, cast, get_args
 
 from msgspec import UNSET, structs
 
-from ..core.replies.bounds import check_values
-from ..core.replies.decode import parse as parse_record
-from ..core.replies.scanner import TooDeep, elements, members, read_record
+from .._core.replies.bounds import check_values
+from .._core.replies.decode import parse as parse_record
+from .._core.replies.scanner import TooDeep, elements, members, read_record
+from .._models.lenient import CoercionError, coerced, shape, type_name
+from .._models.messages import Message, UnknownMessage
+from .._models.raw_json import bytes_of
+from .._models.record import Json, Record
+from .._secrets import guarded
 from ..errors import ReplyUnreadableError, RequestInvalidError
-from ..models.lenient import CoercionError, coerced, shape, type_name
-from ..models.messages import Message, UnknownMessage
-from ..models.raw_json import bytes_of
-from ..models.record import Json, Record
-from ..secrets import guarded
 from .event import (
     EVENT_CLASSES,
     CampaignEvent,
@@ -57,7 +57,7 @@ def parse(body: bytes | bytearray | memoryview | str) -> Event:
     if isinstance(body, str):
         body = bytes_of(body)
     if not isinstance(body, bytes | bytearray | memoryview):
-        raise RequestInvalidError(f"body: allowed are bytes and a text, not {type(body).__name__}")
+        raise RequestInvalidError(f"body: expected bytes and a text, not {type(body).__name__}")
     raw = bytes(body)
     try:
         return _event(raw)

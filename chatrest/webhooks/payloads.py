@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 from msgspec import UNSET, UnsetType, field
 
-from ..models.conversations import Conversation
-from ..models.groups import Group
-from ..models.messages import Message, Reaction
-from ..models.record import Json, Maybe, Record
-from ..models.users import User, UserFields
+from .._models.conversations import Conversation
+from .._models.groups import Group
+from .._models.messages import Message, Reaction
+from .._models.record import Json, Maybe, Record
+from .._models.users import User, UserFields
 
 
 class MessageData(Record):

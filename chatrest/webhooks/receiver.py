@@ -19,8 +19,8 @@ from typing import Annotated, Any, Final, NamedTuple, TypeAlias, TypedDict, fina
 
 from msgspec import Meta, ValidationError, convert
 
+from .._secrets import description
 from ..errors import ReplyUnreadableError, RequestInvalidError
-from ..secrets import description
 from .credentials import BasicCredentials, Headers, header_fields
 from .event import Event
 from .parsing import parse
@@ -182,23 +182,23 @@ def _credentials(username: str | None, password: str | None) -> BasicCredentials
         return None
     if username is None or password is None:
         missing = "username" if username is None else "password"
-        raise RequestInvalidError(f"{missing} = None: allowed are a username and a password, or neither")
+        raise RequestInvalidError(f"{missing} = None: expected a username and a password, or neither")
     return BasicCredentials(username, password)
 
 
 def _check(on_event: object, options: ReceiverOptions) -> None:
     if not callable(on_event):
         raise RequestInvalidError(
-            f"on_event = {description(on_event)}: allowed is a coroutine function of an event"
+            f"on_event = {description(on_event)}: expected a coroutine function of an event"
         )
     rules = get_type_hints(ReceiverOptions, include_extras=True)
     for name, value in options.items():
         if name not in rules:
-            raise RequestInvalidError(f"{name}: allowed are {', '.join(rules)}")
+            raise RequestInvalidError(f"{name}: expected {', '.join(rules)}")
         for meta in getattr(rules[name], "__metadata__", ()):
             try:
                 convert(value, rules[name])
             except ValidationError:
                 raise RequestInvalidError(
-                    f"{name} = {description(value)}: allowed is {meta.description}"
+                    f"{name} = {description(value)}: expected {meta.description}"
                 ) from None

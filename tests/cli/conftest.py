@@ -18,8 +18,8 @@ from typing import Any, Self, TypeVar
 import pytest
 from click.testing import CliRunner, Result
 
-from chatrest.cli.export_progress import ProgressLog
-from chatrest.cli.root import root
+from chatrest._cli.export_progress import ProgressLog
+from chatrest._cli.root import root
 from chatrest.emulator import Emulator
 
 T = TypeVar("T")

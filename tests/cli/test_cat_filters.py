@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from chatrest import AsyncSession
-from chatrest.cli.root import root
+from chatrest._cli.root import root
 from chatrest.database import load
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, export, read_raw

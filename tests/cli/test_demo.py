@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import chatrest
-from chatrest.cli import demo as demo_module
-from chatrest.cli.root import root
+from chatrest._cli import demo as demo_module
+from chatrest._cli.root import root
 from chatrest.emulator import Emulator
 from tests.commands import ids_of
 

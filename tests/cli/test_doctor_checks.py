@@ -14,10 +14,10 @@ import pytest
 import trustme
 
 import chatrest
-from chatrest.cli import doctor_checks
-from chatrest.cli.doctor_checks import EXTRAS, NEEDED, Check, examine, line_of
+from chatrest._cli import doctor_checks
+from chatrest._cli.doctor_checks import EXTRAS, NEEDED, Check, examine, line_of
+from chatrest._extras import install_command
 from chatrest.errors import AuthenticationError
-from chatrest.extras import install_command
 from tests.commands import MakeProxy, Run
 from tests.faulty import Faulty, reply
 
@@ -213,9 +213,9 @@ def test_all_is_well(command: Run, service: EmulatorThread) -> None:
         ({"CHATREST_APP_ID": None, "CHATREST_BASE_URL": None}, "CHATREST_APP_ID, CHATREST_SERVICE_DOMAIN"),
         ({"CHATREST_API_KEY": "k3y with spaces"}, "CHATREST_API_KEY: "),
         ({"CHATREST_REGION": "mars"}, "region = 'mars'"),
-        ({"CHATREST_BASE_URL": "http://chat.example.com"}, "base_url: allowed is https"),
+        ({"CHATREST_BASE_URL": "http://chat.example.com"}, "base_url: expected https"),
         ({"CHATREST_HEADERS": "no colon"}, "CHATREST_HEADERS"),
-        ({"CHATREST_PROXY": "nonsense"}, "proxy: allowed is"),
+        ({"CHATREST_PROXY": "nonsense"}, "proxy: expected"),
         ({"CHATREST_APP": "shop", "CHATREST_APPS_FILE": "/nowhere/apps.toml"}, "CHATREST_APPS_FILE = "),
     ],
 )

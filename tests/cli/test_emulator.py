@@ -83,7 +83,7 @@ def test_until_eof_with_a_file_as_input_is_one_error_line(
 ) -> None:
     for source in (Path(__file__), Path(os.devnull)):
         with source.open() as file:
-            monkeypatch.setattr("chatrest.cli.emulator.sys", SimpleNamespace(stdin=file))
+            monkeypatch.setattr("chatrest._cli.emulator.sys", SimpleNamespace(stdin=file))
             assert error_line(command("emulator", "--until-eof"), 2).startswith("--until-eof needs a pipe")
 
 

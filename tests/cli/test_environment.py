@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from click.shell_completion import ShellComplete
 
-from chatrest.cli import streams
-from chatrest.cli.root import root
-from chatrest.core.pace.retry import RetryPolicy
+from chatrest._cli import streams
+from chatrest._cli.root import root
+from chatrest._core.pace.retry import RetryPolicy
 from tests.commands import MakeProxy, Run
 
 from .conftest import SECRETS, EmulatorThread, Proxy, error_line, rows
@@ -27,7 +27,7 @@ def test_headers_go_with_every_request(command: Run, proxy: MakeProxy) -> None:
 @pytest.mark.parametrize("lines", ["authtoken s3cret-value", ": s3cret-value", "a: 1\ns3cret-value"])
 def test_headers_that_cannot_be_read_are_refused_and_not_shown(command: Run, lines: str) -> None:
     line = error_line(command("users", CHATREST_HEADERS=lines), 2)
-    assert line == "CHATREST_HEADERS: allowed are lines of the form `name: value`"
+    assert line == "CHATREST_HEADERS: expected lines of the form `name: value`"
 
 
 def test_the_value_of_a_header_is_a_secret(command: Run, proxy: MakeProxy) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from chatrest.cli.export import TABLES
-from chatrest.cli.export_texts import FileTotals, attachments_line, estimate_lines, summary_lines
+from chatrest._cli.export import TABLES
+from chatrest._cli.export_texts import FileTotals, attachments_line, estimate_lines, summary_lines
 from chatrest.export import AttachmentCounts, Failure, Plan, Progress, Report
-from chatrest.export.dataset.tables import TABLES as OF_THE_PACKAGE
+from chatrest.export.folder.tables import TABLES as OF_THE_PACKAGE
 from tests.commands import Run, all_ids, ids_of, summary_of
 
 from .conftest import EmulatorThread, error_line
@@ -96,7 +96,7 @@ def test_the_names_are_those_of_the_package() -> None:
 
 def test_a_name_of_no_table_is_refused(command: Run, out: Path) -> None:
     line = error_line(command("export", str(out), "--with", "groups,user"), 2)
-    assert "'user' is not a table: allowed are users, groups" in line
+    assert "'user' is not a table: expected users, groups" in line
     assert not out.exists()
 
 

@@ -11,10 +11,10 @@ from threading import Event
 
 import pytest
 
-from chatrest.cli.export import _resume_hint
+from chatrest._cli.export import _resume_hint
 from chatrest.export import Phase, Progress
-from chatrest.export.disk import Disk
-from chatrest.export.opening import FolderLock
+from chatrest.export.folder.opening import FolderLock
+from chatrest.export.store.disk import Disk
 from tests.cases import loop_over
 from tests.commands import PATIENCE, Run, Start, all_ids, ids_of, summary_of
 
@@ -106,7 +106,7 @@ def test_a_window_that_ends_before_it_begins_is_named_by_dates(command: Run, out
     for name in ("export", "cat"):
         line = error_line(command(name, str(out), "--since", "2026-02-01", "--until", "2026-01-01"), 2)
         assert "until = 2026-01-01: " in line
-        assert "allowed is since (2026-02-01) or later" in line
+        assert "expected since (2026-02-01) or later" in line
 
 
 def test_an_interrupted_export_can_be_continued(

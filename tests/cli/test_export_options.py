@@ -5,9 +5,11 @@ from pathlib import Path
 import click
 import pytest
 
-from chatrest.cli import export as command_module
-from chatrest.cli.export import WORKERS, export
-from chatrest.export import Plan, plan as plans, worker_pool
+from chatrest._cli import export as command_module
+from chatrest._cli.export import WORKERS, export
+from chatrest.export import Plan
+from chatrest.export.fetch import worker_pool
+from chatrest.export.plan.plan import plan as plans
 from tests.cases import loop_over
 from tests.commands import Run
 
@@ -61,8 +63,8 @@ def test_options_make_a_plan(args: list[str], plan: Plan | None) -> None:
     ("args", "text"),
     [
         (["--journal", "x"], "--journal is for an export in an object store"),
-        (["--since", "tomorrow"], "'tomorrow': allowed is a date such as 2026-01-31, a time"),
-        (["--since", "20260101"], "allowed is '2026-01-01' for the date, or '@20260101' for the timestamp"),
+        (["--since", "tomorrow"], "'tomorrow': expected a date such as 2026-01-31, a time"),
+        (["--since", "20260101"], "expected '2026-01-01' for the date, or '@20260101' for the timestamp"),
         (["--until", "0001-01-01"], "'--until'"),
         (["--recheck", "7"], "a whole number from 1 to 999,999,999 with s, m, h, d or w, such as 7d"),
         (["--recheck", "1000000000d"], "a whole number from 1 to 999,999,999 with s, m, h, d or w"),

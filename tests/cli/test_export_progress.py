@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from chatrest.cli import streams
-from chatrest.cli.export_progress import (
+from chatrest._cli import streams
+from chatrest._cli.export_progress import (
     Monitor,
     ProgressLog,
     Snapshot,
@@ -17,8 +17,8 @@ from chatrest.cli.export_progress import (
     progress_line,
     status_file,
 )
-from chatrest.cli.export_texts import about, duration
-from chatrest.export.report import Phase, Progress, Report
+from chatrest._cli.export_texts import about, duration
+from chatrest.export.plan.report import Phase, Progress, Report
 from tests.cases import loop_over
 
 

@@ -3,10 +3,10 @@
 import click
 
 import chatrest
-from chatrest.cli.filters import NO_OPTION, FilterOption, query_of
-from chatrest.cli.lists import apps, messages, users
-from chatrest.cli.options import TimeOption
-from chatrest.parameters.checked import Filter
+from chatrest._cli.filters import NO_OPTION, FilterOption, query_of
+from chatrest._cli.lists import apps, messages, users
+from chatrest._cli.options import TimeOption
+from chatrest._parameters.checked import Filter
 from tests.cases import loop_over
 
 COMMANDS = {chatrest.MessageQuery: messages, chatrest.UserQuery: users, chatrest.AppQuery: apps}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatrest.cli.guide import FOLDER, contents, guide, page_text, search
+from chatrest._cli.guide import FOLDER, contents, guide, page_text, search
 from tests.cases import loop_over
 from tests.commands import Run
 
@@ -11,8 +11,8 @@ from .conftest import error_line
 
 def test_the_list_has_every_page_once() -> None:
     files = {path.stem for path in FOLDER.glob("*.md")} - {"README"}
-    assert set(contents()) == files | {"operations"}
-    assert len(contents()) == len(files) + 1
+    assert set(contents()) == files
+    assert len(contents()) == len(files)
 
 
 def test_without_a_page_the_command_lists_all(command: Run) -> None:
@@ -36,7 +36,7 @@ def test_an_unknown_page_is_wrong_usage_and_names_the_nearest(command: Run) -> N
 
 def test_a_terminal_gets_the_page_with_a_pager(command: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
-    monkeypatch.setattr("chatrest.cli.streams.is_terminal", lambda name: True)
+    monkeypatch.setattr("chatrest._cli.streams.is_terminal", lambda name: True)
     monkeypatch.setattr("click.echo_via_pager", shown.append)
     assert command("guide", "examples").stdout == ""
     assert "Programs to start from" in shown[0]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from chatrest.cli.root import root
+from chatrest._cli.root import root
 from chatrest.export import Plan, export
 from tests.commands import Start, finish
 from tests.exporting import served

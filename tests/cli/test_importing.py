@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from chatrest.cli import importing
-from chatrest.cli.root import root
+from chatrest._cli import importing
+from chatrest._cli.root import root
 from chatrest.emulator.weather import HalfOpen
 from chatrest.importing import KINDS
 from tests.commands import PATIENCE, MakeProxy, Run, Start

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from chatrest.cli.load import DELETED
-from chatrest.cli.root import root
+from chatrest._cli.load import DELETED
+from chatrest._cli.root import root
 from chatrest.database import Deleted
 from tests.stored import StoredRuns, record
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 import pytest
 
-from chatrest.cli.options import TimeOption, parse_time
+from chatrest._cli.options import TimeOption, parse_time
 from chatrest.errors import RequestInvalidError
-from chatrest.export import manifest
+from chatrest.export.folder import manifest
 from tests.cases import loop_over
 from tests.commands import Run
 
@@ -47,7 +47,7 @@ def test_a_relative_time_has_the_unit_that_is_asked_for() -> None:
 
 @loop_over("text", ["tomorrow", "0d", "7 d", "-7d", "7y", "999999999w", "99999d", ""])
 def test_what_is_no_time_is_refused(text: str) -> None:
-    words = rf"{re.escape(repr(text))}: allowed is a date such as .*, today, yesterday, or an age such as 7d$"
+    words = rf"{re.escape(repr(text))}: expected a date such as .*, today, yesterday, or an age such as 7d$"
     with pytest.raises(click.BadParameter, match=rf"^{words}"):
         TimeOption(now=lambda: NOW).convert(text, None, None)
     with pytest.raises(RequestInvalidError, match=rf"^t = {words}"):

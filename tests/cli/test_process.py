@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from chatrest.cli import streams
-from chatrest.cli.process import invocation
-from chatrest.cli.root import root
+from chatrest._cli import streams
+from chatrest._cli.process import invocation
+from chatrest._cli.root import root
 from tests.commands import PATIENCE, Run, Start
 
 from .conftest import EmulatorThread

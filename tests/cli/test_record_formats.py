@@ -10,11 +10,11 @@ from typing import Any
 import click
 import pytest
 
-from chatrest.cli import streams
-from chatrest.cli.record_formats import FORMATS, Format, RecordWriter, kind_of
-from chatrest.models.groups import Group, Member
-from chatrest.models.messages import Message
-from chatrest.models.users import AuthToken
+from chatrest._cli import streams
+from chatrest._cli.record_formats import FORMATS, Format, RecordWriter, kind_of
+from chatrest._models.groups import Group, Member
+from chatrest._models.messages import Message
+from chatrest._models.users import AuthToken
 from tests.cases import loop_over
 from tests.commands import Run
 

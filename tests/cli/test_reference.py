@@ -4,16 +4,16 @@ import re
 from pathlib import Path
 
 import chatrest
-from chatrest.cli.call.help_text import BY_USE
-from chatrest.resources import COLLECTIONS, OPERATIONS
+from chatrest._cli.call.help_text import BY_USE
+from chatrest._resources import COLLECTIONS, OPERATIONS
 from tests.reference import reference
 
-FILE = Path(chatrest.__file__).parent / "resources" / "OPERATIONS.md"
+FILE = Path(chatrest.__file__).parent / "guide" / "operations.md"
 
 
 def test_the_file_is_what_the_table_says() -> None:
     text = FILE.read_text(encoding="utf-8")
-    assert text == reference(), "run: python -m tests.reference > chatrest/resources/OPERATIONS.md"
+    assert text == reference(), "run: python -m tests.reference > chatrest/guide/operations.md"
 
 
 def test_every_operation_has_an_entry_with_its_request() -> None:

@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 import chatrest
-from chatrest.cli.root import command_error, root
-from chatrest.extras import missing_extra
-from chatrest.resources import OPERATIONS
+from chatrest._cli.root import command_error, root
+from chatrest._extras import missing_extra
+from chatrest._resources import OPERATIONS
 from tests.cases import loop_over
 from tests.commands import Run
 
@@ -49,14 +49,14 @@ def test_the_help_of_a_command_has_examples_and_all_options(name: str) -> None:
 
 def test_help_imports_neither_aiohttp_nor_rich_and_no_command_the_client_of_object_stores() -> None:
     code = (
-        "import importlib, pkgutil, sys; from chatrest.cli.root import root\n"
+        "import importlib, pkgutil, sys; from chatrest._cli.root import root\n"
         "for args in ['messages'], ['verify'], ['export'], ['call', 'messages.send'], ['demo']:\n"
         "    try: root.main([*args, '--help'])\n"
         "    except SystemExit: assert not {'aiohttp', 'rich'} & {*sys.modules}, args\n"
         "import chatrest.export, chatrest.importing\n"
-        "for module in pkgutil.walk_packages(chatrest.cli.__path__, 'chatrest.cli.'):\n"
+        "for module in pkgutil.walk_packages(chatrest._cli.__path__, 'chatrest._cli.'):\n"
         "    importlib.import_module(module.name)\n"
-        "assert not {'obstore', 'chatrest.cloud.store'} & {*sys.modules}"
+        "assert not {'obstore', 'chatrest._cloud.store'} & {*sys.modules}"
     )
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
 
@@ -67,7 +67,7 @@ def test_the_version() -> None:
 
 @pytest.mark.parametrize("missing", ["click", "rich"])
 def test_without_the_extra_the_error_says_what_to_install(missing: str) -> None:
-    code = f"import sys; sys.modules['{missing}'] = None; from chatrest.cli import main; main()"
+    code = f"import sys; sys.modules['{missing}'] = None; from chatrest._cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr == f"chatrest: {missing_extra('the command', 'cli')}\n"

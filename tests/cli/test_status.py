@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from chatrest.cli.export_facts import facts_of
-from chatrest.cli.status import lines_of
+from chatrest._cli.export_facts import facts_of
+from chatrest._cli.status import lines_of
 from chatrest.export import export
-from chatrest.export.manifest import encode, read
+from chatrest.export.folder.manifest import encode, read
 from tests.commands import PATIENCE, Run, Start, all_ids
 from tests.small_service import Record, SmallService, talk
 from tests.stored import StoredRuns, record
@@ -29,7 +29,7 @@ def template(tmp_path_factory: pytest.TempPathFactory, service: EmulatorThread) 
     """The folder of a complete export of two runs with a table, which no test changes."""
     from click.testing import CliRunner
 
-    from chatrest.cli.root import root
+    from chatrest._cli.root import root
 
     folder = tmp_path_factory.mktemp("template") / "out"
     for _ in range(2):

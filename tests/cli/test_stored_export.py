@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from chatrest.cli import streams
-from chatrest.cli.root import root
-from chatrest.cli.stored_export import PROBLEMS_SHOWN
-from chatrest.core.replies.rows import row_of
+from chatrest._cli import streams
+from chatrest._cli.root import root
+from chatrest._cli.stored_export import PROBLEMS_SHOWN
+from chatrest._core.replies.rows import row_of
+from chatrest._extras import missing_extra
 from chatrest.export import Plan, export
-from chatrest.export.journal import NAME as JOURNAL
-from chatrest.export.manifest import NAME as MANIFEST
-from chatrest.extras import missing_extra
+from chatrest.export.folder.journal import NAME as JOURNAL
+from chatrest.export.folder.manifest import NAME as MANIFEST
 from tests.commands import Run, all_ids, summary_of
 from tests.exporting import served
 from tests.stored import StoredExport, record
@@ -157,7 +157,7 @@ def test_a_progress_bar_on_a_terminal(out: Path, monkeypatch: pytest.MonkeyPatch
 def test_ctrl_c_ends_the_check(out: Path) -> None:
     code = (
         "import sys, time\n"
-        "from chatrest.cli import main\n"
+        "from chatrest._cli import main\n"
         "from chatrest.export.verify import files\n"
         "files.numbers_of = lambda *_: (print('begun', flush=True), time.sleep(60))\n"
         "main()"
@@ -209,7 +209,7 @@ def test_what_is_not_utf_8_can_be_read_as_json_or_exactly(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["--source", "ann"], "source = 'ann': allowed are sources of the export, such as 'user ann'"),
+        (["--source", "ann"], "source = 'ann': expected sources of the export, such as 'user ann'"),
         (["--since", "20260101"], "'--since': '20260101': it may be a date"),
     ],
 )

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from chatrest.cli import streams
-from chatrest.cli.streams import level_of, shown_log
+from chatrest._cli import streams
+from chatrest._cli.streams import level_of, shown_log
+from chatrest._telemetry import LOGGER
 from chatrest.errors import RequestInvalidError
-from chatrest.telemetry import LOGGER
 from tests.cases import loop_over
 from tests.commands import MakeProxy, Run
 

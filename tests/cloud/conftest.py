@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from chatrest.cloud.store import ObjectStore
+from chatrest._cloud.store import ObjectStore
 from tests.buckets import memory_store
 from tests.cloud.fault_proxy import FaultProxy
 from tests.cloud.s3_settings import KEY_ID, LIMITS, PART_SIZE, SECRET

@@ -7,8 +7,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from chatrest.cloud.lease import Lease
-from chatrest.cloud.publication import (
+from chatrest._cloud.lease import Lease
+from chatrest._cloud.publication import (
     EMPTY,
     MANIFEST,
     LocalFile,
@@ -17,8 +17,8 @@ from chatrest.cloud.publication import (
     fetch_file,
     read_version,
 )
-from chatrest.cloud.store import ObjectStore
-from chatrest.cloud.transfer import file_sha256
+from chatrest._cloud.store import ObjectStore
+from chatrest._cloud.transfer import file_sha256
 from tests.cloud.store_double import StoreDouble
 
 Files = Mapping[str, bytes]

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from chatrest.cloud.address import RequestLimits
+from chatrest._cloud.address import RequestLimits
 
 SECRET: Final = "SECRETEXAMPLESECRETEXAMPLE"
 KEY_ID: Final = "AKIDEXAMPLEKEYID"

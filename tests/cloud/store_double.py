@@ -10,16 +10,16 @@ from typing import Any, Final, NamedTuple, TypeVar, final
 
 from msgspec import structs
 
-from chatrest.cloud.address import parse_address
-from chatrest.cloud.lease import LEASE, decode_lease
-from chatrest.cloud.store import ObjectInfo, ObjectStore, StoredObject
-from chatrest.cloud.store_errors import (
+from chatrest._cloud.address import parse_address
+from chatrest._cloud.lease import LEASE, decode_lease
+from chatrest._cloud.store import ObjectInfo, ObjectStore, StoredObject
+from chatrest._cloud.store_errors import (
     ObjectChangedError,
     ObjectExistsError,
     ObjectNotFoundError,
     ObjectStoreError,
 )
-from chatrest.cloud.transfer import download
+from chatrest._cloud.transfer import download
 from tests.buckets import ADDRESS
 
 T = TypeVar("T")

@@ -1,6 +1,6 @@
 import pytest
 
-from chatrest.cloud.address import StoreAddress, check_name, is_address, parse_address
+from chatrest._cloud.address import StoreAddress, check_name, is_address, parse_address
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
 
@@ -28,12 +28,12 @@ def test_an_address_is_shown_as_it_was_given(text: str) -> None:
     ("text", "words"),
     [
         ("bucket/prefix", "no '://'"),
-        ("ftp://host/path", "'ftp' is unknown; allowed is s3://bucket/prefix"),
+        ("ftp://host/path", "'ftp' is unknown; expected s3://bucket/prefix"),
         ("s3://", "the bucket's name is missing"),
         ("s3:///prefix", "the bucket's name is missing"),
         ("s3://a bucket/prefix", "the bucket's name is missing or wrong"),
-        ("s3://bucket/a/../b", "allowed are segments"),
-        ("s3://bucket/a//b", "allowed are segments"),
+        ("s3://bucket/a/../b", "expected segments"),
+        ("s3://bucket/a//b", "expected segments"),
         ("file:///tmp/a", "the scheme 'file' is unknown"),
     ],
 )

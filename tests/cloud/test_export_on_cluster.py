@@ -7,9 +7,9 @@ import pytest
 from distributed import LocalCluster
 
 from chatrest import AsyncSession
-from chatrest.cloud.lease import LEASE, LeaseRecord
-from chatrest.cloud.store import ObjectStore
-from chatrest.cloud.store_errors import LeaseLostError
+from chatrest._cloud.lease import LEASE, LeaseRecord
+from chatrest._cloud.store import ObjectStore
+from chatrest._cloud.store_errors import LeaseLostError
 from chatrest.distributed.job import connect
 from chatrest.distributed.start import export_with
 from chatrest.emulator import Emulator

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatrest import AsyncSession
-from chatrest.cloud.store import ObjectStore
+from chatrest._cloud.store import ObjectStore
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, export, read, verify
 from tests.cloud.fault_proxy import FaultProxy, ProxiedRequest
@@ -50,7 +50,7 @@ async def test_an_export_over_a_bad_connection_is_whole(
     tmp_path: Path,
 ) -> None:
     s3_environment(proxy.url)
-    monkeypatch.setattr("chatrest.cloud.store.RequestLimits", lambda: LIMITS)
+    monkeypatch.setattr("chatrest._cloud.store.RequestLimits", lambda: LIMITS)
     failed: set[tuple[str, str]] = set()
 
     def first_of_each(request: ProxiedRequest) -> bool:

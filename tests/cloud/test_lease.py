@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from chatrest.cloud.lease import DAMAGED, LEASE, Lease, LeaseRecord, decode_lease
-from chatrest.cloud.store_errors import (
+from chatrest._cloud.lease import DAMAGED, LEASE, Lease, LeaseRecord, decode_lease
+from chatrest._cloud.store_errors import (
     ConditionUnsupportedError,
     LeaseHeldError,
     LeaseLostError,

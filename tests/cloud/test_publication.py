@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from chatrest.cloud.lease import LEASE
-from chatrest.cloud.publication import (
+from chatrest._cloud.lease import LEASE
+from chatrest._cloud.publication import (
     EMPTY,
     MANIFEST,
     PublishedFile,
@@ -18,8 +18,8 @@ from chatrest.cloud.publication import (
     decode_version,
     read_version,
 )
-from chatrest.cloud.store import ObjectStore
-from chatrest.cloud.store_errors import LeaseLostError, ObjectChangedError, ObjectStoreError
+from chatrest._cloud.store import ObjectStore
+from chatrest._cloud.store_errors import LeaseLostError, ObjectChangedError, ObjectStoreError
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
 from tests.cloud.publishing import (

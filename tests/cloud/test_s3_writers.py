@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from chatrest.cloud.lease import LEASE, Lease, decode_lease
-from chatrest.cloud.store import ObjectStore
-from chatrest.cloud.store_errors import LeaseHeldError, LeaseLostError, ObjectStoreError
+from chatrest._cloud.lease import LEASE, Lease, decode_lease
+from chatrest._cloud.store import ObjectStore
+from chatrest._cloud.store_errors import LeaseHeldError, LeaseLostError, ObjectStoreError
 from chatrest.errors import RequestInvalidError
 from tests.cloud.fault_proxy import FaultProxy, ProxiedRequest
 from tests.cloud.publishing import lease_of, publish_files, visible

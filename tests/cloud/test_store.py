@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from chatrest.cloud.address import RequestLimits
-from chatrest.cloud.store import ObjectStore
-from chatrest.cloud.store_errors import (
+from chatrest._cloud.address import RequestLimits
+from chatrest._cloud.store import ObjectStore
+from chatrest._cloud.store_errors import (
     ObjectChangedError,
     ObjectExistsError,
     ObjectNotFoundError,
     ObjectStoreError,
 )
+from chatrest._extras import missing_extra
 from chatrest.errors import RequestInvalidError
-from chatrest.extras import missing_extra
 from tests.buckets import memory_store
 
 LARGE = bytes(range(256)) * (11 << 6)  # 176 KiB: eleven parts
@@ -209,14 +209,14 @@ def test_missing_or_wrong_credentials_are_named_and_not_shown(
 
 def test_an_endpoint_that_is_no_url_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "hunter2")
-    with pytest.raises(RequestInvalidError, match="variable AWS_ENDPOINT_URL: allowed is http://") as caught:
+    with pytest.raises(RequestInvalidError, match="variable AWS_ENDPOINT_URL: expected http://") as caught:
         ObjectStore.open("s3://bucket/x")
     assert "hunter2" not in str(caught.value)
 
 
 def test_the_process_waits_at_its_end_for_the_threads_of_the_client() -> None:
     code = (
-        "import os, threading, time; from chatrest.cloud.address import import_obstore\n"
+        "import os, threading, time; from chatrest._cloud.address import import_obstore\n"
         "import_obstore()\n"
         "def write(): time.sleep(0.01); os.write(1, b'written')\n"
         "threading.Thread(target=write, daemon=True).start()"
@@ -227,7 +227,7 @@ def test_the_process_waits_at_its_end_for_the_threads_of_the_client() -> None:
 def test_without_the_extra_one_sentence_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['obstore'] = None\n"
-        "from chatrest.cloud.store import ObjectStore\n"
+        "from chatrest._cloud.store import ObjectStore\n"
         "try: ObjectStore.open('s3://bucket')\n"
         "except ValueError as error: print(error)"
     )
@@ -237,7 +237,7 @@ def test_without_the_extra_one_sentence_says_what_to_install() -> None:
 
 def test_the_modules_do_not_import_obstore() -> None:
     code = (
-        "import sys, chatrest.cloud.store, chatrest.cloud.lease, chatrest.cloud.publication\n"
+        "import sys, chatrest._cloud.store, chatrest._cloud.lease, chatrest._cloud.publication\n"
         "print('obstore' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

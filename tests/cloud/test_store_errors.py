@@ -1,6 +1,6 @@
 import pytest
 
-from chatrest.cloud.store_errors import (
+from chatrest._cloud.store_errors import (
     ConditionUnsupportedError,
     ObjectNotFoundError,
     ObjectStoreError,

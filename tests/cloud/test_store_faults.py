@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from chatrest.cloud.store import ObjectStore
-from chatrest.cloud.store_errors import (
+from chatrest._cloud.store import ObjectStore
+from chatrest._cloud.store_errors import (
     ConditionUnsupportedError,
     ObjectChangedError,
     ObjectExistsError,

@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from chatrest.core.paging.intervals import Gap, merge
+from chatrest._core.paging.intervals import Gap, merge
 from chatrest.distributed.attempt_place import AttemptFolder
 from chatrest.distributed.shard import Budget, OpenJob, Shard, ShardSource, write_job
 from chatrest.distributed.shard_reader import read_shard
 from chatrest.export import Plan
-from chatrest.export.adoption import ShardAttempt, adopt
-from chatrest.export.archive import Archive
-from chatrest.export.id_set import NAMES, IdSet
-from chatrest.export.manifest import write_unfinished
+from chatrest.export.folder.adoption import ShardAttempt, adopt
+from chatrest.export.folder.export_folder import ExportFolder
+from chatrest.export.folder.manifest import write_unfinished
+from chatrest.export.plan.id_set import NAMES, IdSet
 from chatrest.export.store.fragments import FragmentLostError
 from chatrest.export.store.segments import fragment_path
 from tests.dying import DyingDisk, Fate, ProcessDeath
@@ -75,8 +75,8 @@ def rows_of(plan: Plan, attempt: ShardAttempt, folder: Path) -> Counter[bytes]:
         return Counter(raws_of(Path(alone)))
 
 
-def opened(out: Path, plan: Plan, **options: Any) -> Archive:
-    archive = Archive(out, plan, app_id="emulated", **options)
+def opened(out: Path, plan: Plan, **options: Any) -> ExportFolder:
+    archive = ExportFolder(out, plan, app_id="emulated", **options)
     archive.before_change = lambda: write_unfinished(out, archive.disk, archive.journal, 0, "it is written")
     with archive.journal.transaction():
         archive.journal.add_sources(plan.sources)

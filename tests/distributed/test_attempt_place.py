@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from chatrest.cloud.store import ObjectStore
+from chatrest._cloud.store import ObjectStore
 from chatrest.distributed.attempt_place import AttemptFolder, AttemptPlace, AttemptStore, JobEndedError
 from chatrest.distributed.shard import Budget, OpenJob, write_job
 from chatrest.distributed.start import ClusterWalk
 from chatrest.export import Plan, Progress, Report, read, verify
-from chatrest.export.disk import Disk
-from chatrest.export.entry_points import run_at
-from chatrest.export.ownership import Source
-from chatrest.export.run import export_folder
+from chatrest.export.plan.ownership import Source
+from chatrest.export.run.entry_points import run_at
+from chatrest.export.run.run import export_folder
 from chatrest.export.store import repair
+from chatrest.export.store.disk import Disk
 from chatrest.export.store.fragments import Fragment
 from chatrest.export.store.segments import fragment_path
 from tests.buckets import ADDRESS, Buckets, memory_store

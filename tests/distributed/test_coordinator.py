@@ -17,7 +17,7 @@ from chatrest.distributed.start import ClusterWalk
 from chatrest.emulator.store import Store
 from chatrest.errors import RequestInvalidError
 from chatrest.export import Plan, Progress, export, verify
-from chatrest.export.run import export_folder
+from chatrest.export.run.run import export_folder
 from tests.damaging import MIXED
 from tests.distributed.clusters import HomeCluster
 from tests.dying import Fate, dies, instants
@@ -221,7 +221,7 @@ def test_without_the_extra_one_sentence_says_what_to_install(monkeypatch: pytest
 
 def test_nothing_else_imports_dask() -> None:
     code = (
-        "import sys, chatrest.cli.export, chatrest.export\n"
+        "import sys, chatrest._cli.export, chatrest.export\n"
         "from chatrest import AsyncSession\n"
         "assert not {'dask', 'distributed', 'chatrest.distributed'} & sys.modules.keys()"
     )

@@ -19,7 +19,7 @@ from distributed import Client, LocalCluster
 from distributed.comm.utils import to_frames
 
 from chatrest import AsyncSession, Pace
-from chatrest.cli.root import root
+from chatrest._cli.root import root
 from chatrest.distributed import ClusterError
 from chatrest.distributed.attempt_place import JOB_PREFIX, AttemptFolder
 from chatrest.distributed.coordinator import ShardLostError
@@ -28,7 +28,7 @@ from chatrest.distributed.shard import Budget, Shard, encode, write_job
 from chatrest.distributed.start import export_with
 from chatrest.distributed.worker import ExportWork, WorkerJob
 from chatrest.export import Phase, Plan, Progress, export, verify
-from chatrest.export.app_file import AppReference
+from chatrest.export.plan.app_file import AppReference
 from tests.cli.conftest import EmulatorThread
 from tests.exporting import assert_whole, on_one_line, raws_of
 
@@ -230,10 +230,10 @@ def test_workers_read_the_key_of_the_app_that_is_named_where_its_file_says(
 @pytest.mark.parametrize(
     ("args", "status", "message"),
     [
-        (["--dask", "scheduler:8786"], 2, "dask = 'scheduler:8786': allowed is tcp://HOST:PORT"),
-        (["--dask", "local:0"], 2, "dask = 'local:0': allowed is tcp://HOST:PORT"),
-        (["--dask", "tcp://scheduler"], 2, "dask = 'tcp://scheduler': allowed is tcp://HOST:PORT"),
-        (["--dask", "tcp:/scheduler:8786"], 2, "allowed is tcp://HOST:PORT"),
+        (["--dask", "scheduler:8786"], 2, "dask = 'scheduler:8786': expected tcp://HOST:PORT"),
+        (["--dask", "local:0"], 2, "dask = 'local:0': expected tcp://HOST:PORT"),
+        (["--dask", "tcp://scheduler"], 2, "dask = 'tcp://scheduler': expected tcp://HOST:PORT"),
+        (["--dask", "tcp:/scheduler:8786"], 2, "expected tcp://HOST:PORT"),
         (["--dask", "tcp://127.0.0.1:9"], 1, "no scheduler answers at tcp://127.0.0.1:9"),
         (
             ["--dask", "tcp://schedular.invalid:8786"],
@@ -302,7 +302,7 @@ async def test_a_worker_that_cannot_read_is_an_error_with_its_address(
             r"the worker tcp://127\S+ has no credentials: .* CHATREST_API_KEY.* none are sent", text
         )
         text = await fails("CHATREST_APP_ID", "other")
-        assert re.search(rf"CHATREST_APP_ID = 'other': allowed is '{app.app_id}'", text)
+        assert re.search(rf"CHATREST_APP_ID = 'other': expected '{app.app_id}'", text)
         work = ExportWork(str(tmp_path), "job-2")
         with pytest.raises(
             ClusterError, match=r"the worker tcp://127\S+ does not see .*job-2\.new: OUT has to be a"

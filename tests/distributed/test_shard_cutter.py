@@ -6,7 +6,7 @@ from random import Random
 
 from hypothesis import given, strategies as st
 
-from chatrest.core.paging.intervals import LAST, Gap, Interval, gaps, merge
+from chatrest._core.paging.intervals import LAST, Gap, Interval, gaps, merge
 from chatrest.distributed.shard import Budget, Shard, ShardResult, ShardSource, SourceResult
 from chatrest.distributed.shard_cutter import CONCURRENCY, MOST_SOURCES, ShardCutter, gaps_left
 

@@ -10,9 +10,9 @@ import pytest
 from distributed import Client, LocalCluster
 
 from chatrest import RequestInvalidError
-from chatrest.cloud.lease import LEASE, LeaseRecord
-from chatrest.cloud.store import ObjectStore
-from chatrest.cloud.store_errors import LeaseLostError, ObjectStoreError
+from chatrest._cloud.lease import LEASE, LeaseRecord
+from chatrest._cloud.store import ObjectStore
+from chatrest._cloud.store_errors import LeaseLostError, ObjectStoreError
 from chatrest.distributed.attempt_place import AttemptStore
 from chatrest.distributed.coordinator import ClusterError
 from chatrest.distributed.job import connect

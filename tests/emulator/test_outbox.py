@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from chatrest import AsyncManagement, AsyncSession, NewMessage
+from chatrest._parameters.webhooks import NewWebhook, WebhookChanges
 from chatrest.emulator import Delivery, Emulator
-from chatrest.parameters.webhooks import NewWebhook, WebhookChanges
 from tests.faulty import Faulty, cut, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")

@@ -12,7 +12,7 @@ from aiohttp import ClientSession
 from yarl import URL
 
 from chatrest import AsyncSession, AuthenticationError
-from chatrest.core.requests.hosts import App
+from chatrest.app import App
 from chatrest.emulator import Emulator
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chatrest.export.journal import NAME, Journal
+from chatrest.export.folder.journal import NAME, Journal
 from tests.exporting import small_pages as small_pages
 from tests.journals import MEMORY
 

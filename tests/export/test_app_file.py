@@ -7,7 +7,7 @@ import pytest
 
 from chatrest import RequestInvalidError
 from chatrest.export import Plan
-from chatrest.export.app_file import AppReference, app_names, read_app, read_apps
+from chatrest.export.plan.app_file import AppReference, app_names, read_app, read_apps
 from tests.cases import loop_over
 
 KEY = "k3y-0f-th3-sh0p"
@@ -52,8 +52,8 @@ def test_an_app_has_an_address_a_key_of_the_environment_and_a_plan(tmp_path: Pat
 @loop_over(
     ("old", "new", "expected"),
     [
-        ('"eu"', '"mars"', "apps.toml, app 1: region = 'mars': allowed are us, eu, in"),
-        ('id = "game"', 'id = "../x"', "app 2: app_id: allowed is one DNS label"),
+        ('"eu"', '"mars"', "apps.toml, app 1: region = 'mars': expected us, eu, in"),
+        ('id = "game"', 'id = "../x"', "app 2: app_id: expected one DNS label"),
         ('id = "game"', 'id = "SHOP"', "app 2: id = 'SHOP' is also that of .*app 1"),
         ('id = "game"', "id = 7", r"apps.toml: Expected `str`, got `int` - at `\$.app\[1\].id`"),
         ('id = "game"\n', "", r"missing required field `id` - at `\$.app\[1\]`"),
@@ -65,7 +65,7 @@ def test_an_app_has_an_address_a_key_of_the_environment_and_a_plan(tmp_path: Pat
         ('users = ["alice"]', "users = 7", "app 1: users = 7"),
         ("[[app]]", "[[apps]]", "unknown field `apps`"),
         ("[[app]]\nid", "[[app]\nid", r"apps.toml: .*\(at line 3, column 6\): expected is TOML"),
-        ('base_url = "https', 'base_url = "http', "app 2: base_url: allowed is https"),
+        ('base_url = "https', 'base_url = "http', "app 2: base_url: expected https"),
     ],
 )
 def test_a_wrong_file_is_told_where_and_what_is_allowed(
@@ -173,7 +173,7 @@ def test_a_command_that_is_none_is_refused(tmp_path: Path, value: str) -> None:
     path = written(tmp_path, f"{ONE}key_command = {value}\n")
     path.chmod(0o600)
     with pytest.raises(
-        RequestInvalidError, match=r"key_command: (allowed is the text|/not/there: No such)|at `.*key_command"
+        RequestInvalidError, match=r"key_command: (expected the text|/not/there: No such)|at `.*key_command"
     ):
         read_apps(path, {})
 

@@ -9,8 +9,8 @@ import pytest
 from chatrest import App, AuthenticationError, RequestInvalidError
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, read
-from chatrest.export.app_file import AppExport
-from chatrest.export.apps import AppResult, export_apps
+from chatrest.export.plan.app_file import AppExport
+from chatrest.export.run.apps import AppResult, export_apps
 from tests.buckets import Buckets
 
 

@@ -5,11 +5,11 @@ import random
 
 import pytest
 
-from chatrest.export import backlog as backlogs
-from chatrest.export.archive import FetchedPage
-from chatrest.export.backlog import Backlog
-from chatrest.export.message_ids import ids_of
-from chatrest.export.ownership import Source
+from chatrest.export.fetch import backlog as backlogs
+from chatrest.export.fetch.backlog import Backlog
+from chatrest.export.folder.export_folder import FetchedPage
+from chatrest.export.plan.message_ids import ids_of
+from chatrest.export.plan.ownership import Source
 from tests.cases import loop_over
 
 pytestmark = pytest.mark.usefixtures("tidy")

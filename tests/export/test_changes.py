@@ -10,7 +10,7 @@ import pytest
 
 from chatrest import ChatRestError, RequestInvalidError, TextMessage
 from chatrest.export import ExportChange, Plan, changes, export, runs
-from chatrest.export.journal import NAME
+from chatrest.export.folder.journal import NAME
 from tests.dying import Fate, dies
 from tests.exporting import edit, hide, put_record, served, show
 from tests.stored import StoredExport, StoredRuns, record
@@ -129,7 +129,7 @@ def test_merged_files_tell_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         export_runs.run([record(number, text="a")], changed=[record(1, text=f"v{number}")])
     told = [export_runs.told(after) for after in range(5)]
     before = list((tmp_path / "out").rglob("*.ndjson"))
-    monkeypatch.setattr("chatrest.export.archive.MANY_SMALL_FILES", 2)
+    monkeypatch.setattr("chatrest.export.folder.export_folder.MANY_SMALL_FILES", 2)
     export_runs.run()
     assert len(list((tmp_path / "out").rglob("*.ndjson"))) < len(before)
     assert [export_runs.told(after) for after in range(5)] == told
@@ -228,7 +228,7 @@ def test_of_files_that_a_run_merges_meanwhile_all_is_told_once(
         export_runs.run([record(number)])
     told = changes(tmp_path / "out")
     begun = list(islice(told, read))
-    monkeypatch.setattr("chatrest.export.archive.MANY_SMALL_FILES", 2)
+    monkeypatch.setattr("chatrest.export.folder.export_folder.MANY_SMALL_FILES", 2)
     export_runs.run([record(4)])
     assert [each.id for each in [*begun, *told]] == ["1", "2", "3"]
 

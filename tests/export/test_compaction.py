@@ -12,7 +12,8 @@ import pytest
 from chatrest import AsyncSession, AuthenticationError, ChatRestError
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import Status
-from chatrest.export import Plan, archive, export, read_raw, verify
+from chatrest.export import Plan, export, read_raw, verify
+from chatrest.export.folder import export_folder as archive
 from tests.dying import ProcessDeath
 from tests.sinks import Failing, files, full, ids
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from chatrest.export import Plan, backlog, export, verify
-from chatrest.export.manifest import NAME as MANIFEST
+from chatrest.export import Plan, export, verify
+from chatrest.export.fetch import backlog
+from chatrest.export.folder.manifest import NAME as MANIFEST
 from chatrest.export.store.converters import Lines
 from tests.damaging import MIXED
 from tests.dying import Fate, ForgetfulFate, dies, instants

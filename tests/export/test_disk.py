@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from chatrest.export.disk import ErrorPath
+from chatrest.export.store.disk import ErrorPath
 
 
 def test_a_name_that_is_there_is_not_replaced() -> None:

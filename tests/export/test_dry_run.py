@@ -15,15 +15,16 @@ from chatrest import (
     NewMessage,
     RequestInvalidError,
 )
+from chatrest._storage import InUseError
 from chatrest.emulator import Emulator
 from chatrest.emulator.limits import RateLimit
-from chatrest.export import Plan, estimate, export, journal
-from chatrest.export.archive import Archive
-from chatrest.export.dry_run import SAMPLES, evenly, read_stored
-from chatrest.export.journal import Journal
-from chatrest.export.manifest import find
-from chatrest.export.opening import begin_generation
-from chatrest.storage import InUseError
+from chatrest.export import Plan, estimate, export
+from chatrest.export.folder import journal
+from chatrest.export.folder.export_folder import ExportFolder
+from chatrest.export.folder.journal import Journal
+from chatrest.export.folder.manifest import find
+from chatrest.export.folder.opening import begin_generation
+from chatrest.export.run.dry_run import SAMPLES, evenly, read_stored
 from tests.cases import loop_over
 from tests.small_service import SmallService, talk
 
@@ -214,7 +215,7 @@ async def test_a_journal_that_a_crash_has_left_is_read_and_not_touched(
 
 
 def test_a_journal_in_use_is_refused(tmp_path: Path) -> None:
-    with Archive(tmp_path, Plan(users=["a"]), app_id="a"):
+    with ExportFolder(tmp_path, Plan(users=["a"]), app_id="a"):
         before = sorted(tmp_path.iterdir())
         with pytest.raises(InUseError, match="another export is writing here"):
             read_stored(tmp_path, None, "a", 1, None)

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from chatrest._parameters.messages import MessageChanges
 from chatrest.emulator.store import Store
 from chatrest.emulator.weather import First, Status
-from chatrest.export import Plan, changes, edits, export
-from chatrest.parameters.messages import MessageChanges
+from chatrest.export import Plan, changes, export
+from chatrest.export.folder import edits
 from tests.dying import Fate, dies
 from tests.exporting import Served, put_record, raws_of, served
 

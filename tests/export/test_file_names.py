@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from hypothesis import example, given, strategies as st
 
-from chatrest.core.replies.rows import UNKNOWN, Row
+from chatrest._core.replies.rows import UNKNOWN, Row
 from chatrest.errors import ChatRestError
-from chatrest.export.file_names import (
+from chatrest.export.plan.file_names import (
     MILLISECONDS,
     UNDATED,
     day,
@@ -17,7 +17,7 @@ from chatrest.export.file_names import (
     path_inside,
     source_name,
 )
-from chatrest.export.ownership import Source, pair_of
+from chatrest.export.plan.ownership import Source, pair_of
 from tests.cases import loop_over
 
 texts = st.text(st.characters(codec=None, categories=None), max_size=60)

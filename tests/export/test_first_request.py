@@ -10,8 +10,9 @@ import pytest
 from chatrest import App, AsyncSession
 from chatrest.emulator.weather.faults import Status
 from chatrest.errors import AuthenticationError, ChatRestError, RequestInvalidError
-from chatrest.export import Plan, export, kinds
-from chatrest.export.manifest import NAME as MANIFEST
+from chatrest.export import Plan, export
+from chatrest.export.folder import kinds
+from chatrest.export.folder.manifest import NAME as MANIFEST
 from tests.exporting import Served, assert_whole, manifest_of, served
 from tests.faulty import no_wait
 

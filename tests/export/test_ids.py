@@ -2,8 +2,8 @@
 
 from hypothesis import given, strategies as st
 
-from chatrest.core.replies.rows import UNKNOWN, Row
-from chatrest.export.message_ids import ids_of, key_of, number, times
+from chatrest._core.replies.rows import UNKNOWN, Row
+from chatrest.export.plan.message_ids import ids_of, key_of, number, times
 from tests.cases import loop_over
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from chatrest.errors import RequestInvalidError
-from chatrest.export.journal import NAME, Journal
+from chatrest.export.folder.journal import NAME, Journal
 from tests.journals import by_hand
 
 # ── whose it is ──

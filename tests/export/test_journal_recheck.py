@@ -2,10 +2,10 @@
 
 import json
 
-from chatrest.core.replies.rows import Row
-from chatrest.export.id_set import IdSet
-from chatrest.export.journal import Journal
-from chatrest.export.message_ids import ids_of
+from chatrest._core.replies.rows import Row
+from chatrest.export.folder.journal import Journal
+from chatrest.export.plan.id_set import IdSet
+from chatrest.export.plan.message_ids import ids_of
 
 
 def test_a_recheck_goes_on_where_it_was_until_it_is_done(journal: Journal) -> None:

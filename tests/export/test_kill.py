@@ -22,9 +22,9 @@ KILLS = 2
 EXPORTS = """
 import asyncio, sys
 from chatrest import App, AsyncSession
-from chatrest.core.pace import pacer
+from chatrest._core.pace import pacer
 from chatrest.export import backlog, export
-from chatrest.resources import listing
+from chatrest._resources import listing
 
 listing.LARGEST_PAGE, backlog.MOST, pacer.FIRST_RATE = 40, 3, 1000.0
 

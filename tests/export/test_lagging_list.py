@@ -6,7 +6,7 @@ import pytest
 from aiohttp import web
 
 from chatrest.export import Plan, export, verify
-from chatrest.export.news import MOST_RUNS
+from chatrest.export.fetch.news import MOST_RUNS
 from tests.small_service import Record, SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("tidy")

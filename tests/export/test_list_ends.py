@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from chatrest.export import Plan, export
-from chatrest.export.journal import NAME as JOURNAL, Journal
+from chatrest.export.folder.journal import NAME as JOURNAL, Journal
 from tests.exporting import ids_of
 from tests.small_service import Record, SmallService, talk
 

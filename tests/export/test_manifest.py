@@ -8,8 +8,8 @@ import pytest
 
 from chatrest.errors import ChatRestError
 from chatrest.export import Plan, export
-from chatrest.export.journal import NAME as JOURNAL, Journal
-from chatrest.export.manifest import NAME, find, read
+from chatrest.export.folder.journal import NAME as JOURNAL, Journal
+from chatrest.export.folder.manifest import NAME, find, read
 from tests.cases import loop_over
 from tests.exporting import GROUPS, manifest_of, served
 

@@ -15,7 +15,7 @@ from chatrest.emulator.store import Store
 from chatrest.emulator.weather import Status
 from chatrest.emulator.weather.faults import Change, Outgoing
 from chatrest.export import Plan, Report, export, verify
-from chatrest.export.news import MOST_RUNS
+from chatrest.export.fetch.news import MOST_RUNS
 from tests.exporting import Served, assert_whole, edit, hide, raws_of, served
 from tests.runs import to_user
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from hypothesis import example, given, strategies as st
 
-from chatrest.core.replies.rows import Row
-from chatrest.export import ownership as rules_module
-from chatrest.export.ownership import OwnershipRules, Source, pair_of
+from chatrest._core.replies.rows import Row
+from chatrest.export.plan import ownership as rules_module
+from chatrest.export.plan.ownership import OwnershipRules, Source, pair_of
 
 names = st.sampled_from(["a", "b", "c"])
 """Of users and groups alike: a group may be named as a user is."""

@@ -2,12 +2,12 @@
 
 from hypothesis import given, strategies as st
 
-from chatrest.core.replies.rows import UNKNOWN, Row
-from chatrest.export.id_set import IdSet
-from chatrest.export.jobs import ListJob
-from chatrest.export.message_ids import number
-from chatrest.export.ownership import OwnershipRules, Source
-from chatrest.export.page_check import PageCheck, Window, partition_page
+from chatrest._core.replies.rows import UNKNOWN, Row
+from chatrest.export.fetch.jobs import ListJob
+from chatrest.export.fetch.page_check import PageCheck, Window, partition_page
+from chatrest.export.plan.id_set import IdSet
+from chatrest.export.plan.message_ids import number
+from chatrest.export.plan.ownership import OwnershipRules, Source
 
 ALICE, BOB, GROUP = (Source(kind, (name,)) for kind, name in [("user", "a"), ("user", "b"), ("group", "g")])  # type: ignore[arg-type]
 RULES = OwnershipRules([ALICE, BOB, GROUP])

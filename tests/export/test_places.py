@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from chatrest._parameters.messages import MessageQuery
 from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.store import Store
 from chatrest.emulator.weather.faults import Change, Outgoing, Status
-from chatrest.export import Plan, export, list_reader, verify
-from chatrest.parameters.messages import MessageQuery
+from chatrest.export import Plan, export, verify
+from chatrest.export.fetch import list_reader
 from tests.exporting import USERS, assert_whole, hide, part_of, put_record, query_of, raws_of, served
 from tests.runs import to_user
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings, strategies as st
 
 from chatrest.errors import RequestInvalidError
 from chatrest.export import Plan
-from chatrest.export.local_path import local_path
-from chatrest.export.ownership import Source, pair_of
-from chatrest.export.plan import COMPRESS, FORMATS, PARTITIONS
+from chatrest.export.plan.ownership import Source, pair_of
+from chatrest.export.plan.plan import COMPRESS, FORMATS, PARTITIONS
+from chatrest.export.remote.local_path import local_path
 from tests.cases import loop_over
 
 uids = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=6).filter(
@@ -86,7 +86,7 @@ def test_an_empty_list_of_names_is_nobody_and_not_everybody(name: str) -> None:
 def test_a_list_of_names_is_a_list(name: str, value: Any) -> None:
     with pytest.raises(RequestInvalidError) as caught:
         Plan(**{name: value})
-    assert str(caught.value) == f"{name} = {value!r}: allowed is a list"
+    assert str(caught.value) == f"{name} = {value!r}: expected a list"
 
 
 @loop_over("name", ["users", "groups"])
@@ -109,21 +109,21 @@ def test_a_pair_is_two_different_uids_that_can_stand_in_a_header(value: Any) -> 
 @loop_over(
     ("members", "words"),
     [
-        ({"all_users": 1}, "all_users = 1: allowed is True or False"),
-        ({"everything": None}, "everything = None: allowed is True or False"),
-        ({"since": -1}, "since = -1: allowed is a datetime with a time zone, a date, a timestamp"),
-        ({"since": datetime(2020, 1, 1)}, "since = datetime.*allowed is a datetime with a time zone"),
-        ({"until": date(1969, 12, 30)}, r"until = datetime.date\(1969.*: allowed is a datetime"),
-        ({"since": True}, "since = True: allowed is"),
-        ({"until": 1.5}, "until = 1.5: allowed is"),
+        ({"all_users": 1}, "all_users = 1: expected True or False"),
+        ({"everything": None}, "everything = None: expected True or False"),
+        ({"since": -1}, "since = -1: expected a datetime with a time zone, a date, a timestamp"),
+        ({"since": datetime(2020, 1, 1)}, "since = datetime.*expected a datetime with a time zone"),
+        ({"until": date(1969, 12, 30)}, r"until = datetime.date\(1969.*: expected a datetime"),
+        ({"since": True}, "since = True: expected"),
+        ({"until": 1.5}, "until = 1.5: expected"),
         ({"until": "2020"}, "until = '2020': it may be a date or the timestamp of 1970-01-01"),
-        ({"since": "2020-01-01T12:00"}, "since = .*: it has no time zone: allowed is .*'2020-01-01T12:00Z'"),
-        ({"since": 5, "until": 4}, r"until = 4: .*allowed is since \(5\) or later"),
-        ({"format": "csv"}, "format = 'csv': allowed is ndjson, parquet"),
-        ({"format": None}, "format = None: allowed is ndjson"),
-        ({"format": ["ndjson"]}, "format = .*allowed is ndjson"),
-        ({"compress": "xz"}, "compress = 'xz': allowed is none, gzip, zstd, or None"),
-        ({"partition": "week"}, "partition = 'week': allowed is none, source, month, day, or None"),
+        ({"since": "2020-01-01T12:00"}, "since = .*: it has no time zone: expected .*'2020-01-01T12:00Z'"),
+        ({"since": 5, "until": 4}, r"until = 4: .*expected since \(5\) or later"),
+        ({"format": "csv"}, "format = 'csv': expected ndjson, parquet"),
+        ({"format": None}, "format = None: expected ndjson"),
+        ({"format": ["ndjson"]}, "format = .*expected ndjson"),
+        ({"compress": "xz"}, "compress = 'xz': expected none, gzip, zstd, or None"),
+        ({"partition": "week"}, "partition = 'week': expected none, source, month, day, or None"),
     ],
 )
 def test_a_wrong_field_is_named_with_its_value_and_what_is_allowed(
@@ -184,13 +184,13 @@ def test_a_plan_that_was_damaged_is_refused_in_words(text: str) -> None:
 
 @loop_over("out", ["s3://bucket/chat", "gs://b", Path("s3://bucket/chat")])
 def test_an_object_store_is_no_folder(out: str | Path) -> None:
-    with pytest.raises(RequestInvalidError, match=r"^out = .*: \w+:// is no local folder; .* allowed is"):
+    with pytest.raises(RequestInvalidError, match=r"^out = .*: \w+:// is no local folder; .* expected"):
         local_path(out)
 
 
 @loop_over("out", ["", None, 5, b"out", "a\0b"])
 def test_what_is_no_path_is_refused(out: object) -> None:
-    with pytest.raises(RequestInvalidError, match=r"^out = .*: allowed is the path of a folder"):
+    with pytest.raises(RequestInvalidError, match=r"^out = .*: expected the path of a folder"):
         local_path(out)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from chatrest import App, AsyncSession, AuthenticationError, RequestInvalidError
 from chatrest.export import Plan, Report, estimate, export, read, runs, verify
-from chatrest.export.manifest import read as read_manifest
+from chatrest.export.folder.manifest import read as read_manifest
 from tests.buckets import ADDRESS
 from tests.exporting import START, USERS, Served, assert_whole, hide, served
 from tests.runs import to_user

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession, RetryPolicy
+from chatrest._telemetry import Attempt
 from chatrest.export import Progress
-from chatrest.telemetry import Attempt
 from tests.faulty import Faulty, no_wait, reply
 
 BUSY = b"HTTP/1.1 429 Too Many Requests\r\nContent-Length: 2\r\n\r\n{}"

@@ -17,14 +17,14 @@ from typing import Any
 import pytest
 
 from chatrest import ChatRestError, RequestInvalidError, TextMessage, UnknownMessage
-from chatrest.core.replies.rows import row_of
-from chatrest.export.journal import NAME as JOURNAL
-from chatrest.export.manifest import NAME as MANIFEST
-from chatrest.export.message_ids import ids_of
-from chatrest.export.opening import FolderLock, FolderState, run_under_way, with_state
-from chatrest.export.plan import Plan
-from chatrest.export.reading import read, read_raw
-from chatrest.storage import InUseError, UnreadableError
+from chatrest._core.replies.rows import row_of
+from chatrest._storage import InUseError, UnreadableError
+from chatrest.export.folder.journal import NAME as JOURNAL
+from chatrest.export.folder.manifest import NAME as MANIFEST
+from chatrest.export.folder.opening import FolderLock, FolderState, run_under_way, with_state
+from chatrest.export.plan.message_ids import ids_of
+from chatrest.export.plan.plan import Plan
+from chatrest.export.read.reading import read, read_raw
 from tests.damaging import vouch_for_journal
 from tests.journals import by_hand
 from tests.stored import DAY, START, StoredExport, UnsyncedDisk, record
@@ -142,7 +142,7 @@ def test_files_that_a_run_seals_while_they_are_read_are_read_once(
     given = list(islice(messages, begun))
     stored.archive.finish()
     stored.commit({"user bob": [record(900)], "group den": [record(901)]})
-    monkeypatch.setattr("chatrest.export.archive.MANY_SMALL_FILES", 2)
+    monkeypatch.setattr("chatrest.export.folder.export_folder.MANY_SMALL_FILES", 2)
     stored.archive.finish()
     of_den = [raw for page in PAGES for raw in page["group den"]]
     assert Counter([*given, *messages]) == Counter(of_den if source else [*ALL, *ODD, record(800)])
@@ -200,7 +200,7 @@ def test_a_run_waits_for_readers_that_only_ask_for_it(
             waits.append(seconds)
             asking.close()
 
-        monkeypatch.setattr("chatrest.export.opening.time.sleep", sleep)
+        monkeypatch.setattr("chatrest.export.folder.opening.time.sleep", sleep)
         lock = FolderLock(tmp_path)
     assert len(waits) == 1
     with run_under_way(tmp_path) as is_in_use:
@@ -216,7 +216,7 @@ def test_on_a_file_system_without_locks_one_run_writes_all_the_same(
     def no_locks(*_: object, **__: object) -> bool:
         raise OSError(errno.ENOTSUP, "it has none")
 
-    monkeypatch.setattr("chatrest.export.opening.try_lock", no_locks)
+    monkeypatch.setattr("chatrest.export.folder.opening.try_lock", no_locks)
     with StoredExport(tmp_path / "out", plan_of("ndjson")) as export:
         with pytest.raises(InUseError, match="another export is writing here"):
             StoredExport(tmp_path / "out", plan_of("ndjson"))
@@ -227,10 +227,10 @@ def test_on_a_file_system_without_locks_one_run_writes_all_the_same(
 
 READER = """
 import json, sys
-from chatrest.core.replies.rows import row_of
-from chatrest.cli.export_facts import facts_of
+from chatrest._core.replies.rows import row_of
+from chatrest._cli.export_facts import facts_of
 from chatrest.export import changes
-from chatrest.export.reading import read_raw
+from chatrest.export.read.reading import read_raw
 out = sys.argv[1]
 for line in sys.stdin:
     ids = [row_of(raw).id for raw in read_raw(out)]
@@ -243,7 +243,7 @@ def test_another_process_reads_what_is_committed_at_each_step_of_a_run(
     shape: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At each call of the disk, of commits, of seals and of merges, and of the runs' begins and ends."""
-    monkeypatch.setattr("chatrest.export.archive.MANY_SMALL_FILES", 2)
+    monkeypatch.setattr("chatrest.export.folder.export_folder.MANY_SMALL_FILES", 2)
     out, safe, coming, asked = tmp_path / "out", set[str](), set[str](), list[str]()
     reader = subprocess.Popen(
         [sys.executable, "-c", READER, str(out)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -429,7 +429,7 @@ def test_files_of_other_times_are_not_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"source": "ann"}, "source = 'ann': allowed are sources of the export, such as 'user ann'"),
+        ({"source": "ann"}, "source = 'ann': expected sources of the export, such as 'user ann'"),
         ({"source": "user bo"}, "such as 'user bob'"),
         ({"source": ["user ann", 5]}, "source = 5: allowed"),
         ({"since": "20260101"}, "since = '20260101': it may be a date"),

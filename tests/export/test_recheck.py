@@ -9,7 +9,8 @@ import pytest
 
 from chatrest.emulator.weather import First, Status
 from chatrest.errors import AuthenticationError
-from chatrest.export import Plan, export, list_reader
+from chatrest.export import Plan, export
+from chatrest.export.fetch import list_reader
 from tests.damaging import MIXED
 from tests.dying import Fate, dies, instants
 from tests.exporting import (

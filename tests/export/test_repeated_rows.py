@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.replies.rows import Row
+from chatrest._core.replies.rows import Row
 from chatrest.export import Plan, export
-from chatrest.export.message_ids import ids_of as ids
-from chatrest.export.repeated_rows import RepeatedRows
+from chatrest.export.folder.repeated_rows import RepeatedRows
+from chatrest.export.plan.message_ids import ids_of as ids
 from tests.exporting import edit, ids_of, served
 from tests.small_service import Record, SmallService, talk
 

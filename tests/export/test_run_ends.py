@@ -11,17 +11,18 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from chatrest import storage
-from chatrest.core.replies.rows import row_of
+from chatrest import _storage as storage
+from chatrest._core.replies.rows import row_of
 from chatrest.emulator.weather import First, Status
 from chatrest.errors import AuthenticationError
-from chatrest.export import Plan, backlog, export, read_raw, runs, verify
-from chatrest.export.archive import Archive
-from chatrest.export.disk import Disk
-from chatrest.export.jobs import ListJob
-from chatrest.export.ownership import OwnershipRules, Source
-from chatrest.export.page_check import PageCheck, Window
+from chatrest.export import Plan, export, read_raw, runs, verify
+from chatrest.export.fetch import backlog
+from chatrest.export.fetch.jobs import ListJob
+from chatrest.export.fetch.page_check import PageCheck, Window
+from chatrest.export.folder.export_folder import ExportFolder
+from chatrest.export.plan.ownership import OwnershipRules, Source
 from chatrest.export.store import NewRows
+from chatrest.export.store.disk import Disk
 from tests.dying import wrap_connections
 from tests.exporting import assert_whole, manifest_of, raws_of, served
 from tests.runs import MIXED, Meanwhile
@@ -189,7 +190,7 @@ async def test_the_end_of_a_run_settles_a_seal_that_a_publication_could_not_end(
 
     service = SmallService(talk(40))
     rows = [row_of(json.dumps(record).encode()) for record in service.records]
-    with Archive(tmp_path, Plan(users=["ann"]), app_id="app-1") as archive:
+    with ExportFolder(tmp_path, Plan(users=["ann"]), app_id="app-1") as archive:
         archive.store.commit([NewRows("messages/source=user-ann/messages", 1, rows)])
         with monkeypatch.context() as patched:
             patched.setattr(archive.disk, "replace", fail)
@@ -206,7 +207,7 @@ async def test_an_end_that_was_read_and_not_noted_is_proven_by_the_next_run(tmp_
     """A kill between the last page, which reaches the frozen end, and the note that the end is proven."""
     service, plan, ann = SmallService(talk(40)), Plan(users=["ann"]), Source("user", ("ann",))
     rows = [row_of(json.dumps(record).encode()) for record in service.records]
-    with Archive(tmp_path / "out", plan, app_id="app-1") as archive:
+    with ExportFolder(tmp_path / "out", plan, app_id="app-1") as archive:
         with archive.journal.transaction():
             archive.journal.add_sources([ann])
         page = PageCheck(Window(), OwnershipRules([ann])).page(ListJob(number=1, source=ann), rows)

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.pace.retry import RetryPolicy
+from chatrest._core.pace.retry import RetryPolicy
 from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.weather import First, Status
 from chatrest.emulator.weather.faults import Change, Outgoing
 from chatrest.export import Plan, Progress, export
-from chatrest.export.journal import NAME as JOURNAL, Journal
+from chatrest.export.folder.journal import NAME as JOURNAL, Journal
 from tests.exporting import assert_holds, assert_proven, assert_whole, hide, manifest_of, served
 from tests.runs import MIXED
 

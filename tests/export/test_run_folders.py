@@ -13,8 +13,10 @@ import pytest
 from chatrest import AsyncSession
 from chatrest.emulator.weather import First
 from chatrest.errors import ChatRestError, RequestInvalidError
-from chatrest.export import Plan, backlog, export, journal
-from chatrest.export.disk import Disk
+from chatrest.export import Plan, export
+from chatrest.export.fetch import backlog
+from chatrest.export.folder import journal
+from chatrest.export.store.disk import Disk
 from tests.cases import loop_over
 from tests.exporting import assert_whole, records, served
 from tests.runs import MIXED, Meanwhile

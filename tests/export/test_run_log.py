@@ -10,8 +10,8 @@ import pytest
 from chatrest import App, AsyncSession, AuthenticationError, ChatRestError, ExportIncompleteError
 from chatrest.emulator import Emulator
 from chatrest.export import Failure, Plan, Report, export, runs
-from chatrest.export.disk import Disk
-from chatrest.export.run_log import NAME, append_run
+from chatrest.export.folder.run_log import NAME, append_run
+from chatrest.export.store.disk import Disk
 from tests.cases import loop_over
 from tests.stored import UnsyncedDisk
 

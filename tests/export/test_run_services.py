@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from chatrest.emulator.weather import Status
-from chatrest.export import Plan, export, list_reader
+from chatrest.export import Plan, export
+from chatrest.export.fetch import list_reader
 from tests.exporting import assert_whole, query_of, records, served
 from tests.runs import MIXED, fill_plain, to_user
 

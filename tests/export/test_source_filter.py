@@ -8,11 +8,11 @@ import pytest
 from aiohttp import web
 
 from chatrest import ActingUserIgnoredError
-from chatrest.core.replies.rows import Row
+from chatrest._core.replies.rows import Row
 from chatrest.emulator.store.message_index import group_list
 from chatrest.export import Plan, export
-from chatrest.export.ownership import OwnershipRules, pair_of
-from chatrest.export.page_check import PageCheck, Window
+from chatrest.export.fetch.page_check import PageCheck, Window
+from chatrest.export.plan.ownership import OwnershipRules, pair_of
 from tests.cases import loop_over
 from tests.exporting import assert_holds, ids_of, served
 from tests.small_service import Record, SmallService, talk

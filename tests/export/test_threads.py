@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from chatrest._threads import in_thread
 from chatrest.export import Plan, export
-from chatrest.export.disk import Disk
-from chatrest.export.in_thread import in_thread
+from chatrest.export.store.disk import Disk
 from tests.exporting import assert_whole, served
 
 pytestmark = pytest.mark.usefixtures("tidy")

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from chatrest.core.replies.rows import AsRows, Row
+from chatrest._core.replies.rows import AsRows, Row
+from chatrest._parameters.messages import MessageQuery
+from chatrest._resources.messages import Messages
 from chatrest.errors import NotFoundError
 from chatrest.export import Plan, Report, export
-from chatrest.export.file_names import HISTORY
-from chatrest.export.journal import NAME as JOURNAL, Journal
-from chatrest.export.message_ids import ids_of, key_of
-from chatrest.export.ownership import Source
-from chatrest.parameters.messages import MessageQuery
-from chatrest.resources.messages import Messages
+from chatrest.export.folder.journal import NAME as JOURNAL, Journal
+from chatrest.export.plan.file_names import HISTORY
+from chatrest.export.plan.message_ids import ids_of, key_of
+from chatrest.export.plan.ownership import Source
 from tests.dying import Fate, dies
 from tests.exporting import GROUPS, START, USERS, Served, edit, files_of, forget_user, hide, raws_of, served
 
@@ -142,10 +142,10 @@ def test_what_the_service_showed_is_on_disk_each_once(
 ) -> None:
     sources, shape, seed, runs = case
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("chatrest.resources.listing.LARGEST_PAGE", Random(seed).choice([5, 1000]))
-        patch.setattr("chatrest.export.news.LEAST_SOURCES", 2 if with_news else 1000)
-        patch.setattr("chatrest.export.list_reader.LEAST_PAGES", 1)
-        patch.setattr("chatrest.storage.SETTINGS", "PRAGMA journal_mode=WAL;PRAGMA synchronous=OFF;")
+        patch.setattr("chatrest._resources.listing.LARGEST_PAGE", Random(seed).choice([5, 1000]))
+        patch.setattr("chatrest.export.fetch.news.LEAST_SOURCES", 2 if with_news else 1000)
+        patch.setattr("chatrest.export.fetch.list_reader.LEAST_PAGES", 1)
+        patch.setattr("chatrest._storage.SETTINGS", "PRAGMA journal_mode=WAL;PRAGMA synchronous=OFF;")
         world = (Plan(**sources, **shape), Random(seed), Path(folder) / "out")
         asyncio.run(live(*world, runs, patch))
 

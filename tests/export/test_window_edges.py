@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from chatrest.export import Plan, export
-from chatrest.export.page_check import Window
+from chatrest.export.fetch.page_check import Window
 from tests.cases import loop_over
 from tests.exporting import ids_of, manifest_of
 from tests.small_service import START, Record, SmallService, talk

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from chatrest import RequestInvalidError
-from chatrest.fan_out.group_windows import MOST_GROUPS, MOST_WAITING, GroupWindows
+from chatrest._fan_out.group_windows import MOST_GROUPS, MOST_WAITING, GroupWindows
 
 
 def test_without_groups_there_is_room_for_what_may_begin() -> None:

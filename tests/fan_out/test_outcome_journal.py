@@ -177,7 +177,7 @@ def test_the_journal_of_another_job_is_refused(path: Path) -> None:
 
 def test_the_journal_of_another_version_is_refused(path: Path) -> None:
     path.write_bytes(b'{"chatrest":"outcome journal","version":2,"job":"x"}\n')
-    with pytest.raises(RequestInvalidError, match="has version 2: allowed is 1"):
+    with pytest.raises(RequestInvalidError, match="has version 2: expected 1"):
         run(outcomes_of(path, [1], Log(), job="x"))
 
 

@@ -11,7 +11,7 @@ from chatrest import AsyncSession, AuthenticationError, RequestInvalidError
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import Change, Latency, Outgoing, Status, StatusFault
 from chatrest.export import Plan, export
-from chatrest.export.dataset.tables import Table
+from chatrest.export.folder.tables import Table
 from chatrest.importing import ImportResult, check, run
 from chatrest.importing.entities import read_written
 from chatrest.importing.import_requests import rounds

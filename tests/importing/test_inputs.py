@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession, RequestInvalidError, ServerError
-from chatrest.cloud.publication import EMPTY
-from chatrest.cloud.store import ObjectStore
-from chatrest.cloud.store_errors import ObjectStoreError
+from chatrest._cloud.publication import EMPTY
+from chatrest._cloud.store import ObjectStore
+from chatrest._cloud.store_errors import ObjectStoreError
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import First, Status
 from chatrest.export import Plan, export
-from chatrest.export.dataset.tables import Table
-from chatrest.export.read_tables import table_records
+from chatrest.export.folder.tables import Table
+from chatrest.export.read.read_tables import table_records
 from chatrest.importing import check, run
 from tests.buckets import ADDRESS, Buckets
 

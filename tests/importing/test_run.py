@@ -217,11 +217,11 @@ def test_wrong_arguments_are_named(write: Write, tmp_path: Path) -> None:
     path = write("file.ndjson", [{}])
     with pytest.raises(RequestInvalidError, match="no record shows its kind"):
         check([path])
-    with pytest.raises(RequestInvalidError, match="kind = 'calls': allowed are users, groups"):
+    with pytest.raises(RequestInvalidError, match="kind = 'calls': expected users, groups"):
         check([path], kind="calls")  # type: ignore[arg-type]
     with pytest.raises(RequestInvalidError, match="there is no"):
         check([tmp_path / "nothing"])
-    with pytest.raises(RequestInvalidError, match="allowed is one file or folder at least"):
+    with pytest.raises(RequestInvalidError, match="expected one file or folder at least"):
         check([])
     (tmp_path / "empty").mkdir()
     with pytest.raises(RequestInvalidError, match=r"has no \.ndjson file"):

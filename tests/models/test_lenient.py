@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, strategies as st
 from msgspec import UNSET, Struct, UnsetType, convert, to_builtins
 
-from chatrest.models.lenient import CoercionError, Coercions, coerced, shape
-from chatrest.models.messages import CallMessage, CustomMessage, TextMessage
-from chatrest.models.record import MessagePart, Record
+from chatrest._models.lenient import CoercionError, Coercions, coerced, shape
+from chatrest._models.messages import CallMessage, CustomMessage, TextMessage
+from chatrest._models.record import MessagePart, Record
 from tests.cases import loop_over
 
 Maybe = UnsetType | None

@@ -7,9 +7,8 @@ import msgspec
 import pytest
 from msgspec import UNSET, structs
 
-from chatrest.core.replies.decode import parse
-from chatrest.errors import ReplyUnreadableError
-from chatrest.models.messages import (
+from chatrest._core.replies.decode import parse
+from chatrest._models.messages import (
     MEDIA_TYPES,
     CustomMessage,
     MediaMessage,
@@ -20,6 +19,7 @@ from chatrest.models.messages import (
     settle,
     unknown,
 )
+from chatrest.errors import ReplyUnreadableError
 from tests.cases import TOO_DEEP, loop_over
 
 RECORD = {

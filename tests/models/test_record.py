@@ -6,9 +6,9 @@ import pytest
 from rich.pretty import pretty_repr
 
 from chatrest import Message, parse
-from chatrest.models.entities import Entity, EntityWrapper
-from chatrest.models.record import Record, digest
-from chatrest.models.users import AuthToken
+from chatrest._models.entities import Entity, EntityWrapper
+from chatrest._models.record import Record, digest
+from chatrest._models.users import AuthToken
 from tests.cases import loop_over
 
 

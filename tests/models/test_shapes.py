@@ -6,14 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from chatrest.models.calls import CallContent, CallData, CallEntities, CallEntity, Recording
-from chatrest.models.conversations import Conversation
-from chatrest.models.entities import Entity, EntityWrapper
-from chatrest.models.groups import Member
-from chatrest.models.messages import ActionEntities, SentMessage
-from chatrest.models.meta import Meta, Pagination, Position
-from chatrest.models.users import AuthToken
-from chatrest.models.webhooks import Webhook
+from chatrest._models.calls import CallContent, CallData, CallEntities, CallEntity, Recording
+from chatrest._models.conversations import Conversation
+from chatrest._models.entities import Entity, EntityWrapper
+from chatrest._models.groups import Member
+from chatrest._models.messages import ActionEntities, SentMessage
+from chatrest._models.meta import Meta, Pagination, Position
+from chatrest._models.users import AuthToken
+from chatrest._models.webhooks import Webhook
 from tests.cases import loop_over
 
 USER: dict[str, Any] = {

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from msgspec import UNSET, structs
 
-from chatrest.core.replies.decode import many, parse
-from chatrest.models.conversations import Conversation
-from chatrest.models.data_import import MessageOutcome
-from chatrest.models.groups import AddedMember
-from chatrest.models.messages import (
+from chatrest._core.replies.decode import many, parse
+from chatrest._models.conversations import Conversation
+from chatrest._models.data_import import MessageOutcome
+from chatrest._models.groups import AddedMember
+from chatrest._models.messages import (
     ActionMessage,
     CallMessage,
     MediaMessage,
@@ -22,7 +22,7 @@ from chatrest.models.messages import (
     TextMessage,
     UnknownMessage,
 )
-from chatrest.models.moderation import BlockedMessage, ReviewedMessage
+from chatrest._models.moderation import BlockedMessage, ReviewedMessage
 from tests.cases import loop_over
 from tests.core.replies.documented import CALL_MESSAGE, COMMON, TEXT
 

@@ -4,17 +4,17 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from chatrest.core.pace.retry import RetryPolicy
-from chatrest.core.replies.decode import read_json
-from chatrest.core.requests.endpoint import Call, Endpoint, Method, Replay
-from chatrest.core.requests.timeouts import Timeouts
-from chatrest.core.requests.wire import Headers, Request
-from chatrest.network.call import CallContext
-from chatrest.network.client import run_call
-from chatrest.network.options import CallOptions, Destination
-from chatrest.network.places import Priority
-from chatrest.network.pool import Pool
-from chatrest.network.timing import Home, Timing
+from chatrest._core.pace.retry import RetryPolicy
+from chatrest._core.replies.decode import read_json
+from chatrest._core.requests.endpoint import Call, Endpoint, Method, Replay
+from chatrest._core.requests.timeouts import Timeouts
+from chatrest._core.requests.wire import Headers, Request
+from chatrest._network.call import CallContext
+from chatrest._network.client import run_call
+from chatrest._network.options import CallOptions, Destination
+from chatrest._network.places import Priority
+from chatrest._network.pool import Pool
+from chatrest._network.timing import Home, Timing
 from tests.network.test_timing import virtually
 
 METHODS: dict[Replay, Method] = {"safe": "GET", "idempotent": "PUT", "never": "POST"}

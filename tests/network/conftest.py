@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from chatrest.network.transport import Transport
+from chatrest._network.transport import Transport
 from tests.network.exchanges import CAP
 
 

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from chatrest import Timeouts
-from chatrest.core.requests.wire import Request
+from chatrest._core.requests.wire import Request
 from tests.faulty import KEY, Faulty
 
 CAP: Final = 1 << 20

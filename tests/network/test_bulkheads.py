@@ -9,14 +9,14 @@ from contextlib import asynccontextmanager
 import pytest
 
 from chatrest import App, AsyncSession, RetryPolicy
-from chatrest.core.pace.pacer import Pace, Signal
+from chatrest._core.pace.pacer import Pace, Signal
+from chatrest._network import places
+from chatrest._network.places import PRIORITIES, Priority
+from chatrest._network.pool import Pool
+from chatrest._network.rate_gate import KEPT
+from chatrest._network.timing import Timing
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import HalfOpen
-from chatrest.network import places
-from chatrest.network.places import PRIORITIES, Priority
-from chatrest.network.pool import Pool
-from chatrest.network.rate_gate import KEPT
-from chatrest.network.timing import Timing
 from tests.faulty import until
 from tests.network.test_timing import Clock
 

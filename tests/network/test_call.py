@@ -7,10 +7,14 @@ from typing import Any
 import pytest
 from multidict import CIMultiDict
 
-from chatrest.core.pace.pacer import Pace, Pacer, Signal
-from chatrest.core.requests.endpoint import Replay
-from chatrest.core.requests.timeouts import Timeouts
-from chatrest.core.requests.wire import Request
+from chatrest._core.pace.pacer import Pace, Pacer, Signal
+from chatrest._core.requests.endpoint import Replay
+from chatrest._core.requests.timeouts import Timeouts
+from chatrest._core.requests.wire import Request
+from chatrest._network.places import Priority
+from chatrest._network.pool import Pool
+from chatrest._network.rate_gate import RateGate
+from chatrest._network.transport import Reply
 from chatrest.errors import (
     ChatRestError,
     ConnectError,
@@ -23,10 +27,6 @@ from chatrest.errors import (
     ServerError,
     TransportError,
 )
-from chatrest.network.places import Priority
-from chatrest.network.pool import Pool
-from chatrest.network.rate_gate import RateGate
-from chatrest.network.transport import Reply
 from tests.cases import loop_over
 from tests.network.calls import forever, in_time, make_call
 from tests.network.test_timing import timing, virtually

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from chatrest import AsyncSession, ChatRestError
-from chatrest.parameters.notifications import PushTokenQuery
+from chatrest._parameters.notifications import PushTokenQuery
 from tests.cases import loop_over
 from tests.faulty import Faulty, reply
 

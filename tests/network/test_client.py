@@ -9,7 +9,7 @@ import pytest
 import tenacity
 from multidict import CIMultiDict
 
-import chatrest.network.client as client_module
+import chatrest._network.client as client_module
 from chatrest import (
     ApiError,
     App,
@@ -29,9 +29,9 @@ from chatrest import (
     Timeouts,
     TransportError,
 )
-from chatrest.core.requests.wire import Request
-from chatrest.network.pool import PoolState
-from chatrest.network.transport import Reply
+from chatrest._core.requests.wire import Request
+from chatrest._network.pool import PoolState
+from chatrest._network.transport import Reply
 from tests.cases import loop_over
 from tests.faulty import KEY, Time, until
 

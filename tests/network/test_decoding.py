@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from chatrest import ApiError, AsyncSession, DeadlineExceededError, NotFoundError, ReplyUnreadableError
-from chatrest.core.replies import bounds as reply_bounds
-from chatrest.core.replies.bounds import INLINE_BYTES, MOST_RECORDS, MOST_VALUES, check_values
-from chatrest.core.replies.decode import Many, many, read_json
-from chatrest.core.replies.rows import RowReader
-from chatrest.models.messages import Message
-from chatrest.models.users import User
-from chatrest.network.replies import decode_large
+from chatrest._core.replies import bounds as reply_bounds
+from chatrest._core.replies.bounds import INLINE_BYTES, MOST_RECORDS, MOST_VALUES, check_values
+from chatrest._core.replies.decode import Many, many, read_json
+from chatrest._core.replies.rows import RowReader
+from chatrest._models.messages import Message
+from chatrest._models.users import User
+from chatrest._network.replies import decode_large
 from tests.cases import loop_over
 from tests.faulty import Faulty, reply
 
@@ -163,7 +163,7 @@ async def test_a_page_as_documented_is_decoded_on_the_event_loop(monkeypatch: py
     async def refuse(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("chatrest.network.replies.to_thread", refuse)
+    monkeypatch.setattr("chatrest._network.replies.to_thread", refuse)
     body = b'{"data":' + array(b'{"uid":"%b"}' % (b"u" * 900), 1000) + b"}"
     assert INLINE_BYTES < len(body) <= reply_bounds.STRICT_BYTES
     assert len((await decode_large(many(User), body)).items) == 1000
@@ -177,7 +177,7 @@ async def test_a_deadline_does_not_wait_for_a_decode(monkeypatch: pytest.MonkeyP
         loop.call_soon_threadsafe(began.set)
         release.wait()
 
-    monkeypatch.setattr("chatrest.network.replies.check_values", stuck)
+    monkeypatch.setattr("chatrest._network.replies.check_values", stuck)
     body = {"data": ["x" * INLINE_BYTES]}
     try:
         async with Faulty(reply(body)) as server, server.session(deadline=0.05) as session:

@@ -6,7 +6,7 @@ from contextvars import Context, ContextVar
 
 import pytest
 
-from chatrest.network.expiry import Expiry, ExpiryTimer
+from chatrest._network.expiry import Expiry, ExpiryTimer
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

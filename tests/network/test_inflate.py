@@ -12,8 +12,8 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from chatrest._network.inflate import Inflate
 from chatrest.errors import ReplyUnreadableError
-from chatrest.network.inflate import Inflate
 from tests.cases import loop_over
 
 ROOM = 1 << 30

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.virtual_time import run
 from chatrest import AsyncSession, RateLimitError
-from chatrest.network.places import PRIORITIES, Priority
+from chatrest._network.places import PRIORITIES, Priority
 from tests.faulty import Faulty, reply
 
 NOW = 1_700_000_000

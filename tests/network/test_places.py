@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from hypothesis import example, given, strategies as st
 
-from chatrest.network.places import MOMENT, PRIORITIES, AppShare, Priority, PrioritySemaphore
+from chatrest._network.places import MOMENT, PRIORITIES, AppShare, Priority, PrioritySemaphore
 from tests.cases import loop_over
 from tests.network.test_timing import virtually
 from tests.network.visits import Task, Visit, ended, play, run_loop, spawn, visits

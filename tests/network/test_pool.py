@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chatrest import App, AsyncSession, ConnectError, DeadlineExceededError, OutcomeUnknownError, RetryPolicy
-from chatrest.network.pool import PoolState
+from chatrest._network.pool import PoolState
 from tests.cases import loop_over
 from tests.faulty import KEY, Faulty, Peer, Step, deaf, hang, reply, reset, until
 

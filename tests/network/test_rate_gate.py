@@ -6,10 +6,10 @@ from itertools import combinations, pairwise
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest.core.pace.pacer import Pace, Pacer, Signal
-from chatrest.network.places import Priority, PrioritySemaphore
-from chatrest.network.rate_gate import RateGate
-from chatrest.network.timing import Timing
+from chatrest._core.pace.pacer import Pace, Pacer, Signal
+from chatrest._network.places import Priority, PrioritySemaphore
+from chatrest._network.rate_gate import RateGate
+from chatrest._network.timing import Timing
 from tests.network.test_timing import timing, virtually
 from tests.network.visits import Visit, ended, play, run_loop, spawn, visits
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from chatrest.network.timing import Timing
+from chatrest._network.timing import Timing
 
 T = TypeVar("T")
 

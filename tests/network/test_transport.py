@@ -12,8 +12,8 @@ import trustme
 from multidict import CIMultiDict
 
 from chatrest import ConnectError, ReplyUnreadableError, RequestTimeoutError, Timeouts, TransportError
-from chatrest.core.requests.wire import Request
-from chatrest.network.transport import Transport, plain_headers, was_sent
+from chatrest._core.requests.wire import Request
+from chatrest._network.transport import Transport, plain_headers, was_sent
 from tests.cases import loop_over
 from tests.faulty import KEY, Faulty, Peer, Step, cut, deaf, hang, reply, reset, until
 from tests.network.exchanges import CAP, TIMES, asked, chunked

@@ -7,8 +7,8 @@ import zlib
 import pytest
 
 from chatrest import ReplyUnreadableError
-from chatrest.core.replies.bounds import ERROR_BYTES
-from chatrest.network.transport import Transport
+from chatrest._core.replies.bounds import ERROR_BYTES
+from chatrest._network.transport import Transport
 from tests.faulty import Faulty, Peer, hang, reply
 from tests.network.exchanges import CAP, TIMES, asked, chunked
 

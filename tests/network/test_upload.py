@@ -15,12 +15,12 @@ import pytest
 from msgspec import UNSET, UnsetType
 
 from chatrest import File, OutcomeUnknownError, RequestInvalidError, RetryPolicy, ServerError
-from chatrest.core.replies.decode import JSON
-from chatrest.core.requests.endpoint import Endpoint, Replay
-from chatrest.network.upload import CHUNK
-from chatrest.parameters.checked import Body, Text
-from chatrest.parameters.files import Upload
-from chatrest.resources.collection import Collection
+from chatrest._core.replies.decode import JSON
+from chatrest._core.requests.endpoint import Endpoint, Replay
+from chatrest._network.upload import CHUNK
+from chatrest._parameters.checked import Body, Text
+from chatrest._parameters.files import Upload
+from chatrest._resources.collection import Collection
 from tests.faulty import Faulty, ReceivedRequest, cut, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")

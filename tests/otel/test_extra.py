@@ -5,7 +5,7 @@ from importlib import import_module
 
 import pytest
 
-from chatrest.extras import missing_extra
+from chatrest._extras import missing_extra
 
 
 def test_without_the_extra_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

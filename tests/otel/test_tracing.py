@@ -22,7 +22,7 @@ from chatrest import (
     RetryPolicy,
     UserQuery,
 )
-from chatrest.core.requests.wire import Request
+from chatrest._core.requests.wire import Request
 from chatrest.emulator import Emulator
 from chatrest.otel import OpenTelemetryListener
 from tests.faulty import KEY
@@ -106,7 +106,7 @@ async def test_attempts_are_events_in_order(tracer: trace.Tracer, exporter: InMe
     assert not third.keys() & {"error.type", "chatrest.pause"}
     whole = attributes(span)
     assert whole["http.request.resend_count"] == 2
-    assert (whole["chatrest.network"], whole["chatrest.waited"]) == (0.75, 7.0)
+    assert (whole["chatrest._network"], whole["chatrest.waited"]) == (0.75, 7.0)
 
 
 # ── the current span ──

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.requests.encode import query_pairs
-from chatrest.core.requests.wire import json_body
-from chatrest.errors import RequestInvalidError
-from chatrest.parameters.agent_knowledge import (
+from chatrest._core.requests.encode import query_pairs
+from chatrest._core.requests.wire import json_body
+from chatrest._parameters.agent_knowledge import (
     DiscoveredUrlQuery,
     KnowledgeQuery,
     NewKnowledgeText,
@@ -16,8 +15,8 @@ from chatrest.parameters.agent_knowledge import (
     WebsiteToScrape,
     checked_source,
 )
-from chatrest.parameters.agent_tools import ApiToolChanges, NewApiTool, NewMcpServer, NewVariable
-from chatrest.parameters.agents import (
+from chatrest._parameters.agent_tools import ApiToolChanges, NewApiTool, NewMcpServer, NewVariable
+from chatrest._parameters.agents import (
     AgentChanges,
     AgentQuery,
     EnabledActions,
@@ -27,6 +26,7 @@ from chatrest.parameters.agents import (
     NewExternalAgent,
     NewExternalTool,
 )
+from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
 
 TOOL: dict[str, Any] = {

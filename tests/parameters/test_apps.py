@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.requests.encode import query_pairs
+from chatrest._core.requests.encode import query_pairs
+from chatrest._parameters.apps import UsageQuery
 from chatrest.errors import RequestInvalidError
-from chatrest.parameters.apps import UsageQuery
 from tests.cases import loop_over
 
 
@@ -28,7 +28,7 @@ def test_moments_are_sent_in_milliseconds(given: Any, sent: str) -> None:
 
 @loop_over("value", [None, -1, "5", datetime(2020, 1, 1)])
 def test_a_wrong_moment_is_refused_by_its_name(value: Any) -> None:
-    with pytest.raises(RequestInvalidError, match=r"^from_date = .*: allowed is "):
+    with pytest.raises(RequestInvalidError, match=r"^from_date = .*: expected "):
         UsageQuery(from_date=value, to_date=5)
 
 

@@ -12,13 +12,13 @@ from typing import Annotated, Any, get_type_hints
 import pytest
 from msgspec import NODEFAULT, UNSET, Meta, UnsetType, convert, inspect as shapes, structs
 
-from chatrest import MessageQuery, NewMessage, NewUser, NewWebhook, parameters
-from chatrest.core.requests.encode import query_pairs
-from chatrest.core.requests.wire import json_body
+from chatrest import MessageQuery, NewMessage, NewUser, NewWebhook, _parameters as parameters
+from chatrest._core.requests.encode import query_pairs
+from chatrest._core.requests.wire import json_body
+from chatrest._parameters.checked import Body, Checked, Filter, Flag, Json, Ordinal, Stamp, Text, Texts
+from chatrest._parameters.meanings import MEANINGS, meaning
+from chatrest._parameters.users import Deletion
 from chatrest.errors import RequestInvalidError
-from chatrest.parameters.checked import Body, Checked, Filter, Flag, Json, Ordinal, Stamp, Text, Texts
-from chatrest.parameters.meanings import MEANINGS, meaning
-from chatrest.parameters.users import Deletion
 from tests.cases import loop_over
 
 
@@ -69,7 +69,7 @@ def test_none_is_not_sent_but_where_null_is_a_value(members: Any, body: bytes) -
 @loop_over("name", ["subject_line", "copies"])
 @loop_over("nothing", [None, UNSET])
 def test_a_member_that_is_no_optional_one_is_refused_where_it_is_none(name: str, nothing: Any) -> None:
-    with pytest.raises(RequestInvalidError, match=f"^{name} = {nothing}: allowed is "):
+    with pytest.raises(RequestInvalidError, match=f"^{name} = {nothing}: expected "):
         Letter(**{"subject_line": "s", name: nothing})
 
 
@@ -85,7 +85,7 @@ def test_what_was_checked_stays_so() -> None:
     labels.append("")
     assert letter.labels == ("x",)
     assert structs.replace(letter, copies=2).copies == 2
-    with pytest.raises(RequestInvalidError, match=r"^copies = 0: allowed is a whole number from 1$"):
+    with pytest.raises(RequestInvalidError, match=r"^copies = 0: expected a whole number from 1$"):
         structs.replace(letter, copies=0)
 
 
@@ -114,7 +114,7 @@ def test_no_repr_and_no_error_shows_a_credential() -> None:
         own = [frame for frame in report.stack if frame.filename.endswith("parameters/checked.py")]
         assert own
         assert "pass-5f" not in str(caught.value) + "".join(str(frame.locals) for frame in own)
-    with pytest.raises(RequestInvalidError, match=r"^basic_auth_password = '': allowed is a text"):
+    with pytest.raises(RequestInvalidError, match=r"^basic_auth_password = '': expected a text"):
         Access(basic_auth_password="")
 
 
@@ -174,17 +174,17 @@ def test_a_mapping_in_the_place_of_a_struct_has_its_members_in_either_spelling()
         json_body(book)
         == b'{"cover":{"pageNumber":4},"pages":[{"pageNumber":1},{"pageNumber":2},{"pageNumber":3}]}'
     )
-    with pytest.raises(RequestInvalidError, match=r"allowed is a list of Page; 'number' is none of"):
+    with pytest.raises(RequestInvalidError, match=r"expected a list of Page; 'number' is none of"):
         Book(pages=[{"number": 1}])  # type: ignore[arg-type]
     with pytest.raises(
-        RequestInvalidError, match=r"^pages = .*: allowed is a list of Page; \[1\]\.pageNumber: "
+        RequestInvalidError, match=r"^pages = .*: expected a list of Page; \[1\]\.pageNumber: "
     ):
         Book(pages=[{"page_number": 1}, {"page_number": 0}])  # type: ignore[arg-type]
     with pytest.raises(RequestInvalidError, match=r"; \[0\]\.pageNumber is missing$"):
         Book(pages=[{}])  # type: ignore[arg-type]
     with pytest.raises(RequestInvalidError, match=r"^cover = .*; pageNumber is missing$"):
         Book(pages=[{"page_number": 1}], cover={})  # type: ignore[arg-type]
-    with pytest.raises(RequestInvalidError, match=r"^pages = 'x': allowed is a list of Page$"):
+    with pytest.raises(RequestInvalidError, match=r"^pages = 'x': expected a list of Page$"):
         Book(pages="x")  # type: ignore[arg-type]
 
 
@@ -194,7 +194,7 @@ def test_a_mapping_in_the_place_of_a_struct_has_its_members_in_either_spelling()
 def public_structs() -> Iterator[type[Checked]]:
     """Yield every filter and body of the package."""
     for module in iter_modules(parameters.__path__):
-        for kind in vars(import_module(f"chatrest.parameters.{module.name}")).values():
+        for kind in vars(import_module(f"chatrest._parameters.{module.name}")).values():
             if isinstance(kind, type) and issubclass(kind, Checked):
                 yield kind
 
@@ -259,7 +259,7 @@ def test_no_frame_of_a_wrong_call_holds_a_value() -> None:
         with pytest.raises((TypeError, RequestInvalidError)) as caught:
             NewWebhook(**hook, **more)
         report = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
-        inner = [frame for frame in report.stack if "chatrest/parameters" in frame.filename]
+        inner = [frame for frame in report.stack if "chatrest/_parameters" in frame.filename]
         assert inner
         assert "hush-5" not in str(caught.value) + "".join(str(frame.locals) for frame in inner)
 

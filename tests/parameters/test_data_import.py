@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from chatrest.errors import RequestInvalidError
-from chatrest.parameters.data_import import (
+from chatrest._parameters.data_import import (
     GroupEntries,
     GroupImport,
     MemberEntries,
@@ -18,6 +17,7 @@ from chatrest.parameters.data_import import (
     UserEntries,
     UserImport,
 )
+from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
 
 ANN = UserImport(uid="ann", name="Ann")
@@ -84,17 +84,17 @@ def test_messages_are_sent_by_their_muids() -> None:
 @loop_over(
     ("users", "error"),
     [
-        ([], "users: 0 records, allowed are 1 to 50 a request"),
-        ({}, "users: 0 records, allowed are 1 to 50 a request"),
-        ([UserImport(uid=f"u{n}", name="x") for n in range(51)], "users: 51 records, allowed are 1 to 50"),
-        (5, "users = 5: allowed are UserImport"),
-        ([5], r"users\[0\] = 5: allowed is a UserImport, or its JSON object"),
+        ([], "users: 0 records, expected 1 to 50 a request"),
+        ({}, "users: 0 records, expected 1 to 50 a request"),
+        ([UserImport(uid=f"u{n}", name="x") for n in range(51)], "users: 51 records, expected 1 to 50"),
+        (5, "users = 5: expected UserImport"),
+        ([5], r"users\[0\] = 5: expected a UserImport, or its JSON object"),
         ([ANN, ANN], r"users\[1\]: uid = 'ann' comes twice"),
-        ({"bob": ANN}, r"users\['bob'\]: its uid is 'ann', allowed is its key"),
+        ({"bob": ANN}, r"users\['bob'\]: its uid is 'ann', expected its key"),
         ({"ann": {"uid": "ann"}}, r"users\['ann'\]: 'name' is missing"),
         (
             {"ann": {"uid": "ann", "name": ""}},
-            r"users\['ann'\]: name = '': allowed is a text that is not empty",
+            r"users\['ann'\]: name = '': expected a text that is not empty",
         ),
         ({"ann": {"uid": "ann", "name": "A", "nmae": 1}}, r"users\['ann'\]: a UserImport has no 'nmae'"),
     ],
@@ -105,5 +105,5 @@ def test_the_record_that_is_wrong_is_named(users: Any, error: str) -> None:
 
 
 def test_details_that_are_wrong_are_refused() -> None:
-    with pytest.raises(RequestInvalidError, match=r"^user_details = .*: allowed is a UserImport"):
+    with pytest.raises(RequestInvalidError, match=r"^user_details = .*: expected a UserImport"):
         MemberImport(guid="g", uid="ann", user_details={"uid": "ann"})

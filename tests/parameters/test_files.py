@@ -10,9 +10,9 @@ import pytest
 from msgspec import UNSET, UnsetType
 
 from chatrest import File
+from chatrest._parameters.checked import Body
+from chatrest._parameters.files import Upload
 from chatrest.errors import RequestInvalidError
-from chatrest.parameters.checked import Body
-from chatrest.parameters.files import Upload
 from tests.cases import loop_over
 
 
@@ -69,7 +69,7 @@ def test_the_type_is_guessed_from_a_given_name() -> None:
 
 @loop_over("source", [None, 5, "", "a\0b", io.StringIO("text"), [b"x"], b"a".decode, b""[:0].strip])
 def test_another_source_is_refused(source: Any) -> None:
-    with pytest.raises(RequestInvalidError, match=r"^source = .*: allowed is the path of a file, an object"):
+    with pytest.raises(RequestInvalidError, match=r"^source = .*: expected the path of a file, an object"):
         File(source)
 
 
@@ -101,7 +101,7 @@ def test_a_field_takes_whatever_makes_a_file_but_a_text(value: Any, name: str) -
 def test_a_field_takes_nothing_else(value: Any) -> None:
     with pytest.raises(
         RequestInvalidError,
-        match=r"^small_photo = .*: allowed is a chatrest\.File, the Path of a file, an open",
+        match=r"^small_photo = .*: expected a chatrest\.File, the Path of a file, an open",
     ):
         Photo(small_photo=value)
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from chatrest.core.requests.wire import json_body
+from chatrest._core.requests.wire import json_body
+from chatrest._parameters.groups import NewMembers
 from chatrest.errors import RequestInvalidError
-from chatrest.parameters.groups import NewMembers
 
 
 @pytest.mark.parametrize(

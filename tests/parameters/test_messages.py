@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.requests.encode import query_pairs
-from chatrest.core.requests.wire import json_body
-from chatrest.errors import RequestInvalidError
-from chatrest.parameters.messages import (
+from chatrest._core.requests.encode import query_pairs
+from chatrest._core.requests.wire import json_body
+from chatrest._parameters.messages import (
     InteractionGoal,
     Interactions,
     MessageChanges,
@@ -21,6 +20,7 @@ from chatrest.parameters.messages import (
     NewMessage,
     NewThreadMessage,
 )
+from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
 
 # ── what is sent ──
@@ -47,13 +47,13 @@ GOOD: dict[str, Any] = {"receiver": "bob", "type": "text", "data": {"text": "t"}
     ],
 )
 def test_a_wrong_member_is_refused_by_name_with_what_is_allowed(name: str, value: Any) -> None:
-    with pytest.raises(RequestInvalidError, match=f"^{name} = .*: allowed is "):
+    with pytest.raises(RequestInvalidError, match=f"^{name} = .*: expected "):
         NewMessage(**{**GOOD, name: value})
 
 
 @loop_over("text", ["", None, 5, b"x"])
 def test_an_empty_text_is_refused(text: Any) -> None:
-    with pytest.raises(RequestInvalidError, match=r"^text = .*: allowed is a text that is not empty"):
+    with pytest.raises(RequestInvalidError, match=r"^text = .*: expected a text that is not empty"):
         NewMessage.text("bob", text)
 
 
@@ -114,13 +114,13 @@ def test_several_receivers_take_the_place_of_one(kind: Any, several: Any) -> Non
 @loop_over("kind", KINDS)
 @loop_over("several", [{}, {"uids": []}, {"uid": ["a"]}, ["a"], {"uids": ["a,b"]}, 5])
 def test_receivers_that_are_none_are_refused(kind: Any, several: Any) -> None:
-    with pytest.raises(RequestInvalidError, match=r"^multiple_receivers = .*: allowed is MultipleReceivers"):
+    with pytest.raises(RequestInvalidError, match=r"^multiple_receivers = .*: expected MultipleReceivers"):
         kind(multiple_receivers=several, **TEXT)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_message_to_nobody_is_refused(kind: Any) -> None:
-    with pytest.raises(RequestInvalidError, match=r"^receiver = UNSET: allowed is a uid or guid"):
+    with pytest.raises(RequestInvalidError, match=r"^receiver = UNSET: expected a uid or guid"):
         kind(**TEXT)
     with pytest.raises(RequestInvalidError, match=r"^multiple_receivers: one receiver at least"):
         MultipleReceivers()
@@ -156,7 +156,7 @@ def test_files_of_a_message() -> None:
 
 @loop_over("size", [-1, "x", "", 1.5, True])
 def test_a_size_that_is_no_number_of_bytes_is_refused(size: Any) -> None:
-    with pytest.raises(RequestInvalidError, match=r"^size = .*: allowed is a whole number of bytes"):
+    with pytest.raises(RequestInvalidError, match=r"^size = .*: expected a whole number of bytes"):
         NewAttachment(url="u", size=size)
 
 
@@ -210,16 +210,14 @@ def test_an_interactive_message_quotes_nothing() -> None:
     ("category", "kind"), [("message", "poll"), ("interactive", "text"), ("interactive", "poll")]
 )
 def test_a_type_of_another_category_is_refused(category: Any, kind: str) -> None:
-    with pytest.raises(RequestInvalidError, match=rf"^type = '{kind}': allowed is "):
+    with pytest.raises(RequestInvalidError, match=rf"^type = '{kind}': expected "):
         NewBotMessage(receiver="bob", category=category, type=kind, data={})
 
 
 def test_a_message_has_at_most_65536_bytes_of_json() -> None:
     longest = 65_536 - len(json_body(NewMessage.text("bob", "x"))) + 1
     assert len(json_body(NewMessage.text("bob", "x" * longest))) == 65_536
-    with pytest.raises(
-        RequestInvalidError, match=r"^data: the message has 65537 bytes of JSON; allowed are at"
-    ):
+    with pytest.raises(RequestInvalidError, match=r"^data: the message has 65537 bytes of JSON; expected at"):
         NewMessage.text("bob", "x" * (longest + 1))
     with pytest.raises(RequestInvalidError, match=r"^data: the message has "):
         NewMessage.text("bob", "ü" * longest)
@@ -235,7 +233,7 @@ def test_what_is_no_json_is_refused_when_it_is_sent() -> None:
 def test_tags_have_a_length_and_a_count(tags: Any) -> None:
     for kind in KINDS:
         with pytest.raises(
-            RequestInvalidError, match=r"^tags = .*: allowed is a list of 1 to 25 tags of 1 to 100"
+            RequestInvalidError, match=r"^tags = .*: expected a list of 1 to 25 tags of 1 to 100"
         ):
             kind(receiver="bob", tags=tags, **TEXT)
 

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.requests.wire import json_body
-from chatrest.errors import RequestInvalidError
-from chatrest.parameters.moderation import (
+from chatrest._core.requests.wire import json_body
+from chatrest._parameters.moderation import (
     BlockReview,
     FlagReview,
     LimitQuery,
@@ -19,6 +18,7 @@ from chatrest.parameters.moderation import (
     RuleCondition,
     RuleFilter,
 )
+from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
 
 FILTER: dict[str, Any] = {
@@ -67,16 +67,14 @@ def test_a_rule_takes_structs_and_plain_dicts_alike() -> None:
     ],
 )
 def test_a_wrong_member_is_refused_by_its_name(make: Any, name: str) -> None:
-    with pytest.raises(RequestInvalidError, match=f"^{name} = .*: allowed is "):
+    with pytest.raises(RequestInvalidError, match=f"^{name} = .*: expected "):
         make()
 
 
 def test_the_terms_of_a_keyword_list_travel_as_one_text() -> None:
     assert NewKeywordList(category="word", search_terms=["darn", "heck"]).search_terms == "darn,heck"
     assert NewKeywordList(category="pattern", search_terms="a,b").search_terms == "a,b"
-    with pytest.raises(
-        RequestInvalidError, match=r"^search_terms = 'a,b': allowed are terms without a comma"
-    ):
+    with pytest.raises(RequestInvalidError, match=r"^search_terms = 'a,b': expected terms without a comma"):
         NewKeywordList(category="word", search_terms=["x", "a,b"])
-    with pytest.raises(RequestInvalidError, match=r"^category = 'words': allowed is 'word', 'pattern' or"):
+    with pytest.raises(RequestInvalidError, match=r"^category = 'words': expected 'word', 'pattern' or"):
         NewKeywordList(category="words")  # type: ignore[arg-type]

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.requests.wire import json_body
-from chatrest.errors import RequestInvalidError
-from chatrest.parameters.notifications import (
+from chatrest._core.requests.wire import json_body
+from chatrest._parameters.notifications import (
     ApnsProvider,
     ConversationsToMute,
     ConversationToMute,
@@ -21,6 +20,7 @@ from chatrest.parameters.notifications import (
     SendgridProviderChanges,
     UserFilter,
 )
+from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
 
 SECRET = "s3cr3t-5f7a"
@@ -76,10 +76,10 @@ def test_no_repr_shows_a_providers_secret(body: Any) -> None:
     ],
 )
 def test_a_wrong_member_is_refused_by_its_name(make: Any, name: str) -> None:
-    with pytest.raises(RequestInvalidError, match=f"^{name} = .*: allowed is "):
+    with pytest.raises(RequestInvalidError, match=f"^{name} = .*: expected "):
         make()
 
 
 def test_a_window_of_logs_that_ends_before_it_begins_is_refused() -> None:
-    with pytest.raises(RequestInvalidError, match=r"to = 4: .* allowed is from_ \(5\) or later"):
+    with pytest.raises(RequestInvalidError, match=r"to = 4: .* expected from_ \(5\) or later"):
         NotificationLogQuery(from_=5, to=4)

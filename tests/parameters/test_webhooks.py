@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from chatrest.core.requests.encode import filter_values
+from chatrest._core.requests.encode import filter_values
+from chatrest._parameters.webhooks import NewWebhook, WebhookChanges, WebhookVersion
 from chatrest.errors import RequestInvalidError
-from chatrest.parameters.webhooks import NewWebhook, WebhookChanges, WebhookVersion
 from tests.cases import loop_over
 
 HOOK = {"id": "w1", "name": "First", "webhook_url": "https://example.com/hook"}
@@ -33,9 +33,7 @@ def test_an_address_is_https_or_loopback(url: str) -> None:
     ],
 )  # fmt: skip
 def test_another_address_is_refused(url: Any) -> None:
-    with pytest.raises(
-        RequestInvalidError, match=r"^webhook_url = .*: allowed is an https URL of at most 255"
-    ):
+    with pytest.raises(RequestInvalidError, match=r"^webhook_url = .*: expected an https URL of at most 255"):
         NewWebhook(**HOOK | {"webhook_url": url})
 
 

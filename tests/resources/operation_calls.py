@@ -3,7 +3,7 @@
 import json
 from typing import Any, NamedTuple
 
-from chatrest.core.requests.wire import json_body
+from chatrest._core.requests.wire import json_body
 from tests.sending import Sender
 
 MESSAGE: dict[str, Any] = {

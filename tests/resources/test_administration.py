@@ -20,13 +20,11 @@ from chatrest import (
     NotFoundError,
     PermissionDeniedError,
 )
-from chatrest.core.requests.endpoint import Endpoint
-from chatrest.emulator import Emulator
-from chatrest.emulator.service.administering import COLLECTIONS, document_path
-from chatrest.parameters.agent_knowledge import NewKnowledgeText, NewUpload
-from chatrest.parameters.agents import AgentChanges, AgentQuery, EnabledActions, NewAgent
-from chatrest.parameters.moderation import NewFlag, NewKeywordList, NewModeratedMessage, NewReason, NewRule
-from chatrest.parameters.notifications import (
+from chatrest._core.requests.endpoint import Endpoint
+from chatrest._parameters.agent_knowledge import NewKnowledgeText, NewUpload
+from chatrest._parameters.agents import AgentChanges, AgentQuery, EnabledActions, NewAgent
+from chatrest._parameters.moderation import NewFlag, NewKeywordList, NewModeratedMessage, NewReason, NewRule
+from chatrest._parameters.notifications import (
     ApnsProvider,
     ConversationsToMute,
     ConversationsToUnmute,
@@ -35,9 +33,11 @@ from chatrest.parameters.notifications import (
     PreferencesChanges,
     SettingsChanges,
 )
-from chatrest.parameters.roles import NewRole, RoleChanges
-from chatrest.resources import OPERATIONS
-from chatrest.walk.walk import Walk
+from chatrest._parameters.roles import NewRole, RoleChanges
+from chatrest._resources import OPERATIONS
+from chatrest._walk.walk import Walk
+from chatrest.emulator import Emulator
+from chatrest.emulator.service.administering import COLLECTIONS, document_path
 from tests.cases import loop_over
 from tests.resources.test_parity import arguments_of, camel
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from chatrest.models.agents import Agent
-from chatrest.parameters.agent_knowledge import NewUpload
-from chatrest.parameters.agents import NewAgent
-from chatrest.resources.agents import Agents
+from chatrest._models.agents import Agent
+from chatrest._parameters.agent_knowledge import NewUpload
+from chatrest._parameters.agents import NewAgent
+from chatrest._resources.agents import Agents
 from tests.sending import Sender
 
 # ── records ──

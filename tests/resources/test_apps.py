@@ -16,10 +16,10 @@ from chatrest import (
     NotFoundError,
     PermissionDeniedError,
 )
+from chatrest._parameters.apps import AppQuery
+from chatrest._resources.apps import APPS_LIST, Apps, Metrics
 from chatrest.emulator import Emulator
 from chatrest.errors import ReplyUnreadableError
-from chatrest.parameters.apps import AppQuery
-from chatrest.resources.apps import APPS_LIST, Apps, Metrics
 from tests.resources.conftest import NOW
 from tests.sending import Sender
 

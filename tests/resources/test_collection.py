@@ -12,19 +12,19 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import fields
 
 from chatrest import App, AsyncManagement, AsyncSession, MessageQuery, NewUser
-from chatrest.cli.call.parameters import snake_case
-from chatrest.core.paging.paging import BY_ID, BY_PAGE
-from chatrest.core.replies.decode import ACK, JSON, many
-from chatrest.core.requests.endpoint import Acting, Endpoint
+from chatrest._cli.call.parameters import snake_case
+from chatrest._core.paging.paging import BY_ID, BY_PAGE
+from chatrest._core.replies.decode import ACK, JSON, many
+from chatrest._core.requests.endpoint import Acting, Endpoint
+from chatrest._models.messages import Message
+from chatrest._models.users import User
+from chatrest._parameters.checked import Body, Filter, Size, Text
+from chatrest._resources import COLLECTIONS, OPERATIONS, collection_class
+from chatrest._resources.collection import Collection, Start
+from chatrest._resources.messages import Messages
+from chatrest._resources.users import AuthTokens, Users
+from chatrest._walk.walk import Walk
 from chatrest.errors import RequestInvalidError
-from chatrest.models.messages import Message
-from chatrest.models.users import User
-from chatrest.parameters.checked import Body, Filter, Size, Text
-from chatrest.resources import COLLECTIONS, OPERATIONS, collection_class
-from chatrest.resources.collection import Collection, Start
-from chatrest.resources.messages import Messages
-from chatrest.resources.users import AuthTokens, Users
-from chatrest.walk.walk import Walk
 from tests.cases import loop_over
 from tests.sending import Sender
 from tests.small_service import SmallService
@@ -126,14 +126,14 @@ async def test_the_header_is_sent_by_what_the_operation_says(
 )
 async def test_a_body_of_another_kind_is_refused(kind: Any, body: Any, allowed: str) -> None:
     sender = Sender(REPLY)
-    with pytest.raises(RequestInvalidError, match=rf"^body = .*: allowed is {allowed}$"):
+    with pytest.raises(RequestInvalidError, match=rf"^body = .*: expected {allowed}$"):
         await Notes(sender).write(write("never", kind), body)
     assert sender.calls == []
 
 
 @pytest.mark.parametrize("query", [NoteQuery(), {}, "x"])
 async def test_a_query_is_refused_where_there_is_none(query: Any) -> None:
-    with pytest.raises(RequestInvalidError, match=r"^query = .*: allowed is None$"):
+    with pytest.raises(RequestInvalidError, match=r"^query = .*: expected None$"):
         await Notes(Sender(REPLY)).write(write("never"), query=query)
 
 
@@ -265,7 +265,7 @@ async def test_no_frame_holds_an_argument_that_may_be_a_credential() -> None:
     with pytest.raises(TypeError) as caught:
         await AuthTokens(Sender()).get("bob", auth_tokn="hush-5")  # type: ignore[call-arg]
     report = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
-    inner = [frame for frame in report.stack if "chatrest/resources" in frame.filename]
+    inner = [frame for frame in report.stack if "chatrest/_resources" in frame.filename]
     assert inner
     assert "hush-5" not in str(caught.value) + "".join(str(frame.locals) for frame in inner)
 
@@ -314,7 +314,7 @@ class Notes(Collection):
 def collection() -> Any:
     """A collection in a module of the package, whose frames are not the caller's."""
     names: dict[str, Any] = {
-        "__name__": "chatrest.resources.notes", "Collection": Collection,
+        "__name__": "chatrest._resources.notes", "Collection": Collection,
         "GET": GET, "OLD": OLD, "LIST": LIST,
     }  # fmt: skip
     exec(NOTES, names)

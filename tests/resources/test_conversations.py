@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.replies.decode import parse
+from chatrest._core.replies.decode import parse
+from chatrest._models.messages import Message
+from chatrest._parameters.conversations import ConversationQuery
+from chatrest._resources.conversations import Conversations
 from chatrest.errors import CursorError
-from chatrest.models.messages import Message
-from chatrest.parameters.conversations import ConversationQuery
-from chatrest.resources.conversations import Conversations
 from tests.resources.operation_calls import MESSAGE, Sent, answering, sent
 from tests.sending import Sender
 

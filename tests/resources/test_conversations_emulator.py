@@ -8,8 +8,8 @@ import pytest
 from msgspec import UNSET
 
 from chatrest import AsyncSession, BadRequestError, MessageQuery, NewMessage, PermissionDeniedError
+from chatrest._parameters.conversations import ConversationPin, ConversationQuery
 from chatrest.emulator import Emulator
-from chatrest.parameters.conversations import ConversationPin, ConversationQuery
 
 USERS = ("ann", "bob", "cat", "dan", "eva", "fay", "gus")
 

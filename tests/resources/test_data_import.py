@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from chatrest import ApiError, AsyncSession, Outcomes
+from chatrest._parameters.data_import import GroupImport, MemberImport, MessageImport, UserImport
 from chatrest.emulator import Emulator
-from chatrest.parameters.data_import import GroupImport, MemberImport, MessageImport, UserImport
 
 ZOE = UserImport(uid="zoe", name="Zoe", created_at=100, tags=["a"], metadata={"n": 1})
 DEN = GroupImport(guid="den", name="Den", type="public", owner="zoe", created_at=200, group_owner_details=ZOE)

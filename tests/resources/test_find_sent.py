@@ -22,6 +22,9 @@ from chatrest import (
     TextMessage,
     parse,
 )
+from chatrest._parameters.messages import MessageChanges, MultipleReceivers, NewBotMessage, NewThreadMessage
+from chatrest._resources.messages import Messages
+from chatrest._resources.sent_lookup import SentMark
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import (
     Cut,
@@ -31,9 +34,6 @@ from chatrest.emulator.weather import (
     Reset,
     Status,
 )
-from chatrest.parameters.messages import MessageChanges, MultipleReceivers, NewBotMessage, NewThreadMessage
-from chatrest.resources.messages import Messages
-from chatrest.resources.sent_lookup import SentMark
 from tests.list_faults import ListFault
 from tests.resources.conftest import NOW
 from tests.sending import Sender
@@ -320,7 +320,7 @@ async def test_wrong_arguments_are_named(session: AsyncSession, arguments: dict[
 
 
 async def test_a_muid_is_a_text(session: AsyncSession) -> None:
-    with pytest.raises(RequestInvalidError, match=r"^muid = None: allowed is a text"):
+    with pytest.raises(RequestInvalidError, match=r"^muid = None: expected a text"):
         await session.messages.find_sent(None, receiver="bob")  # type: ignore[arg-type]
 
 

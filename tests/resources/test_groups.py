@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.requests.endpoint import Call
+from chatrest._core.requests.endpoint import Call
+from chatrest._models.groups import MemberScope
+from chatrest._parameters.groups import GroupQuery
+from chatrest._resources.groups import MEMBERS_CHANGE_SCOPE, Groups, Members
 from chatrest.errors import CursorError, ReplyUnreadableError
-from chatrest.models.groups import MemberScope
-from chatrest.parameters.groups import GroupQuery
-from chatrest.resources.groups import MEMBERS_CHANGE_SCOPE, Groups, Members
 from tests.sending import Sender
 
 CURSOR = {"updatedAt": 5, "affix": "append"}

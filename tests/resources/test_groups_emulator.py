@@ -12,9 +12,9 @@ from chatrest import (
     NewMembers,
     NotFoundError,
 )
+from chatrest._models.groups import Group
 from chatrest.emulator import Emulator
 from chatrest.errors import CursorError
-from chatrest.models.groups import Group
 from tests.resources.conftest import NOW
 
 

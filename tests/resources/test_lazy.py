@@ -6,20 +6,20 @@ import sys
 import pytest
 
 from chatrest import App, AsyncManagement, AsyncSession
-from chatrest.resources import COLLECTIONS, OPERATIONS, collection_class
-from chatrest.resources.collection import Collection
-from chatrest.resources.lazy import collection
+from chatrest._resources import COLLECTIONS, OPERATIONS, collection_class
+from chatrest._resources.collection import Collection
+from chatrest._resources.lazy import collection
 from tests.cases import loop_over
 
 APP = App("app-1", "k" * 20, base_url="http://127.0.0.1:9")
 LOADED = (
     "print(*sorted(name.rpartition('.')[2] for name in sys.modules"
-    " if name.startswith('chatrest.resources.') and name.count('.') == 2))"
+    " if name.startswith('chatrest._resources.') and name.count('.') == 2))"
 )
 
 
 def loaded_by(statement: str) -> set[str]:
-    """Return the modules of `chatrest.resources` that a new interpreter has after `statement`."""
+    """Return the modules of `chatrest._resources` that a new interpreter has after `statement`."""
     command = (sys.executable, "-c", f"import sys; {statement}; {LOADED}")
     run = subprocess.run(command, check=True, capture_output=True, timeout=60, text=True)
     return set(run.stdout.split())
@@ -64,7 +64,7 @@ def test_the_first_use_of_an_attribute_loads_its_collection() -> None:
 
 
 def test_a_look_at_one_operation_loads_its_collection_alone() -> None:
-    use = "from chatrest.resources import OPERATIONS; OPERATIONS['members.list']"
+    use = "from chatrest._resources import OPERATIONS; OPERATIONS['members.list']"
     assert loaded_by(use) & set(COLLECTIONS.values()) == {COLLECTIONS["members"]} == {"groups"}
 
 

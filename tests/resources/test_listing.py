@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 
 from chatrest import App, AsyncSession
-from chatrest.core.paging.cursor import Cursor
-from chatrest.core.paging.paging import BY_ID, BY_PAGE, BY_UPDATED, LARGEST_PAGE, Paging
-from chatrest.core.replies.decode import Listing, many
-from chatrest.core.requests.endpoint import Acting, Call, Endpoint
+from chatrest._core.paging.cursor import Cursor
+from chatrest._core.paging.paging import BY_ID, BY_PAGE, BY_UPDATED, LARGEST_PAGE, Paging
+from chatrest._core.replies.decode import Listing, many
+from chatrest._core.requests.endpoint import Acting, Call, Endpoint
+from chatrest._models.messages import Message
+from chatrest._models.meta import Meta, Pagination, Position
+from chatrest._models.users import User
+from chatrest._parameters.messages import MessageQuery
+from chatrest._resources.listing import walk
+from chatrest._walk.walk import Walk
 from chatrest.emulator import Emulator
 from chatrest.errors import ChatRestError, CursorError, RequestInvalidError
-from chatrest.models.messages import Message
-from chatrest.models.meta import Meta, Pagination, Position
-from chatrest.models.users import User
-from chatrest.parameters.messages import MessageQuery
-from chatrest.resources.listing import walk
-from chatrest.walk.walk import Walk
 from tests.cases import loop_over
 from tests.sending import Sender
 
@@ -243,7 +243,7 @@ async def test_a_token_goes_from_one_signing_session_to_another_against_the_emul
 @loop_over("key", ["k" * 32, b"", 5, ["k"]])
 def test_a_key_that_is_not_bytes_is_refused_and_never_shown(key: Any) -> None:
     app = App("app-1", "k" * 20, base_url="http://127.0.0.1:9")
-    with pytest.raises(RequestInvalidError, match=r"^cursor_key: allowed are bytes") as caught:
+    with pytest.raises(RequestInvalidError, match=r"^cursor_key: expected bytes") as caught:
         AsyncSession(app, cursor_key=key)
     assert "kkkk" not in str(caught.value)
 

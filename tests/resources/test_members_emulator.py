@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from chatrest import AsyncSession, NotFoundError, PermissionDeniedError
+from chatrest._parameters.groups import MemberQuery, NewMembers
 from chatrest.emulator import Emulator
 from chatrest.errors import ApiError
-from chatrest.parameters.groups import MemberQuery, NewMembers
 
 GUID = "group-1"
 

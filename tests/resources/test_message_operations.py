@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.replies.decode import parse
-from chatrest.errors import ApiError, CursorError, ReplyUnreadableError
-from chatrest.models.messages import Message
-from chatrest.parameters.messages import (
+from chatrest._core.replies.decode import parse
+from chatrest._models.messages import Message
+from chatrest._parameters.messages import (
     MessageQuery,
     NewMessage,
     ThreadQuery,
 )
-from chatrest.resources.messages import Messages
+from chatrest._resources.messages import Messages
+from chatrest.errors import ApiError, CursorError, ReplyUnreadableError
 from tests.resources.operation_calls import MESSAGE, answering, sent
 from tests.sending import Sender
 

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.replies.decode import Listing
+from chatrest._core.replies.decode import Listing
+from chatrest._models.messages import unknown
+from chatrest._models.meta import Meta, Pagination, Position
+from chatrest._parameters.messages import MessageQuery
+from chatrest._resources.messages import Messages
 from chatrest.errors import CursorError
-from chatrest.models.messages import unknown
-from chatrest.models.meta import Meta, Pagination, Position
-from chatrest.parameters.messages import MessageQuery
-from chatrest.resources.messages import Messages
 from tests.cases import loop_over
 from tests.sending import Sender
 

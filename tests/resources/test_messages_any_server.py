@@ -4,8 +4,8 @@ import itertools
 import json
 from typing import Any, NamedTuple
 
-from chatrest.core.requests.encode import query_pairs
-from chatrest.resources.messages import Messages
+from chatrest._core.requests.encode import query_pairs
+from chatrest._resources.messages import Messages
 from tests.cases import loop_over
 from tests.sending import Sender
 

@@ -15,8 +15,8 @@ from chatrest import (
     PermissionDeniedError,
     TextMessage,
 )
+from chatrest._parameters.messages import MessageChanges, NewBotMessage, NewThreadMessage, ThreadQuery
 from chatrest.emulator import Emulator
-from chatrest.parameters.messages import MessageChanges, NewBotMessage, NewThreadMessage, ThreadQuery
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from chatrest import AsyncSession, File
-from chatrest.emulator import Emulator
-from chatrest.errors import CursorError
-from chatrest.parameters.moderation import (
+from chatrest._parameters.moderation import (
     ModerationQuery,
     NewKeywordList,
 )
-from chatrest.resources.moderation import Moderation
+from chatrest._resources.moderation import Moderation
+from chatrest.emulator import Emulator
+from chatrest.errors import CursorError
 from tests.sending import Sender
 
 RULE = b"""{"id":"r","name":"R","description":"d","enabled":true,"active":true,"revisionId":"r-1",

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from chatrest._parameters.notifications import NotificationLogQuery
+from chatrest._resources.notifications import Notifications
 from chatrest.errors import CursorError, RequestInvalidError
-from chatrest.parameters.notifications import NotificationLogQuery
-from chatrest.resources.notifications import Notifications
 from tests.sending import Sender
 
 TWILIO = b'{"data":{"twilioAccountSID":"s","twilioAuthToken":"t","twilioSenderPhoneNumber":"+1"}}'
@@ -103,7 +103,7 @@ async def test_the_log_goes_on_by_log_ids_and_is_asked_for_no_size() -> None:
     ],
 )
 def test_a_wrong_token_is_refused_and_not_shown(ask: Any) -> None:
-    with pytest.raises(RequestInvalidError, match=r"^auth_token = \[hidden\]: allowed is a text"):
+    with pytest.raises(RequestInvalidError, match=r"^auth_token = \[hidden\]: expected a text"):
         ask(Notifications(Sender(TOKENS)))
 
 

@@ -16,13 +16,13 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, 
 import msgspec
 import pytest
 
-from chatrest.core.requests.encode import query_pairs
-from chatrest.core.requests.endpoint import Call
-from chatrest.core.requests.wire import json_body
+from chatrest._core.requests.encode import query_pairs
+from chatrest._core.requests.endpoint import Call
+from chatrest._core.requests.wire import json_body
+from chatrest._parameters.checked import Checked
+from chatrest._resources import OPERATIONS, collection_class
+from chatrest._walk.walk import Walk
 from chatrest.errors import RequestInvalidError
-from chatrest.parameters.checked import Checked
-from chatrest.resources import OPERATIONS, collection_class
-from chatrest.walk.walk import Walk
 from tests.cases import loop_over
 from tests.sending import Sender
 

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
+from chatrest._models.outcomes import Ack
+from chatrest._parameters.apps import ApiKeyChanges, ApiKeyQuery
+from chatrest._parameters.checked import PageQuery
+from chatrest._parameters.groups import GroupQuery
+from chatrest._parameters.relations import FriendQuery
+from chatrest._parameters.users import UserChanges, UserQuery
+from chatrest._resources import collection_class
+from chatrest._resources.apps import ApiKeys
 from chatrest.errors import ReplyUnreadableError, RequestInvalidError
-from chatrest.models.outcomes import Ack
-from chatrest.parameters.apps import ApiKeyChanges, ApiKeyQuery
-from chatrest.parameters.checked import PageQuery
-from chatrest.parameters.groups import GroupQuery
-from chatrest.parameters.relations import FriendQuery
-from chatrest.parameters.users import UserChanges, UserQuery
-from chatrest.resources import collection_class
-from chatrest.resources.apps import ApiKeys
 from tests.cases import loop_over
 from tests.sending import Sender
 

@@ -11,10 +11,10 @@ from chatrest import (
     NotFoundError,
     PageQuery,
 )
+from chatrest._models.outcomes import ItemAck, Outcomes
+from chatrest._models.users import User
+from chatrest._walk.walk import Walk
 from chatrest.emulator import Emulator
-from chatrest.models.outcomes import ItemAck, Outcomes
-from chatrest.models.users import User
-from chatrest.walk.walk import Walk
 from tests.resources.conftest import NOW
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from chatrest._models.messages import TextMessage
+from chatrest._resources.messages import SEND
 from chatrest.errors import ReplyUnreadableError
-from chatrest.models.messages import TextMessage
-from chatrest.resources.messages import SEND
 from tests.cases import loop_over
 from tests.resources.operation_calls import MESSAGE
 

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from chatrest.core.paging.paging import PageSizes
-from chatrest.core.replies.decode import Listing
-from chatrest.core.requests.endpoint import Call
-from chatrest.models.meta import Meta, Pagination
-from chatrest.models.users import User
-from chatrest.parameters.users import UserQuery
-from chatrest.resources.users import Users
+from chatrest._core.paging.paging import PageSizes
+from chatrest._core.replies.decode import Listing
+from chatrest._core.requests.endpoint import Call
+from chatrest._models.meta import Meta, Pagination
+from chatrest._models.users import User
+from chatrest._parameters.users import UserQuery
+from chatrest._resources.users import Users
 
 
 class Session:

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from chatrest import AsyncManagement, NotFoundError
-from chatrest.core.replies.decode import one
+from chatrest._core.replies.decode import one
+from chatrest._models.webhooks import Webhook
+from chatrest._parameters.apps import AppQuery, NewApp
+from chatrest._parameters.webhooks import NewWebhook, WebhookQuery
 from chatrest.emulator import Emulator
-from chatrest.models.webhooks import Webhook
-from chatrest.parameters.apps import AppQuery, NewApp
-from chatrest.parameters.webhooks import NewWebhook, WebhookQuery
 from tests.cases import loop_over
 
 APP = "emulated"

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import example, given, strategies as st
 
-from chatrest.core.paging.cursor import Cursor
-from chatrest.core.paging.paging import ONE_REPLY
-from chatrest.core.replies.decode import Listing
+from chatrest._core.paging.cursor import Cursor
+from chatrest._core.paging.paging import ONE_REPLY
+from chatrest._core.replies.decode import Listing
+from chatrest._models.meta import Meta
+from chatrest._walk.walk import Walk
 from chatrest.errors import CursorError, RequestInvalidError, ServerError
-from chatrest.models.meta import Meta
-from chatrest.walk.walk import Walk
 from tests.cases import loop_over
 from tests.walk.test_walk_any_server import (
     Server,
@@ -228,7 +228,7 @@ async def test_a_walk_that_stands_in_a_page_reads_ahead_from_there() -> None:
 @loop_over("name", ["pages", "max_bytes"])
 @loop_over("value", [0, -1, 1.5, True, "2", None])
 def test_a_bound_is_a_whole_number_from_1(name: str, value: Any) -> None:
-    with pytest.raises(RequestInvalidError, match=f"{name} = .*: allowed is a whole number from 1"):
+    with pytest.raises(RequestInvalidError, match=f"{name} = .*: expected a whole number from 1"):
         Service().walk().ahead(**{name: value})
 
 

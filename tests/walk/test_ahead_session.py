@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession, MessageQuery, RequestInvalidError, RetryPolicy, ServerError, Walk
-from chatrest.core.replies.rows import AsRows
+from chatrest._core.replies.rows import AsRows
+from chatrest._resources.messages import Messages
+from chatrest._telemetry import CallStart
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import First, Latency, Status
-from chatrest.resources.messages import Messages
-from chatrest.telemetry import CallStart
 from tests.faulty import Faulty, hang, no_wait, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from chatrest import ActingUserIgnoredError, App, AsyncSession, MessageQuery
-from chatrest.core.replies.rows import AsRows
-from chatrest.resources.conversations import Conversations
-from chatrest.resources.messages import Messages
+from chatrest._core.replies.rows import AsRows
+from chatrest._resources.conversations import Conversations
+from chatrest._resources.messages import Messages
 from tests.faulty import Faulty, reply
 from tests.small_service import START, SmallService, talk
 from tests.walk.walking import items_of

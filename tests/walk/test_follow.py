@@ -10,13 +10,21 @@ from hypothesis import assume, given, strategies as st
 from msgspec import structs
 
 from chatrest import MessageQuery
-from chatrest.core.paging.cursor import Cursor
-from chatrest.core.paging.paging import BY_ID, BY_NEXT, BY_PAGE, BY_THREAD, BY_UPDATED, ONE_REPLY, LargestPage
-from chatrest.core.replies.rows import AsRows
+from chatrest._core.paging.cursor import Cursor
+from chatrest._core.paging.paging import (
+    BY_ID,
+    BY_NEXT,
+    BY_PAGE,
+    BY_THREAD,
+    BY_UPDATED,
+    ONE_REPLY,
+    LargestPage,
+)
+from chatrest._core.replies.rows import AsRows
+from chatrest._resources.messages import Messages
+from chatrest._walk.follow import behind_last
+from chatrest._walk.walk import Follower, Walk, WalkSource
 from chatrest.errors import CursorError, RequestInvalidError, ServerError
-from chatrest.resources.messages import Messages
-from chatrest.walk.follow import behind_last
-from chatrest.walk.walk import Follower, Walk, WalkSource
 from tests.cases import loop_over
 from tests.stage import Stage, reply
 from tests.walk.test_walk_any_server import Server, servers

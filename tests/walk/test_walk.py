@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import assume, example, given, strategies as st
 
-from chatrest.core.paging.cursor import Cursor
-from chatrest.core.replies.decode import Listing
+from chatrest._core.paging.cursor import Cursor
+from chatrest._core.replies.decode import Listing
 from chatrest.errors import CursorError, RequestInvalidError, ServerError
 from tests.cases import loop_over
 from tests.walk.walking import (
@@ -316,7 +316,7 @@ def test_limit_keeps_the_page_size_that_the_caller_named() -> None:
 
 @loop_over("count", [-1, 1.0, True, None, "3"])
 def test_limit_refuses_what_is_no_count(count: Any) -> None:
-    with pytest.raises(RequestInvalidError, match=r"limit = .*: allowed is a whole number, 0 or more"):
+    with pytest.raises(RequestInvalidError, match=r"limit = .*: expected a whole number, 0 or more"):
         Service().walk().limit(count)
 
 

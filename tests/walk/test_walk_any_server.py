@@ -10,12 +10,12 @@ from typing import Any
 
 from hypothesis import assume, given, strategies as st
 
-from chatrest.core.paging.cursor import Cursor, resumed
-from chatrest.core.paging.paging import BY_ID, BY_NEXT, BY_PAGE, BY_THREAD, BY_UPDATED, LargestPage, Paging
-from chatrest.core.replies.decode import Listing
+from chatrest._core.paging.cursor import Cursor, resumed
+from chatrest._core.paging.paging import BY_ID, BY_NEXT, BY_PAGE, BY_THREAD, BY_UPDATED, LargestPage, Paging
+from chatrest._core.replies.decode import Listing
+from chatrest._models.meta import Meta, Pagination, Position
+from chatrest._walk.walk import Walk, WalkSource
 from chatrest.errors import CursorError
-from chatrest.models.meta import Meta, Pagination, Position
-from chatrest.walk.walk import Walk, WalkSource
 from tests.walk.walking import Item, many as many_examples, rules_for, run
 
 PAGINATIONS = ("none", "honest", "always the last", "always one more", "first of one", "only sizes")

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.paging.cursor import Cursor
-from chatrest.core.paging.paging import BY_PAGE
-from chatrest.core.replies.decode import MESSAGE, Listing, Many
+from chatrest._core.paging.cursor import Cursor
+from chatrest._core.paging.paging import BY_PAGE
+from chatrest._core.replies.decode import MESSAGE, Listing, Many
+from chatrest._models.meta import Meta, Pagination, Position
+from chatrest._walk.walk import Fetch, Page, Walk
 from chatrest.errors import ApiError, ChatRestError, CursorError, NotFoundError, api_error_class
-from chatrest.models.meta import Meta, Pagination, Position
-from chatrest.walk.walk import Fetch, Page, Walk
 from tests.cases import loop_over
 from tests.walk.walking import Item, Service, all_of, first, items_of, rules_for, run, tokens_of, walk_over
 

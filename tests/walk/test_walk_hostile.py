@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest.core.paging.cursor import Cursor
-from chatrest.core.paging.paging import BY_NEXT, BY_PAGE, LargestPage
-from chatrest.core.replies.decode import Listing
+from chatrest._core.paging.cursor import Cursor
+from chatrest._core.paging.paging import BY_NEXT, BY_PAGE, LargestPage
+from chatrest._core.replies.decode import Listing
+from chatrest._models.meta import Meta, Pagination, Position
+from chatrest._walk.walk import Walk, WalkSource
 from chatrest.errors import CursorError
-from chatrest.models.meta import Meta, Pagination, Position
-from chatrest.walk.walk import Walk, WalkSource
 from tests.cases import loop_over
 from tests.walk.walking import Item, all_of, few, items_of, rules_for, run, tokens_of, walk_over
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest.core.paging.cursor import Cursor
-from chatrest.core.paging.paging import BY_ID, BY_UPDATED
-from chatrest.core.replies.decode import Listing
+from chatrest._core.paging.cursor import Cursor
+from chatrest._core.paging.paging import BY_ID, BY_UPDATED
+from chatrest._core.replies.decode import Listing
+from chatrest._models.meta import Meta, Pagination, Position
+from chatrest._walk.walk import Walk
 from chatrest.errors import CursorError, NotFoundError
-from chatrest.models.meta import Meta, Pagination, Position
-from chatrest.walk.walk import Walk
 from tests.cases import loop_over
 from tests.walk.walking import all_of, first, rules_for, run, walk_over
 

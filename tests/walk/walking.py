@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, assume, settings, strategies as st
 
-from chatrest.core.paging.cursor import Cursor
-from chatrest.core.paging.paging import BY_ID, BY_PAGE, LargestPage, Paging
-from chatrest.core.paging.walk_state import Rules
-from chatrest.core.replies.decode import Listing
-from chatrest.models.meta import Meta, Pagination, Position
-from chatrest.walk.walk import Fetch, Walk, WalkSource
+from chatrest._core.paging.cursor import Cursor
+from chatrest._core.paging.paging import BY_ID, BY_PAGE, LargestPage, Paging
+from chatrest._core.paging.walk_state import Rules
+from chatrest._core.replies.decode import Listing
+from chatrest._models.meta import Meta, Pagination, Position
+from chatrest._walk.walk import Fetch, Walk, WalkSource
 
 T = TypeVar("T")
 _EXAMPLES = settings().max_examples

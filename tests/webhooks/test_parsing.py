@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from chatrest import ActionMessage, CallMessage, ReplyUnreadableError, RequestInvalidError, TextMessage, parse
-from chatrest.models.messages import Message, UnknownMessage
+from chatrest._models.messages import Message, UnknownMessage
 from chatrest.webhooks import Event, MessageEvent, UnknownEvent, parse as parse_event
 from chatrest.webhooks.payloads import LegacyReceipt, Receipt
 from tests.cases import loop_over
@@ -230,7 +230,7 @@ def test_a_body_of_too_many_values_is_not_decoded() -> None:
 
 
 def test_another_argument_than_a_body_is_named() -> None:
-    with pytest.raises(RequestInvalidError, match="body: allowed are bytes and a text, not dict"):
+    with pytest.raises(RequestInvalidError, match="body: expected bytes and a text, not dict"):
         parse_event({})  # type: ignore[arg-type]
 
 

@@ -263,7 +263,7 @@ async def test_a_body_that_never_ends_is_given_up() -> None:
 @virtual
 async def test_other_protocols_are_refused() -> None:
     app = asgi_app(Handler())
-    with pytest.raises(RequestInvalidError, match="scope type = 'websocket': allowed are http and lifespan"):
+    with pytest.raises(RequestInvalidError, match="scope type = 'websocket': expected http and lifespan"):
         await app({"type": "websocket"}, None, None)  # type: ignore[arg-type]
 
 
@@ -273,20 +273,20 @@ async def test_other_protocols_are_refused() -> None:
 @loop_over(
     ("arguments", "text"),
     [
-        ({"username": "u"}, "password = None: allowed are a username and a password, or neither"),
+        ({"username": "u"}, "password = None: expected a username and a password, or neither"),
         ({"password": "p"}, "username = None"),
-        ({"username": "", "password": "p"}, "username: allowed is a text that is not empty"),
-        ({"username": "a:b", "password": "p"}, "username: allowed is a text without a colon"),
-        ({"username": "u", "password": "p4ss\n"}, "password: allowed is a text that is not empty"),
-        ({"username": "u", "password": b"p4ss"}, "password: allowed is a text"),
-        ({"answer_within": 0}, "answer_within = 0: allowed is a number of seconds above 0, at most 60"),
+        ({"username": "", "password": "p"}, "username: expected a text that is not empty"),
+        ({"username": "a:b", "password": "p"}, "username: expected a text without a colon"),
+        ({"username": "u", "password": "p4ss\n"}, "password: expected a text that is not empty"),
+        ({"username": "u", "password": b"p4ss"}, "password: expected a text"),
+        ({"answer_within": 0}, "answer_within = 0: expected a number of seconds above 0, at most 60"),
         ({"answer_within": 61}, "answer_within = 61"),
         ({"answer_within": float("nan")}, "answer_within = nan"),
         ({"answer_within": "1"}, "answer_within = "),
-        ({"max_body_bytes": 1.5}, "max_body_bytes = 1.5: allowed is a whole number above 0"),
+        ({"max_body_bytes": 1.5}, "max_body_bytes = 1.5: expected a whole number above 0"),
         ({"concurrency": 0}, "concurrency = 0"),
         ({"concurrency": True}, "concurrency = True"),
-        ({"user": "u"}, "user: allowed are username, password, answer_within"),
+        ({"user": "u"}, "user: expected username, password, answer_within"),
     ],
 )
 def test_a_wrong_argument_is_named(arguments: dict[str, Any], text: str) -> None:
@@ -297,7 +297,7 @@ def test_a_wrong_argument_is_named(arguments: dict[str, Any], text: str) -> None
 
 
 def test_what_cannot_be_called_is_no_handler() -> None:
-    with pytest.raises(RequestInvalidError, match="on_event = None: allowed is a coroutine function"):
+    with pytest.raises(RequestInvalidError, match="on_event = None: expected a coroutine function"):
         asgi_app(None)  # type: ignore[arg-type]
 
 

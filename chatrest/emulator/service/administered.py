@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from msgspec.json import decode, encode
 
-from ...resources import OPERATIONS
+from ..._resources import OPERATIONS
 from ...webhooks.event import EVENT_CLASSES
 from ..store import Store
 from ..store.data import EPOCH

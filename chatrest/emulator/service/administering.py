@@ -24,9 +24,9 @@ from typing import Any, Final, NamedTuple, TypeAlias, get_args, get_origin
 import msgspec
 from msgspec import Struct, structs
 
-from ...core.replies.decode import ACK, Many, One
-from ...core.requests.endpoint import Endpoint
-from ...resources import OPERATIONS
+from ..._core.replies.decode import ACK, Many, One
+from ..._core.requests.endpoint import Endpoint
+from ..._resources import OPERATIONS
 from ..store.documents import Document, DocumentSet
 from .context import Context, Handler, ServiceCall
 from .documents import apply_changes, merged

@@ -33,9 +33,9 @@ from urllib.parse import parse_qsl
 import msgspec
 from msgspec import Meta, Struct, UnsetType, structs
 
-from ...core.requests.endpoint import Endpoint
-from ...parameters.checked import Affix, Size
-from ...parameters.files import File
+from ..._core.requests.endpoint import Endpoint
+from ..._parameters.checked import Affix, Size
+from ..._parameters.files import File
 from ..store.documents import Document
 from ..store.message_lists import Condition
 from .refusals import ServiceRefusal, bad_request, refused

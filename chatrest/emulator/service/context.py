@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct, structs
 
-from ...core.requests.endpoint import Endpoint
+from ..._core.requests.endpoint import Endpoint
 from ..store import Store
 from ..store.documents import Document
 

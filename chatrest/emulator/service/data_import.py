@@ -10,8 +10,8 @@ from typing import Final, TypeAlias
 import msgspec
 from msgspec.json import decode
 
-from ...parameters.checked import Body
-from ...parameters.data_import import MOST_ENTRIES, GroupImport, MemberImport, MessageImport, UserImport
+from ..._parameters.checked import Body
+from ..._parameters.data_import import MOST_ENTRIES, GroupImport, MemberImport, MessageImport, UserImport
 from ..store.documents import Document
 from .administered import ROLES
 from .context import Context, Handler, ServiceCall

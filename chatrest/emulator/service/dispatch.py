@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, final
 
 from msgspec.json import encode
 
-from ...core.requests.endpoint import Acting
+from ..._core.requests.endpoint import Acting
 from ..store.directory import Directory
 from . import (
     administered,

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec.json import decode, encode
 
-from ...parameters.relations import MOST
+from ..._parameters.relations import MOST
 from ..store.directory import Relation
 from ..store.documents import Document
 from .context import Context, Handler, ServiceCall

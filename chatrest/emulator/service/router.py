@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, final
 from urllib.parse import unquote
 
-from ...core.requests.endpoint import Endpoint, RateClass
-from ...resources import OPERATIONS
+from ..._core.requests.endpoint import Endpoint, RateClass
+from ..._resources import OPERATIONS
 
 _BASES: Final = {"chat": "v3", "calls": "v3", "management": "management"}
 _PARAMETER: Final = "{}"

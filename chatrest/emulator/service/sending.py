@@ -8,7 +8,7 @@ message itself is refused as a whole. Creations answer 200.
 from functools import partial
 from typing import Any, Final, NamedTuple, get_args
 
-from ...parameters.messages import MediaType
+from ..._parameters.messages import MediaType
 from ..store.documents import Document
 from ..store.message_index import conversation_id, parse_record
 from .context import Context, Handler, ServiceCall

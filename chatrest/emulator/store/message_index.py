@@ -102,7 +102,7 @@ def _decode_surrogates(raw: bytes) -> Any:
     try:
         return json.loads(json.dumps(json.loads(raw), ensure_ascii=False).encode("utf-8", "replace"))
     except ValueError as error:
-        raise RequestInvalidError(f"record = {raw[:80]!r}: allowed is JSON in UTF-8; {error}") from None
+        raise RequestInvalidError(f"record = {raw[:80]!r}: expected JSON in UTF-8; {error}") from None
 
 
 def _change(record: Mapping[str, Any]) -> tuple[int | None, int | None]:

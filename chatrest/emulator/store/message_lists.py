@@ -162,7 +162,7 @@ class MessageLists(Tables):
         }
         names = [list_name(value) for list_name, value in lists.items() if value is not None]
         if len(names) > 1:
-            raise RequestInvalidError("ids: allowed is one of conversation, group, participant, thread")
+            raise RequestInvalidError("ids: expected one of conversation, group, participant, thread")
         return list(self.matching(names[0] if names else ALL))
 
     def _last(self) -> tuple[int, int]:

@@ -90,7 +90,7 @@ class TooManyRequests(StatusFault):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.processed:
-            raise RequestInvalidError("too_many_requests.processed: allowed is False; see Status(429)")
+            raise RequestInvalidError("too_many_requests.processed: expected False; see Status(429)")
 
     def reply(self, now: float) -> Outgoing:
         date = formatdate(ceil(now + self.wait), usegmt=True) if self.as_date else None

@@ -4,8 +4,8 @@ from functools import cache
 from random import Random
 from typing import Final, TypeAlias
 
+from ..._resources import OPERATIONS
 from ...errors import RequestInvalidError
-from ...resources import OPERATIONS
 from ..checked import CheckedArguments, Count, FromZero, Share
 from ..service.router import ROUTER
 
@@ -58,7 +58,7 @@ class Between(CheckedArguments):
 
     def __post_init__(self) -> None:
         if not self.begin < self.end:
-            raise RequestInvalidError(f"Between.end = {self.end!r}: allowed is a time after {self.begin!r}")
+            raise RequestInvalidError(f"Between.end = {self.end!r}: expected a time after {self.begin!r}")
 
     def strikes(self, number: int, now: float, dice: Random) -> bool:
         return self.begin <= now < self.end
@@ -75,7 +75,7 @@ class Target:
         self._operation = route if route in OPERATIONS else None
         if self._operation is None and not route.startswith("/"):
             names = ", ".join(sorted(OPERATIONS))
-            raise RequestInvalidError(f"route = {route!r}: allowed are {names}, a path from its /, and None")
+            raise RequestInvalidError(f"route = {route!r}: expected {names}, a path from its /, and None")
         self._segments = [None if segment[:1] == "{" else segment for segment in route[1:].split("/")]
 
     def fits(self, method: str, path: str) -> bool:

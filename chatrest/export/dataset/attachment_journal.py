@@ -19,10 +19,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, final, get_args
 from urllib.parse import urlsplit
 
+from ..._storage import JournalFile, Layout
 from ...errors import ChatRestError
-from ...storage import JournalFile, Layout
 from ..formats.record_members import clean, read
-from ..id_set import IdSet
+from ..plan.id_set import IdSet
 
 NAME: Final = "journal.sqlite"
 State: TypeAlias = Literal["new", "stored", "gone", "too_large", "refused", "failed"]

@@ -24,22 +24,22 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from ...core.paging.intervals import LAST
-from ...core.replies.rows import Row
-from ...core.requests.arguments import check, check_count
-from ...core.requests.hosts import is_loopback
+from ..._core.paging.intervals import LAST
+from ..._core.replies.rows import Row
+from ..._core.requests.arguments import check, check_count
+from ..._threads import in_thread
+from ...app import is_loopback
 from ...errors import ChatRestError
 from ...session import AsyncSession
-from ..archive import Archive
-from ..disk import Disk, sync_folder
-from ..id_set import IdSet
-from ..in_thread import in_thread
-from ..message_ids import number
-from ..report import AttachmentCounts
+from ..folder.export_folder import ExportFolder
+from ..folder.tables import ATTACHMENTS
+from ..plan.id_set import IdSet
+from ..plan.message_ids import number
+from ..plan.report import AttachmentCounts
+from ..store.disk import Disk, sync_folder
 from ..store.formats import SourceLines, piece_of
 from .attachment_journal import NAME, AttachmentJournal, FetchResult, Link, is_page, links_of, stored_name
 from .downloads import Download, Downloader, DownloadError
-from .tables import ATTACHMENTS
 
 ATTEMPTS: Final = 3
 MOST_FAILURES: Final = 20
@@ -84,7 +84,7 @@ class AttachmentRun:
     """The attachments of one run of an export; used with `with`, at whose end the journal is closed."""
 
     def __init__(
-        self, archive: Archive, options: AttachmentOptions, now: Callable[[], float] = time.time
+        self, archive: ExportFolder, options: AttachmentOptions, now: Callable[[], float] = time.time
     ) -> None:
         self._archive = archive
         self._options = options

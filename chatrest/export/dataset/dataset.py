@@ -23,27 +23,27 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, final
 
 import msgspec
 
-from ...core.replies.rows import AsRows
+from ..._core.replies.rows import AsRows
+from ..._parameters.conversations import ConversationQuery
+from ..._parameters.groups import GroupQuery
+from ..._parameters.users import UserQuery
+from ..._resources.conversations import Conversations
+from ..._resources.groups import Groups, Members
+from ..._resources.messages import Messages
+from ..._resources.relations import BannedUsers, BlockedUsers, Friends
+from ..._resources.users import Users
+from ..._threads import in_thread
+from ..._walk.walk import Walk
 from ...errors import AuthenticationError, ChatRestError, FanOutError, NotFoundError
-from ...parameters.conversations import ConversationQuery
-from ...parameters.groups import GroupQuery
-from ...parameters.users import UserQuery
-from ...resources.conversations import Conversations
-from ...resources.groups import Groups, Members
-from ...resources.messages import Messages
-from ...resources.relations import BannedUsers, BlockedUsers, Friends
-from ...resources.users import Users
 from ...session import AsyncSession
-from ...walk.walk import Walk
-from ..archive import Archive
-from ..file_names import SPOOL
+from ..folder.export_folder import ExportFolder
+from ..folder.manifest import table_entries
+from ..folder.tables import Table, tables_of, with_member
 from ..formats.record_members import read
-from ..in_thread import in_thread
-from ..manifest import table_entries
-from ..report import AttachmentCounts, Failure, Phase, Progress, Report
+from ..plan.file_names import SPOOL
+from ..plan.report import AttachmentCounts, Failure, Phase, Progress, Report
 from ..store.formats import SourceLines
 from .attachments import AttachmentOptions, AttachmentRun
-from .tables import Table, tables_of, with_member
 
 CONCURRENCY: Final = 16
 """Lists of groups, users or messages that are read at once."""
@@ -70,7 +70,7 @@ class Dataset:
 
     def __init__(
         self,
-        archive: Archive,
+        archive: ExportFolder,
         tables: tuple[Table, ...] = (),
         attachments: AttachmentOptions | None = None,
         *,
@@ -148,7 +148,7 @@ def _reasons(counts: AttachmentCounts) -> list[str]:
 class CollectedRows:
     """The rows of a table while its list is read; used with `with`, at whose end they are gone."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: ExportFolder) -> None:
         self._file = TemporaryFile(dir=archive.folder / SPOOL)  # noqa: SIM115
 
     def __enter__(self) -> "CollectedRows":
@@ -169,7 +169,7 @@ class CollectedRows:
 
 
 async def read_tables(
-    session: AsyncSession, archive: Archive, tables: Iterable[Table], now: Callable[[], float]
+    session: AsyncSession, archive: ExportFolder, tables: Iterable[Table], now: Callable[[], float]
 ) -> list[Failure]:
     """Replace each table whose list can be read as a whole, and return what failed.
 
@@ -225,7 +225,7 @@ _LISTS: Final[dict[Table, _ServiceList]] = {
 class TableLists:
     """The lists of the tables, read one after another."""
 
-    def __init__(self, session: AsyncSession, archive: Archive) -> None:
+    def __init__(self, session: AsyncSession, archive: ExportFolder) -> None:
         self._session = session
         self._archive = archive
         self._rows: Any = AsRows(session.sender)

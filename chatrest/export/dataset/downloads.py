@@ -25,11 +25,11 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
-from ...core.requests.hosts import is_loopback
+from ..._network.inflate import Inflate
+from ..._threads import in_thread
+from ...app import is_loopback
 from ...errors import ReplyUnreadableError
-from ...network.inflate import Inflate
-from ..disk import Disk
-from ..in_thread import in_thread
+from ..store.disk import Disk
 
 MOST_REDIRECTS: Final = 5
 _CHUNK: Final = 1 << 18
@@ -220,9 +220,9 @@ def address_fault(url: str, *, local: bool) -> str | None:
     if not host or not _URL.fullmatch(url) or "\\" in url:
         return _NO_URL
     if parts.scheme not in ("http", "https"):
-        return f"allowed is https, and not {parts.scheme[:20]}"
+        return f"expected https, and not {parts.scheme[:20]}"
     if parts.scheme == "http" and not (local and is_loopback(host)):
-        return "allowed is https, and not http"
+        return "expected https, and not http"
     if "@" in parts.netloc:
         return "the address has a user or a password"
     return None if local or is_public(host) else _NOT_PUBLIC

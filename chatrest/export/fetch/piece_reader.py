@@ -23,13 +23,13 @@ from typing import Any, final
 
 from msgspec import Struct, structs
 
-from ...core.paging.cursor import Cursor
-from ...core.paging.intervals import number_of
-from ...core.paging.order import Affix
-from ...core.requests.endpoint import Pairs
+from ..._core.paging.cursor import Cursor
+from ..._core.paging.intervals import number_of
+from ..._core.paging.order import Affix
+from ..._core.requests.endpoint import Pairs
+from ..._walk.source import Page
+from ..._walk.walk import Walk
 from ...errors import ApiError, AuthenticationError, CursorError, RateLimitError, ServerError
-from ...walk.source import Page
-from ...walk.walk import Walk
 from .pieces import ListPiece
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
-from ..file_names import MILLISECONDS
+from ..plan.file_names import MILLISECONDS
 
 Array: TypeAlias = Any
 """A `pyarrow.Array`."""

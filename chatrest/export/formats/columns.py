@@ -6,8 +6,8 @@ A member that is absent, or not of its column's kind, is null; a record of any s
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from ...models.raw_json import write_value
-from ..file_names import MILLISECONDS
+from ..._models.raw_json import write_value
+from ..plan.file_names import MILLISECONDS
 from .record_members import clean, read
 
 ColumnKind: TypeAlias = Literal["text", "integer", "time", "list", "json"]

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+from ..._extras import missing_extra
 from ...errors import RequestInvalidError
-from ...extras import missing_extra
-from ..plan import Compress
+from ..plan.plan import Compress
 
 _GZIP_LEVEL: Final = 3
 """Level 6 takes twice the time for four fifths of the size; who wants it small takes zstd."""

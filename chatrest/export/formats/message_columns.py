@@ -12,9 +12,9 @@ import msgspec
 from msgspec import Meta, Struct, field
 from msgspec.structs import astuple
 
-from ...core.replies.rows import row_of
-from ...models.raw_json import REFUSED
-from ..message_ids import key_of, number, numbers_of
+from ..._core.replies.rows import row_of
+from ..._models.raw_json import REFUSED
+from ..plan.message_ids import key_of, number, numbers_of
 from .columns import LATEST, MESSAGE_COLUMNS
 from .record_members import fit, read
 

@@ -5,7 +5,7 @@ from typing import Any, Final, get_args, get_origin
 import msgspec
 from msgspec import Struct, structs
 
-from ...core.replies.scanner import read_record
+from ..._core.replies.scanner import read_record
 from ...errors import ReplyUnreadableError
 
 _DEPTH: Final = 50

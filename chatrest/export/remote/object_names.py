@@ -3,9 +3,9 @@
 import re
 from typing import Final
 
-from ...cloud.publication import base_name
-from ..dataset.tables import ATTACHMENTS, TABLES
-from ..file_names import HISTORY, STEM
+from ..._cloud.publication import base_name
+from ..folder.tables import ATTACHMENTS, TABLES
+from ..plan.file_names import HISTORY, STEM
 
 _OWN: Final = re.compile(
     rf"(?:messages/(?:[^/]+/)?messages|history|journal|manifest|runs|attachments/journal"

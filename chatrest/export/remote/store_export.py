@@ -25,21 +25,21 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple, final
 
-from ...cloud.lease import Lease, Sleep
-from ...cloud.publication import Facts, LocalFile, Publisher, Version, fetch_file
-from ...cloud.store import ObjectStore
-from ...cloud.store_errors import ObjectDamagedError, ObjectNotFoundError
-from ...cloud.transfer import file_sha256
+from ..._cloud.lease import Lease, Sleep
+from ..._cloud.publication import Facts, LocalFile, Publisher, Version, fetch_file
+from ..._cloud.store import ObjectStore
+from ..._cloud.store_errors import ObjectDamagedError, ObjectNotFoundError
+from ..._cloud.transfer import file_sha256
+from ..._threads import in_thread, wait_for
 from ...errors import ChatRestError
-from ..archive import Archive
 from ..dataset.attachment_journal import NAME as ATTACHMENT_JOURNAL, AttachmentJournal
-from ..dataset.tables import ATTACHMENTS
-from ..file_names import HISTORY, MESSAGES, path_inside
-from ..in_thread import in_thread, wait_for
-from ..journal import GENERATION, NAME as JOURNAL, Journal
-from ..manifest import NAME as MANIFEST, Manifest, find
-from ..report import Phase, Progress
-from ..run_log import NAME as RUNS
+from ..folder.export_folder import ExportFolder
+from ..folder.journal import GENERATION, NAME as JOURNAL, Journal
+from ..folder.manifest import NAME as MANIFEST, Manifest, find
+from ..folder.run_log import NAME as RUNS
+from ..folder.tables import ATTACHMENTS
+from ..plan.file_names import HISTORY, MESSAGES, path_inside
+from ..plan.report import Phase, Progress
 from ..store.fragments import Fragment
 from ..store.journal import StoreFile
 from .object_names import is_own, remedy
@@ -186,7 +186,7 @@ class StoreExport:
         self._progress.unpublished = ""
 
     @asynccontextmanager
-    async def publishing(self, archive: Archive) -> AsyncIterator[None]:
+    async def publishing(self, archive: ExportFolder) -> AsyncIterator[None]:
         """Publish from time to time in the block.
 
         What fails is tried again, and ends nothing. A publication that is under way at the block's end comes
@@ -205,7 +205,7 @@ class StoreExport:
         if not task.cancelled():
             task.result()
 
-    async def _publish_repeatedly(self, archive: Archive, over: asyncio.Event) -> None:
+    async def _publish_repeatedly(self, archive: ExportFolder, over: asyncio.Event) -> None:
         now = asyncio.get_running_loop().time
         wait, retry, succeeded = PUBLISH_SECONDS, _RETRY_SECONDS, now()
         while not over.is_set():
@@ -225,7 +225,7 @@ class StoreExport:
                     # Half of the time: else it could not keep up.
                     wait = max(PUBLISH_SECONDS, succeeded - begun, _JOURNAL_TIMES * self._journal_seconds)
 
-    async def _publish_running(self, archive: Archive) -> None:
+    async def _publish_running(self, archive: ExportFolder) -> None:
         with self._staging() as staging:
             take = partial(self._stage_running, archive, Path(staging))
             stage = await in_thread(lambda: archive.at_rest(take))
@@ -263,7 +263,7 @@ class StoreExport:
 
     # ── the state of a moment ──
 
-    def _stage_running(self, archive: Archive, staging: Path) -> _Stage | None:
+    def _stage_running(self, archive: ExportFolder, staging: Path) -> _Stage | None:
         """Make files of what is committed, and return the state; called while the run commits nothing.
 
         None if nothing has changed yet, and where the run has ended.

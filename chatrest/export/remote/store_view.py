@@ -9,14 +9,14 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Final, Self, final
 
-from ...cloud.publication import EMPTY, Version, fetch_file, read_version
-from ...cloud.store import ObjectStore
-from ...cloud.store_errors import ObjectNotFoundError, ObjectStoreError
+from ..._cloud.publication import EMPTY, Version, fetch_file, read_version
+from ..._cloud.store import ObjectStore
+from ..._cloud.store_errors import ObjectNotFoundError, ObjectStoreError
+from ..._threads import wait_for
 from ...errors import ChatRestError, RequestInvalidError
-from ..file_names import MESSAGES, path_inside
-from ..in_thread import wait_for
-from ..journal import NAME as JOURNAL, Journal
-from ..manifest import NAME as MANIFEST, find_undamaged
+from ..folder.journal import NAME as JOURNAL, Journal
+from ..folder.manifest import NAME as MANIFEST, find_undamaged
+from ..plan.file_names import MESSAGES, path_inside
 from .object_names import is_own, remedy
 
 _AT_ONCE: Final = (MANIFEST, JOURNAL, "runs.jsonl")

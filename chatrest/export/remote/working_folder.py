@@ -20,14 +20,14 @@ from typing import Final, final
 import msgspec
 from msgspec import Struct, structs
 
-from ...cloud.address import parse_address
-from ...cloud.publication import Version
+from ..._cloud.address import parse_address
+from ..._cloud.publication import Version
 from ...errors import ChatRestError, RequestInvalidError
-from ..disk import Disk, make_folder, sync_folder
-from ..file_names import DAMAGED
-from ..journal import NAME as JOURNAL
-from ..manifest import find, put
-from ..opening import INCOMPLETE, FolderLock
+from ..folder.journal import NAME as JOURNAL
+from ..folder.manifest import find, put
+from ..folder.opening import INCOMPLETE, FolderLock
+from ..plan.file_names import DAMAGED
+from ..store.disk import Disk, make_folder, sync_folder
 
 _STATE: Final = "store.json"
 _OBJECTS: Final = "objects.json"

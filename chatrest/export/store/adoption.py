@@ -16,11 +16,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from ...core.replies.rows import Row, row_of
+from ..._core.replies.rows import Row, row_of
 from ...errors import ChatRestError
-from ..disk import free_aside, set_aside, sync_folder
-from ..file_names import DAMAGED, SPOOL, path_inside
+from ..plan.file_names import DAMAGED, SPOOL, path_inside
 from .converters import format_of
+from .disk import free_aside, set_aside, sync_folder
 from .export_store import ExportStore, NewRows
 from .formats import NewFile, file_sha256, is_record, readable
 from .inspection import Finding, FindingKind, path_of

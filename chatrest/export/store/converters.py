@@ -12,12 +12,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, final
 
+from ..._extras import missing_extra
 from ...errors import RequestInvalidError
-from ...extras import missing_extra
-from ..disk import Disk
 from ..formats.compression import Compression, compression
-from ..plan import Compress
-from ..stored_records import compress_of, lines, parquet_batches
+from ..formats.stored_records import compress_of, lines, parquet_batches
+from ..plan.plan import Compress
+from .disk import Disk
 from .formats import Format, NewFile, SourceLines, piece_of
 
 _LINES: Final = re.compile(r"\.(?:ndjson|jsonl)(?:\.gz|\.zst)?\Z")

@@ -18,14 +18,14 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Final, NamedTuple, final
 
-from ...core.replies.rows import UNKNOWN, Row, lines_of, row_of
+from ..._core.replies.rows import UNKNOWN, Row, lines_of, row_of
 from ...errors import ChatRestError
-from ..disk import Disk, make_folder, sync_folder
-from ..file_names import HISTORY, SPOOL, path_inside
-from ..id_set import IdSet
-from ..message_ids import PageIds, ids_of, key_of, number, times
-from ..stored_records import lines
+from ..formats.stored_records import lines
+from ..plan.file_names import HISTORY, SPOOL, path_inside
+from ..plan.id_set import IdSet
+from ..plan.message_ids import PageIds, ids_of, key_of, number, times
 from .converters import format_of
+from .disk import Disk, make_folder, sync_folder
 from .formats import Format, NewFile, RowKind, SourceLines, file_sha256, piece_of
 from .fragments import Fragment, FragmentLostError, chosen_rows, place_fragments
 from .inspection import Finding, findings, is_waiting, path_of

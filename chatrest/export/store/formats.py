@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol, final
 
-from ...core.replies.rows import Row, row_of
-from ...core.replies.scanner import read_record
+from ..._core.replies.rows import Row, row_of
+from ..._core.replies.scanner import read_record
 from ...errors import ChatRestError, ReplyUnreadableError
-from ..disk import Disk, ErrorPath
 from ..formats.compression import Compression, pack_errors
+from .disk import Disk, ErrorPath
 
 _PIECE: Final = 1 << 20
 """Bytes that are written, or copied, at once."""

@@ -20,13 +20,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ...core.replies.rows import Row, row_of
+from ..._core.replies.rows import Row, row_of
 from ...errors import ChatRestError
-from ..disk import Disk, make_folder, sync_folder
-from ..file_names import path_inside
-from ..id_set import IdSet
-from ..message_ids import key_of, number
+from ..plan.file_names import path_inside
+from ..plan.id_set import IdSet
+from ..plan.message_ids import key_of, number
 from .converters import format_of
+from .disk import Disk, make_folder, sync_folder
 from .journal import Count, StoreBlock
 from .segments import fragment_path
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from ...errors import ChatRestError
-from ..file_names import SPOOL, is_of_system, path_inside
+from ..plan.file_names import SPOOL, is_of_system, path_inside
 from .converters import format_of
 from .formats import file_sha256
 from .journal import StoreFile

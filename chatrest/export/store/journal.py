@@ -21,9 +21,9 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from ...storage import JournalFile, Layout, UnreadableError, sql_in
-from ..id_set import NAMES, IdSet
-from ..message_ids import PageIds, number
+from ..._storage import JournalFile, Layout, UnreadableError, sql_in
+from ..plan.id_set import NAMES, IdSet
+from ..plan.message_ids import PageIds, number
 
 NAME: Final = "journal.sqlite"
 SCHEMA: Final = """

@@ -11,9 +11,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, final
 
-from ...storage import check_in_place
-from ..disk import Disk, ErrorPath, sync_folder
-from ..file_names import SPOOL
+from ..._storage import check_in_place
+from ..plan.file_names import SPOOL
+from .disk import Disk, ErrorPath, sync_folder
 from .journal import StoreFile
 
 MAX_OPEN: Final = 64

@@ -14,9 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import final
 
-from ..disk import Disk, make_folder, sync_folder
-from ..file_names import path_inside
-from ..id_set import IdSet
+from ..plan.file_names import path_inside
+from ..plan.id_set import IdSet
+from .disk import Disk, make_folder, sync_folder
 from .formats import Format, SourceLines
 from .journal import StoreBlock, StoreFile, StoreJournal
 from .segments import new_path

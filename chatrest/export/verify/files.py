@@ -9,17 +9,17 @@ from typing import Final, final
 import msgspec
 from msgspec import Struct
 
-from ...core.replies.rows import row_of
-from ...core.replies.scanner import read_record
+from ..._core.replies.rows import row_of
+from ..._core.replies.scanner import read_record
+from ..._models.raw_json import REFUSED
 from ...errors import ReplyUnreadableError
-from ...models.raw_json import REFUSED
-from ..id_set import IdSet
-from ..journal import Journal
-from ..message_ids import key_of, numbers_of
+from ..folder.journal import Journal
+from ..formats.stored_records import lines, parquet_batches
+from ..plan.id_set import IdSet
+from ..plan.message_ids import key_of, numbers_of
 from ..store.inspection import is_waiting, path_of
 from ..store.journal import StoreFile
 from ..store.segments import new_path
-from ..stored_records import lines, parquet_batches
 from .result import Kind
 
 _CHUNK: Final = 1 << 20

@@ -9,9 +9,9 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from ..file_names import DAMAGED
-from ..journal import NAME as JOURNAL
-from ..manifest import NAME as MANIFEST
+from ..folder.journal import NAME as JOURNAL
+from ..folder.manifest import NAME as MANIFEST
+from ..plan.file_names import DAMAGED
 
 Kind: TypeAlias = Literal[
     "manifest", "incomplete", "missing", "size", "damaged", "content", "duplicate", "unknown", "coverage",

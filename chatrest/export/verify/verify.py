@@ -20,21 +20,21 @@ from os import PathLike
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from ...cloud.store_errors import ObjectStoreError
-from ...core.paging.intervals import gaps
+from ..._cloud.store_errors import ObjectStoreError
+from ..._core.paging.intervals import gaps
+from ..._storage import UnreadableError
 from ...errors import ChatRestError, RequestInvalidError
-from ...storage import UnreadableError
-from ..dataset.tables import ATTACHMENTS, attachment_rows, check_attachment, table_stem
-from ..file_names import DAMAGED, HISTORY, MESSAGES, SPOOL, STEM, is_of_system
-from ..folder_view import FolderView, open_view
-from ..id_set import IdSet
-from ..journal import NAME as JOURNAL, Journal
-from ..manifest import NAME as MANIFEST, Manifest, find_undamaged, is_table
-from ..message_ids import number
-from ..news import runs_by_app_list
-from ..opening import DATA_FILE, FolderState, check_links, file_path, read_folder
-from ..plan import Plan
-from ..run_log import NAME as RUNS
+from ..fetch.news import runs_by_app_list
+from ..folder.journal import NAME as JOURNAL, Journal
+from ..folder.manifest import NAME as MANIFEST, Manifest, find_undamaged, is_table
+from ..folder.opening import DATA_FILE, FolderState, check_links, file_path, read_folder
+from ..folder.run_log import NAME as RUNS
+from ..folder.tables import ATTACHMENTS, attachment_rows, check_attachment, table_stem
+from ..plan.file_names import DAMAGED, HISTORY, MESSAGES, SPOOL, STEM, is_of_system
+from ..plan.id_set import IdSet
+from ..plan.message_ids import number
+from ..plan.plan import Plan
+from ..read.folder_view import FolderView, open_view
 from ..store.inspection import Finding, findings, path_of
 from ..store.journal import StoreFile
 from ..store.segments import segment_path

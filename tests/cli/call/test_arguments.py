@@ -8,13 +8,13 @@ import pytest
 from msgspec import UNSET, Meta, UnsetType, field
 
 from chatrest import RequestInvalidError
-from chatrest.cli.call.arguments import call_of
-from chatrest.cli.call.parameters import Parameters
-from chatrest.core.replies.decode import JSON
-from chatrest.core.requests.endpoint import Call, Endpoint
-from chatrest.parameters.checked import Body, Filter, Flag, Json, Ordinal, Stamp, Text, Texts
-from chatrest.parameters.files import Upload
-from chatrest.resources import OPERATIONS
+from chatrest._cli.call.arguments import call_of
+from chatrest._cli.call.parameters import Parameters
+from chatrest._core.replies.decode import JSON
+from chatrest._core.requests.endpoint import Call, Endpoint
+from chatrest._parameters.checked import Body, Filter, Flag, Json, Ordinal, Stamp, Text, Texts
+from chatrest._parameters.files import Upload
+from chatrest._resources import OPERATIONS
 from tests.cases import loop_over
 
 Ratio = Annotated[float, Meta(ge=0, description="a number from 0")]
@@ -144,14 +144,14 @@ def test_a_list_that_is_given_twice_has_the_items_of_both() -> None:
     ("text", "words"),
     [
         ("is_open=yes", "is_open = 'yes': expected is true or false"),
-        ("ratio=much", "ratio = 'much': allowed is a number from 0"),
-        ("level=3", "level = 3: allowed is 1 or 2"),
-        ("tags=a,,b", r"tags = \['a', '', 'b'\]: allowed is a list of texts"),
-        ("tags=", r"tags = \[\]: allowed is a list of texts"),
+        ("ratio=much", "ratio = 'much': expected a number from 0"),
+        ("level=3", "level = 3: expected 1 or 2"),
+        ("tags=a,,b", r"tags = \['a', '', 'b'\]: expected a list of texts"),
+        ("tags=", r"tags = \[\]: expected a list of texts"),
         ("tags=[a]", r"tags = '\[a\]': it is not JSON"),
-        ("levels=1,x", r"levels = \[1, 'x'\]: allowed is a list of numbers"),
-        ("page_number=null", "page_number = 'null': allowed is a whole number"),
-        ('first_part={"size": 1}', "first_part = .*: allowed is a part"),
+        ("levels=1,x", r"levels = \[1, 'x'\]: expected a list of numbers"),
+        ("page_number=null", "page_number = 'null': expected a whole number"),
+        ('first_part={"size": 1}', "first_part = .*: expected a part"),
     ],
 )
 def test_a_value_that_is_not_allowed_is_the_structs_own_error(text: str, words: str) -> None:

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from chatrest.cli.call.help_text import BY_USE, ordered
-from chatrest.cli.call.parameters import Parameters
-from chatrest.cli.root import root
-from chatrest.core.replies.decode import ACK, JSON, Many, bare, each
-from chatrest.core.requests.endpoint import Endpoint
-from chatrest.models.groups import AddedMember
-from chatrest.models.outcomes import Outcomes
-from chatrest.models.users import User
-from chatrest.resources import COLLECTIONS, OPERATIONS
+from chatrest._cli.call.help_text import BY_USE, ordered
+from chatrest._cli.call.parameters import Parameters
+from chatrest._cli.root import root
+from chatrest._core.replies.decode import ACK, JSON, Many, bare, each
+from chatrest._core.requests.endpoint import Endpoint
+from chatrest._models.groups import AddedMember
+from chatrest._models.outcomes import Outcomes
+from chatrest._models.users import User
+from chatrest._resources import COLLECTIONS, OPERATIONS
 from tests.cases import loop_over
 from tests.commands import MakeProxy, Run
 
@@ -96,7 +96,7 @@ def test_an_acknowledgement_without_success_is_printed_and_is_a_failure(
 def table(monkeypatch: pytest.MonkeyPatch) -> dict[str, Endpoint[Any]]:
     """The table of operations, to which a test may add."""
     endpoints = dict(OPERATIONS)
-    monkeypatch.setattr("chatrest.resources.OPERATIONS", endpoints)
+    monkeypatch.setattr("chatrest._resources.OPERATIONS", endpoints)
     return endpoints
 
 
@@ -169,13 +169,13 @@ def test_a_file_that_cannot_be_read(command: Run, tmp_path: Path) -> None:
             "users.list: no parameter 'on_behalf_of'; expected are search_key",
         ),
         (["messages.list_user", "uid=.."], "uid = '..'"),
-        (["messages.list", "from_timestamp=2026-13-01"], "from_timestamp = '2026-13-01': allowed is a"),
+        (["messages.list", "from_timestamp=2026-13-01"], "from_timestamp = '2026-13-01': expected a"),
         (["messages.send", "body=[1]"], "body = [1]: expected is a JSON object"),
         (["messages.send", 'body={"typ": 1}'], "no member 'typ' in the body (did you mean 'type'?)"),
         (["messages.send", 'body={"type": "text"}'], "messages.send: missing data"),
         (
             ["messages.send", 'body={"type": "text", "data": {}}'],
-            "receiver = UNSET: allowed is a uid or guid",
+            "receiver = UNSET: expected a uid or guid",
         ),
         (["messages.send", "receiver=b", "type=text", "data={x"], "data = '{x': it is not JSON"),
         (["users.list", "search_key=\udcff"], "search_key = '\\udcff'"),
@@ -293,7 +293,7 @@ def test_a_search_that_finds_nothing_is_wrong_usage(command: Run) -> None:
 def test_the_size_of_a_page_is_not_the_number_of_records(
     command: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatrest.cli.streams.is_terminal", lambda name: name == "stderr")
+    monkeypatch.setattr("chatrest._cli.streams.is_terminal", lambda name: name == "stderr")
     hint = "chatrest: per_page is the size of a page: --limit 2 prints so many records\n"
     assert hint in command("call", "users.list", "per_page=2").stderr
     assert hint not in command("call", "users.list", "per_page=2", "--limit", "3").stderr

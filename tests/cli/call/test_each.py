@@ -12,10 +12,10 @@ import pytest
 from click.testing import Result
 
 from chatrest import RequestInvalidError
-from chatrest.cli.call.arguments import texts_of
-from chatrest.cli.call.each import input_lines
-from chatrest.cli.call.parameters import Parameters
-from chatrest.resources import OPERATIONS
+from chatrest._cli.call.arguments import texts_of
+from chatrest._cli.call.each import input_lines
+from chatrest._cli.call.parameters import Parameters
+from chatrest._resources import OPERATIONS
 from tests.cases import loop_over
 from tests.commands import MakeProxy, Run, Start
 

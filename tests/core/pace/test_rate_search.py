@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest.core.pace.rate_search import EVIDENCE, AcceptedRun, Ramp, RateSearch, Strike
+from chatrest._core.pace.rate_search import EVIDENCE, AcceptedRun, Ramp, RateSearch, Strike
 from tests.cases import loop_over
 
 

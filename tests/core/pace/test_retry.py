@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest.core.pace.retry import (
+from chatrest._core.pace.retry import (
     LOGGED,
     Attempts,
     RetryBudget,
@@ -337,7 +337,7 @@ def test_every_wait_is_within_its_bounds(
 @loop_over("name", ["attempts", "limited"])
 @loop_over("value", [0, -1, 1001, 2.0, True, None, "3"])
 def test_a_count_that_is_none_is_refused(name: str, value: Any) -> None:
-    with pytest.raises(RequestInvalidError, match=rf"retry\.{name} = .*allowed is a whole number"):
+    with pytest.raises(RequestInvalidError, match=rf"retry\.{name} = .*expected a whole number"):
         RetryPolicy(**{name: value})
 
 

@@ -4,12 +4,12 @@ from typing import Any
 
 from msgspec import UNSET
 
-from chatrest.core.paging.cursor import Cursor
-from chatrest.core.paging.paging import BY_PAGE, BY_THREAD
-from chatrest.core.paging.step import Step, step
-from chatrest.core.paging.walk_state import Memory, Rules
-from chatrest.core.replies.decode import Listing
-from chatrest.models.meta import Meta, Position
+from chatrest._core.paging.cursor import Cursor
+from chatrest._core.paging.paging import BY_PAGE, BY_THREAD
+from chatrest._core.paging.step import Step, step
+from chatrest._core.paging.walk_state import Memory, Rules
+from chatrest._core.replies.decode import Listing
+from chatrest._models.meta import Meta, Position
 from tests.walk.walking import Item, rules_for
 
 BY_IDS = rules_for(2)

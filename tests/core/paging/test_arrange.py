@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, strategies as st
 from msgspec import structs
 
-from chatrest.core.paging.arrange import OrderedPage, arrange
-from chatrest.core.paging.cursor import Cursor
-from chatrest.core.paging.paging import BY_ID, BY_PAGE
-from chatrest.core.paging.walk_state import Memory
-from chatrest.core.replies.decode import Listing
+from chatrest._core.paging.arrange import OrderedPage, arrange
+from chatrest._core.paging.cursor import Cursor
+from chatrest._core.paging.paging import BY_ID, BY_PAGE
+from chatrest._core.paging.walk_state import Memory
+from chatrest._core.replies.decode import Listing
+from chatrest._models.meta import Meta, Position
 from chatrest.errors import CursorError
-from chatrest.models.meta import Meta, Position
 from tests.cases import loop_over
 from tests.walk.walking import Item, few, rules_for
 

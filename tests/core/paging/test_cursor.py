@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, strategies as st
 from msgspec import structs
 
-from chatrest.core.paging.cursor import Cursor, beginning, fingerprint, resumed
-from chatrest.core.paging.cursor_key import CursorKey
-from chatrest.core.paging.paging import BY_ID, BY_NEXT, BY_PAGE, Paging
+from chatrest._core.paging.cursor import Cursor, beginning, fingerprint, resumed
+from chatrest._core.paging.cursor_key import CursorKey
+from chatrest._core.paging.paging import BY_ID, BY_NEXT, BY_PAGE, Paging
 from chatrest.errors import CursorError
 from tests.cases import loop_over
 
@@ -94,7 +94,7 @@ def test_a_cursor_is_a_frozen_value() -> None:
 
 def test_a_fingerprint_is_the_same_in_any_process() -> None:
     parts = ("users.list", "/users", None, "app", {"b": "1", "a": ["x"]})
-    code = f"from chatrest.core.paging.cursor import fingerprint; print(fingerprint(*{parts!r}))"
+    code = f"from chatrest._core.paging.cursor import fingerprint; print(fingerprint(*{parts!r}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == fingerprint(*parts) == fingerprint(*parts[:-1], {"a": ["x"], "b": "1"})
 
@@ -303,8 +303,8 @@ def test_a_session_without_a_key_takes_a_signed_token_too() -> None:
 
 def test_a_signed_token_goes_on_in_another_process() -> None:
     code = (
-        "from chatrest.core.paging.cursor import Cursor\n"
-        "from chatrest.core.paging.cursor_key import CursorKey\n"
+        "from chatrest._core.paging.cursor import Cursor\n"
+        "from chatrest._core.paging.cursor_key import CursorKey\n"
         f"print(Cursor({CURSOR.query!r}, {CURSOR.position!r}, 'append').signed(CursorKey(b'shared')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import given, strategies as st
 
-from chatrest.core.paging.order import (
+from chatrest._core.paging.order import (
     are_ahead,
     are_ascending,
     is_number,

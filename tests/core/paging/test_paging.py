@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from chatrest.core.paging.paging import (
+from chatrest._core.paging.paging import (
     BY_ID,
     BY_NEXT,
     BY_PAGE,
@@ -17,7 +17,7 @@ from chatrest.core.paging.paging import (
     Paging,
     position_pairs,
 )
-from chatrest.models.meta import Position
+from chatrest._models.meta import Position
 from tests.cases import loop_over
 
 DIALECTS = [BY_ID, BY_NEXT, BY_PAGE, BY_THREAD, BY_UPDATED, ONE_REPLY, UNPAGED]

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, strategies as st
 from msgspec import UNSET
 
-from chatrest.core.paging import step as step_module
-from chatrest.core.paging.cursor import Cursor
-from chatrest.core.paging.paging import BY_ID, BY_PAGE, BY_UPDATED
-from chatrest.core.paging.step import Step, step
-from chatrest.core.paging.walk_state import Memory, Rules
-from chatrest.core.replies.decode import Listing
+from chatrest._core.paging import step as step_module
+from chatrest._core.paging.cursor import Cursor
+from chatrest._core.paging.paging import BY_ID, BY_PAGE, BY_UPDATED
+from chatrest._core.paging.step import Step, step
+from chatrest._core.paging.walk_state import Memory, Rules
+from chatrest._core.replies.decode import Listing
+from chatrest._models.meta import Meta, Pagination, Position
 from chatrest.errors import CursorError
-from chatrest.models.meta import Meta, Pagination, Position
 from tests.core.paging.stepping import BY_IDS, PAGED, THREAD, at, page, position, taken
 from tests.walk.walking import (
     Item,

@@ -5,8 +5,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from chatrest.core.replies.decode import many, one
-from chatrest.models.messages import (
+from chatrest._core.replies.decode import many, one
+from chatrest._models.messages import (
     ActionMessage,
     CallMessage,
     CustomMessage,

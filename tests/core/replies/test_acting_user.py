@@ -3,13 +3,13 @@
 from typing import Any
 
 from chatrest import Message, parse
-from chatrest.core.replies.acting_user import (
+from chatrest._core.replies.acting_user import (
     is_changed_by_other,
     is_of_others,
     is_reaction_of_other,
     is_sent_by_other,
 )
-from chatrest.models.conversations import Conversation
+from chatrest._models.conversations import Conversation
 from tests.cases import loop_over
 from tests.core.replies.test_expectation import GROUP, OTHERS, TEXT
 

@@ -8,9 +8,8 @@ import msgspec
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest.core.replies.rows import rows
-from chatrest.errors import ReplyUnreadableError
-from chatrest.models.messages import (
+from chatrest._core.replies.rows import rows
+from chatrest._models.messages import (
     ActionMessage,
     CallMessage,
     CustomMessage,
@@ -18,7 +17,8 @@ from chatrest.models.messages import (
     TextMessage,
     UnknownMessage,
 )
-from chatrest.models.meta import Pagination, Position
+from chatrest._models.meta import Pagination, Position
+from chatrest.errors import ReplyUnreadableError
 from tests.cases import TOO_DEEP, loop_over
 from tests.core.replies.documented import (
     CALL_MESSAGE,

@@ -6,9 +6,9 @@ from typing import Any
 from hypothesis import given, strategies as st
 from msgspec import UNSET
 
-from chatrest.core.replies.decode import many, one
-from chatrest.core.replies.rows import rows
-from chatrest.models.messages import MediaMessage, Message, UnknownMessage
+from chatrest._core.replies.decode import many, one
+from chatrest._core.replies.rows import rows
+from chatrest._models.messages import MediaMessage, Message, UnknownMessage
 from tests.cases import loop_over
 from tests.core.replies.documented import CALL_MESSAGE, GOOD, KINDS, MEDIA, PAGE, TEXT, body
 

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest.core.replies.decode import JSON, array, bare, many, one, read_json
+from chatrest._core.replies.decode import JSON, array, bare, many, one, read_json
+from chatrest._models.apps import AppInfo
+from chatrest._models.entities import Entity
+from chatrest._models.groups import AddedMember
+from chatrest._models.messages import Message, MessageCount, UnknownMessage
+from chatrest._models.meta import Current, Pagination, Position
+from chatrest._models.users import AuthToken, User
 from chatrest.errors import ReplyUnreadableError
-from chatrest.models.apps import AppInfo
-from chatrest.models.entities import Entity
-from chatrest.models.groups import AddedMember
-from chatrest.models.messages import Message, MessageCount, UnknownMessage
-from chatrest.models.meta import Current, Pagination, Position
-from chatrest.models.users import AuthToken, User
 from tests.cases import TOO_DEEP, loop_over
 from tests.core.replies.documented import GOOD, KINDS, MESSAGE_ONE, PAGE, TEXT, body
 

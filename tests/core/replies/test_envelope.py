@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, strategies as st
 from msgspec import UNSET
 
-from chatrest.core.replies.decode import Listing, many
-from chatrest.core.replies.rows import rows
+from chatrest._core.replies.decode import Listing, many
+from chatrest._core.replies.rows import rows
+from chatrest._models.meta import Current, Meta, Pagination, Position
+from chatrest._models.users import User
 from chatrest.errors import ReplyUnreadableError
-from chatrest.models.meta import Current, Meta, Pagination, Position
-from chatrest.models.users import User
 from tests.cases import TOO_DEEP, loop_over
 from tests.core.replies.documented import PAGE, TEXT, body
 

@@ -4,10 +4,10 @@ import json
 from typing import Any, Literal
 
 from chatrest import Message, MessageQuery, parse
-from chatrest.core.replies.expectation import Expectation
-from chatrest.core.replies.rows import Row, row_of
-from chatrest.models.conversations import Conversation
-from chatrest.resources import conversations, messages, users
+from chatrest._core.replies.expectation import Expectation
+from chatrest._core.replies.rows import Row, row_of
+from chatrest._models.conversations import Conversation
+from chatrest._resources import conversations, messages, users
 from tests.cases import loop_over
 
 TEXT: dict[str, Any] = {

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, strategies as st
 from msgspec import UNSET
 
-from chatrest.core.replies.decode import ACK, Ack, each
+from chatrest._core.replies.decode import ACK, Ack, each
+from chatrest._models.data_import import GroupOutcome, MemberOutcome, UserOutcome
+from chatrest._models.groups import AddedMember
+from chatrest._models.users import User
 from chatrest.errors import ApiError, ReplyUnreadableError
-from chatrest.models.data_import import GroupOutcome, MemberOutcome, UserOutcome
-from chatrest.models.groups import AddedMember
-from chatrest.models.users import User
 from tests.cases import loop_over
 
 ADDED = each(AddedMember)

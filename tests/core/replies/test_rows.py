@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest.core.replies.decode import Many
-from chatrest.core.replies.rows import UNKNOWN, AsRows, Row, lines_of, row_of, rows
+from chatrest._core.replies.decode import Many
+from chatrest._core.replies.rows import UNKNOWN, AsRows, Row, lines_of, row_of, rows
+from chatrest._models.meta import Position
+from chatrest._resources.agents import Agents
+from chatrest._resources.messages import Messages
 from chatrest.errors import ReplyUnreadableError
-from chatrest.models.meta import Position
-from chatrest.resources.agents import Agents
-from chatrest.resources.messages import Messages
 from tests.cases import TOO_DEEP, loop_over
 from tests.core.replies.documented import CALL_MESSAGE, GOOD, PAGE, TEXT, body
 from tests.sending import Sender

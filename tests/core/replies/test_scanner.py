@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest.core.replies.scanner import TooDeep, elements, members, read_record, whole
+from chatrest._core.replies.scanner import TooDeep, elements, members, read_record, whole
+from chatrest._models.raw_json import bytes_of, text_of
 from chatrest.errors import ReplyUnreadableError
-from chatrest.models.raw_json import bytes_of, text_of
 from tests.cases import TOO_DEEP, loop_over
 
 values = st.recursive(

@@ -6,7 +6,7 @@ from urllib.parse import quote, unquote, urlsplit
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest.core.requests.endpoint import Call, Endpoint, any_path, check_acting_user, is_mapping, segment
+from chatrest._core.requests.endpoint import Call, Endpoint, any_path, check_acting_user, is_mapping, segment
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
 

@@ -7,12 +7,12 @@ import pytest
 from msgspec import UNSET, UnsetType, field
 
 from chatrest import File
-from chatrest.core.requests.endpoint import Endpoint
-from chatrest.core.requests.form import Form, form
-from chatrest.core.requests.wire import Headers, Request, request
+from chatrest._core.requests.endpoint import Endpoint
+from chatrest._core.requests.form import Form, form
+from chatrest._core.requests.wire import Headers, Request, request
+from chatrest._parameters.checked import Body, Filter, Flag, Json, Text, Texts
+from chatrest._parameters.files import Upload
 from chatrest.errors import RequestInvalidError
-from chatrest.parameters.checked import Body, Filter, Flag, Json, Text, Texts
-from chatrest.parameters.files import Upload
 
 
 class Terms(Body, frozen=True, kw_only=True, rename="camel"):
@@ -52,7 +52,7 @@ def test_a_mapping_is_taken_as_it_is() -> None:
 
 @pytest.mark.parametrize("value", [b"bytes", object(), None])
 def test_what_a_form_cannot_hold_is_refused(value: object) -> None:
-    with pytest.raises(RequestInvalidError, match=r"^a = .*: allowed are a text, a number"):
+    with pytest.raises(RequestInvalidError, match=r"^a = .*: expected a text, a number"):
         form({"a": value})
 
 

@@ -9,9 +9,9 @@ from hypothesis import given, strategies as st
 from msgspec import structs
 from rich.pretty import pretty_repr
 
-from chatrest.core.requests.endpoint import Call, Endpoint
-from chatrest.core.requests.hosts import App
-from chatrest.core.requests.wire import Headers, Request, check_headers, json_body, request, with_headers
+from chatrest._core.requests.endpoint import Call, Endpoint
+from chatrest._core.requests.wire import Headers, Request, check_headers, json_body, request, with_headers
+from chatrest.app import App
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from chatrest._resources import OPERATIONS
 from chatrest.emulator.service.arguments import read_body, read_query
 from chatrest.emulator.service.refusals import ServiceRefusal
-from chatrest.resources import OPERATIONS
 from tests.cases import loop_over
 
 LIST = OPERATIONS["messages.list"]

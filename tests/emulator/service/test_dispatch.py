@@ -1,6 +1,6 @@
 import pytest
 
-from chatrest.core.requests.endpoint import Acting
+from chatrest._core.requests.endpoint import Acting
 from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.service.dispatch import read_acting_user
 from chatrest.emulator.service.refusals import ServiceRefusal as Refusal

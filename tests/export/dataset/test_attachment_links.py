@@ -10,7 +10,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from chatrest.export.dataset.attachment_journal import Link, links_of, stored_name
 from chatrest.export.dataset.downloads import Downloader, DownloadError, address_fault, is_public
-from chatrest.export.disk import Disk
+from chatrest.export.store.disk import Disk
 from tests.cases import loop_over
 
 

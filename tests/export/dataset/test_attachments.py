@@ -17,8 +17,8 @@ from chatrest.emulator import Emulator
 from chatrest.export import AttachmentCounts, AttachmentOptions, Plan, Remedy, Report, export, verify
 from chatrest.export.dataset import attachments
 from chatrest.export.dataset.attachment_journal import links_of
-from chatrest.export.disk import Disk
-from chatrest.export.manifest import NAME as MANIFEST, read
+from chatrest.export.folder.manifest import NAME as MANIFEST, read
+from chatrest.export.store.disk import Disk
 from tests.cases import loop_over
 from tests.dying import ProcessDeath
 from tests.exporting import put_record
@@ -281,8 +281,8 @@ async def test_redirects_are_followed_within_the_rules(
     assert [(row["state"], row.get("error")) for row in rows(out)] == [
         ("stored", None),
         ("failed", "more than 5 redirects"),
-        ("refused", "allowed is https, and not ftp"),
-        ("refused", "allowed is https, and not http"),
+        ("refused", "expected https, and not ftp"),
+        ("refused", "expected https, and not http"),
     ]
 
 

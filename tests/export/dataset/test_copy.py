@@ -12,8 +12,8 @@ from chatrest import AsyncSession, ChatRestError, RequestInvalidError
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import Change, Every, Outgoing, Reset, Status
 from chatrest.export import Plan, export
-from chatrest.export.dataset.tables import Table, read_table
-from chatrest.export.manifest import NAME as MANIFEST, read
+from chatrest.export.folder.manifest import NAME as MANIFEST, read
+from chatrest.export.folder.tables import Table, read_table
 from chatrest.importing import ImportResult, Progress, check, run
 from chatrest.importing.shown_records import REACTIONS
 from tests.dying import ProcessDeath

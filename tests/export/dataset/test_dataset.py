@@ -12,9 +12,9 @@ from chatrest import AsyncSession, AuthenticationError, ChatRestError, NewMessag
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import First, Status
 from chatrest.export import Plan, Report, export, verify
-from chatrest.export.dataset.tables import TABLES
-from chatrest.export.disk import Disk
-from chatrest.export.manifest import NAME as MANIFEST, Manifest, read
+from chatrest.export.folder.manifest import NAME as MANIFEST, Manifest, read
+from chatrest.export.folder.tables import TABLES
+from chatrest.export.store.disk import Disk
 from tests.dying import ProcessDeath
 
 

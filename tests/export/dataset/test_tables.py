@@ -3,7 +3,7 @@
 import pytest
 
 from chatrest import RequestInvalidError
-from chatrest.export.dataset.tables import tables_of, with_member
+from chatrest.export.folder.tables import tables_of, with_member
 from tests.cases import loop_over
 
 

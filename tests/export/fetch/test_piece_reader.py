@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from chatrest.core.paging.cursor import Cursor
-from chatrest.core.paging.intervals import LAST
-from chatrest.core.replies.decode import Listing
+from chatrest._core.paging.cursor import Cursor
+from chatrest._core.paging.intervals import LAST
+from chatrest._core.replies.decode import Listing
+from chatrest._models.meta import Meta, Pagination, Position
 from chatrest.errors import (
     ChatRestError,
     CursorError,
@@ -21,7 +22,6 @@ from chatrest.export.fetch.piece_reader import (
     PositionRefusedError,
 )
 from chatrest.export.fetch.pieces import ListPiece
-from chatrest.models.meta import Meta, Pagination, Position
 from tests.cases import loop_over
 from tests.walk.walking import Item, Service, few, run, services, sizes, walk_over
 

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from chatrest.core.paging.intervals import LAST
+from chatrest._core.paging.intervals import LAST
 from chatrest.export.fetch.pieces import ListPiece, PieceQueue, cut
 from tests.cases import loop_over
 

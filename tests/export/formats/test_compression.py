@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from chatrest.errors import RequestInvalidError
 from chatrest.export.formats.compression import compression
-from chatrest.export.plan import COMPRESS
+from chatrest.export.plan.plan import COMPRESS
 
 zstd = pytest.importorskip("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
 blocks = st.lists(st.binary(max_size=200) | st.binary(max_size=9).map(lambda part: part * 999), min_size=1)

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.replies.rows import row_of
-from chatrest.export.ownership import Source
+from chatrest._core.replies.rows import row_of
+from chatrest.export.plan.ownership import Source
 from tests.cases import loop_over
 from tests.sinks import OCTOBER, SEPTEMBER, Export, page
 
@@ -106,6 +106,6 @@ def test_libraries_read_the_folder_as_it_is(
 
 def test_no_partition_has_the_name_of_a_column() -> None:
     from chatrest.export.formats.parquet import SCHEMA
-    from chatrest.export.plan import PARTITIONS
+    from chatrest.export.plan.plan import PARTITIONS
 
     assert not set(SCHEMA.names) & set(PARTITIONS)

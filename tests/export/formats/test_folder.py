@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chatrest.core.replies.rows import row_of
+from chatrest._core.replies.rows import row_of
 from tests.sinks import BOB, DAY, OCTOBER, SEPTEMBER, Export, files, ids, page
 
 

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from chatrest import ChatRestError
+from chatrest._extras import missing_extra
 from chatrest.export.formats.parquet import Piece, tables
-from chatrest.extras import missing_extra
 from tests.sinks import (
     ALICE,
     BOB,
@@ -113,13 +113,13 @@ def test_pyarrow_is_imported_where_it_is_needed_and_its_extra_named_where_it_lac
     program = """
 import sys
 from pathlib import Path
-import chatrest.export.store.converters, chatrest.export.run
+import chatrest.export.store.converters, chatrest.export.run.run
 print("pyarrow" in sys.modules)
 sys.modules["pyarrow"] = None
 from chatrest.export import Plan
-from chatrest.export.archive import Archive
+from chatrest.export.folder.export_folder import ExportFolder
 try:
-    Archive(Path(sys.argv[1]), Plan(format="parquet"), app_id="app")
+    ExportFolder(Path(sys.argv[1]), Plan(format="parquet"), app_id="app")
 except Exception as error:
     print(type(error).__name__, error)
 """

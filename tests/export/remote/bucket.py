@@ -5,9 +5,9 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from chatrest.cloud.lease import LEASE
-from chatrest.cloud.publication import MANIFEST, Version
-from chatrest.cloud.store import ObjectStore
+from chatrest._cloud.lease import LEASE
+from chatrest._cloud.publication import MANIFEST, Version
+from chatrest._cloud.store import ObjectStore
 from tests.exporting import ids_of, manifest_of
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from chatrest.export import backlog
-from chatrest.export.archive import Archive, CommitStats, FetchedPage
+from chatrest.export.fetch import backlog
+from chatrest.export.folder.export_folder import CommitStats, ExportFolder, FetchedPage
 
 
 class Publications:
@@ -14,9 +14,9 @@ class Publications:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._noted, self._is_over, self._changed = 0, False, threading.Condition()
-        commit = Archive.commit
+        commit = ExportFolder.commit
 
-        def commit_and_wait(archive: Archive, pages: Iterable[FetchedPage]) -> CommitStats:
+        def commit_and_wait(archive: ExportFolder, pages: Iterable[FetchedPage]) -> CommitStats:
             stats = commit(archive, pages)
             with self._changed:
                 number = self._noted
@@ -24,7 +24,7 @@ class Publications:
             return stats
 
         monkeypatch.setattr(backlog, "MOST", 1)
-        monkeypatch.setattr(Archive, "commit", commit_and_wait)
+        monkeypatch.setattr(ExportFolder, "commit", commit_and_wait)
 
     def note(self) -> None:
         """Say that a publication is over, or begins."""

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession, RequestInvalidError
-from chatrest.cloud.publication import MANIFEST
-from chatrest.cloud.store import ObjectStore
-from chatrest.cloud.store_errors import ObjectStoreError
+from chatrest._cloud.publication import MANIFEST
+from chatrest._cloud.store import ObjectStore
+from chatrest._cloud.store_errors import ObjectStoreError
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, export, read, verify
-from chatrest.export.archive import Archive
+from chatrest.export.folder.export_folder import ExportFolder
 from chatrest.export.remote.store_export import StoreExport, store_export
-from chatrest.export.run import export_folder
+from chatrest.export.run.run import export_folder
 from tests.cloud.store_double import StoreDouble
 from tests.export.remote.bucket import assert_bucket
 from tests.exporting import hide, raws_of, served
@@ -58,7 +58,7 @@ async def test_after_runs_of_two_machines_and_after_a_merge(
             report = await export(session, ADDRESS, PLANS[kind], journal=tmp_path / machine, tables=["users"])
             assert report.complete
             await assert_bucket(store, all_ids(emulator), beside="notes.txt")
-        monkeypatch.setattr("chatrest.export.archive.MANY_SMALL_FILES", 2)
+        monkeypatch.setattr("chatrest.export.folder.export_folder.MANY_SMALL_FILES", 2)
         assert (await export(session, ADDRESS, journal=tmp_path / "b")).complete
         await assert_bucket(store, all_ids(emulator), beside="notes.txt")
 
@@ -94,7 +94,7 @@ async def test_a_publication_that_is_under_way_when_the_run_ends_leaves_nothing(
         async with store_export(ADDRESS, tmp_path, sleep=soon) as target:
 
             @asynccontextmanager
-            async def alongside(archive: Archive) -> AsyncIterator[None]:
+            async def alongside(archive: ExportFolder) -> AsyncIterator[None]:
                 async with target.publishing(archive):
                     yield
                     await begun.wait()
@@ -115,7 +115,7 @@ async def test_failures_of_publications_end_no_run_and_are_said_at_its_end(
     """Whatever fails: here the connection of the journal, which another one may have in hand."""
     store, stage, failures = at(StoreDouble()), StoreExport._stage_running, 0
 
-    def fail(self: StoreExport, archive: Archive, staging: Path) -> Any:
+    def fail(self: StoreExport, archive: ExportFolder, staging: Path) -> Any:
         nonlocal failures
         failures += 1
         if failures < 3:

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from chatrest import AsyncSession
-from chatrest.cloud.transfer import file_sha256
+from chatrest._cloud.transfer import file_sha256
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, export, read_raw, verify
-from chatrest.export.archive import Archive
-from chatrest.export.plan import Format
+from chatrest.export.folder.export_folder import ExportFolder
+from chatrest.export.plan.plan import Format
 from chatrest.export.remote.store_export import store_export
-from chatrest.export.run import export_folder
+from chatrest.export.run.run import export_folder
 from tests.cloud.store_double import CrashError, StoreDouble
 from tests.dying import Fate, dies, instants
 from tests.export.remote.publications import Publications
@@ -29,7 +29,7 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[StoreDouble], StoreDouble]:
     """A function that makes a store the one at `ADDRESS`."""
 
     def set_store(store: StoreDouble) -> StoreDouble:
-        monkeypatch.setattr("chatrest.cloud.store.ObjectStore.open", lambda *_: store)
+        monkeypatch.setattr("chatrest._cloud.store.ObjectStore.open", lambda *_: store)
         return store
 
     return set_store
@@ -73,7 +73,7 @@ async def test_files_are_downloaded_where_their_bytes_are_needed(
         report = await export(service.session, ADDRESS, journal=tmp_path / "b", recheck=ALL)
         assert (report.changed, report.deleted, local(tmp_path / "b")) == (1, 1, [])
         assert downloads(store) > 0
-        monkeypatch.setattr("chatrest.export.archive.MANY_SMALL_FILES", 2)
+        monkeypatch.setattr("chatrest.export.folder.export_folder.MANY_SMALL_FILES", 2)
         await export(service.session, ADDRESS, journal=tmp_path / "d")
         assert downloads(store) == 3
         assert local(tmp_path / "d") == []
@@ -87,15 +87,15 @@ async def test_the_local_disk_holds_what_is_not_published_yet(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     at(StoreDouble())
-    sizes, has_read, finish = [0], False, Archive.finish
+    sizes, has_read, finish = [0], False, ExportFolder.finish
     publications = Publications(monkeypatch)
 
-    def begin_to_finish(archive: Archive) -> int:
+    def begin_to_finish(archive: ExportFolder) -> int:
         nonlocal has_read
         has_read = True  # from now on files are merged
         return finish(archive)
 
-    monkeypatch.setattr(Archive, "finish", begin_to_finish)
+    monkeypatch.setattr(ExportFolder, "finish", begin_to_finish)
 
     async def measure(_: float) -> None:
         size = sum(path.stat().st_size for path in files_of(tmp_path / "export"))

@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession, RequestInvalidError
-from chatrest.cli.export_progress import Monitor, progress_line
-from chatrest.cloud.lease import LEASE, LeaseRecord
-from chatrest.cloud.publication import EMPTY, Publisher, read_version
-from chatrest.cloud.store import ObjectInfo
-from chatrest.cloud.store_errors import ConditionUnsupportedError, LeaseLostError, ObjectStoreError
+from chatrest._cli.export_progress import Monitor, progress_line
+from chatrest._cloud.lease import LEASE, LeaseRecord
+from chatrest._cloud.publication import EMPTY, Publisher, read_version
+from chatrest._cloud.store import ObjectInfo
+from chatrest._cloud.store_errors import ConditionUnsupportedError, LeaseLostError, ObjectStoreError
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, Report, export, read, verify
-from chatrest.export.archive import Archive
-from chatrest.export.plan import Format, Partition
+from chatrest.export.folder.export_folder import ExportFolder
+from chatrest.export.plan.plan import Format, Partition
+from chatrest.export.plan.report import Progress
 from chatrest.export.remote.store_export import Sleep, StoreExport, store_export
-from chatrest.export.report import Progress
-from chatrest.export.run import export_folder
+from chatrest.export.run.run import export_folder
 from tests.cloud.store_double import CrashError, StoreDouble
 from tests.dying import instants
 from tests.export.remote.bucket import assert_bucket
@@ -35,7 +35,7 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[StoreDouble], None]:
     """A function that makes a store the one at `ADDRESS`."""
 
     def set_store(store: StoreDouble) -> None:
-        monkeypatch.setattr("chatrest.cloud.store.ObjectStore.open", lambda *_: store)
+        monkeypatch.setattr("chatrest._cloud.store.ObjectStore.open", lambda *_: store)
 
     return set_store
 
@@ -161,7 +161,7 @@ async def test_a_run_that_ends_at_any_operation_of_its_publications_loses_nothin
 
                 async def publish_and_end(
                     target: StoreExport,
-                    archive: Archive,
+                    archive: ExportFolder,
                     over: asyncio.Event,
                     publications: Publications = publications,
                     publish: Any = publish,

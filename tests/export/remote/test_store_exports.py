@@ -8,7 +8,7 @@ from chatrest import AsyncSession, RequestInvalidError
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, Report, estimate, export, read, read_raw, runs, verify
 from chatrest.export.remote.store_export import store_export
-from chatrest.export.run import export_folder
+from chatrest.export.run.run import export_folder
 from tests.buckets import ADDRESS, Buckets
 
 pytestmark = pytest.mark.usefixtures("buckets")
@@ -56,7 +56,7 @@ async def test_files_are_merged_where_they_are(
             plan = Plan(format="parquet", partition="none", all_users=True)
             await exported(address, tmp_path / "a", emulator, plan)
         assert len(buckets.names(folder="messages")) == 3
-        monkeypatch.setattr("chatrest.export.archive.MANY_SMALL_FILES", 2)
+        monkeypatch.setattr("chatrest.export.folder.export_folder.MANY_SMALL_FILES", 2)
         await exported(address, tmp_path / "b", emulator)
         [data] = buckets.names(folder="messages")
         assert data.endswith(".parquet")

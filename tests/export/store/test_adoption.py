@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from chatrest import storage
-from chatrest.export.disk import Disk
-from chatrest.export.message_ids import ids_of
+from chatrest import _storage as storage
+from chatrest.export.plan.message_ids import ids_of
 from chatrest.export.store import NewRows, salvage
+from chatrest.export.store.disk import Disk
 from chatrest.export.store.journal import NAME
 from tests.dying import DyingDisk, Fate, ProcessDeath
 from tests.sealing import (

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from chatrest.export.disk import Disk
-from chatrest.export.message_ids import ids_of
+from chatrest.export.plan.message_ids import ids_of
 from chatrest.export.store import ExportStore, NewRows, adopt_fragments
+from chatrest.export.store.disk import Disk
 from chatrest.export.store.fragments import FragmentLostError
 from chatrest.export.store.segments import fragment_path
 from tests.sealing import FORMATS, leave_fragment, opened, opened_as_it_is, repaired, row, texts_on_disk

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from chatrest.core.replies.rows import UNKNOWN, row_of
+from chatrest._core.replies.rows import UNKNOWN, row_of
 from chatrest.export.store import NewRows
 from tests.sealing import (
     FORMATS,

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from chatrest import storage
+from chatrest import _storage as storage
 from tests.dying import wrap_connections
 from tests.sealing import opened, page, texts_of
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from chatrest._resources import listing
 from chatrest.export import Plan, export
-from chatrest.resources import listing
 from tests.damaging import COUNT, MIXED, PLANS
 from tests.exporting import edit, served
 

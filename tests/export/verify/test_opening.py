@@ -12,9 +12,9 @@ import pytest
 
 from chatrest.errors import ChatRestError, RequestInvalidError
 from chatrest.export import Plan, Remedy, estimate, export, read_raw, verify
-from chatrest.export.archive import Archive
-from chatrest.export.journal import NAME as JOURNAL
-from chatrest.export.manifest import NAME as MANIFEST
+from chatrest.export.folder.export_folder import ExportFolder
+from chatrest.export.folder.journal import NAME as JOURNAL
+from chatrest.export.folder.manifest import NAME as MANIFEST
 from tests.damaging import (
     PLANS,
     change_entry,
@@ -34,7 +34,7 @@ def refusal(out: Path) -> str:
     """Return the text with which a folder is refused; fail if any file of it was changed."""
     before = contents_of(out)
     with pytest.raises(ChatRestError) as caught:
-        Archive(out, app_id=APP_ID)
+        ExportFolder(out, app_id=APP_ID)
     after = contents_of(out)
     assert {**after, JOURNAL: b""} == {**before, JOURNAL: b""}
     assert str(caught.value).count("\n") == 0
@@ -111,7 +111,7 @@ def test_an_emptied_or_other_journal_loses_nothing(
         case "emptied":
             (out / JOURNAL).write_bytes(b"")
         case "fresh":
-            with Archive(tmp_path / "fresh", read_plan(out), app_id=APP_ID):
+            with ExportFolder(tmp_path / "fresh", read_plan(out), app_id=APP_ID):
                 pass
             shutil.copyfile(tmp_path / "fresh" / JOURNAL, out / JOURNAL)
         case "other":
@@ -122,7 +122,7 @@ def test_an_emptied_or_other_journal_loses_nothing(
     assert [each.place for each in [*result.problems, *result.notes]] == [JOURNAL]
     expected = Counter(raws_of(out))
     assert Counter(read_raw(out)) == expected
-    with Archive(out, app_id=APP_ID) as archive:
+    with ExportFolder(out, app_id=APP_ID) as archive:
         archive.finish()
     assert Counter(raws_of(out)) == expected
 
@@ -193,7 +193,7 @@ async def test_a_run_that_was_killed_before_its_manifest_can_be_continued(tmp_pa
     async with served(30) as service:
         await export(service.session, out, Plan(everything=True))
         for _ in range(3):
-            with Archive(out, app_id=APP_ID):
+            with ExportFolder(out, app_id=APP_ID):
                 pass
             assert verify(out).ok
         change_journal(out, "UPDATE sources SET proven = 5")

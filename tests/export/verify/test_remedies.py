@@ -10,9 +10,9 @@ import pytest
 
 from chatrest.errors import ChatRestError
 from chatrest.export import Plan, Problem, Remedy, export, read_raw, verify
-from chatrest.export.file_names import DAMAGED
-from chatrest.export.journal import NAME as JOURNAL
-from chatrest.export.manifest import NAME as MANIFEST
+from chatrest.export.folder.journal import NAME as JOURNAL
+from chatrest.export.folder.manifest import NAME as MANIFEST
+from chatrest.export.plan.file_names import DAMAGED
 from tests.damaging import (
     COUNT,
     MIXED,

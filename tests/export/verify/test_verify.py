@@ -7,7 +7,7 @@ import pytest
 
 from chatrest.errors import RequestInvalidError
 from chatrest.export import Plan, Problem, VerifyResult, export, verify
-from chatrest.export.journal import NAME as JOURNAL
+from chatrest.export.folder.journal import NAME as JOURNAL
 from chatrest.export.verify.result import MOST_PROBLEMS, shortened
 from tests.damaging import COUNT, MIXED, PLANS, contents_of, flipped, largest_entry, places_of
 from tests.exporting import forget_user, manifest_of, served

@@ -8,9 +8,9 @@ import pytest
 
 from chatrest.errors import ChatRestError
 from chatrest.export import verify
-from chatrest.export.archive import Archive
-from chatrest.export.journal import NAME as JOURNAL
-from chatrest.export.manifest import NAME as MANIFEST
+from chatrest.export.folder.export_folder import ExportFolder
+from chatrest.export.folder.journal import NAME as JOURNAL
+from chatrest.export.folder.manifest import NAME as MANIFEST
 from tests.damaging import PLANS, contents_of, flipped
 from tests.exporting import raws_of
 
@@ -54,12 +54,12 @@ def test_a_flipped_bit_of_the_journal_is_found_or_is_harmless(out: Path) -> None
             result = verify(out)
             if result.ok:
                 harmless += 1
-                with Archive(out, app_id=APP_ID) as archive:
+                with ExportFolder(out, app_id=APP_ID) as archive:
                     archive.finish()
             else:
                 assert {problem.place for problem in result.problems} == {JOURNAL}, bit
                 with pytest.raises((ChatRestError, OSError)):
-                    Archive(out, app_id=APP_ID)
+                    ExportFolder(out, app_id=APP_ID)
         assert sorted(raws_of(out)) == records
         for name in contents_of(out).keys() - good.keys():
             (out / name).unlink()

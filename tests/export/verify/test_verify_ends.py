@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from chatrest.export import Plan, VerifyResult, export, read_raw, verify
-from chatrest.export.archive import Archive
-from chatrest.export.journal import NAME as JOURNAL
-from chatrest.export.manifest import NAME as MANIFEST
+from chatrest.export.folder.export_folder import ExportFolder
+from chatrest.export.folder.journal import NAME as JOURNAL
+from chatrest.export.folder.manifest import NAME as MANIFEST
 from tests.damaging import (
     COUNT,
     MIXED,
@@ -89,7 +89,7 @@ def test_a_kill_while_one_file_replaces_others_is_shown_and_ended(
     assert any("readers may see them twice" in problem.text for problem in result.problems)
     assert result.messages == COUNT
     assert len(list(read_raw(out))) == COUNT
-    with Archive(out, app_id="emulated"):
+    with ExportFolder(out, app_id="emulated"):
         pass
     assert verify(out).messages == COUNT
     assert not any("twice" in problem.text for problem in verify(out).problems)
@@ -107,7 +107,7 @@ def test_a_kill_before_what_was_replaced_is_removed(copy: Callable[[str], Path],
     problem = only_problem(out)
     assert (problem.kind, problem.place) == ("duplicate", left)
     assert problem.remedy == f"run `chatrest export {out}` again"
-    with Archive(out, app_id="emulated"):
+    with ExportFolder(out, app_id="emulated"):
         pass
     assert not (out / left).exists()
 

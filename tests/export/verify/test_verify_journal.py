@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from chatrest.export import verify
-from chatrest.export.id_set import IdSet
-from chatrest.export.journal import NAME as JOURNAL, Journal
-from chatrest.export.opening import FolderLock
+from chatrest.export.folder.journal import NAME as JOURNAL, Journal
+from chatrest.export.folder.opening import FolderLock
+from chatrest.export.plan.id_set import IdSet
 from tests.damaging import (
     change_journal,
     change_manifest,

@@ -8,8 +8,8 @@ from msgspec import structs
 
 from chatrest.errors import RequestInvalidError
 from chatrest.export import Plan, verify
-from chatrest.export.journal import NAME as JOURNAL
-from chatrest.export.manifest import NAME as MANIFEST
+from chatrest.export.folder.journal import NAME as JOURNAL
+from chatrest.export.folder.manifest import NAME as MANIFEST
 from tests.damaging import (
     COUNT,
     change_entry,

@@ -1,0 +1,35 @@
+"""The command `chatrest`. It needs the extra `cli` (click and rich); nothing else in the package does.
+
+| file                                 | holds                                                        |
+|--------------------------------------|--------------------------------------------------------------|
+| `root`                               | the command group, its exit statuses, `completion`           |
+| `lists` `writing` `call`             | commands that read and write; `call` is a folder                |
+| `export` `stored_export` `importing` | commands of exports and imports                              |
+| `load`                               | an export in a database                                      |
+| `html` `view`                        | an export as pages, in a folder or from a server             |
+| `emulator` `demo`                    | a service to try it with                                     |
+| `guide`                              | the manual                                                   |
+| `options` `filters` `environment`    | what commands take: option types, filters, credentials       |
+| `streams` `process` `replies`        | all output, signals, and replies as JSON                     |
+"""
+
+import sys
+from importlib.util import find_spec
+from typing import NoReturn
+
+from .._extras import missing_extra
+
+__all__ = ["main"]
+
+_NEEDED = ("click", "rich")
+
+
+def main() -> NoReturn:
+    """Run the command with `sys.argv`, and end the process with its exit status."""
+    if any(find_spec(name) is None for name in _NEEDED):
+        sys.exit(f"chatrest: {missing_extra('the command', 'cli')}")
+    try:
+        from .root import root
+    except KeyboardInterrupt:  # loading is slow enough for a user to press Ctrl-C
+        sys.exit(130)
+    root.main()

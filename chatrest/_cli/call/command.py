@@ -1,0 +1,271 @@
+"""`call`: any operation of the table, by its name; one subcommand per operation, made of its endpoint."""
+
+import sys
+from collections.abc import Sequence
+from functools import cache, partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import msgspec
+from click.shell_completion import CompletionItem
+
+from ... import _resources as resources
+from ..._core.replies.decode import Many
+from ..._core.replies.rows import AsRows
+from ..._core.requests.endpoint import Endpoint
+from ...errors import ChatRestError, RequestInvalidError
+from .. import streams
+from ..lists import ListPrinter, list_options
+from ..options import option_table
+from ..process import run
+from ..record_formats import Format, RecordWriter, kind_of
+from ..replies import check_success, client_of, line_of, send, send_alone
+from .arguments import call_of, texts_of
+from .each import ReportedError, call_each
+from .help_text import OperationHelp, list_operations
+from .parameters import Parameters, completions, nearest
+
+_JOBS: Final = 10
+_each_options: Final = option_table(
+    ("--each", None, "FILE",
+     ("Call the operation for each line of FILE (- for standard input): a JSON object of parameters, "
+      "or the value of the path's one parameter. Prints the outcomes as JSON lines, in the same order.")),
+    ("--jobs", click.IntRange(min=1), "N",
+     f"With --each: make N calls at once.  [default: {_JOBS}]"),
+    ("--journal", None, "PATH",
+     "With --each: note in the file PATH which lines are done; a run that was stopped goes on there."),
+    ("--retry-failed", bool, None, "With --journal: call again for the lines that failed before."),
+)  # fmt: skip
+
+
+class OperationGroup(click.Group):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; those after `--list` are the words of a search."""
+        if args[:1] == ["--list"] and not ctx.resilient_parsing:
+            list_operations(args[1:])
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(resources.OPERATIONS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        endpoint = resources.OPERATIONS.get(cmd_name)
+        return None if endpoint is None else OperationCommand(endpoint)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in resources.OPERATIONS:
+            hint = nearest(args[0], resources.OPERATIONS)
+            raise click.UsageError(
+                f"No such operation {args[0]!r}{hint}; '{ctx.command_path} --list' shows all"
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write nothing: there are too many of them for a help text."""
+
+
+class OperationCommand(OperationHelp):
+    def __init__(self, endpoint: Endpoint[Any]) -> None:
+        texts = click.Argument(
+            ["texts"], nargs=-1, metavar="KEY=VALUE", shell_complete=partial(_complete, endpoint)
+        )
+        super().__init__(endpoint, callback=partial(_call, endpoint), params=[texts])
+        if isinstance(endpoint.reply, Many):
+            list_options(self)
+        _each_options(self)
+
+
+def _complete(
+    endpoint: Endpoint[Any], ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the parameters that begin with a text, or the values of one: `status=available`.
+
+    Bash takes `status=av` for three words, of which the last is completed.
+    """
+    parameters, (*texts,) = Parameters(endpoint), ctx.params.get("texts") or ()
+    if texts and texts[-1] == "=":
+        texts.pop()
+    if texts and (parameter := parameters.get(texts[-1])) is not None:
+        values = (value for value in parameter.rule.choices if value.startswith(incomplete))
+        return [CompletionItem(value) for value in values]
+    items = completions(parameters, texts, incomplete)
+    return [CompletionItem(text, help=words) for text, words in items]
+
+
+def _call(
+    endpoint: Endpoint[Any],
+    texts: tuple[str, ...],
+    each: str | None,
+    limit: int | None = None,
+    cursor: str | None = None,
+    format_: Format | None = None,
+    **journal: Any,
+) -> None:
+    _check_options(each, {"--cursor": cursor, "--format": format_}, **journal)
+    try:
+        if each is not None:
+            _call_lines(endpoint, texts, limit, each, **journal)
+        elif isinstance(endpoint.reply, Many):
+            writer = RecordWriter(kind_of(endpoint.reply.record), format_ or "json")
+            _call_list(endpoint, texts, limit, cursor, writer)
+        else:
+            _call_once(endpoint, texts)
+    except FileNotFoundError as error:  # all files are those that the user has named
+        raise RequestInvalidError(f"{error.filename}: there is no such file or folder") from None
+
+
+def _check_options(
+    each: str | None,
+    of_one_list: dict[str, Any],
+    *,
+    jobs: int | None,
+    journal: str | None,
+    retry_failed: bool,
+) -> None:
+    if each is None:
+        for name, value in (("--jobs", jobs), ("--journal", journal)):
+            if value is not None:
+                raise click.UsageError(f"{name} needs --each FILE")
+    if retry_failed and journal is None:
+        raise click.UsageError("--retry-failed needs --journal PATH")
+    for name, value in of_one_list.items():
+        if each is not None and value is not None:
+            raise click.UsageError(f"{name} is of one list: not with --each")
+
+
+def _call_list(
+    endpoint: Endpoint[Any],
+    texts: tuple[str, ...],
+    limit: int | None,
+    cursor: str | None,
+    writer: RecordWriter,
+) -> None:
+    from ..._resources.listing import walk
+
+    call = call_of(endpoint, texts, _text_of)
+    if limit is None and streams.is_terminal("stderr"):
+        _hint_at_limit(endpoint, texts)
+
+    async def work(printer: ListPrinter) -> None:
+        async with client_of(endpoint) as client:
+            await printer.write(walk(AsRows(client.sender), call, cursor), limit)
+
+    ListPrinter("records", writer).run(work)
+
+
+def _hint_at_limit(endpoint: Endpoint[Any], texts: Sequence[str]) -> None:
+    """Say that a parameter such as `limit=2` is the size of a page: all records are printed."""
+    parameters, sizes = Parameters(endpoint), () if endpoint.paging is None else endpoint.paging.sizes
+    for name, _, value in (text.partition("=") for text in texts):
+        parameter = parameters.get(name)
+        if parameter is not None and parameter.place == "query" and parameter.wire_name in sizes:
+            streams.warn(f"{name} is the size of a page: --limit {value} prints so many records")
+
+
+def _call_once(endpoint: Endpoint[Any], texts: tuple[str, ...]) -> None:
+    call = call_of(endpoint, texts, _text_of)
+    streams.output()  # raises if it is closed, before anything is sent
+    reply = run(send_alone(endpoint, call))
+    streams.write_reply(line_of(reply), "the call succeeded")
+    check_success(endpoint, reply)
+
+
+def _call_lines(
+    endpoint: Endpoint[Any],
+    texts: tuple[str, ...],
+    limit: int | None,
+    file: str,
+    *,
+    jobs: int | None,
+    **options: Any,
+) -> None:
+    from ..._resources.listing import walk
+
+    if file == "-" and any(text.partition("=")[2] == "@-" for text in texts):
+        raise click.UsageError("standard input is read for --each - and for @-: expected is one of them")
+    streams.output()  # raises if it is closed, before anything is sent
+    parameters, read_file = Parameters(endpoint), cache(_text_of)  # standard input can be read once only
+
+    async def reply(client: Any, line: str) -> bytes:
+        call = call_of(endpoint, (*texts, *texts_of(parameters, texts, line)), read_file, parameters)
+        if isinstance(endpoint.reply, Many):
+            records = walk(AsRows(client.sender), call, None)
+            rows = await (records if limit is None else records.limit(limit)).collect()
+            return b"[%b]" % b",".join(line_of(bytes(row.raw)) for row in rows)
+        value = await send(client, endpoint, call)
+        try:
+            check_success(endpoint, value)
+        except ChatRestError as error:
+            raise ReportedError(line_of(value)) from error
+        return line_of(value)
+
+    # The arguments themselves are not shown: they may be credentials.
+    digest = blake2b(msgspec.json.encode([texts, limit]), digest_size=8).hexdigest()
+    job = f"chatrest call {endpoint.name} ({digest})"
+    call_each(endpoint, file, job, reply, concurrency=jobs or _JOBS, **options)
+
+
+def _text_of(name: str) -> str:
+    """Return the text of a file, or of standard input for `-`, without the line break at its end."""
+    if name == "-" and sys.stdin is None:
+        raise OSError("standard input is closed")
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise RequestInvalidError(f"@{name}: expected is a file in UTF-8") from None
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+@click.group(
+    cls=OperationGroup,
+    short_help="Call any operation of the service.",
+    subcommand_metavar="NAME [KEY=VALUE]...",
+    invoke_without_command=True,
+)
+@click.option(
+    "--list", is_flag=True, expose_value=False,
+    help="Print all operations, or with WORDS after it those that have them in their name, path or help.",
+)  # fmt: skip
+@click.pass_context
+def call(ctx: click.Context) -> None:
+    """Call the operation NAME, and print its reply as JSON.
+
+    A list prints one line per record, exactly as the service sends it. Anything else prints one line: the
+    record, the acknowledgement, or the outcome of each item. Credentials in a reply are printed.
+
+    \b
+    KEY is the name of a parameter, in snake_case or as the service writes it. VALUE is
+      TEXT        the text as it is
+      N           a number
+      true|false  or 1 and 0
+      TIME        2026-11-01, 2026-11-01T12:00Z (UTC if no zone is given), a timestamp, yesterday, or 7d
+                  for the moment seven days ago
+      LIST        items with commas between them, or a JSON array
+      JSON        any JSON value
+      @FILE       the value is read from a file, or from standard input (@-); @@ begins a text with @
+
+    body=JSON gives the whole body at once. If a parameter of the path and a member of the body have one name,
+    body.NAME is the member.
+
+    `chatrest call NAME --help` shows the parameters of an operation and its options: --limit, --cursor
+    and --format of a list; --each, --jobs and --journal, to call it for each line of a file.
+
+    \b
+    Examples:
+      chatrest call --list
+      chatrest call --list unread count
+      chatrest call users.list --help
+      chatrest call users.list status=available tags=a,b --limit 10
+      chatrest call messages.send receiver=bob type=text data='{"text": "hello"}' on_behalf_of=alice
+      chatrest call messages.send body=@message.json on_behalf_of=alice
+      chatrest call users.get --each uids.txt --jobs 50
+      chatrest call users.update --each changes.jsonl --journal changes.journal
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())

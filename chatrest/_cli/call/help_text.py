@@ -1,0 +1,178 @@
+"""The help text of an operation, read from its endpoint and its method's docstring; the list of all."""
+
+import inspect
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from textwrap import wrap
+from typing import Any, Final
+
+import click
+
+from ... import _resources as resources
+from ..._core.replies.decode import ACK, Each, Many
+from ..._core.requests.endpoint import Endpoint, Replay
+from ..._parameters.meanings import meaning
+from ..._secrets import shown
+from ...errors import RequestInvalidError
+from .. import streams
+from .parameters import Parameter, Parameters, Place
+
+_INDENT: Final = " " * 7
+
+
+_SECTIONS: Final[tuple[tuple[str, tuple[Place, ...]], ...]] = (
+    ("Path", ("path",)),
+    ("Query", ("query",)),
+    ("Body", ("whole body", "body")),
+    ("Headers", ("headers",)),
+    ("Acting user", ("acting",)),
+)
+_WIDEST: Final = 40
+"""Columns of a name and its type; a longer one has a line of its own."""
+_REPEATED: Final[dict[Replay, str]] = {
+    "never": "It is sent once: if the connection breaks, the error says that it may have been applied.",
+    "safe": "It changes nothing, and is repeated if no usable reply comes.",
+    "idempotent": "It is repeated if no usable reply comes: a second time it changes nothing more.",
+}
+_PLAIN: Final = "a text that is not empty"
+_REQUEST: Final = re.compile(r"\A[A-Z]+ \S+: ")
+_CLAUSE: Final = re.compile(r"\.(?= |\Z)|;")
+BY_USE: Final = (
+    "users", "messages", "groups", "members", "conversations", "auth_tokens", "friends", "blocked_users",
+    "banned_users", "calls", "moderation", "notifications", "roles", "rbac", "restricted_features", "metrics",
+    "data_import", "webhooks", "triggers", "apps", "api_keys", "agents",
+)  # fmt: skip
+"""All collections, those first that are used most."""
+
+
+class OperationHelp(click.Command):
+    """A command whose help text is that of an operation."""
+
+    def __init__(self, endpoint: Endpoint[Any], **options: Any) -> None:
+        super().__init__(endpoint.name, short_help=f"{endpoint.method} {endpoint.path}", **options)
+        self._endpoint = endpoint
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Return the required parameters by name, and a place for the others."""
+        parameters = Parameters(self._endpoint).all
+        required = [parameter.label for parameter in parameters if parameter.is_required]
+        more = ["[KEY=VALUE]..."] if len(required) < len(parameters) else []
+        return ["[OPTIONS]", *required, *more]
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the usage; unlike click's own it never breaks a name over two lines."""
+        text = " ".join(["Usage:", ctx.command_path, *self.collect_usage_pieces(ctx)])
+        lines = wrap(
+            text, formatter.width, subsequent_indent=_INDENT, break_long_words=False, break_on_hyphens=False
+        )
+        formatter.write("\n".join(lines) + "\n")
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write summary and request, the reply, the repetition, and a section for each place."""
+        endpoint, parameters = self._endpoint, Parameters(self._endpoint)
+        with formatter.indentation():
+            formatter.write_paragraph()
+            formatter.write_text(summary(endpoint))
+            formatter.write_paragraph()
+            # Not as a text, which is broken at hyphens: a path is to be copied.
+            formatter.write(f"{'':{formatter.current_indent}}{endpoint.method} {endpoint.path}\n")
+            formatter.write_paragraph()
+            formatter.write_text(" ".join(_sentences(endpoint)))
+        for title, places in _SECTIONS:
+            if members := [each for place in places for each in parameters.of(place)]:
+                with formatter.section(title):
+                    rows = [(each.label, _words(endpoint, each)) for each in members]
+                    formatter.write_dl(rows, col_max=_WIDEST)
+
+
+def summary(endpoint: Endpoint[Any]) -> str:
+    """Return the first sentence of the method's docstring, without the request and further clauses."""
+    collection, _, name = endpoint.name.partition(".")
+    paragraph = first_paragraph(getattr(resources.collection_class(collection), name))
+    clause = _CLAUSE.split(_REQUEST.sub("", paragraph), maxsplit=1)[0].replace("`", "")
+    return f"{clause[:1].upper()}{clause[1:]}."
+
+
+def first_paragraph(described: Any) -> str:
+    return " ".join((inspect.getdoc(described) or "").partition("\n\n")[0].split())
+
+
+def _sentences(endpoint: Endpoint[Any]) -> list[str]:
+    sentences = [_printed(endpoint), _REPEATED[endpoint.replay]]
+    if endpoint.deprecated is not None:
+        sentences.insert(0, f"Deprecated{f': use {endpoint.deprecated}' if endpoint.deprecated else ''}.")
+    if endpoint.interface == "management":
+        sentences.append(
+            "Reads CHATREST_MANAGEMENT_URL, CHATREST_MANAGEMENT_KEY and CHATREST_MANAGEMENT_SECRET."
+        )
+    return sentences
+
+
+def _printed(endpoint: Endpoint[Any]) -> str:
+    if isinstance(endpoint.reply, Many):
+        return "Prints one JSON line per record."
+    if isinstance(endpoint.reply, Each):
+        return "Prints the outcome of each item by its key; the exit status is 1 if one failed."
+    if endpoint.reply is ACK:
+        return "Prints the acknowledgement; the exit status is 1 if it says that the call did not succeed."
+    return "Prints the reply as one JSON line."
+
+
+def _words(endpoint: Endpoint[Any], parameter: Parameter) -> str:
+    if parameter.place == "acting":
+        words = "the uid of the user that acts"
+    elif parameter.place == "whole body":
+        words = "the whole body at once" if endpoint.body else "a body, if the operation takes one"
+    elif parameter.rule.takes_file:
+        words = "@ and the path of a file"
+    else:
+        kinds = {"query": endpoint.query, "body": endpoint.body, "headers": endpoint.headers}
+        words = _meaning(kinds.get(parameter.place), parameter)
+    if parameter.place == "query" and endpoint.paging and parameter.wire_name in endpoint.paging.sizes:
+        words += " (--limit is the number of all records)"
+    if parameter.takes_null:
+        words += ", or null" if not parameter.rule.takes_text else ", or null (in body=JSON alone)"
+    return f"{words}  [required]" if parameter.is_required else words
+
+
+def _meaning(kind: type | None, parameter: Parameter) -> str:
+    """Return the meaning of a field and its rule, but for what its type says already: TIME, true|false."""
+    text = "" if kind is None else meaning(kind, parameter.field)
+    rule, label = parameter.rule.description, parameter.rule.label
+    is_plain = label == "TIME" or "|" in label or rule.startswith(_PLAIN)
+    return text if text and is_plain else "; ".join(filter(None, (text, rule))) or _PLAIN
+
+
+# ── the list of operations ──
+
+
+def list_operations(words: Sequence[str]) -> None:
+    """Print the operations whose name, path or help has all `words`; `RequestInvalidError` if none has."""
+    matches = [
+        (endpoint, text)
+        for endpoint in ordered(resources.OPERATIONS.values())
+        if _matches(endpoint, text := summary(endpoint), words)
+    ]
+    if not matches:
+        raise RequestInvalidError(
+            f"no operation has {' and '.join(map(shown, words))} in its name, path or help"
+        )
+    streams.write_lines(_lines(matches))
+
+
+def ordered(endpoints: Iterable[Endpoint[Any]]) -> list[Endpoint[Any]]:
+    """Return the endpoints with those of the most used collections first, else in the table's order."""
+    ranks = {collection: rank for rank, collection in enumerate(BY_USE)}
+    return sorted(endpoints, key=lambda each: ranks.get(each.name.partition(".")[0], len(BY_USE)))
+
+
+def _matches(endpoint: Endpoint[Any], text: str, words: Iterable[str]) -> bool:
+    searched = f"{endpoint.name} {endpoint.path} {text}".lower()
+    return all(word.lower() in searched for word in words)
+
+
+def _lines(matches: Sequence[tuple[Endpoint[Any], str]]) -> Iterator[str]:
+    width = max(len(endpoint.name) for endpoint, _ in matches)
+    for endpoint, text in matches:
+        yield f"{endpoint.name:{width}}  {endpoint.method:6}  {endpoint.path}"
+        yield f"    {text}"

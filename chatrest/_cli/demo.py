@@ -1,0 +1,218 @@
+"""`demo`: start an emulator, read a conversation, export everything with an interruption, and verify it.
+
+The emulator is another process, so that client and service share neither a core nor a clock. Results are
+printed on standard output, progress on standard error if that is a terminal.
+"""
+
+import asyncio
+import os
+import shlex
+import sys
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import click
+
+from .. import __version__
+from ..app import App
+from ..errors import ChatRestError, RequestInvalidError
+from . import streams
+from .options import option_table, shown_default
+from .process import invocation, run
+
+if TYPE_CHECKING:
+    from ..export import Progress, Report
+    from ..session import AsyncSession
+
+Show: TypeAlias = Callable[[str, int, int | None], None]
+_FOLDER: Final = "chat-export"
+_STOP_TIMEOUT: Final = 5.0
+"""Seconds that the emulator has for stopping before it is killed."""
+_POLL_INTERVAL: Final = 0.01
+"""Seconds between two readings of the export's progress."""
+_NEXT: Final = (
+    ("{chatrest} view {out}", "read them in a browser, with a search"),
+    ("{chatrest} html {out} {out}-site", "the same as pages that need no server"),
+    ("{chatrest} verify {out}", "read all files again and check every hash"),
+    ('eval "$({chatrest} emulator --messages 20000 &)"', "a test service in the background"),
+    ("{chatrest} load {out} chat.sqlite --search", "the messages in a database, with full-text search"),
+    ("{chatrest} messages user-002 --on-behalf-of user-001 --limit 3", "messages as JSON lines"),
+)
+
+
+@click.command(short_help="Show what chatrest does in a few seconds; needs no account.")
+@option_table(
+    ("--users", click.IntRange(2, 1000), "N", "Number of users.", shown_default(50)),
+    ("--messages", click.IntRange(0, 1_000_000), "N", "Number of messages.", shown_default(100_000)),
+    ("--out", click.Path(path_type=Path), "DIRECTORY",
+     f"A new or empty folder for the exported files.  [default: {_FOLDER}, or {_FOLDER}-2 …]"),
+    ("--seed", click.IntRange(0), "N", "The same seed and sizes generate the same messages.",
+     shown_default(0)),
+)  # fmt: skip
+def demo(users: int, messages: int, out: Path | None, seed: int) -> None:
+    """Show what chatrest does in a few seconds; needs no account, and writes to one new folder only.
+
+    Starts an emulator of the service on this machine with generated messages, reads a conversation, exports
+    all messages of all users as JSON lines, interrupts that export and continues it, and verifies that no
+    message is missing or stored twice.
+
+    \b
+    Examples:
+      chatrest demo
+      chatrest demo --users 10 --messages 5000 --out elsewhere
+    """
+    if out is None:
+        names = (Path(_FOLDER if number == 1 else f"{_FOLDER}-{number}") for number in count(1))
+        out = next(name for name in names if not name.exists())
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise RequestInvalidError(f"{out} is not an empty folder: choose another one with --out")
+    run(_run(out, users=users, messages=messages, seed=seed))
+
+
+async def _run(out: Path, *, users: int, messages: int, seed: int) -> None:
+    # These import aiohttp and more, which a help text does not need.
+    from .._core.pace.pacer import Pace
+    from ..session import AsyncSession
+
+    began = time.perf_counter()
+    _head(f"chatrest {__version__}: {messages:,} messages among {users:,} users")
+    async with AsyncExitStack() as stack:
+        with streams.status_line(f"generating {messages:,} messages in another process"):
+            emulator = run_emulator(users=users, messages=messages, seed=seed)
+            app = await stack.enter_async_context(emulator)
+        _done("emulator", f"{app.base_url}, ready in {time.perf_counter() - began:.1f} s")
+        # The emulator has no rate limit, so nothing is gained by a slow start.
+        session = await stack.enter_async_context(AsyncSession(app, pace=Pace(rate=60_000)))
+        await _read_conversation(session)
+        await _export_everything(session, out, messages)
+    _check(out, messages)
+    _head(f"finished in {time.perf_counter() - began:.1f} s; the files are in {out}/. Try next:")
+    for line, why in _NEXT:
+        click.echo(click.style(f"  # {why}", dim=True))
+        click.echo(click.style(f"  {line.format(out=out, chatrest=invocation())}", fg="cyan"))
+
+
+async def _read_conversation(session: "AsyncSession") -> None:
+    from .._parameters.messages import MessageQuery
+
+    began = time.perf_counter()
+    users = [user.uid async for user in session.users.list().limit(2)]
+    walk = session.messages.list_user(users[0], on_behalf_of=users[1], query=MessageQuery(affix="append"))
+    kinds = Counter([message.category async for message in walk])
+    seconds = time.perf_counter() - began
+    total = f"{kinds.total():,} messages as typed objects in {seconds:.2f} s"
+    _done("a conversation", f"{' and '.join(users)}: {total}")
+    _done("", ", ".join(f"{number:,} {kind}" for kind, number in kinds.most_common()))
+
+
+async def _export_everything(session: "AsyncSession", out: Path, messages: int) -> None:
+    """Export all messages of all users; the first run is interrupted with half of them, and continued."""
+    from ..export import Plan, Progress, export
+
+    began, first, second = time.perf_counter(), Progress(), Progress()
+    sent = sum(pool.sent for pool in session.pools.values())
+    with streams.progress_bar(is_shown=True) as show:
+        work = asyncio.ensure_future(export(session, out, Plan(), progress=first))
+        if is_interrupted := await _has_written(work, first, messages // 2, messages, show):
+            work.cancel()
+            with suppress(asyncio.CancelledError):
+                await work
+            work = asyncio.ensure_future(export(session, out, progress=second))
+            await _has_written(work, second, messages + 1, messages, show)
+        report, seconds = await work, time.perf_counter() - began
+    if is_interrupted:
+        _done("interrupted", f"on purpose, with {first.written:,} messages on disk; then continued")
+    megabytes = (first.received + second.received) / 1e6
+    sent = sum(pool.sent for pool in session.pools.values()) - sent
+    amount = f"{report.messages:,} messages of {report.sources:,} users, {megabytes:,.1f} MB"
+    _done("all users", f"{amount}, {sent:,} requests in {seconds:.2f} s")
+    _done("", f"{report.messages / seconds:,.0f} messages/s")
+
+
+async def _has_written(
+    work: "asyncio.Future[Report]", progress: "Progress", enough: int, total: int, show: Show
+) -> bool:
+    """Wait until `enough` messages are written, or until `work` ends: then return False."""
+    while not (await asyncio.wait([work], timeout=_POLL_INTERVAL))[0]:
+        show("all users", progress.written, total)
+        if progress.written >= enough:
+            return True
+    return False
+
+
+def _check(out: Path, messages: int) -> None:
+    """Verify that the export has so many messages; raise `ChatRestError` if it has not."""
+    from ..export import verify
+
+    with streams.progress_bar(is_shown=True, of_bytes=True) as show:
+        result = verify(out, progress=lambda done, total: show("verifying", done, total))
+    if not result.ok or result.messages != messages:
+        problems = [problem.text for problem in result.problems] or [f"{result.messages:,} messages"]
+        raise ChatRestError(f"the export is not complete: {problems[0]}")
+    _head("verified")
+    _done("nothing missing", f"{messages:,} messages, as many as the service has")
+    _done("no duplicates", "each message is stored once, though most are in two users' lists")
+    _done("no damage", f"{result.files:,} files, {result.bytes / 1e6:,.1f} MB, every hash is correct")
+
+
+def _head(text: str) -> None:
+    click.echo(f"\n{click.style(text, bold=True)}")
+
+
+def _done(title: str, text: str) -> None:
+    mark = click.style("✓", fg="green", bold=True) if title else " "
+    click.echo(f"{mark} {click.style(f'{title:<17}', bold=True)} {text}")
+
+
+# ── the emulator ──
+
+
+@asynccontextmanager
+async def run_emulator(*, users: int, messages: int, seed: int) -> AsyncIterator[App]:
+    """Run an emulator in a process during the block, and yield its app; it also ends when this process ends.
+
+    Raises `OSError` if the emulator does not start.
+    """
+    home = str(Path(__file__).parents[2])
+    path = os.pathsep.join(part for part in (home, os.environ.get("PYTHONPATH")) if part)
+    sizes = ("--users", str(users), "--messages", str(messages), "--seed", str(seed))
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-P",  # modules in the working directory must not be imported
+        "-m", "chatrest", "emulator", "--until-eof", *sizes, stdin=pipe, stdout=pipe, stderr=pipe,
+        env=os.environ | {"PYTHONPATH": path},
+        start_new_session=True,  # Ctrl-C reaches only this process, which then stops the emulator
+    )  # fmt: skip
+    try:
+        yield App.from_env(await _read_settings(process))
+    finally:
+        await _stop(process)
+
+
+async def _read_settings(process: asyncio.subprocess.Process) -> dict[str, str]:
+    assert process.stdout is not None
+    assert process.stderr is not None
+    text = (await process.stdout.read()).decode()
+    if not text:
+        messages = (await process.stderr.read()).decode().strip().splitlines() or ["it printed no error"]
+        raise OSError(f"the emulator did not start: {messages[-1].removeprefix('chatrest: ')}")
+    words = (shlex.split(line)[1] for line in text.splitlines())
+    return {name: value for name, _, value in (word.partition("=") for word in words)}
+
+
+async def _stop(process: asyncio.subprocess.Process) -> None:
+    assert process.stdin is not None
+    process.stdin.close()
+    with suppress(ProcessLookupError):
+        process.terminate()
+    try:
+        async with asyncio.timeout(_STOP_TIMEOUT):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()

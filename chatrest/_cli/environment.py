@@ -1,0 +1,170 @@
+"""Sessions of the commands. Addresses and keys come from the environment, or from a file of apps:
+
+| named by                  | the app is                                                            |
+|---------------------------|-----------------------------------------------------------------------|
+| `chatrest --app NAME`     | that of the file of apps (see `export.app_file`)                      |
+| `CHATREST_APP`            | the same, without the option                                          |
+| neither                   | that of `CHATREST_APP_ID`, `CHATREST_API_KEY` and the other variables |
+
+The file is `CHATREST_APPS_FILE`; else `apps.toml` in the current folder, with `--app` only; else
+`~/.config/chatrest/apps.toml`. A file that happens to be in the current folder is not read for a variable
+that the shell sets everywhere: who has written it could send the key to an address of his own.
+"""
+
+import os
+from collections.abc import Mapping
+from os.path import expanduser  # unlike that of `Path`, it accepts a user without a home
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import click
+
+from .._core.environment import headers_from_env
+from .._secrets import shown
+from ..app import App, allows_http
+from ..errors import AuthenticationError, ChatRestError, ConnectError, RequestInvalidError
+from . import streams
+from .process import NAME
+
+if TYPE_CHECKING:
+    from .._telemetry import Listener
+    from ..export.plan.app_file import AppExport
+    from ..management import AsyncManagement
+    from ..session import AsyncSession
+
+
+SEE_HELP: Final = f"see '{NAME} --help'"
+"""The next step where a variable is missing or wrong: the help of the command group lists them all."""
+APPS: Final = "apps.toml"
+_ACCOUNT: Final = ("CHATREST_APP_ID", "CHATREST_API_KEY", "CHATREST_REGION")
+_HOST: Final = ("CHATREST_APP_ID", "CHATREST_REGION", "CHATREST_SERVICE_DOMAIN")
+_MANAGEMENT: Final = ("CHATREST_MANAGEMENT_URL", "CHATREST_MANAGEMENT_KEY", "CHATREST_MANAGEMENT_SECRET")
+
+
+class RootOptions(NamedTuple):
+    """The options before a command."""
+
+    proxy: str | None = None
+    app: str | None = None
+
+
+def _options() -> RootOptions:
+    context = click.get_current_context(silent=True)
+    given = None if context is None else context.find_root().obj
+    return given if isinstance(given, RootOptions) else RootOptions()
+
+
+# ── the app ──
+
+
+def session(telemetry: "Listener | tuple[()]" = (), *, app: App | None = None) -> "AsyncSession":
+    """Return a session for an app, by default the one that was chosen; errors as `the_app`."""
+    from ..session import AsyncSession  # imports aiohttp, which a help text does not need
+
+    return AsyncSession(app or the_app(), telemetry=telemetry, headers=headers_from_env(), proxy=proxy())
+
+
+def the_app() -> App:
+    """Return the app of `--app` or `CHATREST_APP`, else that of the environment.
+
+    Raises `RequestInvalidError` as `App.from_env` and `read_app`.
+    """
+    if (named := named_app()) is not None:
+        return named.app
+    try:
+        return App.from_env()
+    except RequestInvalidError as error:
+        error.add_note(f"{SEE_HELP}; '{NAME} emulator' is a service to try")
+        raise
+
+
+def named_app() -> "AppExport | None":
+    """Return the app of `--app` or `CHATREST_APP`, None without either; errors as `read_app`."""
+    if (name := app_name()) is None:
+        return None
+    from ..export.plan.app_file import read_app
+
+    return _hidden([read_app(apps_file(), name)])[0]
+
+
+def all_apps(file: str) -> "list[AppExport]":
+    """Return the apps of a file; errors as `read_apps`."""
+    from ..export.plan.app_file import read_apps
+
+    return _hidden(read_apps(file))
+
+
+def _hidden(apps: "list[AppExport]") -> "list[AppExport]":
+    for each in apps:
+        streams.hide(each.app.api_key)
+    return apps
+
+
+def app_name() -> str | None:
+    """Return the name of `--app` or `CHATREST_APP`; None for the app of the environment."""
+    return _options().app or os.environ.get("CHATREST_APP") or None
+
+
+def apps_file(environ: Mapping[str, str] | None = None) -> Path:
+    """Return the path of the file of apps; `RequestInvalidError` where there is none."""
+    env = os.environ if environ is None else environ
+    if named := env.get("CHATREST_APPS_FILE"):
+        path = Path(expanduser(named))  # noqa: PTH111
+        if not path.is_file():
+            raise RequestInvalidError(f"CHATREST_APPS_FILE = {shown(named)}: there is no such file")
+        return path
+    home = Path(env.get("XDG_CONFIG_HOME") or expanduser("~/.config"), NAME, APPS)  # noqa: PTH111
+    places = [Path(APPS), home] if _options().app else [home]
+    for path in places:
+        if path.is_file():
+            return path
+    option = "--app" if _options().app else "CHATREST_APP"
+    raise RequestInvalidError(
+        f"{option} needs a file of apps: set CHATREST_APPS_FILE, or write {' or '.join(map(str, places))}"
+    )
+
+
+def hint(error: BaseException) -> str:
+    """Return what to check after a refused key or a failed connection; "" after any other error."""
+    if not isinstance(error, AuthenticationError | ConnectError):
+        return ""
+    is_key, is_management = isinstance(error, AuthenticationError), _is_management(error)
+    if is_management:
+        names: tuple[str, ...] = _MANAGEMENT if is_key else _MANAGEMENT[:1]
+    elif app_name() is not None:
+        what = "id, region and key" if is_key else "the address"
+        names = (f"{what} of app {shown(app_name())} in the file of apps",)
+    else:
+        names = _ACCOUNT if is_key else _address()
+    if not is_key and proxy() is not None:
+        names += ("CHATREST_PROXY (or --proxy)",)
+    return f"; check {' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))}"
+
+
+def _is_management(error: ChatRestError) -> bool:
+    from .._resources import OPERATIONS
+
+    endpoint = OPERATIONS.get(error.operation)
+    return endpoint is not None and endpoint.interface == "management"
+
+
+def _address() -> tuple[str, ...]:
+    return ("CHATREST_BASE_URL",) if os.environ.get("CHATREST_BASE_URL") else _HOST
+
+
+def proxy() -> str | None:
+    """Return the proxy of all requests: the option `--proxy`, else `CHATREST_PROXY`, else None."""
+    return _options().proxy or os.environ.get("CHATREST_PROXY") or None
+
+
+def management() -> "AsyncManagement":
+    """Return the management account in the environment.
+
+    Raises one `RequestInvalidError` that names all missing variables.
+    """
+    from ..management import AsyncManagement
+
+    url, key, secret = (os.environ.get(name, "") for name in _MANAGEMENT)
+    if missing := [name for name in _MANAGEMENT if not os.environ.get(name)]:
+        raise RequestInvalidError(f"the environment lacks {', '.join(missing)}; {SEE_HELP}")
+    return AsyncManagement(url, key=key, secret=secret, proxy=proxy(), allow_http=allows_http(os.environ))

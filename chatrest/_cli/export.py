@@ -1,0 +1,364 @@
+"""`export`: build a plan from options, run it with a progress display, and print a summary.
+
+An incomplete export fails with status 1 and prints a line for each failed source. When a run stops early, its
+last line says how to continue.
+"""
+
+import errno
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from msgspec import Raw, structs
+
+from ..errors import AuthenticationError, ChatRestError, ExportIncompleteError
+from . import streams
+from .environment import named_app, proxy, session
+from .export_apps import APPS_AT_ONCE, export_apps
+from .export_texts import FileTotals, estimate_lines, summary_lines
+from .options import AgeOption, TimeOption, local_copy, option_table, shown_default
+from .process import can_continue, continuation, invocation, run
+
+if TYPE_CHECKING:
+    from ..export import AttachmentOptions, Plan, Progress, Report
+    from ..export.folder.tables import Table
+    from ..export.plan.app_file import AppExport
+    from ..session import AsyncSession
+
+# Copies of the plan's constants: importing them would slow the help text down. A test compares them.
+FORMATS: Final = ("ndjson", "parquet")
+COMPRESS: Final = ("none", "gzip", "zstd")
+PARTITIONS: Final = ("none", "source", "month", "day")
+TABLES: Final = (
+    "users", "groups", "members", "conversations", "bans", "friends", "blocks", "reactions",
+)  # fmt: skip
+WORKERS: Final = 32
+_MOST_WORKERS: Final = 90  # as many calls as a session runs at a time for bulk work
+_FAILURES_SHOWN: Final = 20
+
+
+def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """Return the names in a list with commas; raise `click.BadParameter` for one that is no table."""
+    names = () if value is None else tuple(name.strip() for name in value.split(","))
+    for name in names:
+        if name not in TABLES:
+            raise click.BadParameter(f"{name!r} is not a table: expected {', '.join(TABLES)}")
+    return names
+
+
+@click.command(short_help="Export messages to files; continues after an interruption.")
+@click.argument("out")
+@option_table(
+    ("--journal", click.Path(path_type=Path), "DIR",
+     "The local folder of an export in an object store.  [default: one of yours, named by the address]"),
+    ("--all-users", bool, None, "The messages of every user.  [default if no source is named]"),
+    ("--user users", None, "UID", "The messages of UID. May be repeated.", {"multiple": True}),
+    ("--pair pairs", None, "UID UID", "The messages between two users. May be repeated.",
+     {"nargs": 2, "multiple": True}),
+    ("--group groups", None, "GUID", "A group's messages. May be repeated.", {"multiple": True}),
+    ("--everything", bool, None, "The app's own list of all messages, instead of other sources."),
+    ("--since", TimeOption(), "T",
+     ("Sent at T or later: 2026-11-01, 2026-11-01T12:00+02:00, a timestamp, yesterday, or 7d (ago). "
+      "Without a zone it is UTC. Later runs keep the moment of the first one: give it only once.")),
+    ("--until", TimeOption(end=True), "T",
+     "Sent at T or earlier. A date, also today or yesterday, means the END of that day (UTC)."),
+    ("--format format_", FORMATS, None, "Format of the files.  [default: ndjson]"),
+    ("--compress", COMPRESS, None, "Compression.  [default: none; zstd for parquet]"),
+    ("--partition", PARTITIONS, None,
+     "Files for all, or per source, month or day (UTC).  [default: source; parquet month]"),
+    ("--with tables", None, "TABLES",
+     f"Also tables: any of {','.join(TABLES)}. Later runs write them again.",
+     {"callback": _tables}),
+    ("--attachments", bool, None, "Also the files that messages link to. Later runs do so, too."),
+    ("--max-attachment", click.IntRange(min=1), "MB",
+     "The largest attachment that is fetched; needs --attachments.  [default: 100]"),
+    ("--only", bool, None,
+     "Read just the sources or the window that are given, a part of the folder's plan; the plan stays."),
+    ("--change-plan", bool, None,
+     "Make the sources and the window that are given the folder's plan; else others are refused."),
+    ("--recheck", AgeOption(), "AGO",
+     "Also read the last 12h, 7d or 2w again, to find edited and deleted messages."),
+    ("--workers", click.IntRange(1, _MOST_WORKERS), "N",
+     "Number of sources that are read at the same time.", shown_default(WORKERS)),
+    ("--dask", None, "ADDRESS",
+     ("Read with the workers of a Dask cluster: tcp://HOST:PORT, tls://HOST:PORT, or local:N. "
+      "OUT is a folder that all of them see, or in an object store.")),
+    ("--dry-run", bool, None, "Write nothing; show what it takes at least: messages, requests and time."),
+    ("--json as_json", bool, None, "Print the summary or the estimate as one JSON object."),
+    ("--quiet -q", bool, None, "Print nothing unless something is wrong: no progress, and no summary."),
+    ("--status-file", click.Path(dir_okay=False, path_type=Path), "PATH",
+     "Write the state of the newest run to PATH for a monitor, as JSON: its times, complete or not, counts."),
+    ("--apps", click.Path(exists=True, dir_okay=False), "FILE",
+     "Export each app of a TOML file into OUT/<app id>; see `chatrest guide many-apps`."),
+    ("--apps-at-once", click.IntRange(min=1), "N",
+     f"Number of apps that are exported at the same time; needs --apps.  [default: {APPS_AT_ONCE}]"),
+)  # fmt: skip
+def export(
+    out: str,
+    journal: Path | None,
+    tables: tuple["Table", ...],
+    attachments: bool,
+    max_attachment: int | None,
+    only: bool,
+    change_plan: bool,
+    recheck: int | None,
+    workers: int,
+    dask: str | None,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+    status_file: Path | None,
+    apps: str | None,
+    apps_at_once: int | None,
+    **given: Any,
+) -> None:
+    """Export messages to files in OUT, exactly as the service sends them.
+
+    OUT is a folder, or the address of an object store: s3://bucket/prefix, gs://… or az://….
+    Its credentials and endpoint are read from the usual environment variables (AWS_ACCESS_KEY_ID,
+    AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_NAME …). Install it with
+    pip install 'chatrest-client[cloud]'. The run writes to the local folder of --journal and publishes from
+    there; readers of the store see complete versions. Published files are removed from that folder, except
+    with SQLite. Another machine can continue the export.
+
+    If it is interrupted, run `chatrest export OUT` to continue; run later, the same command adds what is new.
+    Later runs need no other options: the plan of a folder never changes in silence. Sources or a window that
+    differ from it are refused. --only reads just these sources once, and leaves the plan; with --change-plan
+    they become the plan: what was exported of others is kept, and nothing new is read of them. The window can
+    become wider. Format and partition are set by the first run.
+
+    Each message is stored once, in the first matching source: groups, then pairs, then users in the listed
+    order. A user's file is therefore not all of that user's messages.
+
+    \b
+    Examples:
+      chatrest export backup                 all users, a folder each
+      chatrest export backup                 later: add what is new since
+      chatrest export backup --user bob --only   only what is new of one of its users
+      chatrest export backup --recheck 7d    also find what was edited or deleted in the last week
+      chatrest export talk --pair alice bob --group team --since 2026-01-01
+      chatrest export lake --format parquet --until 2026-10-31
+      chatrest export backup --with users,groups,members --attachments
+      chatrest export backup --dry-run       estimate the size and the time
+      chatrest export backup --dask local:4  read with four processes
+      chatrest export backups --apps apps.toml   each app of a file, a folder each
+      chatrest export s3://bucket/chat       into an object store
+
+    \b
+    Below OUT:
+      messages/…                             the messages; `chatrest cat OUT` prints them
+      users/, groups/, attachments/ …        the tables of --with, and the attachments
+      history.jsonl                          older versions of changed messages (.gz or .zst if compressed)
+      manifest.json                          the list of files with checksums, and whether it is complete
+      runs.jsonl                             a line for each run: what was written, failed, requests, seconds
+      journal.sqlite                         the ids that are safely on disk; needed to continue
+
+    With --json the summary is one JSON object on standard output; so is the estimate of --dry-run.
+    `chatrest guide command` lists the members.
+
+    Exit status: 0 the export is complete (with --only: what it names was read), 1 it is not, 2 wrong usage,
+    130 interrupted, 143 ended by SIGTERM.
+    """
+    root, plan = local_copy(out, journal), _plan_of(given)
+    files = _attachments(attachments, max_attachment)
+    options: dict[str, Any] = {
+        "tables": tables,
+        "attachments": files,
+        "only": only,
+        "change_plan": change_plan,
+        "recheck": recheck,
+        "workers": workers,
+    }
+    _check_together(apps, dask, dry_run=dry_run)
+    if status_file is not None and (apps is not None or dry_run):
+        raise click.UsageError(
+            "--status-file is of the runs of one app: give it without --apps and --dry-run"
+        )
+    _check_plan(plan, only=only, change_plan=change_plan, dask=dask)
+    if apps is not None:
+        options |= {"journal": journal, "at_once": apps_at_once or APPS_AT_ONCE}
+        export_apps(out, apps, plan, options, dask=dask, as_json=as_json, quiet=quiet)
+        return
+    if apps_at_once is not None:
+        raise click.UsageError("--apps-at-once needs --apps")
+    if dry_run:
+        del options["tables"], options["attachments"]
+        _estimate(out, plan, options, as_json=as_json)
+        return
+    from ..export import Progress, export
+    from .export_progress import Monitor, progress_display, shown_progress, status_file as written_status
+
+    progress = Progress()
+    monitor = Monitor(progress)
+    options |= {"journal": root, "progress": progress}
+
+    async def work() -> "Report":
+        named = named_app()
+        app = None if named is None else named.app
+        async with session(progress.heard, app=app) as chat, shown_progress(monitor, show, chat):
+            if dask is None:
+                return await export(chat, out, plan, **options)
+            return await _export_by_cluster(chat, named, dask, out, plan, options)
+
+    if root is not None and not quiet:
+        streams.warn(f"the local copy of {out} is in {root}")
+    again = {} if only or change_plan else {"--journal": journal, "--dask": dask}
+    with _resume_hint(out, again, progress):
+        with written_status(status_file, out) as reports, progress_display(quiet=quiet) as show:
+            report = run(work())
+            reports.append(report)
+        totals = _files(Path(out) if root is None else root / "export")
+        lines = None if quiet else summary_lines(report, progress, out, totals, monitor.elapsed)
+        _print_report(report, out, totals, monitor.elapsed, lines, as_json=as_json)
+
+
+def _check_plan(plan: "Plan | None", *, only: bool, change_plan: bool, dask: str | None) -> None:
+    """Raise `click.UsageError` where it is not clear what is to become of the folder's plan."""
+    if only and change_plan:
+        raise click.UsageError(
+            "--only leaves the plan as it is, and --change-plan changes it: give one of them"
+        )
+    if plan is None and (only or change_plan):
+        name = "--only" if only else "--change-plan"
+        raise click.UsageError(f"{name} needs the sources that it is about, such as --user UID")
+    if only and dask is not None:
+        raise click.UsageError("--only reads a few sources by itself: give it without --dask")
+
+
+def _check_together(apps: str | None, dask: str | None, *, dry_run: bool) -> None:
+    """Raise `click.UsageError` for options that exclude each other."""
+    if apps is not None and click.get_current_context().find_root().params.get("app"):
+        raise click.UsageError("--app names one app, and --apps exports all of a file: give one of them")
+    if apps is not None and dry_run:
+        raise click.UsageError("--dry-run estimates one app: give it without --apps")
+    if dask is not None and dry_run:
+        raise click.UsageError("--dry-run reads a few pages only: give it without --dask")
+    if dask is not None and proxy() is not None:
+        raise click.UsageError(
+            "--dask cannot be used with a proxy (--proxy, CHATREST_PROXY): its workers have none"
+        )
+
+
+async def _export_by_cluster(
+    chat: "AsyncSession", named: "AppExport | None", dask: str, out: str, plan: "Plan | None",
+    options: dict[str, Any],
+) -> "Report":  # fmt: skip
+    from ..distributed.job import connect
+    from ..distributed.start import export_with
+    from ..export.plan.app_file import AppReference
+
+    reference = None  # workers have the app of their environment
+    if named is not None and (named.key_env or named.key_file):
+        reference = AppReference.of(named)
+    async with connect(dask, quiet=True) as client:
+        return await export_with(client, chat, out, plan, reference=reference, **options)
+
+
+def _attachments(asked: bool, max_megabytes: int | None) -> "AttachmentOptions | bool":
+    from ..export import AttachmentOptions
+
+    if max_megabytes is None:
+        return asked
+    if not asked:
+        raise click.UsageError("--max-attachment needs --attachments")
+    return AttachmentOptions(max_bytes=max_megabytes * 1_000_000)
+
+
+def _plan_of(given: dict[str, Any]) -> "Plan | None":
+    """Return the plan that the options give; None without any, which means the plan of the folder."""
+    from ..export import Plan
+
+    named = {name.rstrip("_"): value for name, value in given.items() if value not in (None, (), False)}
+    return Plan(**named) if named else None
+
+
+def _estimate(out: str, plan: "Plan | None", options: Mapping[str, Any], *, as_json: bool) -> None:
+    from ..export.run.dry_run import Estimate, estimate
+
+    async def work() -> Estimate:
+        async with session() as chat:
+            return await estimate(chat, plan, out, **options)
+
+    result, workers = run(work()), options["workers"]
+    if as_json:
+        plan_json = Raw(result.plan.encoded())
+        streams.write_json({"export": out, "workers": workers, **structs.asdict(result), "plan": plan_json})
+    else:
+        streams.write_lines(estimate_lines(result, out, workers))
+    result.check()
+
+
+# ── the display, errors and the summary ──
+
+
+@contextmanager
+def _resume_hint(out: str, options: Mapping[str, object], progress: "Progress") -> Iterator[None]:
+    """Add to an error of the block a note that says how to continue the export.
+
+    The options are those that say where the export is and who reads; none, where the command is to be given
+    as it was.
+    """
+    try:
+        yield
+    except BaseException as error:
+        from ..export.fetch.worker_pool import first_error
+
+        cause = first_error(error)
+        if advice := _advice(cause, out, options, progress):
+            cause.add_note(advice)
+        raise
+
+
+def _advice(error: BaseException, out: str, options: Mapping[str, object], progress: "Progress") -> str:
+    from .._storage import InUseError, UnreadableError
+
+    has_plan, again = progress.phase.has_plan and bool(options), "run the same command again"
+    command = continuation("export", [out], options) if has_plan else again
+    match error:
+        case ExportIncompleteError():
+            return again
+        case InUseError():
+            return "wait until it ends, then run this command again"
+        case UnreadableError():
+            return f"{invocation()} verify {shlex.quote(out)} says what can safely be done"
+        case AuthenticationError():
+            return f"no exported message is lost; {command}"
+        case OSError(errno=errno.ENOSPC | errno.EDQUOT) if not isinstance(error, ChatRestError):
+            return f"free some space and {command}"
+        case _ if not can_continue(error):
+            return ""
+        case OSError() if not has_plan:
+            return ""
+    return command
+
+
+def _print_report(
+    report: "Report", out: str, files: FileTotals, seconds: float, lines: Iterable[str] | None,
+    *, as_json: bool,
+) -> None:  # fmt: skip
+    with streams.reader_may_leave():
+        if as_json:
+            totals = {"format": files.format, "files": files.count, "bytes": files.bytes}
+            members = structs.asdict(report) | {"reasons": report.all_reasons}
+            streams.write_json({"export": out, **members, **totals, "seconds": seconds})
+        elif lines is not None:
+            streams.write_lines(lines)
+    for warning in report.warnings:
+        streams.warn(warning)
+    for failure in report.failed[:_FAILURES_SHOWN]:
+        streams.warn(f"{failure.source}: {failure.error}")
+    if (more := len(report.failed) - _FAILURES_SHOWN) > 0:
+        streams.warn(f"and {more:,} more failed sources: see {out.rstrip('/')}/manifest.json")
+    report.check()
+
+
+def _files(out: Path) -> FileTotals:
+    from ..export import Plan
+    from ..export.folder import manifest
+
+    contents = manifest.read(out / manifest.NAME)
+    sizes = [file.bytes for file in contents.files]
+    return FileTotals(Plan.parse(bytes(contents.plan)).format, len(sizes), sum(sizes))

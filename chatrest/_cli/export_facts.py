@@ -1,0 +1,212 @@
+"""What `status` reads of an export: its manifest, its log of runs, its journal's sources, its files' sizes.
+
+The one file of the commands that knows how an export describes itself. Nothing is changed, no hash is
+checked, and no message is read: `verify` does that. While a run is writing, the messages are those that it
+has committed; the rest is of the last run that ended.
+"""
+
+from collections import Counter, deque
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from msgspec import Raw, Struct, json
+
+if TYPE_CHECKING:
+    from ..export.folder.manifest import FileEntry, Manifest
+    from ..export.folder.opening import FolderState
+    from ..export.folder.run_log import RunEntry
+    from ..export.read.folder_view import FolderView
+
+State: TypeAlias = Literal["complete", "not complete", "running", "interrupted", "damaged"]
+_MANIFEST: Final = "manifest.json"
+RUNS_SHOWN: Final = 5
+"""The newest runs that are listed."""
+
+
+class FailedSource(Struct, frozen=True):
+    source: str
+    error: str
+
+
+class SourceCounts(Struct, frozen=True):
+    """The sources of an export that its plan asks for, by what has become of them."""
+
+    total: int = 0
+    complete: int = 0
+    failed: int = 0
+    deleted_users: int = 0
+    """Users that the service does not list any more; their messages stay."""
+    left: int = 0
+    """Those that the next run reads."""
+    kept: int = 0
+    """Beside the total: those that the plan asks for no longer."""
+
+
+class RunFacts(Struct, frozen=True):
+    """A run that came to its end."""
+
+    started: int
+    finished: int
+    complete: bool
+    written: int
+    changed: int
+    deleted: int
+    requests: int
+    by_app_list: bool = False
+
+
+class ExportFacts(Struct, frozen=True, kw_only=True):
+    """The state of an export, as far as it can be had without reading a message."""
+
+    export: str
+    state: State
+    app: str = ""
+    plan: Raw = Raw(b"null")
+    reasons: list[str] = []
+    """Why it is not complete, or cannot be read."""
+    started: int | None = None
+    """The begin of the newest run, in epoch seconds."""
+    finished: int | None = None
+    """Its end; None while it is under way, or where it was killed."""
+    until: str | None = None
+    """The app's newest id when the newest run began: the export has no later ones."""
+    messages: int = 0
+    first_id: str | None = None
+    last_id: str | None = None
+    deleted: int = 0
+    """Messages that the service does not show any more; they stay in the export."""
+    missing: int = 0
+    """Messages that were seen, are in no file, and are not shown by the service any more."""
+    sources: SourceCounts = SourceCounts()
+    failed: list[FailedSource] = []
+    tables: dict[str, int] = {}
+    """The rows of each table."""
+    files: int = 0
+    bytes: int = 0
+    missing_files: list[str] = []
+    """Files that the manifest lists, and that are not there or have another size."""
+    has_journal: bool = False
+    """False if the export cannot be continued as it is."""
+    runs: list[RunFacts] = []
+    """The newest ones, oldest first."""
+
+
+def facts_of(out: str) -> ExportFacts:
+    """Return the facts of the export in a folder or object store.
+
+    Raises `RequestInvalidError` where it is not an export, and `ObjectStoreError` where a store fails.
+    """
+    from ..export.folder.opening import with_state
+    from ..export.read.folder_view import open_view  # imports aiohttp, which a help text does not need
+
+    with open_view(out) as view:
+        return with_state(view.folder, lambda state: _facts(out, view, state))
+
+
+def _facts(out: str, view: "FolderView", state: "FolderState") -> ExportFacts:
+    facts: dict[str, Any] = {"has_journal": state.journal is not None}
+    if state.manifest is not None:
+        facts |= _of_manifest(state.manifest)
+        facts |= _of_sources(state)
+        facts["missing_files"] = _missing_files(view, state)
+        facts |= _on_disk(state)
+    faults = [
+        f"{name}: {fault}"
+        for name, fault in ((_MANIFEST, state.manifest_fault), ("the journal", state.journal_fault))
+        if fault
+    ]
+    facts["reasons"] = [*faults, *facts.get("reasons", ())]
+    is_damaged = state.is_finished and bool(facts.get("missing_files"))
+    now = "damaged" if is_damaged else _state(state, has_manifest=Path(view.folder, _MANIFEST).exists())
+    return ExportFacts(export=out, state=now, runs=_runs(view.folder), **facts)
+
+
+def _state(state: "FolderState", *, has_manifest: bool) -> State:
+    if state.is_in_use:
+        return "running"
+    if state.manifest is None and state.journal is not None and not has_manifest:
+        return "interrupted"  # before its first manifest
+    if state.manifest is None or state.journal_fault:
+        return "damaged"
+    if not state.is_finished:
+        return "interrupted"
+    return "complete" if state.manifest.complete else "not complete"
+
+
+def _of_manifest(manifest: "Manifest") -> dict[str, Any]:
+    ids = [int(each) for file in manifest.files for each in (file.first_id, file.last_id) if each]
+    return {
+        "app": manifest.app_id,
+        "plan": Raw(json.format(bytes(manifest.plan), indent=-1)),
+        "reasons": manifest.reasons,
+        "started": manifest.started,
+        "finished": manifest.finished,
+        "until": manifest.until,
+        "messages": manifest.messages,
+        "first_id": str(min(ids)) if ids else None,
+        "last_id": str(max(ids)) if ids else None,
+        "deleted": len(manifest.deleted),
+        "missing": len(manifest.missing),
+        "tables": {table.table: table.rows for table in manifest.tables},
+        "files": len(manifest.files),
+        "bytes": sum(file.bytes for file in manifest.files),
+    }
+
+
+def _on_disk(state: "FolderState") -> dict[str, Any]:
+    """Return what an interrupted run has left, as its journal knows it; nothing where no run was."""
+    from ..export.plan.file_names import STEM
+
+    if state.journal is None or state.is_finished:
+        return {}
+    ids = state.journal.ids_in(
+        each for each in state.journal.files("open", "sealing", "sealed") if each.stem.endswith(STEM)
+    )
+    shown = {"first_id": str(ids.first), "last_id": str(ids.last)} if ids else {}
+    return {"messages": sum(state.journal.rows([STEM]).values()), **shown}
+
+
+def _of_sources(state: "FolderState") -> dict[str, Any]:
+    """Return the counts of the sources, which the journal has."""
+    assert state.manifest is not None
+    until = int(state.manifest.until or 0)
+    known = state.journal.sources() if state.journal is not None else []
+    sources = [(str(each.source), each) for each in known]
+    is_complete = state.is_finished and state.manifest.complete  # also of lists that are empty
+    fates = [(name, _fate(source, until, is_complete=is_complete), source.error) for name, source in sources]
+    counts = Counter(fate for _, fate, _ in fates)
+    kept, _ = counts.pop("kept", 0), counts.pop("beside", 0)
+    failed = [FailedSource(name, error or "") for name, fate, error in fates if fate == "failed"]
+    return {"sources": SourceCounts(total=counts.total(), kept=kept, **counts), "failed": failed}
+
+
+def _fate(source: Any, until: int, *, is_complete: bool) -> str:
+    if not source.asked:  # the app's own list is read beside those of the plan
+        return "beside" if source.source.kind == "everything" and not source.proven else "kept"
+    if source.state != "open":
+        return "deleted_users" if source.state == "deleted_user" else "failed"
+    return "complete" if is_complete or int(source.proven or 0) >= max(until, 1) else "left"
+
+
+def _missing_files(view: "FolderView", state: "FolderState") -> list[str]:
+    """Return the files that are not as the manifest says; while a run writes, only those that are gone."""
+    assert state.manifest is not None
+
+    def is_missing(file: "FileEntry") -> bool:
+        if not view.has(file.name):
+            return True
+        path = Path(view.folder, file.name)
+        return state.is_finished and path.is_file() and path.stat().st_size != file.bytes
+
+    return [file.name for file in state.manifest.files if is_missing(file)]
+
+
+def _runs(folder: Path) -> list[RunFacts]:
+    from ..export import runs
+
+    newest: deque[RunEntry] = deque(maxlen=RUNS_SHOWN)
+    try:
+        newest.extend(runs(folder))
+    except OSError:  # no run has ended yet
+        return []
+    return [json.decode(json.encode(each), type=RunFacts) for each in newest]

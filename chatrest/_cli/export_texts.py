@@ -1,0 +1,155 @@
+"""Texts for numbers, for the summary of an export and for its estimate."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from .streams import one_line
+
+if TYPE_CHECKING:
+    from ..export import AttachmentCounts, Progress, Report
+    from ..export.run.dry_run import Estimate
+
+_MINUTE: Final = 60
+_HOUR: Final = 3600
+_DAY: Final = 86_400
+_NAMES_SHOWN: Final = 20
+"""The largest number of names in one line."""
+_KEPT_SHOWN: Final = 5
+"""Of the sources that are kept: there may be thousands, in every run."""
+
+
+class FileTotals(Struct, frozen=True):
+    format: str
+    count: int
+    bytes: int
+
+
+def duration(seconds: float) -> str:
+    """A measured time: `4.2 s`, `3:12`, `1:02:03`, `2 d 01:02:03`."""
+    if seconds < _MINUTE:
+        return f"{seconds:.1f} s"
+    days, rest = divmod(round(seconds), _DAY)
+    hours, minutes = divmod(rest // _MINUTE, _MINUTE)
+    if days:
+        return f"{days:,} d {hours:02}:{minutes:02}:{rest % _MINUTE:02}"
+    return f"{hours}:{minutes:02}:{rest % _MINUTE:02}" if hours else f"{minutes}:{rest % _MINUTE:02}"
+
+
+def about(seconds: float) -> str:
+    """An estimated time, rounded: `about 40 s`, `about 3 h 20 min`."""
+    if seconds < 10:
+        return "a few seconds"
+    if seconds < 1.5 * _MINUTE:
+        return f"about {5 * round(seconds / 5)} s"
+    if seconds < 1.5 * _HOUR:
+        return f"about {round(seconds / _MINUTE)} min"
+    if seconds < _DAY:
+        hours, minutes = divmod(10 * round(seconds / 600), _MINUTE)
+        return f"about {hours} h {minutes} min" if minutes else f"about {hours} h"
+    days, hours = divmod(round(seconds / _HOUR), 24)
+    return f"about {days:,} d {hours} h" if hours else f"about {days:,} d"
+
+
+def size(count: int) -> str:
+    """A number of bytes: `12.3 MB`."""
+    return f"{count / 1e9:,.2f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
+
+
+def plural(count: int, noun: str) -> str:
+    """A number and its noun: `1 source`, `2 sources`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+# ── the summary ──
+
+
+def summary_lines(
+    report: "Report", progress: "Progress", out: str, files: FileTotals, seconds: float
+) -> Iterator[str]:
+    """The summary of a run that took `seconds`, one fact per line."""
+    yield _fact("export", f"{out}, {files.format}, {_status(report)}")
+    yield _fact("messages", f"{report.messages:,}, {report.written:,} of them new")
+    if report.missing:
+        reason = "from a missing file, and no longer on the service"
+        yield _fact("missing", f"{report.missing:,} {reason}: see manifest.json")
+    if report.changed or report.deleted:
+        yield _fact("changed", f"{report.changed:,}; their older versions are kept in the history")
+        yield _fact(
+            "deleted", f"{report.deleted:,}, by their authors or no longer returned; they stay in the export"
+        )
+    failed = f", {len(report.failed):,} of them failed" if report.failed else ""
+    yield _fact("sources", f"{report.sources:,}{failed}")
+    if report.only:
+        others = plural(report.not_read, "other source") if report.not_read else "the others"
+        yield _fact("unread", f"{others} of the plan: only {name_list(report.only, _KEPT_SHOWN)}")
+    if report.kept:
+        yield _fact(
+            "kept", f"{name_list(report.kept, _KEPT_SHOWN)}; no longer asked for, not read by this run"
+        )
+    if report.deleted_users:
+        yield _fact("users", f"deleted: {name_list(report.deleted_users)}; their messages stay in the export")
+    if report.tables:
+        yield _fact("tables", ", ".join(f"{rows:,} {table}" for table, rows in report.tables.items()))
+    if report.attachments is not None:
+        yield _fact("attached", attachments_line(report.attachments))
+    if files.count:
+        yield _fact("files", f"{files.count:,}, {size(files.bytes)}")
+    repeated = f", {progress.repeated:,} repeated" if progress.repeated else ""
+    yield _fact("requests", f"{report.requests:,}, {progress.limited:,} answered 429{repeated}")
+    rate = f", {report.written / max(seconds, 1e-3):,.0f} messages/s" if report.written else ""
+    yield _fact("time", f"{duration(seconds)}{rate}")
+
+
+def _status(report: "Report") -> str:
+    if report.only and not report.failed and not report.reasons:
+        return "a part of the plan"
+    if not report.complete:
+        return "NOT COMPLETE"
+    return "complete as far as the app's own list shows" if report.by_app_list else "complete"
+
+
+def attachments_line(counts: "AttachmentCounts") -> str:
+    """The attachments of an export by what has become of their files; those of no count are left out."""
+    others = {
+        "no longer on their server": counts.gone,
+        "too large": counts.too_large,
+        "at an address that is not allowed": counts.refused,
+        "failed": counts.failed,
+        "left to the next run": counts.pending,
+    }
+    parts = [f"{count:,} {words}" for words, count in others.items() if count]
+    return ", ".join([f"{counts.stored:,}, {counts.fetched:,} of them new ({size(counts.bytes)})", *parts])
+
+
+def name_list(names: list[str], most: int = _NAMES_SHOWN) -> str:
+    """The first `most` names of `names`, and the number of the others."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
+
+
+# ── an estimate ──
+
+
+def estimate_lines(estimate: "Estimate", out: str, workers: int) -> Iterator[str]:
+    """The work of a run with this plan, at least, one fact per line."""
+    least = "" if estimate.is_exact else "at least "
+    yield _fact("export", f"{out}, {estimate.plan.format}; nothing was written")
+    complete = f", of which {estimate.whole:,} are up to date" if estimate.whole else ""
+    yield _fact("sources", f"{estimate.sources:,}{complete}")
+    for failure in estimate.refused:
+        yield _fact("refused", f"{failure.source}: {failure.error}")
+    newest = "" if estimate.newest is None else f"; the app's newest id is {estimate.newest:,}"
+    yield _fact("messages", f"{least}{estimate.messages:,} new{newest}")
+    yield _fact("requests", f"{least}{estimate.requests:,}")
+    limit = "no rate limit was reported"
+    if estimate.rate is not None:
+        limit = f"the rate limit is about {estimate.rate:,.0f} requests a minute"
+    yield _fact("time", f"{least}{duration(estimate.seconds)}, with {plural(workers, 'worker')}; {limit}")
+    left = plural(estimate.sources - estimate.whole, "list")
+    yield _fact("basis", f"{plural(estimate.asked, 'request')}; a page of {estimate.sampled:,} of {left}")
+
+
+def _fact(name: str, text: str) -> str:
+    return f"{name:<9} {one_line(text)}"

@@ -1,0 +1,313 @@
+"""The command group: common options, and the message and exit status of each error.
+
+| status | meaning                                                                  |
+|--------|--------------------------------------------------------------------------|
+| 0      | done; also if the reader of a pipe is gone, and for an emulator that was stopped |
+| 1      | failed: the service, the network, a file                                 |
+| 2      | wrong usage, argument or environment; nothing was sent                   |
+| 130    | interrupted (Ctrl-C); run it again                                       |
+| 143    | ended by SIGTERM                                                         |
+
+A failure is one line on standard error. Any exception other than `ChatRestError`, `OSError` and interrupts is
+a bug in chatrest, and shows its traceback.
+"""
+
+import asyncio
+import errno
+import re
+import sys
+from typing import Any, Final, NoReturn
+
+import click
+from click.shell_completion import get_completion_class
+
+from .. import __version__
+from .._resources import OPERATIONS
+from ..errors import ChatRestError, RequestInvalidError
+from . import streams
+from .call.command import OperationGroup, call
+from .call.parameters import nearest
+from .demo import demo
+from .doctor import doctor, limits
+from .emulator import emulator
+from .environment import RootOptions, apps_file, hint
+from .export import export
+from .guide import contents, guide
+from .html import html, view
+from .importing import import_
+from .lists import apps, messages, users
+from .load import load
+from .process import NAME
+from .status import status
+from .stored_export import cat, changes, verify
+from .writing import send, token
+
+
+class CommandError(Exception):
+    """A command that failed or was stopped: its message, empty for none, and its exit status."""
+
+    def __init__(self, text: str, status: int) -> None:
+        super().__init__(text)
+        self.text = text
+        self.status = status
+
+
+def command_error(error: BaseException) -> CommandError:
+    """Return the message and exit status for `error`; of a group, for its first error."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
+    match error:
+        case KeyboardInterrupt():
+            return CommandError(f"interrupted{notes}", 130)
+        case asyncio.CancelledError():
+            return CommandError(f"ended by a signal{notes}", 143)
+        case BrokenPipeError():
+            return CommandError("", 0)
+        case RequestInvalidError():
+            return CommandError(f"{error}{notes}", 2)
+        case OSError() if not isinstance(error, ChatRestError):
+            return CommandError(f"{_os_error_text(error)}{notes}", 1)
+    return CommandError(f"{error}{hint(error)}{notes}", 1)
+
+
+_EXPECTED: Final = (KeyboardInterrupt, asyncio.CancelledError, OSError, ChatRestError)
+
+
+def _is_expected(error: BaseException) -> bool:
+    if isinstance(error, BaseExceptionGroup):
+        return all(map(_is_expected, error.exceptions))
+    return isinstance(error, _EXPECTED)
+
+
+def _os_error_text(error: OSError) -> str:
+    reason = error.strerror or str(error) or errno.errorcode.get(error.errno or 0, type(error).__name__)
+    return f"{error.filename}: {reason}" if error.filename is not None else reason
+
+
+_SHELLS: Final = ("bash", "zsh", "fish")
+_ADD: Final = "COMPREPLY+=($value)"
+_NO_SPACE: Final = "[[ $value == *= ]] && compopt -o nospace"
+"""Bash would set a space between `KEY=` and its value."""
+
+
+@click.command(short_help="Print the completion of a shell.")
+@click.argument("shell", metavar="SHELL", type=click.Choice(_SHELLS))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print the text that makes SHELL complete commands, options, operations and their parameters.
+
+    SHELL is bash (4.4 or later), zsh or fish.
+
+    \b
+    Examples:
+      eval "$(chatrest completion bash)"                     in ~/.bashrc
+      eval "$(chatrest completion zsh)"                      in ~/.zshrc
+      chatrest completion fish > ~/.config/fish/completions/chatrest.fish
+    """
+    kind = get_completion_class(shell)
+    assert kind is not None
+    root = ctx.find_root().command
+    source = kind(root, {}, NAME, f"_{NAME.upper()}_COMPLETE").source()
+    click.echo(source.replace(_ADD, f"{_ADD}\n            {_NO_SPACE}"))
+
+
+@click.command("help", short_help="Show the help of a command or of an operation.")
+@click.argument("words", nargs=-1, metavar="[COMMAND]...")
+@click.pass_context
+def help_(ctx: click.Context, words: tuple[str, ...]) -> None:
+    """Print the help of COMMAND, as `chatrest COMMAND --help` does; of an operation, as `call NAME --help`.
+
+    \b
+    Examples:
+      chatrest help export
+      chatrest help users.list
+    """
+    context = ctx.find_root()
+    names = ("call", *words) if words and words[0] in OPERATIONS else words
+    for index, name in enumerate(names):
+        group = context.command
+        command = group.get_command(context, name) if isinstance(group, click.Group) else None
+        if command is None:
+            if index == 0 and name in contents():
+                raise click.UsageError(
+                    f"No such command {name!r}; 'chatrest guide {name}' is a page of the guide"
+                )
+            known = group.list_commands(context) if isinstance(group, click.Group) else ()
+            raise click.UsageError(f"No such command {name!r}{nearest(name, known)}")
+        context = click.Context(command, info_name=name, parent=context, **command.context_settings)
+    click.echo(context.get_help())
+
+
+_SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
+    "Try it": (demo, emulator, guide, help_),
+    "Read and write": (users, messages, send, token, apps, call),
+    "Export and import": (export, status, verify, cat, changes, load, html, view, import_),
+    "Set up": (doctor, limits, completion),
+}
+
+
+class Root(click.Group):
+    """A command group that prints each failure as one line."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands by what they are for, with one width of the names."""
+        width = max(len(name) for name in self.commands)
+        for title, commands in _SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(f"{each.name:<{width}}", each.get_short_help_str(limit=100)) for each in commands]
+                )
+
+    def main(self, *args: Any, **extra: Any) -> NoReturn:
+        streams.use_utf8()
+        extra.setdefault("prog_name", self.name)
+        try:
+            status = super().main(*args, **extra | {"standalone_mode": False})
+        except CommandError as end:
+            status = _report(end)
+        except OSError as error:  # the help text itself could not be written
+            streams.detach_stdout()
+            status = _report(command_error(error))
+        except click.ClickException as error:
+            status = error.exit_code
+            streams.warn(_usage_text(error))
+        except click.Abort:
+            status = 130
+        sys.exit(status or 0)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the subcommand; its failures are raised as `CommandError`."""
+        try:
+            super().invoke(ctx)
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        except BaseException as error:
+            if not _is_expected(error):
+                raise
+            if isinstance(error, OSError):
+                streams.detach_stdout()
+            failure = command_error(error)
+        else:
+            return
+        raise failure
+
+
+def _report(end: CommandError) -> int:
+    if end.text:
+        streams.warn(end.text)
+    return end.status
+
+
+_PLAIN: Final = (
+    (r"a valid integer range", "a whole number"),
+    (r"a valid float range", "a number"),
+    (r"is not in the range (\S+)<=x<=(\S+)", r"is not from \1 to \2"),
+    (r"is not in the range x>=(\S+)", r"is less than \1"),
+    (r"is not in the range x>(\S+)", r"is not above \1"),
+)
+"""Patterns of click's usage errors, and plain words for them."""
+
+
+def _usage_text(error: click.ClickException) -> str:
+    text = error.format_message()
+    for words, plain in _PLAIN:
+        text = re.sub(words, plain, text)
+    if isinstance(error, click.NoSuchOption) and error.ctx is not None and error.ctx.parent is not None:
+        before = {name for param in error.ctx.find_root().command.params for name in param.opts}
+        if error.option_name in before:
+            return f"{text.rstrip('.')}: it is given before the command, as in '{NAME} {error.option_name} …'"
+    if isinstance(error, click.NoSuchOption) and isinstance(
+        getattr(error.ctx, "command", None), OperationGroup
+    ):
+        return f"{text.rstrip('.')}: options of an operation are after its name"
+    if isinstance(error, click.NoSuchOption) and error.possibilities:
+        text = f"{error.message.rstrip('.')}; did you mean one of {', '.join(sorted(error.possibilities))}?"
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        return f"{text.rstrip('.')} (see '{error.ctx.command_path} --help')"
+    return text
+
+
+_EPILOG = """
+\b
+Credentials and addresses come from the environment or a file, never from an argument:
+  CHATREST_APP_ID, CHATREST_API_KEY      from the app's dashboard
+  CHATREST_REGION                        us (the default), eu or in
+  CHATREST_SERVICE_DOMAIN                or CHATREST_BASE_URL for an emulator or a proxy
+  CHATREST_APP                           an app of a file of apps, as --app
+  CHATREST_APPS_FILE                     that file; else apps.toml here (with --app only), else
+                                         ~/.config/chatrest/apps.toml
+  CHATREST_ALLOW_HTTP                    1: permits http, as to an emulator in another container
+  CHATREST_HEADERS                       further headers, a line `name: value` each
+  CHATREST_PROXY                         the proxy of all requests, as --proxy
+  CHATREST_LOG                           info or debug, as -v or -vv
+  CHATREST_MANAGEMENT_URL, _KEY, _SECRET only for the management interface, such as `chatrest apps`
+
+\b
+Start here:
+  chatrest demo                          a tour of everything; needs no account
+  eval "$(chatrest emulator &)"          a test service in the background
+  chatrest users --limit 3
+  chatrest call --list                   every operation; chatrest call NAME --help shows one
+  chatrest guide                         the manual, a page for each task
+  chatrest messages user-002 --on-behalf-of user-001 --limit 3
+  kill $CHATREST_EMULATOR_PID
+
+\b
+Exit status: 0 done, 1 failed, 2 wrong usage (nothing was sent), 130 interrupted.
+"""
+
+
+def _complete_app(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Return the names of apps that begin so; none where the file cannot be read."""
+    from ..export.plan.app_file import app_names
+
+    ctx.obj = RootOptions(app=incomplete or "-")
+    try:
+        with ctx:
+            return [name for name in app_names(apps_file()) if name.startswith(incomplete)]
+    except (ChatRestError, OSError):
+        return []
+
+
+@click.group(
+    cls=Root,
+    name=NAME,
+    epilog=_EPILOG,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.version_option(__version__, "--version", "-V", prog_name=NAME)
+@click.option(
+    "-v", "--verbose", count=True,
+    help="Show a line for each request on standard error, with its status; -vv also its address as it was "
+    "sent, its headers without secrets, and what each call waited for.",
+)  # fmt: skip
+@click.option(
+    "--proxy", metavar="URL",
+    help="Send all requests to the service through this proxy.  [default: CHATREST_PROXY, else none]",
+)  # fmt: skip
+@click.option(
+    "--app", metavar="NAME", shell_complete=_complete_app,
+    help="The app of this name or id in the file of apps.  [default: CHATREST_APP, else that of the "
+    "environment]",
+)  # fmt: skip
+@click.pass_context
+def root(ctx: click.Context, verbose: int, proxy: str | None, app: str | None) -> None:
+    """Read, send, export and import the messages and users of a hosted chat platform.
+
+    Records are printed as readable lines to a terminal, and to a pipe or file as JSON lines, exactly as the
+    service sends them. What was interrupted can be continued where it stopped. `chatrest COMMAND --help` has
+    examples.
+
+    Options of this page are before the command: `chatrest -v users`.
+    """
+    ctx.obj = RootOptions(proxy, app)
+    ctx.with_resource(streams.shown_log(streams.level_of(verbose)))
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+for _commands in _SECTIONS.values():
+    for _command in _commands:
+        root.add_command(_command)

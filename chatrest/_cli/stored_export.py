@@ -1,0 +1,215 @@
+"""`verify`, `cat`, `changes` and `compact`: check, print or merge an export's files, without the service."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from msgspec import structs
+
+from .._models.messages import Message
+from ..errors import ChatRestError
+from . import streams
+from .export_texts import plural
+from .options import AS_JSON, SINCE, UNTIL, option_table
+from .record_formats import Format, RecordWriter, format_option, kind_of
+
+if TYPE_CHECKING:
+    from ..database.finding import Wanted
+    from ..export import VerifyResult
+
+PROBLEMS_SHOWN: Final = 20
+"""The largest number of problems, and of notes, that are printed."""
+_LINES: Final = 1_000
+"""Lines that `cat` writes at once."""
+
+
+@click.command(short_help="Check that an export is complete and undamaged.")
+@click.argument("out")
+@option_table(
+    AS_JSON,
+    ("--quiet -q", bool, None, "Print nothing if the export is complete and undamaged."),
+)
+def verify(out: str, as_json: bool, quiet: bool) -> None:
+    """Check the export in OUT, a folder or the address of an object store.
+
+    Reads all files and compares them with the manifest and journal: every checksum and record, that no
+    message is missing or stored twice, and that no source has a gap. It needs no credentials of the service,
+    and changes nothing. Exit status: 0 the export is complete and undamaged, 1 it is not. Each problem is a
+    line on standard error that says what can safely be done. With --json they are members of one object on
+    standard output: kind, place, text, remedy and advice.
+
+    \b
+    Examples:
+      chatrest verify out
+      chatrest verify out --quiet && rsync -a out/ backup/
+      chatrest verify s3://bucket/chat       downloads one file after the other
+    """
+    from ..export import verify as verify_export  # imports aiohttp, which a help text does not need
+
+    with streams.progress_bar(is_shown=not quiet, of_bytes=True) as show:
+        result = verify_export(out, progress=lambda done, total: show("verifying", done, total))
+    if as_json:
+        streams.write_json({"export": str(out), **structs.asdict(result), "count": result.count})
+    else:
+        for each in [*result.problems[:PROBLEMS_SHOWN], *result.notes[:PROBLEMS_SHOWN]]:
+            streams.warn(str(each))
+    if not result.ok:
+        raise ChatRestError(_failure_text(out, result))
+    if not quiet and not as_json:
+        streams.write_lines(_summary(result))
+
+
+def _failure_text(out: str, result: "VerifyResult") -> str:
+    if not result.count:
+        return f"{out} is not complete: a run is writing it; verify it again when that has ended"
+    more = result.count - PROBLEMS_SHOWN
+    hidden = f", of which {more:,} are not shown" if more > 0 else ""
+    problems = f"{plural(result.count, 'problem')}{hidden}"
+    return f"{out} is damaged or not complete: {problems}; {result.messages:,} messages are undamaged"
+
+
+def _summary(result: "VerifyResult") -> Iterator[str]:
+    id_range = f", ids {result.first} to {result.last}" if result.first is not None else ""
+    yield f"{result.messages:,} messages{id_range}"
+    end = "" if result.until is None else f" up to id {result.until}"
+    shown = " as far as the app's own list shows" if result.by_app_list else ""
+    files, checksums = plural(result.files, "file"), plural(result.hashes, "checksum")
+    end = f"complete{shown}{end} ({result.plan})"
+    yield f"{files}, {result.bytes:,} bytes, {checksums}: all correct, and {end}"
+
+
+# ── cat ──
+
+
+@click.command(short_help="Print the messages of an export.")
+@click.argument("out")
+@option_table(
+    SINCE,
+    UNTIL,
+    ("--sender senders", None, "UID",
+     "All that this user wrote: a uid, or a unique name. May be repeated.", {"multiple": True}),
+    ("--conversation conversations", None, "ID",
+     "Of this conversation, or of the group of this guid or name. May be repeated.", {"multiple": True}),
+    ("--search", None, "TEXT", "Whose text contains this, in any case."),
+    ("--sort", ("time",), None, "By time.  [default: as they were stored]"),
+    ("--source sources", None, "NAME",
+     "The file of a source, such as 'user alice'; for all that alice wrote: --sender. May be repeated.",
+     {"multiple": True}),
+    ("--raw", bool, None, "The exact bytes, also of records that are not valid UTF-8."),
+)  # fmt: skip
+@format_option
+def cat(
+    out: str,
+    since: int | None,
+    until: int | None,
+    sources: tuple[str, ...],
+    raw: bool,
+    format_: Format | None,
+    **person: Any,
+) -> None:
+    """Print the messages of the export in OUT: a readable line each to a terminal, and to a pipe or file a
+    JSON line each, as the service sent it.
+
+    OUT is a folder or the address of an object store. Reads every format, needs no credentials of the
+    service, and changes nothing. A finished export is read as its manifest says; while a run is writing,
+    what it has committed is printed. In a record that is not valid UTF-8, wrong bytes are printed as
+    U+FFFD, so that any JSON reader takes each line; --raw prints the exact bytes. It does not look for
+    damage: `chatrest verify` does.
+
+    --sender, --conversation and --search choose what a person asks for. They read all of the export; where
+    the database OUT.sqlite is beside OUT and up to date (`chatrest load OUT OUT.sqlite`), they ask it.
+    Names are known where the export has the tables users and groups. --source is another question: each
+    message is stored once, in the first source that it belongs to (groups, then pairs, then users), so the
+    file of a user has not all that the user wrote.
+
+    \b
+    Examples:
+      chatrest cat out --sender 'Fatima Nguyễn' --sort time --format csv --bom > fatima.csv
+      chatrest cat out --since 2026-11-01 --until 2026-11-02
+      chatrest cat out | wc -l
+      chatrest cat out --since 2026-11-01 --source 'group team' | jq -r .data.text
+      chatrest cat out --until 2026-10-31 | gzip > older.ndjson.gz
+    """
+    from ..database.finding import find_raw  # imports aiohttp, which a help text does not need
+
+    if raw and format_ not in (None, "json"):
+        raise click.UsageError("--raw prints the records as they are: give it without --format")
+    writer = RecordWriter(kind_of(Message), format_)
+    wanted = _wanted(out, since, until, sources, **person)
+    records, count = find_raw(out, wanted), 0
+    while batch := list(islice(records, _LINES)):
+        count += len(batch)
+        data = b"".join(b"%b\n" % each for each in batch) if raw else writer.encode(batch)
+        streams.write(data if raw else data.decode(errors="replace").encode())
+    streams.write(writer.end())
+    if not count and (wanted.senders or wanted.conversations):
+        _say_none(out, wanted)
+
+
+def _wanted(
+    out: str,
+    since: int | None,
+    until: int | None,
+    sources: tuple[str, ...],
+    senders: tuple[str, ...],
+    conversations: tuple[str, ...],
+    search: str | None,
+    sort: str | None,
+) -> "Wanted":
+    from ..database.finding import Wanted, ids_of_names
+
+    return Wanted(
+        ids_of_names(out, "sender", senders) if senders else (),
+        ids_of_names(out, "conversation", conversations) if conversations else (),
+        since,
+        until,
+        search or "",
+        sources,
+        by_time=sort == "time",
+    )
+
+
+def _say_none(out: str, wanted: "Wanted") -> None:
+    """Say that a sender or conversation has no messages, with names that are near."""
+    from ..database.finding import near_names
+
+    for kind, texts in (("sender", wanted.senders), ("conversation", wanted.conversations)):
+        if texts:
+            near = ", ".join(near_names(out, kind, list(texts)))
+            hint = f"; near names: {near}" if near else ""
+            streams.warn(f"no message of the {kind} {', '.join(map(repr, texts))} is as asked for{hint}")
+
+
+# ── changes ──
+
+
+@click.command(short_help="Print what is new in an export since a run.")
+@click.argument("out")
+@option_table(
+    ("--since-run run", click.IntRange(min=0), "N",
+     "Only what is new since run N, whose number `chatrest export --json` prints.  [default: all]"),
+)  # fmt: skip
+def changes(out: str, run: int | None) -> None:
+    """Print what is new, changed or deleted in the export in OUT, one JSON line each, by run.
+
+    OUT is a folder or the address of an object store. Each line has the number of the `run` that stored it,
+    the `kind` (new, changed or deleted), the message's `id`, of a deleted one the `reason` (by_author or
+    not_shown), and the records `before` and `after`: null before a new message, and after a deleted one. Each
+    message has one line: one that changed twice has the oldest record before, and the newest after. To
+    continue later, give the number of the newest run, not that of the last line: the output of
+    `export --json` has it. It needs no credentials of the service, and changes nothing. What a run brings is
+    shown when that run has ended.
+
+    \b
+    Examples:
+      chatrest changes out | jq -r 'select(.kind == "deleted").id'
+      chatrest changes out --since-run 41 > news.ndjson
+    """
+    from ..export.read.changes import (
+        changes as export_changes,  # imports aiohttp, which a help text does not need
+    )
+
+    lines = (change.to_json() for change in export_changes(out, after=run or 0))
+    while batch := list(islice(lines, _LINES)):
+        streams.write(b"".join(b"%b\n" % line for line in batch).decode(errors="replace").encode())

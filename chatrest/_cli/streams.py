@@ -1,0 +1,253 @@
+"""Standard output and standard error: UTF-8 in any locale, whole lines, and no error at exit.
+
+The library's log is written to standard error, too, each warning once:
+
+| option | variable             | shows                                                                      |
+|--------|----------------------|----------------------------------------------------------------------------|
+|        |                      | warnings, such as an acting user that the service ignored                  |
+| `-v`   | `CHATREST_LOG=info`  | also each attempt: method, path template, host, status, request id, limit  |
+| `-vv`  | `CHATREST_LOG=debug` | also each call: its address as sent, its headers, and what it waited for   |
+
+A line has the level's name before its text, and keys are hidden in it, as in every line of this file.
+"""
+
+import logging
+import os
+import re
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from io import UnsupportedOperation
+from typing import Any, BinaryIO, Final, final
+
+import msgspec
+
+from .._secrets import shown
+from .._telemetry import LOGGER, REQUESTS
+from ..errors import RequestInvalidError
+
+HIDDEN: Final = "[hidden]"
+_SECRETS: Final = ("CHATREST_API_KEY", "CHATREST_MANAGEMENT_KEY", "CHATREST_MANAGEMENT_SECRET")
+_HIDDEN_KEYS: Final[set[str]] = set()
+_SHORTEST_SECRET = 6  # hiding a "key" of a few letters would make other texts unreadable
+LOG_VARIABLE: Final = "CHATREST_LOG"
+_OVERRIDES: Final = "\u202a-\u202e\u2066-\u2069"
+"""Bidirectional embeddings, overrides and isolates."""
+_UNSAFE: Final = re.compile(rf"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff{_OVERRIDES}]")
+_STEERING: Final = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{_OVERRIDES}]")
+"""What JSON may have as it is, and a terminal must not get."""
+_LINE_BREAK: Final = re.compile(r"\r\n|[\n\r\u2028\u2029]")
+_LEVELS: Final = {"": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG}
+_BY_COUNT: Final = (logging.WARNING, logging.INFO, logging.DEBUG)
+
+
+def use_utf8() -> None:
+    """Set both streams to UTF-8; what UTF-8 cannot encode (a lone surrogate) becomes an escape."""
+    for stream in (sys.stdout, sys.stderr):
+        # A stream is None if the process was started without it.
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def output() -> BinaryIO:
+    """Return standard output for bytes; raise `OSError` if the process was started without one."""
+    stream: BinaryIO | None = getattr(sys.stdout, "buffer", None)
+    if stream is None:
+        raise OSError("standard output is closed")
+    return stream
+
+
+def write(data: bytes) -> None:
+    """Write `data` to standard output and flush it, so that a reader has it before the next request.
+
+    A terminal gets control characters and bidirectional overrides as escapes of JSON.
+    """
+    stream = output()
+    if is_terminal("stdout"):
+        text = data.decode(errors="backslashreplace")
+        data = _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode(errors="backslashreplace")
+    remaining = memoryview(data)
+    while remaining:  # a signal during a slow write can end it early without an error
+        remaining = remaining[stream.write(remaining) :]
+    stream.flush()
+
+
+def write_reply(line: bytes, completed: str) -> None:
+    """Write the reply of a call as a line; a failure has the note that the call succeeded."""
+    try:
+        write(line + b"\n")
+    except OSError as error:
+        error.add_note(f"{completed}, but its reply could not be printed")
+        raise
+
+
+def write_lines(lines: Iterable[str]) -> None:
+    write("".join(f"{line}\n" for line in lines).encode(errors="backslashreplace"))
+
+
+def write_json(members: Mapping[str, Any]) -> None:
+    write(msgspec.json.encode(members) + b"\n")
+
+
+@contextmanager
+def reader_may_leave() -> Iterator[None]:
+    """Ignore that the reader of the summary which the block writes is gone: the exit status must be right."""
+    try:
+        yield
+    except BrokenPipeError:
+        detach_stdout()
+
+
+def detach_stdout() -> None:
+    """Redirect standard output to the null device, as its reader is gone or needs no more.
+
+    Otherwise the interpreter would flush the buffer at exit and print an error. A reader that waits for the
+    end of the output (`$(…)`) can also continue while this process runs.
+    """
+    try:
+        number = sys.stdout.fileno()
+    except (AttributeError, UnsupportedOperation, ValueError):
+        return
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, number)
+    os.close(null)
+
+
+def pipe_number() -> int | None:
+    """Return the file descriptor of standard output if it is a pipe; None for anything else."""
+    try:
+        number = sys.stdout.fileno()
+        return number if stat.S_ISFIFO(os.fstat(number).st_mode) else None
+    except (AttributeError, OSError, ValueError):  # no stream, one of a test, a closed one
+        return None
+
+
+def is_terminal(name: str) -> bool:
+    """Return True if the stream `name`, `stdout` or `stderr`, is a terminal."""
+    stream = getattr(sys, name)
+    return stream is not None and stream.isatty()
+
+
+def warn(text: str) -> None:
+    """Write one line to standard error, without control characters and without keys of the environment."""
+    if sys.stderr is not None:
+        sys.stderr.write(f"chatrest: {one_line(without_keys(text))}\n")
+        sys.stderr.flush()
+
+
+def hide(secret: str) -> None:
+    """Hide a key that does not come from the environment in all further lines of this process."""
+    _HIDDEN_KEYS.add(secret)
+
+
+def without_keys(text: str) -> str:
+    for secret in (*(os.environ.get(name, "") for name in _SECRETS), *_HIDDEN_KEYS):
+        if len(secret) >= _SHORTEST_SECRET:
+            text = text.replace(secret, HIDDEN)
+    return text
+
+
+def one_line(text: str) -> str:
+    """Return `text` as one line without control characters, as a part of it may come from a server."""
+    return visible(" ".join(text.split()))
+
+
+def visible(text: str) -> str:
+    """Return `text` as one line that cannot steer a terminal or reorder what is beside it.
+
+    Line breaks become a sign, tabs spaces, and what is unsafe its escape. Joiners stay, as emojis and several
+    scripts need them.
+    """
+    return _UNSAFE.sub(_escaped, _LINE_BREAK.sub("⏎", text).replace("\t", " "))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode("ascii")
+
+
+@contextmanager
+def status_line(text: str, *, is_shown: bool = True) -> Iterator[Callable[[str], None]]:
+    """Show a line on standard error during the block, if that is a terminal; yields its update function."""
+    if not is_shown or not is_terminal("stderr"):
+        yield lambda _: None
+        return
+    from rich.console import Console  # slow to import
+
+    with Console(stderr=True).status(text) as status:
+        yield status.update
+
+
+@contextmanager
+def progress_bar(
+    *, is_shown: bool, of_bytes: bool = False
+) -> Iterator[Callable[[str, int, int | None], None]]:
+    """Show a bar per phase, with the remaining time, on standard error during the block, if it is a terminal.
+
+    Yields its update function: the phase, and how much of it is done and there is in all.
+    """
+    if not is_shown or not is_terminal("stderr"):
+        yield lambda *_: None
+        return
+    from rich import progress as bars  # slow to import
+    from rich.console import Console
+
+    count = bars.DownloadColumn() if of_bytes else bars.MofNCompleteColumn()
+    columns = [bars.TextColumn("{task.description}"), bars.BarColumn(), count, bars.TimeRemainingColumn()]
+    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, bars.TaskID] = {}
+
+        def show(phase: str, done: int, total: int | None) -> None:
+            if phase not in tasks:
+                tasks[phase] = bar.add_task(phase, total=total)
+            bar.update(tasks[phase], completed=done, total=total)
+
+        yield show
+
+
+# ── the library's log ──
+
+
+def level_of(verbosity: int) -> int:
+    """Return the level of the log for so many `-v`, or for `CHATREST_LOG` where it shows more.
+
+    Raises `RequestInvalidError` for another value of the variable.
+    """
+    value = os.environ.get(LOG_VARIABLE, "")
+    if value.lower() not in _LEVELS:
+        raise RequestInvalidError(f"{LOG_VARIABLE} = {shown(value)}: expected info or debug")
+    return min(_LEVELS[value.lower()], _BY_COUNT[min(verbosity, len(_BY_COUNT) - 1)])
+
+
+@contextmanager
+def shown_log(level: int) -> Iterator[None]:
+    """Write the library's log from `level` on to standard error during the block."""
+    handler, previous = _LogHandler(level), (LOGGER.level, REQUESTS.level)
+    LOGGER.addHandler(handler)
+    LOGGER.setLevel(level)
+    REQUESTS.setLevel(level)
+    try:
+        yield
+    finally:
+        LOGGER.setLevel(previous[0])
+        REQUESTS.setLevel(previous[1])
+        LOGGER.removeHandler(handler)
+
+
+@final
+class _LogHandler(logging.Handler):
+    def __init__(self, level: int) -> None:
+        super().__init__(level)
+        self._warnings: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one record; the exception that it carries is a part of the line, without its traceback."""
+        text = record.getMessage()
+        if record.exc_info is not None and (error := record.exc_info[1]) is not None:
+            text = f"{text}: {type(error).__name__}: {error}"
+        if record.levelno >= logging.WARNING:
+            if text in self._warnings:
+                return
+            self._warnings.add(text)
+        warn(f"{record.levelname.lower()}: {text}")

@@ -1,0 +1,196 @@
+"""The values that a field takes, as texts of a command line: one reader for `call` and filters.
+
+A text that does not fit the type is returned as it is: the struct that gets it names the field and what is
+expected.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct, inspect
+
+from .._parameters.fields import words_of
+from .._parameters.files import File
+from .._secrets import HIDDEN, is_credential, shown
+from ..errors import RequestInvalidError
+from .options import parse_time
+
+_LISTS: Final = (inspect.CollectionType, inspect.TupleType)
+_OBJECTS: Final = (inspect.DictType, inspect.StructType, inspect.TypedDictType, inspect.DataclassType)
+_NOT_TEXT: Final = (
+    inspect.AnyType,
+    *_LISTS,
+    *_OBJECTS,
+    inspect.NoneType,
+    inspect.BoolType,
+    inspect.IntType,
+    inspect.FloatType,
+)
+_BOOLEANS: Final = {"true": True, "1": True, "false": False, "0": False}
+_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,4000}")
+_LONGEST_CHOICES: Final = 44
+
+
+class ValueType(Struct, frozen=True):
+    """The values that a field takes, and the texts that stand for them."""
+
+    kinds: tuple[inspect.Type, ...]
+    """The members of a union, without their metadata."""
+    per_second: int
+    """Units of a timestamp in a second, for a time; 0 for any other type."""
+    words: str
+    """The field's own words for what is allowed; "" for none."""
+    item: "ValueType | None"
+    """The type of the items where the field takes a list."""
+
+    @classmethod
+    def of(cls, rule: inspect.Type) -> "ValueType":
+        parts = list(_parts(rule))
+        kinds = tuple([part for part in parts if not isinstance(part, inspect.Metadata)])
+        notes = [part for part in parts if isinstance(part, inspect.Metadata)]
+        several = next((kind for kind in kinds if isinstance(kind, _LISTS)), None)
+        return cls(
+            kinds,
+            next((note.extra["per_second"] for note in notes if note.extra), 0),
+            next((text for note in notes if (text := (note.extra_json_schema or {}).get("description"))), ""),
+            None if several is None else cls.of(getattr(several, "item_type", inspect.AnyType())),
+        )
+
+    def takes(self, *types: type[inspect.Type]) -> bool:
+        return any(isinstance(kind, types) for kind in self.kinds)
+
+    @property
+    def takes_text(self) -> bool:
+        """True if any text may be a value of the field as it is."""
+        return any(map(_is_text, self.kinds))
+
+    @property
+    def takes_file(self) -> bool:
+        return any(isinstance(kind, inspect.CustomType) and kind.cls is File for kind in self.kinds)
+
+    def convert(self, name: str, text: str) -> Any:
+        """Return the value that `text` stands for; `RequestInvalidError` for JSON that cannot be read.
+
+        A list is a JSON array, one JSON object, or a comma list.
+        """
+        is_json = text[:1] in ("{", "[")
+        if self.item is not None:
+            if is_json and (text[0] == "[" or self.item.takes(*_OBJECTS)):
+                value = read_json(name, text)
+                return value if text[0] == "[" else [value]
+            return [self.item.convert(name, item) for item in text.split(",")] if text else []
+        if self.per_second:
+            return parse_time(name, text, per_second=self.per_second)
+        if is_json and self.takes(*_OBJECTS, inspect.AnyType):
+            return read_json(name, text)
+        if self.takes(inspect.AnyType):
+            return _read(msgspec.json.decode, text)  # such as a number; what is no JSON is a text
+        if self.takes_text:
+            return text
+        for kind in self.kinds:
+            value = _scalar(text, kind)
+            if value is not text:
+                return value
+        if self.takes(inspect.BoolType) and len(self.choices) == 2:
+            raise RequestInvalidError(f"{name} = {shown(text)}: expected is true or false")
+        return text
+
+    @property
+    def label(self) -> str:
+        """The type as a help text names it: TEXT, N, TIME, `true|false`, or the values that are allowed."""
+        if self.item is not None:
+            return "JSON" if self.item.takes(*_OBJECTS) else "LIST"
+        if self.per_second:
+            return "TIME"
+        labels = [_label(kind) for kind in self.kinds if not isinstance(kind, inspect.NoneType)]
+        return "|".join(dict.fromkeys(labels)) or "TEXT"
+
+    @property
+    def choices(self) -> list[str]:
+        """The texts of all values where they are few: literals, true and false."""
+        texts: list[str] = []
+        for kind in (self.item or self).kinds:
+            if isinstance(kind, inspect.LiteralType):
+                texts += map(str, kind.values)
+            elif isinstance(kind, inspect.BoolType):
+                texts += ["true", "false"]
+        return texts
+
+    @property
+    def description(self) -> str:
+        """The words for what is allowed; those of an object name its members."""
+        kinds = (self.item or self).kinds
+        literals = [value for kind in kinds if isinstance(kind, inspect.LiteralType) for value in kind.values]
+        words = self.words or words_of(literals, is_list=self.item is not None)
+        if self.takes(inspect.BoolType):
+            words = "true or false"  # as a command line has them, not as Python
+        objects = [kind for kind in kinds if isinstance(kind, inspect.StructType)]
+        members = [field.encode_name for kind in objects for field in kind.fields]
+        listed = f"members: {', '.join(members)}" if members else ""
+        return "; ".join(filter(None, (words, listed)))
+
+
+def _parts(rule: inspect.Type) -> Iterator[inspect.Type]:
+    """Yield the members of a union, each after its metadata."""
+    if isinstance(rule, inspect.UnionType):
+        for part in rule.types:
+            yield from _parts(part)
+        return
+    yield rule
+    if isinstance(rule, inspect.Metadata):
+        yield from _parts(rule.type)
+
+
+def read_json(name: str, text: str) -> Any:
+    """Return the value of a JSON text; `RequestInvalidError` with the parameter's `name` if it is none."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
+        value = HIDDEN if is_credential(name) else shown(shortened(text))
+        raise RequestInvalidError(f"{name} = {value}: it is not JSON ({error})") from None
+
+
+def shortened(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def _is_text(kind: inspect.Type) -> bool:
+    if isinstance(kind, inspect.LiteralType):
+        return any(isinstance(value, str) for value in kind.values)
+    return not isinstance(kind, _NOT_TEXT)
+
+
+def _scalar(text: str, kind: inspect.Type) -> Any:
+    if isinstance(kind, inspect.BoolType):
+        return _BOOLEANS.get(text.lower(), text)
+    is_whole = isinstance(kind, inspect.IntType) or (
+        isinstance(kind, inspect.LiteralType) and all(isinstance(value, int) for value in kind.values)
+    )
+    if is_whole:
+        return int(text) if _WHOLE.fullmatch(text) else text
+    return _read(float, text) if isinstance(kind, inspect.FloatType) else text
+
+
+def _read(make: Callable[[str], Any], text: str) -> Any:
+    try:
+        return make(text)
+    except ValueError:  # msgspec's own errors are ValueErrors
+        return text
+
+
+def _label(kind: inspect.Type) -> str:
+    match kind:
+        case inspect.BoolType():
+            return "true|false"
+        case inspect.IntType():
+            return "N"
+        case inspect.FloatType():
+            return "NUMBER"
+        case inspect.LiteralType():
+            choices = "|".join(map(str, kind.values))
+            return choices if len(choices) <= _LONGEST_CHOICES else "TEXT"
+        case inspect.CustomType():
+            return "@FILE"
+    return "JSON" if isinstance(kind, (*_OBJECTS, inspect.AnyType)) else "TEXT"

@@ -1,0 +1,404 @@
+"""The pace of one app and rate class: evenly spread slots, at a rate that is searched for.
+
+Pure: it takes the time as an argument and says how long to hold back; the rate gate waits. No window is
+assumed. A limit may be so many requests a second, ten seconds or a minute, in windows that are fixed or
+sliding, or a bucket that refills; it may change, and other clients may use it too. Requests that are spread
+evenly keep within all of these, so only their rate has to be found; `core.pace.rate_search` does that.
+
+| state  | a request goes                                | until                                         |
+|--------|-----------------------------------------------|-----------------------------------------------|
+| open   | at once; a bulk one at the rate of a `Ramp`,  | a 429: held                                   |
+|        | up to the documented rate                     |                                               |
+| held   | after the time that the 429 named; if it      | that time has passed, or a probe is accepted: |
+|        | named none, one probe at a time, after waits  | search, or ramp, or given again               |
+|        | that grow; one without an answer for 10 s     |                                               |
+|        | does not count                                |                                               |
+| ramp   | at the rate of a `Ramp`: too few requests had | a 429: held; the documented rate is reached:  |
+|        | been accepted, or at too low a rate, to learn | open                                          |
+|        | a limit from them                             |                                               |
+| search | at the rate of a `RateSearch`                 | a 429: held                                   |
+| given  | at the rate that the caller gave              | a 429: held                                   |
+
+Bulk requests leave a twentieth of the slots free while interactive ones come. While the service says that
+more than half of its limit remains, interactive requests need not be spread.
+"""
+
+from collections.abc import Mapping
+from math import inf
+from types import MappingProxyType
+from typing import Final, Literal, Protocol, TypeAlias, final
+
+from msgspec import Struct
+
+from ...errors import RequestInvalidError
+from ..requests.arguments import hides_arguments
+from ..requests.timeouts import check_seconds
+from .rate_search import EVIDENCE, AcceptedRun, Ramp, RateCurve, RateSearch, Strike
+
+DOCUMENTED_RATES: Final[Mapping[str, float]] = MappingProxyType(
+    {"core": 10_000 / 60, "standard": 20_000 / 60, "import": 60 / 60}
+)
+"""Requests a second by rate class. No bulk ramp goes beyond them."""
+FIRST_RATE: Final = 10.0
+"""Requests a second at which a ramp begins."""
+
+RateSource: TypeAlias = Literal["none", "given", "learnt"]
+
+_BURST: Final = 0.02  # of a window's requests may run ahead of their slots, at a pace that was given
+_LATE: Final = 0.02  # seconds that a request may be woken after its slot without losing it
+_PLENTY: Final = 0.5  # of a stated limit: while more remains, interactive requests need not be spread
+_BULK_SHARE: Final = 0.95  # of the slots, while interactive requests come
+_URGENT_SECONDS: Final = 10.0  # after an interactive request, for which bulk keeps to its share
+_FIRST_SECONDS: Final = 2.0  # of a ramp's first rate go at once, as small jobs should be quick
+_SPARSE: Final = 5.0  # accepted requests a second; fewer were held back by no limit, but by their caller
+_POLL: Final = 0.25  # seconds between two looks whether a probe was answered
+_INSTANT: Final = 1e-6  # seconds: less cannot be slept, and a clock may not even show it
+
+
+class Pace(Struct, frozen=True, kw_only=True):
+    """The pace of calls. `Pace(rate=500)` keeps to 500 requests a window; None learns the limit."""
+
+    rate: float | None = None
+    """Requests a window, per app and rate class."""
+    window: float = 60.0
+    """Seconds; of no meaning without a rate."""
+
+    @hides_arguments
+    def __post_init__(self) -> None:
+        check_seconds("pace.rate", self.rate)
+        if check_seconds("pace.window", self.window) is None:
+            raise RequestInvalidError("pace.window = None: expected a number of seconds above 0")
+
+
+class Signal(Struct, frozen=True):
+    """The state of the rate limit as one reply shows it."""
+
+    limited: bool
+    """True for a 429."""
+    limit: float | None = None
+    remaining: float | None = None
+    retry_after: float | None = None
+
+
+class _GivenRate:
+    """A rate that no reply changes."""
+
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+
+    def rate_at(self, sent: float) -> float:
+        return self.rate
+
+    def use(self, seconds: float, sent: float, now: float) -> None:
+        pass
+
+
+class GatePacer(Protocol):
+    """A pacer as a rate gate needs it; `Pacer` says what each member means."""
+
+    stated_limit: float | None
+    remaining: float | None
+
+    @property
+    def rate(self) -> float | None: ...
+    @property
+    def rate_source(self) -> RateSource: ...
+    @property
+    def is_probing(self) -> bool: ...
+    def delay(self, now: float, *, urgent: bool) -> float: ...
+    def take(self, now: float, *, urgent: bool) -> None: ...
+    def give_back(self) -> None: ...
+    def forget(self) -> None: ...
+    def observe(self, now: float, signal: Signal, sent: float) -> None: ...
+
+
+class _Slots:
+    """Slots at even distances (a GCRA), and for how long all of them have been used.
+
+    Requests may run `late` seconds ahead of an unused slot. The first `free` requests need no slot.
+    """
+
+    def __init__(self, late: float, free: int) -> None:
+        self.next = -inf
+        """When the next slot is."""
+        self.free = free
+        self._late = late
+        self._used_since = inf
+        self._taken_at = self._confirmed = self._urgent_at = -inf
+        self._last = 0.0
+
+    def begin(self, at: float) -> None:
+        self.next = self._used_since = at
+        self.free = 0
+
+    def take(self, now: float, interval: float, *, urgent: bool) -> None:
+        """Take a slot of `interval` seconds; a bulk request takes a little more while urgent ones come."""
+        if self.free:
+            self.free -= 1
+            return
+        if not urgent and self.has_urgent(now):
+            interval /= _BULK_SHARE
+        if self.next < now - self._late - interval:  # one was left unused
+            self._used_since = now
+        self.next = max(self.next, now - self._late) + interval
+        self._taken_at, self._last = now, interval
+
+    def give_back(self) -> None:
+        """Take back the slot of the last request, if it took one."""
+        self.next -= self._last
+
+    def record(self, now: float, *, urgent: bool) -> None:
+        self._last = 0.0
+        if urgent:
+            self._urgent_at = now
+
+    def has_urgent(self, now: float) -> bool:
+        """Return True while interactive requests come."""
+        return now - self._urgent_at < _URGENT_SECONDS
+
+    def confirm(self, sent: float) -> float:
+        """Return the further seconds of full use that an accepted request shows.
+
+        Requests that went without a slot, after the last slot that was taken, show nothing.
+        """
+        until, since = min(sent, self._taken_at), max(self._confirmed, self._used_since)
+        if until <= since:
+            return 0.0
+        self._confirmed = until
+        return until - since
+
+    def miss(self, now: float) -> None:
+        """Note that slots until `now` were not used after all."""
+        self._used_since = max(now, self._used_since) if self._used_since < inf else inf
+
+
+class _Hold:
+    """The time in which nothing is sent after a 429; probes show its end where the 429 named none.
+
+    The waits between probes grow by half, from three intervals of the present rate.
+    """
+
+    _FIRST, _SHORTEST, _LONGEST_FIRST, _LONGEST = 0.25, 0.05, 1.0, 30.0
+    _GROWTH = 1.5
+    _COARSE = 1.0  # seconds by which a named time may be too long: services name whole seconds
+    _PATIENCE = 10.0  # seconds after which another probe may go; one that is never answered must not hold all
+
+    def __init__(self, sent: float, now: float, rate: float | None) -> None:
+        self.began = now
+        self.rate = rate
+        self.sent = sent
+        """When the request was sent that was refused first."""
+        self.is_named = False
+        self._probed_at: float | None = None
+        self._refused = now
+        self._unused = 0.0
+        self._wait = (
+            min(self._LONGEST_FIRST, max(self._SHORTEST, 3 / rate)) if rate is not None else self._FIRST
+        )
+        self.until = now + self._wait
+        """When the next request may go."""
+
+    def delay(self, now: float) -> float:
+        is_probing = self._probed_at is not None and now < self._probed_at + self._PATIENCE
+        return _POLL if is_probing else self.until - now
+
+    def probe(self, now: float) -> None:
+        """Note a probe; it may go later than it could, as nothing was wanted until then."""
+        if self._probed_at is None:  # else the one before was wanted, and is not answered yet
+            self._unused += max(0.0, now - self.until)
+        self._probed_at = now
+        self.until = max(self.until, now)
+
+    def end_probe(self) -> None:
+        """Note that a probe was refused, or brought no reply."""
+        self._probed_at = None
+
+    def end(self, at: float) -> float:
+        """Return the time `at`, less the seconds of the hold in which no request was wanted."""
+        # An older probe may be accepted after a newer one went: the hold is never shorter than nothing.
+        return max(self.began, min(at, self.until) - self._unused)
+
+    def refuse(self, sent: float, now: float, seconds: float | None) -> None:
+        """Note a further 429, which named `seconds` or no time."""
+        if seconds is not None:
+            self.until = max(self.until, now + seconds) if self.is_named else now + seconds
+            self.is_named = True
+        if sent > self.began:  # it was a probe
+            self.end_probe()
+            self._refused = max(self._refused, sent - self._unused)
+            self._wait = min(self._LONGEST, self._GROWTH * self._wait)
+            self.until = max(self.until, now + self._wait)
+
+    def unneeded(self, end: float) -> float:
+        """Return the seconds before `end`, the hold's end, that may not have been needed."""
+        return min(self._COARSE, end - self.began) if self.is_named else end - self._refused
+
+
+@final
+class Pacer:
+    """The pace of one app and rate class; `documented` requests a second are the most that a ramp reaches."""
+
+    def __init__(self, pace: Pace, documented: float = DOCUMENTED_RATES["standard"]) -> None:
+        given = None if pace.rate is None else pace.rate / pace.window
+        late = _LATE if pace.rate is None else max(_LATE, (_BURST * pace.rate - 1) * pace.window / pace.rate)
+        self.stated_limit: float | None = None
+        """The limit as the last reply stated it, in requests of a window that it does not name."""
+        self.remaining: float | None = None
+        """The requests that remain, as the last reply stated it, less those since."""
+        self._curve: RateCurve | None = None if given is None else _GivenRate(given)
+        self._start = Ramp(min(FIRST_RATE, documented), documented)
+        free = 0 if given is not None else int(_FIRST_SECONDS * self._start.rate)
+        self._slots = _Slots(late, free)
+        self._hold: _Hold | None = None
+        self._run: AcceptedRun | None = None
+        self._resumed_at = -inf
+
+    @property
+    def rate(self) -> float | None:
+        """Requests a second that are let go; None while there is no bound but for bulk requests."""
+        return None if self._curve is None else self._curve.rate
+
+    @property
+    def bulk_rate(self) -> float:
+        """Requests a second at which bulk requests go while no limit holds them back."""
+        return (self._curve or self._start).rate
+
+    @property
+    def held_since(self) -> float | None:
+        """The time of the 429 that holds requests back; None while none does."""
+        return None if self._hold is None else self._hold.began
+
+    @property
+    def rate_source(self) -> RateSource:
+        """The source of the rate: given by the caller, learnt from replies, or none."""
+        if isinstance(self._curve, _GivenRate):
+            return "given"
+        return "learnt" if isinstance(self._curve, RateSearch) else "none"
+
+    @property
+    def is_probing(self) -> bool:
+        """True while a limit holds and its end is not known: any reply may show it."""
+        return self._hold is not None
+
+    def delay(self, now: float, *, urgent: bool) -> float:
+        """Return the seconds until a request may go; `urgent` for an interactive one."""
+        if self._hold is not None:
+            wait = self._hold.delay(now)
+        elif self._is_spread(urgent):
+            wait = self._slots.next - now
+        else:
+            return 0.0
+        return wait if wait > _INSTANT else 0.0
+
+    def take(self, now: float, *, urgent: bool) -> None:
+        self._slots.record(now, urgent=urgent)
+        if self.remaining is not None:
+            self.remaining -= 1
+        if self._hold is not None:
+            if not self._hold.is_named:
+                self._hold.probe(now)
+                return
+            self._resume(now, self._hold.end(now))
+        curve = self._curve or (None if urgent else self._start)
+        if curve is not None:
+            self._slots.take(now, 1 / curve.rate, urgent=urgent)
+
+    def give_back(self) -> None:
+        """Take back the request that was let go last: it is not sent."""
+        self.forget()
+        if self.remaining is not None:
+            self.remaining += 1
+        self._slots.give_back()
+
+    def forget(self) -> None:
+        """Note that a request that was let go brought no reply."""
+        if self._hold is not None:
+            self._hold.end_probe()
+
+    def miss(self, now: float) -> None:
+        """Note that slots until `now` were taken for nothing: the rate was not in full use."""
+        self._slots.miss(now)
+
+    def observe(self, now: float, signal: Signal, sent: float) -> None:
+        """Learn from the reply to a request that was sent at `sent`."""
+        self.stated_limit = signal.limit or self.stated_limit
+        if signal.limited:
+            self.remaining = 0.0 if self.remaining is not None else None
+            self._observe_refused(now, signal, sent)
+            return
+        if signal.remaining is not None:
+            self.remaining = signal.remaining
+        if self._run is None:
+            self._run = AcceptedRun(sent)
+        self._run.add(sent)
+        if self._hold is None:
+            if (seconds := self._slots.confirm(sent)) > 0:
+                (self._curve or self._start).use(seconds, sent, now)
+            if isinstance(self._curve, Ramp) and self._curve.is_over:
+                self._curve = None
+        elif sent > self._hold.began:
+            self._resume(now, self._hold.end(sent))
+
+    def _is_spread(self, urgent: bool) -> bool:
+        if not urgent:
+            return True
+        if self._curve is None or isinstance(self._curve, _GivenRate):
+            return self._curve is not None
+        return (
+            self.stated_limit is None
+            or self.remaining is None
+            or self.remaining <= _PLENTY * self.stated_limit
+        )
+
+    def _observe_refused(self, now: float, signal: Signal, sent: float) -> None:
+        if self._hold is None:
+            if sent < self._resumed_at:  # it was refused by the limit of which the end was seen since
+                return
+            self._hold = _Hold(sent, now, self._rate_at(sent))
+        self._hold.refuse(sent, now, signal.retry_after)
+
+    def _rate_at(self, sent: float) -> float | None:
+        """Return the rate when a recent request was sent; None if nothing bounded it."""
+        if self._curve is not None:
+            return self._curve.rate_at(sent)
+        is_bound = self._start.rate >= 2 * self._start.first and not self._slots.has_urgent(sent)
+        return self._start.rate if is_bound else None
+
+    def _resume(self, now: float, end: float) -> None:
+        """Go on after a hold that ended at `end`, as seen at `now`."""
+        hold, self._hold, self._resumed_at = self._hold, None, now
+        assert hold is not None
+        if isinstance(self._curve, _GivenRate):
+            self._slots.begin(now)  # it may be one request an hour
+            return
+        self._learn(hold, now, end)
+        assert self._curve is not None
+        # The limit has room for one request again: that of the probe, or of the time that it named.
+        self._slots.begin(now + 1 / self._curve.rate)
+
+    def _learn(self, hold: _Hold, now: float, end: float) -> None:
+        accepted, seconds = (0, 0.0) if self._run is None else self._run.until(end)
+        search = self._curve if isinstance(self._curve, RateSearch) else None
+        ramp = self._curve if isinstance(self._curve, Ramp) else self._start
+        # A few calls a minute say nothing about a limit: a 429 among them may have any cause.
+        is_sparse = self._curve is None and accepted < _SPARSE * (seconds - (end - hold.began))
+        if accepted >= EVIDENCE and not is_sparse:
+            strike = Strike(
+                rate=hold.rate,
+                at_rate=min(seconds, ramp.seconds if search is None else hold.began - search.changed_at),
+                accepted=accepted,
+                seconds=seconds,
+                held=end - hold.began,
+                unneeded=hold.unneeded(end),
+            )
+            if search is None:
+                self._curve = RateSearch(strike, now)
+            else:
+                search.strike(strike, now)
+            self._run = AcceptedRun(end)
+        elif search is not None:
+            search.slow_down(now)
+        elif isinstance(self._curve, Ramp):
+            self._curve.halve()
+        else:
+            self._curve, self._run = Ramp(self._start.first, self._start.most), None

@@ -1,0 +1,260 @@
+"""The attempts of a call so far, and the next step: whether it is repeated, and after how long.
+
+Pure: the network floor sends and sleeps. The rules of `RetryPolicy.repeats`, by the end of the last attempt:
+
+| the attempt ended in                              | safe, idempotent | never                        |
+|---------------------------------------------------|------------------|------------------------------|
+| no connection (`ConnectError`)                    | again            | again: nothing was sent      |
+| a rate limit, by status 429 or by its code        | again            | again: it was not processed  |
+| cut off, timed out, not JSON (`TransportError`)   | again            | the outcome is unknown       |
+| a complete success of another shape, or too large | raised           | raised: it was applied       |
+| a certificate that is refused, a host without TLS | raised           | raised: nothing was sent     |
+| 408, 500, 502, 503, 504, 520 to 529 (a proxy's)   | again            | the outcome is unknown       |
+| any other 5xx but 501 and 505                     | raised           | the outcome is unknown       |
+| a code that refuses, whatever its status          | raised           | raised: it was not applied   |
+| a code of a failed service with a 4xx             | raised           | raised: it was not applied   |
+| any other answer                                  | raised           | raised                       |
+
+The two lines on codes: `500 ERR_BAD_REQUEST` comes from a service that has read the request and refused it,
+so it is final, and a POST has no unknown outcome; `400 ERR_OPERATION_FAILED` is a `ServerError`, but a 4xx
+states that nothing was applied, and does not promise that a repeat would end better. A `RateLimitError`
+is repeated whatever its status (`400 ERR_TOO_MANY_REQUESTS`): the code means "not processed".
+
+Waits are full jitter below a bound that doubles; a wait that the service names is kept to, and spread a
+little so that a thousand clients do not come back in one instant. The budget keeps an outage from being
+multiplied: repeats may be a quarter of the calls, and ten a second. What goes beyond is not refused but put
+off, for an export of days must not end by a bad minute.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Final, TypeAlias
+
+from msgspec import Struct, structs
+
+from ..._secrets import description
+from ...errors import (
+    ApiError,
+    ChatRestError,
+    ConnectError,
+    RateLimitError,
+    ReplyUnreadableError,
+    RequestInvalidError,
+    ServerError,
+    TransportError,
+)
+from ..requests.arguments import hides_arguments
+from ..requests.endpoint import Replay
+from ..requests.timeouts import check_seconds
+
+LOGGED: Final = 20
+"""The first attempts, and as many of the last, that a log keeps: a bulk call may make thousands."""
+_LEAST_NAMED: Final = 1.0
+"""Seconds: a service that names less, and refuses the next attempt too, has named no time."""
+_SHARE: Final = 0.25
+_PER_SECOND: Final = 10.0
+_SAVED: Final = 100.0
+REPEATED_STATUSES: Final = frozenset({408, 500, 502, 503, 504})
+
+Dice: TypeAlias = Callable[[], float]
+
+
+class Attempts(Struct, frozen=True, kw_only=True):
+    """The attempts of one call that have failed so far, and the pause before the next one."""
+
+    count: int = 0
+    """All that failed, of whatever kind."""
+    limited: int = 0
+    """Those that met a rate limit."""
+    connect_failures: int = 0
+    """Those of a patient call that found no connection: they do not count against `RetryPolicy.attempts`."""
+    patient: bool = False
+    """True if the call may wait out a limit, or a region that is down, for as long as it takes: bulk may."""
+    error: ChatRestError | None = None
+    """The error of the last one."""
+    pause: float | None = None
+    """Seconds until the next attempt; None if there is to be none."""
+    waited: float = 0.0
+    """Seconds waited between attempts, `pause` included."""
+    log: tuple[tuple[str, float | None], ...] = ()
+    """Error text and seconds waited after it, of the first and last attempts with another one after them."""
+    omitted: int = 0
+    """The number of attempts between those, which the log does not keep."""
+
+    @property
+    def failed(self) -> int:
+        """Those that count against `RetryPolicy.attempts`."""
+        return self.count - self.limited - self.connect_failures
+
+    def with_failure(self, error: ChatRestError, *, has_replied: bool) -> "Attempts":
+        """These and one more that ended in `error`, with no pause decided yet.
+
+        `has_replied`: whether the region ever replied. One that never did may be a host that does not exist,
+        and not even a patient call waits for that.
+        """
+        no_connection = self.patient and has_replied and isinstance(error, ConnectError)
+        return structs.replace(
+            self,
+            count=self.count + 1,
+            limited=self.limited + isinstance(error, RateLimitError),
+            connect_failures=self.connect_failures + no_connection,
+            error=error,
+            pause=None,
+        )
+
+    def with_pause(self, seconds: float) -> "Attempts":
+        """These, to be followed by another one after `seconds`."""
+        log, is_full = self.log, len(self.log) == 2 * LOGGED
+        if is_full:
+            log = log[:LOGGED] + log[LOGGED + 1 :]
+        return structs.replace(
+            self,
+            pause=seconds,
+            waited=self.waited + seconds,
+            log=(*log, (str(self.error), seconds)),
+            omitted=self.omitted + is_full,
+        )
+
+
+class RetryPolicy(Struct, frozen=True, kw_only=True):
+    """The rules for repeating calls. `RetryPolicy(attempts=1)` never repeats."""
+
+    attempts: int = 5
+    """Failures after which a call's error is raised; 1 never repeats. A 429 is no failure."""
+    limited: int = 5
+    """Replies of 429 after which that is raised; a bulk call waits for as long as it takes.
+    With `attempts=1` the first one is raised."""
+    first_wait: float = 0.5
+    """Seconds: the bound of the first wait; it doubles with every attempt."""
+    longest_wait: float = 20.0
+    """Seconds: the bound of every wait of ours."""
+    longest_server_wait: float = 120.0
+    """Seconds: a service that names a longer wait is not waited for: its error is raised at once."""
+    unnamed_limit_wait: float = 60.0
+    """Seconds: the bound of the wait after a 429 that names no time: a limit's window, usually a minute."""
+
+    @hides_arguments
+    def __post_init__(self) -> None:
+        for name in ("attempts", "limited"):
+            value = getattr(self, name)
+            if type(value) is not int or not 1 <= value <= 1000:
+                allowed = "a whole number from 1 to 1000"
+                raise RequestInvalidError(f"retry.{name} = {description(value)}: expected {allowed}")
+        for name in ("first_wait", "longest_wait", "longest_server_wait", "unnamed_limit_wait"):
+            if check_seconds(f"retry.{name}", getattr(self, name)) is None:
+                raise RequestInvalidError(f"retry.{name} = None: expected a number of seconds above 0")
+
+    def repeats(self, attempts: Attempts, replay: Replay) -> bool:
+        """True if the call is sent again after its last error."""
+        error = attempts.error
+        if error is None or self.attempts == 1 or not may_repeat(error, replay):
+            return False
+        named = _named_wait(attempts)
+        if isinstance(error, ConnectError):
+            return attempts.connect_failures > 0 or attempts.failed < self.attempts
+        if named is not None and named > self.longest_server_wait:
+            return False
+        if isinstance(error, RateLimitError):
+            return attempts.patient or attempts.limited < self.limited
+        return attempts.failed < self.attempts
+
+    def wait(self, attempts: Attempts, dice: Dice, slot: float = 0.0) -> float:
+        """Seconds until the call is sent again, if it is; `slot` are those until the pacer's next slot.
+
+        A call that was refused for its rate waits for the later of both, so that it sleeps once.
+        """
+        named, is_limited = _named_wait(attempts), isinstance(attempts.error, RateLimitError)
+        if is_limited and named is not None:
+            return max(named, slot) + min(self.first_wait, 1.0) * dice()
+        if is_limited:
+            # The window may be almost over or have just begun, so the bound grows to it.
+            bound = min(self.unnamed_limit_wait, self._bound(attempts.limited) * 8)
+            return max(slot, bound * (0.5 + dice() / 2))
+        count = attempts.connect_failures if isinstance(attempts.error, ConnectError) else 0
+        return max(named or 0.0, self._bound(count or attempts.failed) * dice())
+
+    def _bound(self, count: int) -> float:
+        return min(self.longest_wait, self.first_wait * 2.0 ** min(max(count - 1, 0), 60))
+
+
+class RetryBudget:
+    """A token bucket of repeats: earned by calls and by time, spent by repeats."""
+
+    def __init__(self) -> None:
+        self._saved = _SAVED
+        self._last_spent = 0.0
+
+    def earn(self) -> None:
+        """Earn a quarter of a repeat: a call was made for the first time."""
+        self._saved = min(_SAVED, self._saved + _SHARE)
+
+    def spend(self, now: float) -> float:
+        """Take a repeat, and return the seconds until it may go: 0 where one was saved."""
+        elapsed = max(0.0, now - self._last_spent) if self._last_spent else 0.0
+        self._last_spent = now
+        self._saved = min(_SAVED, self._saved + elapsed * _PER_SECOND) - 1
+        return max(0.0, -self._saved / _PER_SECOND)
+
+
+def _named_wait(attempts: Attempts) -> float | None:
+    """Seconds that the last error names; None for a time that was waited for already, and was wrong."""
+    error = attempts.error
+    named = error.retry_after if isinstance(error, ApiError) else None
+    if isinstance(error, RateLimitError) and attempts.limited > 1 and (named or 0.0) < _LEAST_NAMED:
+        return None
+    return named
+
+
+def may_repeat(error: ChatRestError, replay: Replay) -> bool:
+    """True if a call may be sent again after `error`."""
+    if isinstance(error, ConnectError):
+        return not error.is_final
+    if isinstance(error, RateLimitError):
+        return True
+    if isinstance(error, ServerError) and error.status == 429:
+        return True  # whatever its code: a 429 was not processed
+    return replay != "never" and is_passing(error)
+
+
+def is_passing(error: ChatRestError) -> bool:
+    """True if `error` may be gone when the call is repeated."""
+    if isinstance(error, ServerError) or type(error) is ApiError:  # any other class is a refusal: final
+        return error.status in REPEATED_STATUSES or 520 <= error.status < 530
+    if isinstance(error, ReplyUnreadableError) and error.answered:
+        return False
+    return isinstance(error, TransportError) and not isinstance(error, ConnectError)
+
+
+def leaves_open(error: ChatRestError) -> bool:
+    """True if a call that ended in `error` may have been applied; 501 and 505 mean that it was not."""
+    failed = isinstance(error, ServerError) and error.status >= 500 and error.status not in (501, 505)
+    return failed or is_passing(error)
+
+
+def attempt_log(entries: Sequence[tuple[str, float | None]], last: str = "", omitted: int = 0) -> str:
+    """The attempts before in words: what each ended in and how long was waited after it; like ones once.
+
+    An entry is (error text, seconds waited; None if there was no time to wait); `last` is the text of the
+    error that is raised, and an attempt that ended in the same is not quoted again. `omitted` attempts were
+    made between the first `LOGGED` entries and the others.
+    """
+    if not omitted:
+        return "; ".join(_log_parts(entries, last, 1))
+    first, others = entries[:LOGGED], entries[LOGGED:]
+    left_out = f"{omitted} attempts left out"
+    parts = (*_log_parts(first, last, 1), left_out, *_log_parts(others, last, LOGGED + omitted + 1))
+    return "; ".join(parts)
+
+
+def _log_parts(entries: Sequence[tuple[str, float | None]], last: str, number: int) -> list[str]:
+    """Return the words for successive attempts; `number` is that of the first one."""
+    parts: list[str] = []
+    for text, group in groupby(entries, key=itemgetter(0)):
+        waits = [wait for _, wait in group]
+        name = f"attempt {number}" if len(waits) == 1 else f"attempts {number}-{number + len(waits) - 1}"
+        seconds = ", ".join(f"{wait:.1f}" for wait in waits if wait is not None)
+        ending = "the same" if text == last else text
+        parts.append(f"{name}: {ending}" + (f"; waited {seconds} s" if seconds else ""))
+        number += len(waits)
+    return parts

@@ -1,0 +1,187 @@
+"""The items of a page that are new to a walk, in the walk's order, and the direction in which it goes.
+
+A list by id is given by ascending or descending ids, whatever the order inside a page. Where a list that is
+documented to go by id shows that the service orders it by time (ids in any order, times that only rise or
+only fall), its items are taken in the service's order from there on. So are those of lists that go by
+something else.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from operator import gt
+from typing import Any, Generic, Literal, TypeVar
+
+from msgspec import Struct
+
+from ..._models.meta import Position
+from ...errors import CursorError
+from ..replies.decode import Listing
+from .cursor import Cursor
+from .order import (
+    Affix,
+    are_ahead,
+    are_ascending,
+    is_number,
+    numbers_of,
+    parted,
+    passed_count,
+    runs_by_time,
+    sorted_by,
+)
+from .paging import position_pairs
+from .walk_state import Memory, Rules
+
+T = TypeVar("T")
+
+
+class OrderedPage(Struct, Generic[T], frozen=True):
+    """A page as its walk takes it."""
+
+    items: list[T]
+    """The new ones, in the walk's order."""
+    direction: Affix
+    is_stated: bool
+    """Whether the direction was asked for or said by an affix of the reply, not guessed from the page."""
+    by_id: bool
+    unordered_count: int = 0
+    """How many of the first items are in the service's order, and not placed by their id."""
+
+
+def arrange(
+    cursor: Cursor, page: Listing[T], ids: Sequence[str], rules: Rules, memory: Memory
+) -> OrderedPage[T]:
+    """Arrange a page; `CursorError` for a new id before the walk's position, in a list by id."""
+    stated = cursor.direction or _stated_direction(page)
+    is_stated = stated is not None
+    direction = stated or _direction_by_position(page, ids, rules)
+    if not cursor.by_id:
+        served = page.items, ids
+        if rules.paging.order == "id":  # documented to go by id, it goes by time
+            served = _along(*served, direction or "append")
+        items = _in_service_order(*served, cursor, memory)
+        return OrderedPage(items, direction or "append", is_stated, by_id=False, unordered_count=len(items))
+    if not ids:
+        return OrderedPage(page.items, direction or "append", is_stated, by_id=True)
+    if are_ascending(ids):  # as pages are served: no id has to become a number
+        direction = direction or "append"
+        if are_ahead(ids, direction, cursor.last):
+            items = page.items if direction == "append" else page.items[::-1]
+            return OrderedPage(items, direction, is_stated, by_id=True)
+    return _by_number(cursor, page, ids, memory, direction or _falling(ids), is_stated=is_stated)
+
+
+def _by_number(
+    cursor: Cursor, page: Listing[T], ids: Sequence[str], memory: Memory, direction: Affix, *, is_stated: bool
+) -> OrderedPage[T]:
+    others, numbered = parted(page.items, ids)
+    numbers, places = list(numbered), list(numbered.values())
+    ordered, sorted_numbers = sorted_by(places, numbers, direction)
+    passed = passed_count(sorted_numbers, direction, cursor.last)
+    strays = _strays(sorted_numbers[:passed], cursor, memory.ids)
+    runs_by_id = not strays and ordered in (places, places[::-1])
+    if not runs_by_id and page.items and _is_by_time(page.items, ordered, cursor, direction, strays):
+        items = _in_service_order(*_along(page.items, ids, direction), cursor, memory)
+        return OrderedPage(items, direction, is_stated, by_id=False, unordered_count=len(items))
+    if strays:
+        raise CursorError(
+            f"going {direction}, the service served id {strays[0]} after id {cursor.last}, and not before: "
+            "the walk cannot keep its order without losing it"
+        )
+    seen = _border(cursor, memory)
+    others = [place for place in others if not ids[place] or ids[place] not in seen][cursor.skip :]
+    items = [page.items[place] for place in (*others, *ordered[passed:])]
+    return OrderedPage(items, direction, is_stated, by_id=True, unordered_count=len(others))
+
+
+def _is_by_time(
+    items: Sequence[Any], ordered: Sequence[int], cursor: Cursor, direction: Affix, strays: Sequence[int]
+) -> bool:
+    """Return True if a page goes by time and cannot go by id: ids that follow the times are in order."""
+    times = _times(items)
+    if not runs_by_time(times, cursor.time, direction):
+        return False
+    follows = runs_by_time([times[place] for place in ordered], cursor.time, direction)
+    return bool(strays) or len(ordered) < len(items) or not follows
+
+
+def _strays(passed: Sequence[int], cursor: Cursor, before: Sequence[str] | None) -> list[int]:
+    """Ids after the walk that it has never seen: not on the page before, nor on this one, asked again."""
+    if not passed or cursor.last is None or cursor.inside:
+        return []
+    known = {int(cursor.last), *(int(text) for text in before or () if is_number(text))}
+    return [number for number in passed if number not in known]
+
+
+def _in_service_order(items: list[T], ids: Sequence[str], cursor: Cursor, memory: Memory) -> list[T]:
+    """Each item once, without those of the page before and those that a resumed walk has delivered."""
+    seen = _border(cursor, memory)
+    places: list[int] = []
+    for place, text in enumerate(ids):
+        if not text or text not in seen:  # a record without any id was never seen
+            seen.add(text)
+            places.append(place)
+    start = cursor.skip
+    last, is_resumed = cursor.last, memory.ids is None
+    if is_resumed and last in ids and not _is_last(cursor, [ids[place] for place in places]):
+        # The list has changed since the walk stood here, or gives the same page again.
+        end = max(place for place, text in enumerate(ids) if text == last) + 1
+        start = bisect_left(places, end)
+    return [items[place] for place in places[start:]]
+
+
+def _is_last(cursor: Cursor, ids: Sequence[str]) -> bool:
+    """Return True if the items that were delivered from a page still end with the last one of them."""
+    return 0 < cursor.skip <= len(ids) and ids[cursor.skip - 1] in (cursor.last, "")
+
+
+def _along(items: list[T], ids: Sequence[str], direction: Affix) -> tuple[list[T], Sequence[str]]:
+    """A page that goes by time, turned where it runs against the walk's direction."""
+    times = _times(items)
+    runs_against = bool(times) and times[0] != times[-1] and (times[0] > times[-1]) is (direction == "append")
+    return (items[::-1], ids[::-1]) if runs_against else (items, ids)
+
+
+def _border(cursor: Cursor, memory: Memory) -> set[str]:
+    """The ids that may come again at the border of a page."""
+    border = {dict(cursor.position).get("id", ""), *(memory.ids or ())}
+    if memory.ids is None and cursor.last is not None and not cursor.inside:
+        border.add(cursor.last)
+    return border
+
+
+def _times(items: Sequence[Any]) -> list[int]:
+    return [getattr(item, "sent_at", 0) for item in items]
+
+
+def _stated_direction(page: Listing[Any]) -> Affix | None:
+    """The direction that the service says by an affix; where `previous` is the only position, it is that."""
+    meta = page.meta
+    positions = (meta.cursor, meta.next, page.cursor)
+    for position in (meta.previous,) if positions == (None, None, None) else positions:
+        if position is not None and (affix := affix_of(position)) is not None:
+            return affix
+    return None
+
+
+def _direction_by_position(page: Listing[Any], ids: Sequence[str], rules: Rules) -> Affix | None:
+    """The direction that the service shows by the end of the page that its position is at."""
+    for position in filter(None, (page.meta.cursor, page.meta.next, page.cursor)):
+        edge = dict(position_pairs(position, rules.paging)).get("id")
+        numbers = numbers_of([*ids, edge]) if ids and edge is not None else None
+        if numbers and min(numbers[:-1]) < max(numbers[:-1]) and numbers[-1] in (min(numbers), max(numbers)):
+            return "prepend" if numbers[-1] == min(numbers) else "append"
+    return None
+
+
+def affix_of(position: Position) -> Literal["append", "prepend"] | None:
+    """The direction that a position says; None if it says none that is known."""
+    if position.affix == "append":
+        return "append"
+    return "prepend" if position.affix == "prepend" else None
+
+
+def _falling(ids: Sequence[str]) -> Affix:
+    """The direction of a page that says none: that of its ids."""
+    numbers = [int(text) for text in ids if is_number(text)]
+    falls = len(numbers) == len(ids) > 1 and all(map(gt, numbers, numbers[1:]))
+    return "prepend" if falls else "append"

@@ -1,0 +1,215 @@
+"""How a list is paged, as a value: what leads on, what is sent back, the order, the size parameter.
+
+| dialect      | the reply leads on by                         | the next request says   | order         |
+|--------------|-----------------------------------------------|-------------------------|---------------|
+| `BY_ID`      | `meta.cursor {id, affix}`                     | `id`, `affix`           | by id         |
+| `BY_NEXT`    | `meta.next {affix, sentAt, id}`               | `affix`, `sentAt`, `id` | by id         |
+| `BY_THREAD`  | the same, or page numbers                     | the same, or `page`     | by id         |
+| `BY_UPDATED` | `cursor {updatedAt, affix}`, in `meta` or not | `updatedAt`, `affix`    | the service's |
+| `BY_CREATED` | `meta.next {affix, createdAt}`, or its items  | `affix`, `createdAt`    | the service's |
+| `BY_CURSOR`  | `meta.next {affix, cursor}`, or ends          | `affix`, `cursor`       | the service's |
+| `BY_PAGE`    | `meta.pagination`, or nothing                 | `page`                  | the service's |
+| `BY_REPLY_PAGE` | the same                                   | `page`, and no size     | the service's |
+| `UNPAGED`    | nothing                                       | nothing                 | the service's |
+| `ONE_REPLY`  | nothing                                       | nothing, and no size    | the service's |
+| `ONE_LIMITED_REPLY` | nothing                                | nothing                 | the service's |
+
+The dialect says what is documented, the reply decides: services of this kind send `meta.cursor` where
+`meta.next` is documented, and positions at the top level.
+"""
+
+from collections.abc import Hashable, Mapping
+from functools import cached_property
+from operator import attrgetter
+from typing import Any, Final, Literal, TypeAlias, final
+
+from msgspec import UNSET, Struct, structs
+
+from ..._models.meta import Position
+
+Order: TypeAlias = Literal["id", "service"]
+
+LARGEST_PAGE: Final = 1000
+"""Records a page may hold at most: what a walk asks for where no one says less."""
+
+SMALLEST_DEFAULT: Final = 10
+"""Records of the smallest page that is documented for a request without a size."""
+
+POSITION_MEMBERS: Final = (
+    ("id", "id"), ("sentAt", "sent_at"), ("updatedAt", "updated_at"), ("createdAt", "created_at"),
+    ("cursor", "cursor"), ("messageId", "message_id"), ("cursorField", "cursor_field"),
+    ("cursorValue", "cursor_value"), ("cursorId", "cursor_id"), ("cursorAffix", "cursor_affix"),
+)  # fmt: skip
+"""The members of a position that lead on: (on the wire, in `Position`)."""
+
+COMPARED_MEMBERS: Final = frozenset({"id", "sentAt", "updatedAt", "createdAt"})
+"""The members whose numbers rise with `append` and fall with `prepend`."""
+
+
+class Paging(Struct, frozen=True, kw_only=True, dict=True):
+    """One dialect."""
+
+    order: Order = "service"
+    """`id`: ascending or descending ids, whatever the order inside a page.
+
+    `service`: as the service gives them.
+    """
+    size: str = "perPage"
+    """The query parameter that asks for a page's size, in records; "" where the list has none."""
+    acting_size: str | None = None
+    """The one that does where a user acts; None: the same."""
+    largest: int = LARGEST_PAGE
+    positions: bool = True
+    """Whether the list is documented to continue by a position in the reply."""
+    numbered: bool = False
+    """Whether the list is documented to continue by page numbers."""
+    renames: tuple[tuple[str, str], ...] = ()
+    """Members of a position that are sent back under another name."""
+    own_member: str = ""
+    """The member of a position that every item has itself, on the wire: where a page names no next position,
+    the list is continued from its last item. "" for none.
+    """
+    smallest_cap: int = 0
+    """Records of the smallest page that a service is expected to cut off; 0 for no expectation."""
+    shows_end: bool = False
+    """Whether a reply with `meta` and without `meta.next` is documented as the last one."""
+    filters: tuple[tuple[str, str], ...] = ()
+    """Names of positions that are filters of this list, with their values: a walk moves by them only where
+    the service ignores page numbers and gives such a position, and never to what the filter excludes.
+    """
+
+    @cached_property
+    def sizes(self) -> tuple[str, ...]:
+        """The parameters that ask for a page's size."""
+        return tuple(name for name in (self.size, self.acting_size) if name)
+
+    @cached_property
+    def sent_names(self) -> tuple[str, ...]:
+        """The names under which `POSITION_MEMBERS` are sent back, in their order."""
+        renames = dict(self.renames)
+        return tuple(renames.get(wire, wire) for wire, _ in POSITION_MEMBERS)
+
+    @cached_property
+    def position_names(self) -> frozenset[str]:
+        """The query parameters by which a walk moves, and by nothing else."""
+        return frozenset({"affix", "page", *self.sizes, *self.sent_names}) - dict(self.filters).keys()
+
+    def filtered_by(self, values: Mapping[str, Any]) -> "Paging":
+        """Return how a list is paged whose query has these values.
+
+        A list by page numbers continues by them also if its query names a position, such as `updatedAt`: of
+        items of one second, a walk that moved by that time would lose those after a page's border.
+        """
+        if self.positions or not self.numbered:
+            return self
+        names = self.position_names.intersection(values) - {"page", *self.sizes}
+        if not names:
+            return self
+        return structs.replace(self, filters=tuple([(name, str(values[name])) for name in sorted(names)]))
+
+    def size_name(self, acting_user: str | None) -> str:
+        """The parameter that asks for a page's size, with or without an acting user; "" for none."""
+        return self.acting_size if acting_user is not None and self.acting_size is not None else self.size
+
+
+BY_ID: Final = Paging(order="id", size="perPage", acting_size="limit")
+BY_NEXT: Final = Paging(order="id", size="limit")
+BY_UPDATED: Final = Paging(size="limit")
+BY_CREATED: Final = Paging(size="limit", largest=100, own_member="createdAt")
+"""Agents and their tools: `createdAt` in milliseconds. No largest size is documented, so pages are
+asked for that are as large as those of knowledge.
+"""
+BY_CURSOR: Final = Paging(size="limit", largest=100, shows_end=True)
+"""Knowledge: an opaque cursor, in `meta.next` only where there is a next page."""
+BY_PAGE: Final = Paging(positions=False, numbered=True)
+UNPAGED: Final = Paging(positions=False)
+BY_REPLY_PAGE: Final = Paging(positions=False, numbered=True, size="")
+"""By page numbers, without a size: `meta.pagination` is in the reply, and no parameter in the query."""
+ONE_REPLY: Final = Paging(positions=False, size="")
+"""All in one reply, without a size: what an operation without any paging has."""
+ONE_LIMITED_REPLY: Final = Paging(positions=False, size="limit")
+"""All in one reply, of a size that can be asked for: an operation without paging, but with a `limit`."""
+BY_THREAD: Final = Paging(order="id", numbered=True)
+"""Replies to a message: `page` in the query, `meta.next` in the reply."""
+
+
+def position_pairs(position: Position, paging: Paging) -> tuple[tuple[str, str], ...]:
+    """The query pairs that continue from a position, without its `affix`; none where it leads nowhere."""
+    values = zip(paging.sent_names, _members(position), strict=True)
+    return tuple(
+        [(name, str(value)) for name, value in values if value is not UNSET and value not in _NOWHERE]
+    )
+
+
+_members = attrgetter(*(name for _, name in POSITION_MEMBERS))
+_NOWHERE: Final = (None, 0, "", "0")
+
+
+@final
+class LargestPage:
+    """The count of records of the largest page that one list gave, asked in one way."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count: int = 0
+
+    def note(self, count: int) -> None:
+        """Remember a page of `count` records."""
+        if count > self.count:
+            self.count = count
+
+
+@final
+class OtherSize:
+    """Another parameter for a page's size, for services that ignore the documented one.
+
+    It is tried where a full page echoes another size than was asked for, and kept if its page is larger. A
+    page that was asked for by it is measured by such pages alone.
+    """
+
+    __slots__ = ("_is_settled", "is_used", "largest", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name: str = name
+        self.largest: LargestPage = LargestPage()
+        self.is_used = False
+        self._is_settled = False
+
+    def note(self, count: int, echoed: int | None, asked: int, documented: LargestPage) -> None:
+        """Note a page of `count` records, and the size that it says; `documented` are the other pages."""
+        if self._is_settled:
+            return
+        if not self.is_used:
+            self.is_used = 0 < count < asked and echoed == count
+            return
+        self.is_used = count > documented.count
+        self._is_settled = True
+
+
+@final
+class PageSizes:
+    """The largest pages that a session was served: what a short page is measured by.
+
+    Services cap pages at sizes of their own, say "last" on every page, and repeat the size that was asked as
+    theirs. A page that is smaller than another of the same list, asked in the same way, was not cut off by a
+    cap.
+    """
+
+    def __init__(self) -> None:
+        self._largest: dict[Hashable, LargestPage] = {}
+        self._others: dict[Hashable, OtherSize] = {}
+
+    def of(self, *key: Hashable) -> LargestPage:
+        """The largest page of one list; `key`: the app, the operation, the size's parameter, the size."""
+        largest = self._largest.get(key)
+        if largest is None:
+            largest = self._largest[key] = LargestPage()
+        return largest
+
+    def other_size(self, name: str, *key: Hashable) -> OtherSize:
+        """The other parameter of one list, called `name`; `key` as above."""
+        other = self._others.get(key)
+        if other is None:
+            other = self._others[key] = OtherSize(name)
+        return other

@@ -1,0 +1,315 @@
+"""One step of a walk: which items of a page are new, in which order, and where the walk continues.
+
+Pure: `step(cursor, page, …)` returns a `Step`, with all that the next step has to remember in its `memory`.
+What a reply claims (last page, total, size, order) is a hint: `arrange` says which items are new, and
+`onward` where they lead.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Generic, TypeVar
+
+from msgspec import Struct, structs
+
+from ..._models.meta import Position
+from ..replies.decode import Listing
+from ..requests.endpoint import Pairs
+from .arrange import OrderedPage, arrange
+from .cursor import Cursor
+from .onward import NO_PLACE, Onward, PageView, is_placed_by_id, landmark_of, onward, place_of
+from .order import Affix, is_ahead, is_number, last_id
+from .promise import promise_of
+from .walk_state import Memory, Rules
+
+T = TypeVar("T")
+
+_NOTHING = Memory()
+_MOST_EMPTY: Final = 10
+"""Empty pages after which an earlier one is asked for, without anything new."""
+
+
+class Step(Struct, Generic[T], frozen=True):
+    """A page as its walk takes it: the new items, and where the walk continues."""
+
+    start: Cursor
+    """The page itself, with the direction that the walk goes."""
+    items: list[T]
+    """The new ones, in the walk's order."""
+    unordered_count: int
+    """The number of first items that are in the service's order, and not ordered by their id."""
+    next: Cursor | None
+    """The position of the next page; None at the end, and at an error."""
+    memory: Memory
+    """The memory for the next step."""
+    error: str | None = None
+    """The reason why the walk cannot continue after these items; None if it can."""
+
+    def cursor_after(self, count: int, identify: Callable[[T], str]) -> Cursor:
+        """The position once `count` of the items are delivered."""
+        if count == len(self.items) and self.next is not None:
+            return self.next
+        if count == 0:
+            return self.start
+        return structs.replace(
+            self.start,
+            last=self.last_after(count, identify),
+            time=self.time_after(count),
+            skip=self.start.skip + min(count, self.unordered_count),
+            inside=True,
+            delivered=self.start.delivered + count,
+        )
+
+    def time_after(self, count: int) -> int | None:
+        """The time at which the last of the first `count` items was sent."""
+        return getattr(self.items[count - 1], "sent_at", None) if count else self.start.time
+
+    def last_after(self, count: int, identify: Callable[[T], str]) -> str | None:
+        """The last id delivered after `count` of the items.
+
+        An unordered item of a list by id does not move it, or ordered ones would be taken for passed.
+        """
+        if count == 0:
+            return self.start.last
+        text = identify(self.items[count - 1])
+        if not self.start.by_id:
+            return text or self.start.last
+        if count <= self.unordered_count and is_number(text):
+            return self.start.last
+        return last_id([text], self.start.last)
+
+
+def record_of(item: Any) -> Any:
+    """The value that an item is compared by: a row's own bytes, as the row keeps those of its whole page."""
+    return getattr(item, "raw", item)
+
+
+def step(
+    cursor: Cursor, page: Listing[T], rules: Rules, memory: Memory = _NOTHING, largest: int = 0
+) -> Step[T]:
+    """Take `page`, which was asked for at `cursor`.
+
+    `largest` is the count of records of the largest page that this list gave before, asked in the same way.
+    Raises `CursorError` for an id after the walk that was never seen.
+    """
+    ids = list(map(rules.identify, page.items))
+    arranged = arrange(cursor, page, ids, rules, memory)
+    if (ordinary := _ordinary_step(cursor, page, ids, arranged, rules, memory, largest)) is not None:
+        return ordinary
+    is_repeated = "page" in dict(cursor.position) and landmark_of(page, ids) in memory.visited
+    if is_repeated:
+        arranged = structs.replace(arranged, items=[], unordered_count=0)
+    # An empty page shows no direction.
+    direction = arranged.direction if ids or arranged.is_stated else None
+    start = cursor
+    if cursor.direction != direction or cursor.by_id != arranged.by_id:
+        start = structs.replace(cursor, direction=direction, by_id=arranged.by_id)
+    view = PageView(start, page, ids, arranged, rules, memory, largest, is_repeated=is_repeated)
+    target = onward(view)
+    if target.is_again:  # the same page comes again: nothing of this one counts
+        retry = cursor
+        if target.position != cursor.position:  # from now on the direction is asked for
+            retry = structs.replace(start, position=target.position or (), direction=arranged.direction)
+        return Step(start, [], 0, retry, structs.replace(memory, has_asked_again=True, is_withheld=bool(ids)))
+    if target.is_back:
+        return _gone_back(start, target.position or (), rules, memory)
+    result = Step(
+        start, arranged.items, arranged.unordered_count, None, _remembered(view, target), target.error
+    )
+    if target.error is not None:
+        return result
+    return _ended(result, memory) if target.position is None else _led_on(result, view, target)
+
+
+def _ordinary_step(
+    cursor: Cursor,
+    page: Listing[T],
+    ids: list[str],
+    ordered: OrderedPage[T],
+    rules: Rules,
+    memory: Memory,
+    largest: int,
+) -> Step[T] | None:
+    """The step of a page that simply continues by its position; None for any other page.
+
+    Nearly all pages are so: of a list by id, with something new, in a direction that both sides know, whose
+    position is the last item's own id. The whole ladder takes several times as long.
+    """
+    items, direction = ordered.items, ordered.direction
+    if not (items and ordered.by_id and ordered.is_stated) or ordered.unordered_count:
+        return None
+    last = rules.identify(items[-1])
+    if not (_is_plain(page, rules, memory) and _leads_on(cursor, page, last, direction)):
+        return None
+    start = cursor if cursor.direction == direction else structs.replace(cursor, direction=direction)
+    promise = promise_of(cursor, page, len(items), rules, memory, largest)
+    goal = Cursor(
+        cursor.query,
+        (("affix", direction), ("id", last)),
+        direction,
+        last,
+        time=getattr(items[-1], "sent_at", None),
+        delivered=cursor.delivered + len(items),
+        earlier=cursor.position if promise == "stated" else None,
+    )
+    total = None if page.meta.pagination is None else page.meta.pagination.total
+    remembered = Memory(
+        ids,
+        memory.visited,
+        True,
+        is_doubted=memory.is_doubted,
+        last_record=(last, record_of(items[-1])),
+        total=total,
+        has_changed=memory.has_changed or memory.total not in (None, total),
+        earlier=cursor.position if promise == "likely" else None,
+    )
+    return Step(start, items, 0, goal, remembered)
+
+
+def _is_plain(page: Listing[T], rules: Rules, memory: Memory) -> bool:
+    """Return True for a page with no claim to be the last, after none with such a claim."""
+    if rules.paging.renames or not rules.paging.positions or page.position_fault is not None:
+        return False
+    if memory.claimed_last or memory.last_place is not None:
+        return False
+    pagination = page.meta.pagination
+    return pagination is None or not (pagination.current_page or 0) >= (pagination.total_pages or 0) > 0
+
+
+def _leads_on(cursor: Cursor, page: Listing[T], last: str, direction: Affix) -> bool:
+    """Return True for a reply whose position is the id `last`, which lies ahead of where it was asked for."""
+    position = page.meta.cursor or page.meta.next or page.cursor
+    if position is None or str(position.id) != last or position != Position(direction, position.id):
+        return False
+    if not cursor.position:
+        return is_number(last)
+    asked = dict(cursor.position)
+    if "id" in asked:
+        return "page" not in asked and is_ahead(last, asked["id"], direction)
+    return is_number(last) and asked.keys() <= NO_PLACE
+
+
+def _ended(result: Step[T], memory: Memory) -> Step[T]:
+    start = result.start
+    if not result.items and memory.last_place is not None:
+        # What is new may come after the last items, and not on the page that showed the end.
+        start = memory.last_place
+    elif start.earlier is not None:
+        # The end is proven: a walk that is resumed here does not have to go back.
+        start = structs.replace(start, earlier=None)
+    return result if start is result.start else structs.replace(result, start=start)
+
+
+def _gone_back(start: Cursor, position: Pairs, rules: Rules, memory: Memory) -> Step[Any]:
+    """The step to an earlier page, whose items are dropped as far as the walk has given them.
+
+    By ids all that was given is known, so the list's beginning is left as a last resort.
+    """
+    beginning = (("affix", start.direction or "append"), *[p for p in rules.beginning if p[0] != "affix"])
+    is_beginning = place_of(position) == place_of(beginning)
+    goal = structs.replace(
+        start,
+        position=position,
+        skip=0,
+        inside=is_placed_by_id(start),
+        earlier=beginning if is_placed_by_id(start) and not is_beginning else None,
+    )
+    gone_back = structs.replace(
+        memory,
+        keeps_ids=True,
+        empty_places=memory.empty_places | {start.position},
+        earlier=None,
+        has_asked_again=False,
+        empty_pages=memory.empty_pages + 1,
+    )
+    return Step(start, [], 0, goal, gone_back)
+
+
+def _led_on(result: Step[T], view: PageView, target: Onward) -> Step[T]:
+    """The step with the cursor of the page that comes next."""
+    start, count, identify = result.start, len(result.items), view.rules.identify
+    last, position = result.last_after(count, identify), target.position or ()
+    names = [name for name, _ in position]
+    promise = promise_of(start, view.page, count, view.rules, view.memory, view.largest)
+    empty_places = result.memory.empty_places
+    if position in empty_places or len(empty_places) >= _MOST_EMPTY:
+        promise = "none"  # an earlier page was asked for already, and brought nothing
+    goal = Cursor(
+        start.query,
+        position,
+        view.ordered.direction if "affix" in names else start.direction,
+        last,
+        # A resumed walk that asks for smaller pages may need several to come to where it stood.
+        inside=start.inside and not count and bool(view.ids) and start.by_id and is_number(last),
+        time=result.time_after(count),
+        by_id=start.by_id,
+        delivered=start.delivered + count,
+        earlier=start.position if promise == "stated" and "page" not in names else None,
+    )
+    memory = result.memory
+    if promise == "likely":
+        memory = structs.replace(memory, earlier=start.position)
+    if "page" not in names:  # what is new comes after the position
+        memory = memory if memory.last_place is None else structs.replace(memory, last_place=None)
+    elif view.ids:
+        memory = structs.replace(memory, last_place=result.cursor_after(count, identify))
+    return Step(start, result.items, result.unordered_count, goal, memory)
+
+
+def _remembered(view: PageView, target: Onward) -> Memory:
+    old, items, meta = view.memory, view.ordered.items, view.page.meta
+    has_meta = (meta.pagination, meta.cursor, meta.next, view.page.cursor) != (None, None, None, None)
+    # Until something new has arrived, what is behind was delivered before the walk was resumed.
+    knows_ids = bool(view.ids) and (bool(items) or old.ids is not None)
+    ids = view.ids if knows_ids else old.ids
+    if old.keeps_ids and knows_ids:
+        ids = [*(old.ids or ()), *view.ids]
+    return Memory(
+        ids=ids,
+        keeps_ids=old.keeps_ids and (not items or len(items) < len(view.ids)),
+        visited=old.visited if target.landmark is None else old.visited | {target.landmark},
+        has_meta=old.has_meta or has_meta,
+        claimed_last=view.says_last,
+        is_doubted=view.is_doubted,
+        last_place=old.last_place,
+        last_record=(view.rules.identify(items[-1]), record_of(items[-1])) if items else old.last_record,
+        empty_pages=0 if view.ids else old.empty_pages + 1,
+        total=view.pagination.total,
+        has_changed=old.has_changed or old.total not in (None, view.pagination.total),
+        empty_places=frozenset() if items else old.empty_places,
+    )
+
+
+# ── records that are dropped, although they differ from what was given ──
+
+
+def conflicts(
+    page: Listing[T], step: Step[T], memory: Memory, identify: Callable[[Any], str]
+) -> tuple[str, ...]:
+    """Return a line for each record of `page` that the step drops and that differs from what was given.
+
+    An id may come again: at a page's border, or where the service ignores a position. Its record is compared
+    with the others of its page and with the last one that was given before it: usually it is the same.
+    """
+    if len(step.items) == len(page.items) or step.next == step.start:  # the same page is asked for again
+        return ()
+    given = set(map(id, step.items))
+    records: dict[str, Any] = {identify(item): record_of(item) for item in step.items}
+    if memory.last_record is not None:
+        records.setdefault(*memory.last_record)
+    lines = []
+    for index, item in enumerate(page.items):
+        text = identify(item)
+        if id(item) in given or not text:
+            continue
+        first = records.get(text)
+        if first is not None and first != record_of(item):
+            lines.append(f"data[{index}]: another record of the id {text[:100]} came before, which is given")
+        elif first is None and _is_other_text(text, memory.ids or ()):
+            lines.append(f"data[{index}]: its id {text[:100]} is the number of another id, which is given")
+    return tuple(lines)
+
+
+def _is_other_text(text: str, ids: Sequence[str]) -> bool:
+    """Return True for the number of one of the ids, written in another way: `05` and `5`."""
+    if not is_number(text) or text in ids:
+        return False
+    return int(text) in {int(each) for each in ids if is_number(each)}

@@ -1,0 +1,426 @@
+"""From a reply's bytes to structs: an envelope over a type of record is what an `Endpoint` has for its reply.
+
+| envelope  | the reply                                 | gives                                   |
+|-----------|-------------------------------------------|-----------------------------------------|
+| `many(T)` | `{"data": [record, …], "meta": {…}}`      | a `Listing`                             |
+| `array(T)`| the same, or `[record, …]` at the root    | a `Listing`                             |
+| `one(T)`  | `{"data": record}`, or an array of one    | the record                              |
+| `bare(T)` | the record at the root, or in `data`      | the record                              |
+| `each(T)` | `{"data": {key: outcome, …}}`             | `Outcomes`                              |
+| `ACK`     | `{"data": {"success": …}}`, or at the root| an `Ack`                                |
+| `JSON`    | any JSON                                  | decoded JSON; None for an empty body    |
+
+A whole reply is decoded at once. That is all or nothing, so where it fails the reply is read again, record by
+record: a message that still cannot be held becomes an `UnknownMessage` with its exact bytes, and never fails
+its page (the values of `category` and `type` are open). Any other record that
+cannot be held is a `ReplyUnreadableError` that names its place: no record is dropped.
+"""
+
+from collections.abc import Callable
+from types import UnionType
+from typing import Any, Final, Generic, TypeAlias, TypeVar, get_args, overload
+
+from msgspec import UNSET, Struct, structs
+
+from ..._models.lenient import CoercionError, Coercions, coerced, shape, type_name
+from ..._models.messages import Message, UnknownMessage, unknown
+from ..._models.meta import Meta, Position
+from ..._models.outcomes import Ack as Ack, Outcomes as Outcomes
+from ..._models.raw_json import bytes_of, write_value
+from ..._models.record import Record
+from ...errors import ReplyUnreadableError, RequestInvalidError
+from .bounds import check_records
+from .envelope import NO_META, position_fault, read_envelope
+from .kinds import MESSAGE as MESSAGE, Kind, ListReply, RecordError, kind_of
+from .outcomes import outcomes_of
+from .scanner import elements, members, read_record, whole
+
+T = TypeVar("T")
+BOM: Final = b"\xef\xbb\xbf"
+_PLAIN_ACK: Final = frozenset({"success", "message", "Message"})
+_LONGEST_KEY: Final = 50
+_NOTHING: Final = (b"{}", b"[]", b"null")
+_LONGEST_NOTHING: Final = 20  # with white space
+
+
+class NoRecordError(ReplyUnreadableError):
+    """A reply with `{}`, `[]` or null in the place of a record; callers see another class in its place."""
+
+
+class Listing(Struct, Generic[T], frozen=True):
+    """A list reply: its records as the service ordered them, its `meta`, and the bytes as served."""
+
+    items: list[T]
+    meta: Meta
+    raw: bytes
+    repairs: tuple[str, ...] = ()
+    """The values that did not have their documented type and were coerced, a line a field.
+
+    `data[3].sentAt: expected whole number, got text`, or `data[*].id: … (1000 records)`.
+    """
+    cursor: Position | None = None
+    """The `cursor` at the reply's top level."""
+    position_fault: str | None = None
+    """Why a position that the reply holds (`meta.cursor`, `meta.next`, `cursor`) cannot be read; None if
+    all can, or none is there.
+    """
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """Not the bytes: they may hold a credential."""
+        return [("items", len(self.items)), ("meta", self.meta), ("raw", len(self.raw))]
+
+    def __repr__(self) -> str:
+        return f"<Listing of {len(self.items)} items, {len(self.raw)} bytes>"
+
+
+def decoded_listing(page: ListReply[Any], items: list[T], body: bytes, coercions: Coercions) -> Listing[T]:
+    """Return the listing of a decoded reply with these items."""
+    meta = NO_META if page.meta is None else page.meta
+    fault = position_fault(meta, page.cursor, body)
+    return Listing(items, meta, body, coercions.lines(), page.cursor, fault)
+
+
+class Many(Struct, Generic[T], frozen=True):
+    """Reads a list reply."""
+
+    kind: Kind[T]
+    substitute: Callable[[Any], dict[str, Any] | None] | None = None
+    """The list reply that stands for one of another form, of the reply's JSON; None for what has none."""
+
+    @property
+    def record(self) -> Any:
+        """The type of the list's records."""
+        return self.kind.record
+
+    @property
+    def identified_by(self) -> str:
+        """The field that identifies a record."""
+        return self.kind.identified_by
+
+    def __call__(self, body: bytes, /) -> Listing[T]:
+        """Return the page.
+
+        Raises `ReplyUnreadableError` where the body is not the list envelope, or a record cannot be held.
+        """
+        page = self.strictly(body)
+        return self.leniently(body) if page is None else page
+
+    def strictly(self, body: bytes) -> Listing[T] | None:
+        """Return the page of a reply that is as documented; None for any other."""
+        coercions = Coercions()
+        page = self.kind.listing(body, coercions)
+        if page is None:
+            return None
+        return decoded_listing(page, page.data, body, coercions)
+
+    def without_content(self) -> Listing[T]:
+        """Return the page of a reply without content (204): an empty one."""
+        return Listing([], NO_META, b"")
+
+    def enveloped(self, body: bytes) -> bytes:
+        """Return the list envelope of a reply of another form; any other reply as it is."""
+        reply = None if self.substitute is None else self.substitute(read_json(body))
+        return body if reply is None else write_value(reply)
+
+    def leniently(self, body: bytes) -> Listing[T]:
+        """Return the page, read record by record; errors as for the call."""
+        coercions = Coercions()
+        envelope = read_envelope(self.enveloped(body), self.kind.is_record, coercions)
+        try:
+            items = self.kind.held(envelope.records, coercions)
+        except RecordError as error:
+            fault = error.at(f"data[{error.index}]")
+            raise fault from None
+        return Listing(
+            items, envelope.meta, body, coercions.lines(), envelope.cursor, envelope.position_fault
+        )
+
+
+class One(Struct, Generic[T], frozen=True):
+    """Reads a reply that is one record: `{"data": {…}}`, or the record at the root."""
+
+    kind: Kind[T]
+    substitute: Callable[[Any], dict[str, Any] | None] | None = None
+    """The record that stands for a reply of another form, of the reply's JSON; None for what has none."""
+    is_bare: bool = False
+    """True if the record is at the root, without `data` around it."""
+
+    @property
+    def record(self) -> Any:
+        """The type of the record."""
+        return self.kind.record
+
+    def __call__(self, body: bytes, /) -> T:
+        """Return the record; raises `ReplyUnreadableError` where the body is not its envelope."""
+        item = self.strictly(body)
+        return self.leniently(body) if item is None else item
+
+    def strictly(self, body: bytes) -> T | None:
+        """Return the record of a reply that is as documented; None for any other."""
+        return None if self.is_bare else self.kind.single(body)
+
+    def leniently(self, body: bytes) -> T:
+        """Return the record of a reply that is not as documented; errors as for the call."""
+        try:
+            raw, path = self._find(body)
+        except ReplyUnreadableError:
+            record = self._substituted(body)
+            if record is None:
+                raise
+            raw, path = write_value(record), "data"
+        return _held(self.kind, raw, path)
+
+    def _substituted(self, body: bytes) -> dict[str, Any] | None:
+        return None if self.substitute is None else self.substitute(read_json(body))
+
+    def record_bytes(self, body: bytes) -> bytes:
+        """Return the record's JSON as served, unknown members included; errors as for the record.
+
+        Of a reply that another record stands for, its `data`.
+        """
+        try:
+            return self._find(body)[0]
+        except ReplyUnreadableError:
+            if self._substituted(body) is None:
+                raise
+        return members(_trimmed(body))["data"]
+
+    def _find(self, body: bytes) -> tuple[bytes, str]:
+        """Return the record's JSON, and its place in the reply."""
+        if not self.is_bare:
+            return _only(body, self.kind), "data"
+        raw = _trimmed(body)
+        if self.kind.required:
+            _refuse_nothing(raw, "")
+        raw = _sole(raw)
+        parts = members(raw)
+        _refuse_error(parts)
+        wrapped = "data" in parts and "data" not in self.kind.wire_names
+        if self.kind.is_record(parts) and not (wrapped and not self.kind.required):
+            return raw, ""
+        if wrapped:
+            return _only(raw, self.kind), "data"
+        missing = ", ".join(sorted(self.kind.required - parts.keys()))
+        raise ReplyUnreadableError(f"expected a record, got an object without {missing}")
+
+
+class Each(Struct, Generic[T], frozen=True):
+    """Reads a reply that holds an outcome per item."""
+
+    record: Any
+    """The type of an outcome."""
+    operation: str = ""
+    """The endpoint's name: the outcomes raise their error under it."""
+
+    def of_operation(self, name: str) -> "Each[T]":
+        """Return the reader for the endpoint of this name."""
+        return structs.replace(self, operation=name)
+
+    def __call__(self, body: bytes, /) -> Outcomes[T]:
+        """Return the outcomes by key; raises `ReplyUnreadableError` where it says nothing of single items."""
+        reply = read_json(body)
+        records = outcomes_of(reply)
+        check_records(len(records))
+        by_key: dict[str, T] = {}
+        coercions = Coercions()
+        for key, record in records.items():
+            notes: list[str] = []
+            try:
+                by_key[key] = coerced(record, shape(self.record), "", notes)
+                coercions.add(key, notes)
+            except CoercionError as error:
+                fault = RecordError(0, str(error)).at(f"data.{key[:_LONGEST_KEY]}")
+                raise fault from None
+        return Outcomes(by_key, body, self.operation, coercions.lines())
+
+
+class _Acknowledgement(Struct, frozen=True):
+    """Reads an acknowledgement, in `data` or at the root."""
+
+    @property
+    def record(self) -> type[Ack]:
+        """The type of the acknowledgement."""
+        return Ack
+
+    def __call__(self, body: bytes, /) -> Ack:
+        """Return the acknowledgement; one that says nothing of success came with a success.
+
+        Raises `ReplyUnreadableError` where the body is none.
+        """
+        reply = read_json(body)
+        served = reply if not isinstance(reply, dict) or "success" in reply else reply.get("data", reply)
+        if not isinstance(served, dict):
+            raise ReplyUnreadableError(f"data: expected an acknowledgement, got {type_name(served)}")
+        if "success" not in served and served.get("error"):
+            raise ReplyUnreadableError("the reply holds an error in the place of an acknowledgement")
+        success, message = served.get("success"), served.get("message", served.get("Message"))
+        try:
+            succeeded = True if success is None else coerced(success, shape(bool), "success", [])
+        except CoercionError as error:
+            raise ReplyUnreadableError(str(error)) from None
+        text = message if isinstance(message, str) else UNSET
+        if served.keys() <= _PLAIN_ACK:  # nearly every one
+            return Ack(succeeded, text)
+        ack: Ack = coerced({**served, "success": succeeded, "message": text}, shape(Ack), "", [])
+        return ack
+
+
+def read_json(body: bytes, /) -> Any:
+    """Return the reply's JSON as Python objects; None for an empty body.
+
+    A reply that holds an error in the place of data is none, whatever its status: `ReplyUnreadableError`.
+    """
+    reply = whole(body)
+    if isinstance(reply, dict) and isinstance(reply.get("error"), dict):
+        _refuse_error(reply)
+    return reply
+
+
+def _refuse_error(parts: dict[str, Any]) -> None:
+    error = parts.get("error")
+    if error and "data" not in parts and (isinstance(error, dict) or error[:1] == b"{"):
+        raise ReplyUnreadableError("the reply holds an error, and no data")
+
+
+def _only(body: bytes, kind: Kind[Any]) -> bytes:
+    """Return the one record of a reply: what is in `data`, or in an array of one, or wrapped twice."""
+    root = _trimmed(body)
+    _refuse_nothing(root, "data")
+    parts = members(_sole(root))
+    if "data" not in parts:
+        raise ReplyUnreadableError("data: expected one record, got nothing")
+    _refuse_nothing(parts["data"], "data")
+    raw = _sole(parts["data"])
+    _refuse_nothing(raw, "data")
+    if raw[:1] != b"{":
+        if raw is not parts["data"]:
+            return raw
+        raise ReplyUnreadableError(f"data: expected one record, got {type_name(read_record(raw))}")
+    names = members(raw)
+    if kind.is_record(names):
+        return raw
+    inner = _sole(names["data"]) if "data" in names else b""
+    if inner[:1] == b"{" and kind.is_record(members(inner)):
+        return inner
+    missing = ", ".join(sorted(kind.required - names.keys()))
+    raise ReplyUnreadableError(f"data: expected one record, got an object without {missing}")
+
+
+def _refuse_nothing(raw: bytes, path: str) -> None:
+    """Raise `NoRecordError` for `{}`, `[]` and null."""
+    if len(raw) <= _LONGEST_NOTHING and b"".join(raw.split()) in _NOTHING:
+        raise NoRecordError(f"{path}{': ' if path else ''}expected one record, got {raw.decode()}")
+
+
+def _trimmed(body: bytes) -> bytes:
+    return body.removeprefix(BOM).strip(b" \t\r\n")
+
+
+def _sole(raw: bytes) -> bytes:
+    """Return the element of an array of one, or what is no array as it is."""
+    if raw[:1] == b"[":
+        records = elements(raw)
+        if len(records) != 1:
+            raise ReplyUnreadableError(f"data: expected one record, got an array of {len(records)}")
+        [raw] = records
+    return raw
+
+
+def _held(kind: Kind[T], raw: bytes, path: str) -> T:
+    try:
+        return kind.held([raw], Coercions())[0]
+    except RecordError as error:
+        fault = error.at(path)
+    raise fault
+
+
+Substitute: TypeAlias = Callable[[Any], dict[str, Any] | None]
+"""Makes the record, or the list reply, of a reply's JSON that has another form; None if it cannot."""
+
+
+@overload
+def many(record: type[T], substitute: Substitute | None = None) -> Many[T]: ...
+@overload
+def many(record: UnionType, substitute: Substitute | None = None) -> Many[Message]: ...
+def many(record: Any, substitute: Substitute | None = None) -> Many[Any]:
+    """Return the envelope of a list: `{"data": [record, …], "meta": {…}}`, or what `substitute` makes of the
+    reply.
+    """
+    return Many(kind_of(record), substitute)
+
+
+def array(record: type[T]) -> Many[T]:
+    """Return the envelope of a list that is an array at the reply's root, without `data`."""
+    return Many(kind_of(record), lambda reply: {"data": reply} if isinstance(reply, list) else None)
+
+
+@overload
+def one(record: type[T], substitute: Substitute | None = None) -> One[T]: ...
+@overload
+def one(record: UnionType, substitute: Substitute | None = None) -> One[Message]: ...
+def one(record: Any, substitute: Substitute | None = None) -> One[Any]:
+    """Return the envelope of one record: `{"data": record}`, or what `substitute` makes of the reply."""
+    return One(kind_of(record), substitute)
+
+
+@overload
+def bare(record: type[T]) -> One[T]: ...
+@overload
+def bare(record: UnionType) -> One[Message]: ...
+def bare(record: Any) -> One[Any]:
+    """Return the envelope of one record at the reply's root, without `data`."""
+    return One(kind_of(record), is_bare=True)
+
+
+def each(record: type[T]) -> Each[T]:
+    """Return the envelope of an outcome per item: `{"data": {key: outcome}}`; `record` is an outcome."""
+    return Each(record)
+
+
+ACK: Final = _Acknowledgement()
+"""The envelope of an acknowledgement."""
+JSON: Final = read_json
+"""The envelope of a reply that is taken as it is."""
+
+
+@overload
+def parse(kind: type[T], data: bytes | str | dict[str, Any]) -> T: ...
+@overload
+def parse(kind: UnionType, data: bytes | str | dict[str, Any]) -> Message: ...
+def parse(kind: Any, data: bytes | str | dict[str, Any]) -> Any:
+    """Return the typed record of a record's JSON, as a walk would: `parse(Message, line)`, `parse(User, …)`.
+
+    `data` is the record as bytes, text, or a dict. A record that no typed message can hold is an
+    `UnknownMessage`. Raises `ReplyUnreadableError` for what is not JSON, and for any other record that cannot
+    be held; `RequestInvalidError` for a `kind` that is neither `Message` nor a record's class.
+    """
+    is_class = isinstance(kind, type) and issubclass(kind, Record)
+    if not is_class and kind != Message:
+        raise RequestInvalidError(f"kind = {kind!r}: expected Message and the classes of records")
+    raw = _record_bytes(data)
+    if not is_class or issubclass(kind, get_args(Message)):
+        message = _held(MESSAGE, raw, "")
+        if not is_class or isinstance(message, kind):
+            return message
+        reason = (
+            message.reason if isinstance(message, UnknownMessage) else f"it is a {type(message).__name__}"
+        )
+        if kind is UnknownMessage:
+            return unknown(read_record(raw), raw, reason)
+        raise ReplyUnreadableError(f"the record is no {kind.__name__}: {reason}")
+    record: Kind[Any] = kind_of(kind)
+    return _held(record, raw, "")
+
+
+def _record_bytes(data: object) -> bytes:
+    if isinstance(data, str):
+        data = bytes_of(data)
+    if isinstance(data, bytes | bytearray | memoryview):
+        return _trimmed(bytes(data))
+    if not isinstance(data, dict):
+        raise RequestInvalidError(f"data: expected bytes, a text and a dict, not {type(data).__name__}")
+    try:
+        return write_value(data)
+    except (TypeError, ValueError, RecursionError) as error:
+        fault = ReplyUnreadableError(f"the record is not JSON: {error}")
+    raise fault

@@ -1,0 +1,466 @@
+"""The records that a list was asked for: `Expectation` finds those among what came that do not fit.
+
+Services ignore filters and acting users without a word, so what came is compared with what was asked. Only
+what a record shows counts: a member that is absent or empty never mismatches. The rules miss a misfit rather
+than report an honest server:
+
+- A window is about whole seconds where the units differ; the service may include its ends or not.
+- Between users, what the app itself sent to one of them fits, and so does every message of a group.
+- An action has other senders than the users of its conversation, and may name another receiver.
+- Uids are compared without regard to case, conversations in either form (`a_user_b`, `user_a_b`).
+- What asks for messages of other conversations (`sender`, `unread` …) is not compared with the list's user.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from operator import attrgetter
+from typing import Any, Final
+from urllib.parse import unquote
+
+import msgspec
+from msgspec import UNSET, Struct
+
+from ..._models.raw_json import REFUSED, read_value
+from ...times import MILLISECONDS_FROM
+from ..requests.encode import filter_values
+from ..requests.endpoint import Call
+from .content_filters import CONTENT_FILTERS, contradicts
+from .rows import Row
+
+ON_BEHALF_OF: Final = "on_behalf_of"
+"""The name of the mismatch of a record that the acting user has no part in."""
+APP_UIDS: Final = frozenset({"app_system", "system"})
+"""The uids of the app itself."""
+
+_BOUNDS: Final = (
+    ("fromTimestamp", "from_timestamp", "sent_at", True),
+    ("toTimestamp", "to_timestamp", "sent_at", False),
+    ("sentAt[from]", "sent_at_from", "sent_at", True),
+    ("sentAt[to]", "sent_at_to", "sent_at", False),
+    ("updatedAt[from]", "updated_at_from", "updated_at", True),
+    ("updatedAt[to]", "updated_at_to", "updated_at", False),
+    ("editedAt[from]", "edited_at_from", "edited_at", True),
+    ("editedAt[to]", "edited_at_to", "edited_at", False),
+)
+_TEXTS: Final = (
+    ("category", "category", "category"),
+    ("categories", "categories", "category"),
+    ("type", "type", "type"),
+    ("types", "types", "type"),
+    ("sender", "sender", "sender"),
+    ("senders", "senders", "sender"),
+    ("receiverType", "receiver_type", "receiver_type"),
+)
+_HIDDEN: Final = (("hideReplies", "hide_replies", "parent_id"), ("hideDeleted", "hide_deleted", "deleted_at"))
+_FILTERS: Final = frozenset(
+    {"conversationId", "sentAt", *(row[0] for row in (*_BOUNDS, *_TEXTS, *_HIDDEN)), *CONTENT_FILTERS}
+)
+"""What `_filters` and `_start` look at."""
+_ELSEWHERE: Final = frozenset(
+    {"sender", "senders", "hasReactions", "unread", "undelivered", "myMentionsOnly", "saved"}
+)
+"""Filters with which a user's list may have messages of other conversations."""
+_ABSENT: Final = frozenset({"", "0", 0, None, UNSET})
+_MESSAGE_LISTS: Final = frozenset(
+    {"messages.list", "messages.list_user", "messages.list_group", "messages.list_thread"}
+)
+_THREAD_LISTS: Final = frozenset(
+    {"messages.list_threads", "messages.list_threads_user", "messages.list_threads_group"}
+)
+"""Which threads are a user's or a group's is in no published document."""
+_CONVERSATION_LISTS: Final = frozenset({"conversations.list"})
+
+
+class _Check(Struct, frozen=True):
+    """One thing that was asked for: its `name`, and the values of a member that fit in any case."""
+
+    name: str
+    attribute: str = ""
+    allowed: frozenset[Any] = frozenset()
+
+    def fit(self, records: Sequence[Any]) -> bool:
+        """Return True if all records fit, found out cheaply; False if one may not."""
+        return self.allowed.issuperset(_values(records, self.attribute))
+
+    def misfit(self, record: Any) -> str | None:
+        """Return the name of the filter that a record does not fit; None if it fits."""
+        return None if self.fits(value_of(record, self.attribute), record) else self.name
+
+    def fits(self, value: Any, record: Any) -> bool:
+        """Return True if a record with this `value` fits."""
+        raise NotImplementedError
+
+
+class Expectation(Struct, frozen=True):
+    """The request for a list: `mismatch(record)` names the filter that a record does not fit."""
+
+    checks: "tuple[_Check, ...]" = ()
+    at_start: "tuple[_Check, ...]" = ()
+    """Of the list's first page alone: a list that begins at a time (`sent_at`) continues by id."""
+
+    def __bool__(self) -> bool:
+        """False if every record fits."""
+        return bool(self.checks or self.at_start)
+
+    @classmethod
+    def of(cls, call: Call[Any], acting_user: str | None = None) -> "Expectation":
+        """Return what a list's call asks for; `acting_user` is the session's, where the call names none.
+
+        A call of another operation, and one for counts, expects nothing.
+        """
+        endpoint = call.endpoint
+        acting_user = None if endpoint.acting == "never" else call.acting_user or acting_user
+        if endpoint.name in _CONVERSATION_LISTS and acting_user is not None:
+            return cls.of_conversations(acting_user)
+        if endpoint.name in _THREAD_LISTS:
+            return cls.of_messages(acting_user=acting_user)
+        if endpoint.name not in _MESSAGE_LISTS:
+            return cls()
+        values, path = call.path.split("/"), {}
+        for index, name in _places(endpoint.path):
+            path[name] = unquote(values[index])
+        return cls.of_messages(
+            uid=path.get("uid"),
+            guid=path.get("guid"),
+            parent_id=path.get("id"),
+            acting_user=acting_user,
+            query=call.query,
+        )
+
+    @classmethod
+    def of_conversations(cls, acting_user: str) -> "Expectation":
+        """Return what a list of an acting user's conversations is asked for."""
+        return cls((_ConversationsOf(uid=acting_user),))
+
+    @classmethod
+    def of_messages(
+        cls,
+        *,
+        uid: str | None = None,
+        guid: str | None = None,
+        parent_id: str | None = None,
+        acting_user: str | None = None,
+        query: Struct | Mapping[str, Any] | None = None,
+    ) -> "Expectation":
+        """Return what a list of messages is asked for.
+
+        `uid`: the messages of a user, with `acting_user` those between the two; `guid`: of a group;
+        `parent_id`: of a thread. `query` is a `MessageQuery`, or its values by their names in the query.
+        """
+        asked = query if isinstance(query, Mapping) else filter_values(query) or {}
+        if asked.get("count"):
+            return cls()
+        checks: list[_Check] = []
+        if (users := _users(uid, acting_user, asked)) is not None:
+            checks.append(users)
+        if guid is not None:
+            checks.append(_Group("guid", "receiver", frozenset({guid})))
+        if parent_id is not None:
+            checks.append(_Thread("message_id", "parent_id", frozenset({parent_id})))
+        if _FILTERS.isdisjoint(asked):  # as most walks: nothing but a position and a size
+            return cls(tuple(checks))
+        return cls((*checks, *_filters(asked)), tuple(_start(asked)))
+
+    def mismatch(self, record: Any) -> str | None:
+        """Return the name of the filter that a record does not fit, as `MessageQuery` or the path names it.
+
+        It is `on_behalf_of` for a record that the acting user has no part in; None for a record that fits.
+        """
+        return next((name for check in self.checks if (name := check.misfit(record)) is not None), None)
+
+    def mismatches(self, records: Sequence[Any], *, is_start: bool = False) -> dict[int, str]:
+        """Return the indexes of the records that do not fit, with the filter's name; usually none.
+
+        `is_start`: they are the first page of the list. Costs a few operations for a whole page, as long as
+        all of it fits.
+        """
+        misfits: dict[int, str] = {}
+        if not records:
+            return misfits
+        for check in (*self.checks, *self.at_start) if is_start else self.checks:
+            if not check.fit(records):
+                for index, record in enumerate(records):
+                    if index not in misfits and (name := check.misfit(record)) is not None:
+                        misfits[index] = name
+        return misfits
+
+
+class _RowMembers(Struct, gc=False, rename="camel"):
+    """The members that a row does not hold, read from its bytes."""
+
+    category: Any = ""
+    type: Any = ""
+    parent_id: Any = ""
+    deleted_at: Any = 0
+    updated_at: Any = 0
+    edited_at: Any = 0
+    conversation_id: Any = ""
+    conversation_type: Any = ""
+    conversation_with: Any = None
+
+
+_ROW_MEMBERS: Final = msgspec.json.Decoder(_RowMembers)
+_IN_ROW: Final = frozenset(Row.__struct_fields__)
+
+
+class _Bound(_Check, frozen=True):
+    """One end of a window."""
+
+    stamp: int = 0
+    is_first: bool = True
+
+    def fit(self, records: Sequence[Any]) -> bool:
+        times = _values(records, self.attribute)
+        if set(map(type, times)) != {int} or min(times) <= 0:
+            return False
+        return not (self._excludes(min(times)) or self._excludes(max(times)))
+
+    def fits(self, value: Any, record: Any) -> bool:
+        return type(value) is not int or value <= 0 or not self._excludes(value)
+
+    def _excludes(self, time: int) -> bool:
+        stamp = self.stamp
+        if (time >= MILLISECONDS_FROM) is not (stamp >= MILLISECONDS_FROM):
+            time, stamp = _seconds(time), _seconds(stamp)
+        return time < stamp if self.is_first else time > stamp
+
+
+class _OneOf(_Check, frozen=True):
+    """One of some texts, or none at all."""
+
+    def fits(self, value: Any, record: Any) -> bool:
+        if not isinstance(value, str) or not value or (self.attribute == "sender" and _is_indirect(record)):
+            return True
+        return _folded(value) in set(map(_folded, self.allowed))
+
+
+class _Without(_Check, frozen=True):
+    """Nothing that has a certain member."""
+
+    def fits(self, value: Any, record: Any) -> bool:
+        return not isinstance(value, str | int) or value in _ABSENT
+
+
+class _InConversation(_Check, frozen=True):
+    """The messages of one conversation."""
+
+    def fits(self, value: Any, record: Any) -> bool:
+        [own], conversation = self.allowed, _conversation_id(record)
+        return not conversation or _parts(conversation) == _parts(own.casefold())
+
+
+class _Content(_Check, frozen=True, kw_only=True):
+    """Messages with a certain content."""
+
+    wire: str
+    wanted: Any
+
+    def fit(self, records: Sequence[Any]) -> bool:
+        return not any(map(self.misfit, records))
+
+    def misfit(self, record: Any) -> str | None:
+        try:
+            message = read_value(record.raw) if type(record) is Row else record.to_dict()
+        except (ValueError, RecursionError):
+            return None
+        is_misfit = isinstance(message, dict) and contradicts(self.wire, self.wanted, message)
+        return self.name if is_misfit else None
+
+
+class _Thread(_Check, frozen=True):
+    """The replies to a message."""
+
+    def fits(self, value: Any, record: Any) -> bool:
+        if not isinstance(value, str | int) or value in _ABSENT:
+            return True
+        [own] = self.allowed
+        return own.lstrip("0") in (str(value).lstrip("0"), str(record.id).lstrip("0"))
+
+
+class _Group(_Check, frozen=True):
+    """The messages of a group."""
+
+    def fits(self, value: Any, record: Any) -> bool:
+        [own] = self.allowed
+        if not value or value.casefold() == own.casefold():
+            return True
+        return _is_indirect(record) and _conversation_id(record) in ("", f"group_{own}".casefold())
+
+
+class _UserOf(_Check, frozen=True, kw_only=True):
+    """The messages that one user has a part in."""
+
+    uid: str
+
+    def fit(self, records: Sequence[Any]) -> bool:
+        uid = self.uid
+        # A list, as a generator takes three times as long; every page with an acting user passes here.
+        return not [1 for record in records if record.sender != uid and record.receiver != uid]
+
+    def misfit(self, record: Any) -> str | None:
+        users = _parties(record)
+        if not users or (self.name == ON_BEHALF_OF and users & APP_UIDS):
+            return None
+        return self.name if _is_without(self.uid.casefold(), users, record) else None
+
+
+class _Pair(_Check, frozen=True, kw_only=True):
+    """The messages between two users, one of whom is the acting user."""
+
+    name: str = "uid"
+    uid: str
+    acting_user: str
+
+    def fit(self, records: Sequence[Any]) -> bool:
+        one, two = self.uid, self.acting_user
+        return not [
+            1
+            for record in records
+            if (record.sender != one or record.receiver != two)
+            and (record.sender != two or record.receiver != one)
+        ]
+
+    def misfit(self, record: Any) -> str | None:
+        uid, acting_user = self.uid.casefold(), self.acting_user.casefold()
+        users = _parties(record)
+        if users <= {uid, acting_user} or (users & APP_UIDS and users & {uid, acting_user}):
+            return None
+        if not users & APP_UIDS and _is_without(acting_user, users, record):
+            return ON_BEHALF_OF
+        return "uid" if _is_without(uid, users, record) else None
+
+
+class _ConversationsOf(_Check, frozen=True, kw_only=True):
+    """The conversations of the acting user."""
+
+    name: str = ON_BEHALF_OF
+    uid: str
+
+    def fit(self, records: Sequence[Any]) -> bool:
+        return not any(map(self.misfit, records))
+
+    def misfit(self, record: Any) -> str | None:
+        conversation, uid = _conversation_id(record), self.uid.casefold()
+        if value_of(record, "conversation_type") == "group" or conversation.startswith("group_"):
+            return None
+        if _names_users(conversation) and not _has_user(conversation, uid):
+            return ON_BEHALF_OF
+        # A user's conversations are with others, but for one with oneself.
+        party = value_of(record, "conversation_with")
+        other = party.get("uid") if isinstance(party, dict) else getattr(party, "uid", None)
+        is_own_side = isinstance(other, str) and other.casefold() == uid
+        return ON_BEHALF_OF if is_own_side and _parts(conversation).count(uid) == 1 else None
+
+
+@cache
+def _places(template: str) -> tuple[tuple[int, str], ...]:
+    """Return the parameters of a path's template, each with the index of its segment."""
+    return tuple((index, name[1:-1]) for index, name in enumerate(template.split("/")) if name[:1] == "{")
+
+
+def _users(uid: str | None, acting_user: str | None, asked: Mapping[str, Any]) -> _Check | None:
+    """Return the check of the users that a list is asked for; None if it is about no user."""
+    is_elsewhere = not _ELSEWHERE.isdisjoint(asked) and any(asked.get(name) for name in _ELSEWHERE)
+    has_uid = uid is not None and not is_elsewhere
+    if acting_user is None or acting_user == uid:
+        return _UserOf("uid", uid=str(uid)) if has_uid else None
+    if has_uid:
+        return _Pair(uid=str(uid), acting_user=acting_user)
+    return _UserOf(ON_BEHALF_OF, uid=acting_user)
+
+
+def _filters(asked: Mapping[str, Any]) -> Iterator[_Check]:
+    """Yield the checks of a query's filters, by their names in the query."""
+    for wire, name, attribute, is_first in _BOUNDS:
+        if type(stamp := asked.get(wire)) is int:
+            yield _Bound(name, attribute, stamp=stamp, is_first=is_first)
+    for wire, name, attribute in _TEXTS:
+        if value := asked.get(wire):
+            yield _OneOf(name, attribute, _ABSENT.union((value,) if isinstance(value, str) else value))
+    if text := asked.get("conversationId"):
+        yield _InConversation("conversation_id", "conversation_id", frozenset({text}))
+    for wire, name, attribute in _HIDDEN:
+        if asked.get(wire):
+            yield _Without(name, attribute, _ABSENT)
+    for wire, name in CONTENT_FILTERS.items():
+        if wanted := asked.get(wire):
+            yield _Content(name, wire=wire, wanted=wanted)
+
+
+def _start(asked: Mapping[str, Any]) -> Iterator[_Check]:
+    """Yield the check of the time that a list begins at."""
+    stamp, affix = asked.get("sentAt"), asked.get("affix")
+    if type(stamp) is int and affix is not None and asked.get("id") is None:
+        yield _Bound("sent_at", "sent_at", stamp=stamp, is_first=affix == "append")
+
+
+def _parties(record: Any) -> set[str]:
+    """Return the users that a message is between; none where it is not between users, or does not say it."""
+    sender, receiver, kind = record.sender, record.receiver, record.receiver_type
+    return {sender.casefold(), receiver.casefold()} if kind == "user" and sender and receiver else set()
+
+
+def _is_without(uid: str, users: set[str], record: Any) -> bool:
+    """Return True for a message between `users` that the user `uid` has no part in."""
+    if uid in users:
+        return False
+    if not _is_indirect(record):
+        return True
+    conversation = _conversation_id(record)
+    return _names_users(conversation) and not _has_user(conversation, uid)
+
+
+def _is_indirect(record: Any) -> bool:
+    """Return True for an action or a call, whose sender and receiver may be others than the users."""
+    return value_of(record, "category") in ("action", "call")
+
+
+def _conversation_id(record: Any) -> str:
+    conversation = value_of(record, "conversation_id")
+    return conversation.casefold() if isinstance(conversation, str) else ""
+
+
+def _parts(conversation: str) -> list[str]:
+    """Return the parts of a conversation's id, in one order for all of its forms."""
+    return sorted(conversation.split("_"))
+
+
+def _names_users(conversation: str) -> bool:
+    return conversation.startswith("user_") or "_user_" in conversation
+
+
+def _has_user(conversation: str, uid: str) -> bool:
+    """Return True if a conversation's id may name the user."""
+    return f"_{uid}_" in f"_{conversation}_"
+
+
+def _folded(text: Any) -> Any:
+    return text.casefold() if isinstance(text, str) else text
+
+
+def _seconds(stamp: int) -> int:
+    return stamp // 1000 if stamp >= MILLISECONDS_FROM else stamp
+
+
+def _values(records: Sequence[Any], attribute: str) -> list[Any]:
+    if attribute in _IN_ROW or type(records[0]) is not Row:
+        return list(map(attrgetter(attribute), records))
+    return [value_of(record, attribute) for record in records]
+
+
+def value_of(record: Any, attribute: str) -> Any:
+    if type(record) is Row and attribute not in _IN_ROW:
+        record = _row_members(record.raw)
+    return getattr(record, attribute, None)
+
+
+def _row_members(raw: bytes) -> _RowMembers:
+    try:
+        return _ROW_MEMBERS.decode(raw)
+    except REFUSED:
+        pass
+    try:
+        served = read_value(raw)
+    except (ValueError, RecursionError):
+        served = None
+    return msgspec.convert(served, _RowMembers) if isinstance(served, dict) else _RowMembers()

@@ -1,0 +1,263 @@
+"""From a reply that is no success to its error.
+
+The body of an error is not documented (`chatrest guide service`, "Errors"). On services of this kind it is
+`{"error": {"code", "message", "devMessage", "details", "source"}}`; the agent operations have
+`{"statusCode", "message", "error"}` at the root, without a code. Where it is neither (a proxy's HTML, plain
+text, nothing) the error says what came in its place. Whatever the service wrote is scrubbed of keys.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+
+from ..._models.raw_json import text_of
+from ..._secrets import longest, scrub, scrub_all
+from ...error_codes import KINDS
+from ...errors import (
+    ApiError,
+    BadRequestError,
+    ChatRestError,
+    ConflictError,
+    NotFoundError,
+    RateLimitError,
+    ReplyUnreadableError,
+    api_error_class,
+)
+from ..pace.pacer import Signal
+from .bounds import ERROR_BYTES
+from .scanner import whole
+
+_NOT_JSON: Final = object()
+_LONGEST: Final = 300
+_LONGEST_TEXT: Final = 80
+"""Characters of a body that is not the service's own, such as a proxy's page."""
+_WINDOW: Final = 20 * _LONGEST
+_QUIET: Final = Signal(limited=False)
+_UNSERVED: Final = "ERR_ROUTE_NOT_FOUND"
+_ROUTE: Final = re.compile(r"ROUTE|ENDPOINT|PATH|METHOD|OPERATION|URL")
+_EXISTS: Final = re.compile(
+    r"\balready\s+(?:been\s+)?(?:exists?\b|taken\b|in use\b|used\b|registered\b|created\b|present\b)"
+    r"|\b(?:is|been)\s+taken\b|\bduplicate\b|\bmust be unique\b|\bexists\s+already\b",
+    re.IGNORECASE,
+)
+_ERROR_HEAD: Final = re.compile(
+    rb"""\s*+\{\s*+"error"\s*+:\s*+\{((?:\s*+"[^"\\]*+"\s*+:\s*+(?:"(?:[^"\\]++|\\.)*+"|[\w.+-]++)\s*+,)++)""",
+    re.DOTALL,
+)
+_LIMIT_PREFIX: Final = re.compile(r"^(?:x-)?rate-?limit-")
+_LEAST_EPOCH: Final = 1e9
+"""Less is no time of this century, but seconds to go."""
+_LARGEST_EPOCH: Final = 1e11
+"""More is in milliseconds."""
+_NUMBER = re.compile(r"[0-9]{1,13}(?:\.[0-9]{1,9})?")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_TAG = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^<>]*+>", re.DOTALL | re.IGNORECASE)
+
+
+def fault(
+    status: int, headers: Mapping[str, str], body: bytes, operation: str, secrets: Iterable[str], now: float
+) -> ApiError:
+    """The error for a reply; `now` is epoch seconds, for a `Retry-After` that is a date."""
+    secrets, body = tuple(secrets), body[:ERROR_BYTES]
+    value = _read(body)
+    is_json = value is not _NOT_JSON
+    record = scrub_all(_error_in(value) or _cut_error(body) or {}, secrets)
+    code = _printable(record["code"]) if isinstance(record.get("code"), str) else None
+    message = _printable(_message(record) or _text(value if is_json else body, secrets))
+    message = message[: _LONGEST if is_json or record else _LONGEST_TEXT] or _phrase(status)
+    kind = api_error_class(status, code)
+    if kind is BadRequestError and _names_existing(record):
+        kind = ConflictError
+    is_unserved = kind is NotFoundError and not _names_record(status, code)
+    error = kind(
+        f"{operation}: {status}{f' {code}' if code else ''}: {message}{_fields(record)}"
+        f"{_hint(status, code, is_unserved=is_unserved)}",
+        status=status,
+        code=code,
+        message=message,
+        details=record.get("details"),
+        headers=headers,
+        operation=operation,
+    )
+    if isinstance(error, NotFoundError):
+        error.is_unserved = is_unserved
+    if isinstance(error, RateLimitError) or status in (429, 503):
+        error.retry_after = retry_after(headers, now)
+    return error
+
+
+def error_of(body: bytes) -> dict[str, Any] | None:
+    """The error record in a reply's JSON, None if it is missing; of a long body only its begin is read."""
+    cut = body[:ERROR_BYTES]
+    record = _error_in(_read(cut))
+    return _cut_error(cut) if record is None else record
+
+
+def _error_in(value: Any) -> dict[str, Any] | None:
+    error = value.get("error") if isinstance(value, dict) else None
+    if isinstance(error, str):
+        return {"message": _root_message(value) or error}
+    return error if isinstance(error, dict) else None
+
+
+def _cut_error(body: bytes) -> dict[str, Any] | None:
+    """The error record of a body that was cut: its members before the first array or object."""
+    match = _ERROR_HEAD.match(body) if len(body) == ERROR_BYTES else None
+    return None if match is None else whole(b"{%b}" % match[1].rstrip(b", \t\r\n"))
+
+
+def _names_existing(record: dict[str, Any]) -> bool:
+    """True if an error says that what is to be made is there already: in its message, or for one field."""
+    return any(_EXISTS.search(text) for text in _texts([record.get("message"), record.get("details")]))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in scrubbed JSON, whose depth is bounded."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
+
+
+def _names_record(status: int, code: str | None) -> bool:
+    """True if an error of a missing thing is about a record, and not about the operation itself."""
+    if status != 404:
+        return code != _UNSERVED
+    return code is not None and not _ROUTE.search(code) and (code in KINDS or code.endswith("_NOT_FOUND"))
+
+
+def _root_message(value: dict[str, Any]) -> str:
+    """The message of the agent operations: beside `error`, a text, or a list of them."""
+    message = value.get("message")
+    texts = message if isinstance(message, list) else [message]
+    return "; ".join(text for text in texts if isinstance(text, str))
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """Seconds to wait, from `Retry-After` or the limit's reset; None if neither is there.
+
+    The reset is an epoch, in seconds or milliseconds; a number too small for one is seconds to go.
+    """
+    named = {_LIMIT_PREFIX.sub("x-rate-limit-", name.lower()): value for name, value in headers.items()}
+    after = named.get("retry-after", "").strip()
+    seconds = _number(after)
+    if seconds is not None:
+        return seconds
+    at = http_date(after)
+    if at is None:
+        at = _number(named.get("x-rate-limit-reset", "").strip())
+        if at is not None and at < _LEAST_EPOCH:
+            return at
+        if at is not None and at > _LARGEST_EPOCH:
+            at /= 1000
+    return None if at is None else max(0.0, at - now)
+
+
+def signal(headers: Mapping[str, str], error: ChatRestError | None = None) -> Signal:
+    """The state of the rate limit in a reply, in either spelling; `headers` take names without case.
+
+    `error` is that of the reply: a 429 by its status or by its code, which has the time to wait.
+    """
+    limit = headers.get("X-Rate-Limit") or headers.get("X-RateLimit-Limit")
+    left = headers.get("X-Rate-Limit-Remaining") or headers.get("X-RateLimit-Remaining")
+    if isinstance(error, ApiError) and (error.status == 429 or isinstance(error, RateLimitError)):
+        return Signal(True, _number(limit), _number(left), error.retry_after)
+    return Signal(False, _number(limit), _number(left)) if limit or left else _QUIET
+
+
+def _number(text: str | None) -> float | None:
+    return float(text) if text and _NUMBER.fullmatch(text) else None
+
+
+def http_date(date: str) -> float | None:
+    """Epoch seconds of an HTTP date; one that names no zone is in UTC (RFC 9110, 5.6.7)."""
+    try:
+        at = parsedate_to_datetime(date)
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _read(body: bytes) -> Any:
+    """The body's JSON, however odd its bytes; `_NOT_JSON` where it is none."""
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return whole(body)
+    except ReplyUnreadableError:
+        return _NOT_JSON
+
+
+def _message(record: dict[str, Any]) -> str:
+    texts = (record.get(name) for name in ("message", "devMessage"))
+    return next((text[:_LONGEST] for text in texts if isinstance(text, str) and text), "")
+
+
+def _fields(record: dict[str, Any]) -> str:
+    """The texts of `details`, a list of texts for each wrong field: ` (uid: The uid is taken.)`."""
+    details = record.get("details")
+    if not isinstance(details, dict):
+        return ""
+    texts = [
+        f"{name}: {text}"
+        for name, items in details.items()
+        if isinstance(items, list)
+        for text in items
+        if isinstance(text, str)
+    ]
+    return f" ({_printable('; '.join(texts))[:_LONGEST]})" if texts else ""
+
+
+def _text(reply: Any, secrets: tuple[str, ...]) -> str:
+    """The text of a body without the service's own message: of bytes, or of JSON without its escapes."""
+    if isinstance(reply, bytes):
+        text = _beginning(reply, secrets)
+    else:
+        text = "" if reply is None else json.dumps(scrub_all(reply, secrets), ensure_ascii=False)
+    plain = " ".join(_TAG.sub(" ", text[:_WINDOW]).split())
+    return scrub(plain, secrets)
+
+
+def _beginning(body: bytes, secrets: tuple[str, ...]) -> str:
+    """The first characters of a text, scrubbed; where it is cut, a piece of a key may stand last: it goes."""
+    reach = longest(secrets)
+    text = scrub(text_of(body[: _WINDOW + reach]), secrets)
+    return text[:-reach] if reach and len(body) > _WINDOW + reach else text
+
+
+def _printable(text: str) -> str:
+    """`text` with what no terminal or file takes, lone surrogates and bytes that are not UTF-8, replaced."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "no reason given"
+
+
+def _hint(status: int, code: str | None, *, is_unserved: bool) -> str:
+    if is_unserved:
+        return " (no record is named: the service may not serve this operation)"
+    if code == "ERR_NO_AUTH":
+        return (
+            " (if the key is right, this service wants a user's login token: "
+            "session.as_user(uid, auth_token=…), or a header authtoken in CHATREST_HEADERS)"
+        )
+    if status < 200:
+        return " (an interim status, and no reply came after it)"
+    if status == 304:
+        return " (the request set no condition: a cache before the service says so)"
+    if 300 <= status < 400:
+        return " (redirects are not followed: the key would travel with them)"
+    return ""

@@ -1,0 +1,251 @@
+"""Types of records: how a page of them is decoded at once, and how one is held where that fails.
+
+A record is decoded strictly first, then loosely: with ids and sizes as they were served, number or text,
+which costs little more. What neither takes is held leniently, by itself. Which of the first two took the last
+page is remembered as a hint, so that a server with numbers for ids costs no failed attempt a page; what comes
+out does not depend on it.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from functools import cached_property
+from typing import Any, Final, Generic, TypeVar, final
+
+import msgspec
+from msgspec import UNSET, Struct, structs
+
+from ..._models.lenient import CoercionError, Coercions, coerced, shape, whole_number
+from ..._models.messages import (
+    LooselyTyped,
+    Message,
+    TextMessage,
+    Typed,
+    read_leniently,
+    settle,
+    unknown,
+)
+from ..._models.meta import Meta, Position
+from ..._models.raw_json import REFUSED
+from ...errors import ReplyUnreadableError
+from .bounds import STRICT_BYTES, check_records, may_be_dense
+from .scanner import TooDeep, read_record
+
+T = TypeVar("T")
+
+
+_IS_LOOSE: Final = re.compile(r"\.(?:id|parentId|size)`$")
+"""The places at which a strict decoder fails and a loose one may not. It only saves a second failed attempt:
+with another text of msgspec the records would be read one by one, and come out the same.
+"""
+
+
+class RecordError(Exception):
+    """A record that cannot be held: its index in the list, and the field with what was expected of it."""
+
+    def __init__(self, index: int, field: str) -> None:
+        super().__init__(field)
+        self.index = index
+        self.field = field
+
+    def at(self, path: str) -> ReplyUnreadableError:
+        """Return the error for the reply, whose record is at `path`."""
+        joint = "" if self.field.startswith(":") or not path else "."
+        return ReplyUnreadableError(f"{path}{joint}{self.field}")
+
+
+class ListReply(Struct, Generic[T], frozen=True, gc=False):
+    """The envelope of a list."""
+
+    data: T
+    meta: Meta | None = None
+    cursor: Position | None = None
+
+
+class SingleReply(Struct, Generic[T], frozen=True, gc=False):
+    """The envelope of one record."""
+
+    data: T
+
+
+class _Decoders:
+    """The decoders of one type, each made when it is first used: building one takes a millisecond."""
+
+    def __init__(self, kind: Any) -> None:
+        self._kind = kind
+
+    @cached_property
+    def listing(self) -> msgspec.json.Decoder[Any]:
+        return msgspec.json.Decoder(ListReply[list[self._kind]])  # type: ignore[name-defined]
+
+    @cached_property
+    def single(self) -> msgspec.json.Decoder[Any]:
+        return msgspec.json.Decoder(SingleReply[self._kind])  # type: ignore[name-defined]
+
+    @cached_property
+    def record(self) -> msgspec.json.Decoder[Any]:
+        return msgspec.json.Decoder(self._kind)
+
+
+class Kind(Generic[T]):
+    """One type of record."""
+
+    def __init__(self, record: Any, strict: Any = None, loose: Any = None) -> None:
+        self.record = record
+        """The struct, or the union of messages."""
+        self._struct: Any = TextMessage if record == Message else record
+        self._strict = _Decoders(record if strict is None else strict)
+        self._loose = None if loose is None else _Decoders(loose)
+        self._prefers_loose = False
+
+    @cached_property
+    def identified_by(self) -> str:
+        """The field that identifies a record in a list."""
+        return getattr(self.record, "identified_by", "id")
+
+    @cached_property
+    def wire_names(self) -> frozenset[str]:
+        """The names of the record's members on the wire."""
+        return frozenset(field.encode_name for field in structs.fields(self._struct))
+
+    @cached_property
+    def required(self) -> frozenset[str]:
+        """The wire names that an object must have to be such a record: its identifying field, where that is
+        a required one, else all required fields.
+        """
+        fields = {field.name: field for field in structs.fields(self.record) if field.required}
+        if self.identified_by in fields:
+            return frozenset({fields[self.identified_by].encode_name})
+        return frozenset(field.encode_name for field in fields.values())
+
+    @cached_property
+    def _least_bytes(self) -> int:
+        """The bytes of the shortest record that a strict decoder takes."""
+        names = [field.encode_name for field in structs.fields(self._struct) if field.required]
+        return len("{}") + sum(len(f'"{name}":0,') for name in names)
+
+    def is_record(self, names: Collection[str]) -> bool:
+        """Return whether an object with members of these `names` is such a record."""
+        return self.required <= set(names)
+
+    def listing(self, body: bytes, coercions: Coercions) -> ListReply[list[T]] | None:
+        """Decode a list's envelope at once; None if that fails, or may give far too many records.
+
+        Raises `ReplyUnreadableError` for more records than any list has.
+        """
+        if may_be_dense(body, self._least_bytes):
+            return None
+        page, loose = self._decoded("listing", body)
+        if page is not None:
+            check_records(len(page.data))
+            self._finish(page.data, loose, coercions)
+            self._prefers_loose = loose and bool(coercions)
+        return page  # type: ignore[no-any-return]
+
+    def single(self, body: bytes) -> T | None:
+        """Decode the envelope of one record at once; None if that fails."""
+        reply, loose = self._decoded("single", body)
+        if reply is None:
+            return None
+        items = [reply.data]
+        self._finish(items, loose, Coercions())
+        return items[0]  # type: ignore[no-any-return]
+
+    def held(self, raws: Sequence[bytes], coercions: Coercions) -> list[T]:
+        """Return the records of a list, each of its JSON.
+
+        Raises `RecordError` for one that cannot be held, `ReplyUnreadableError` for what is not JSON.
+        """
+        items: list[Any] = []
+        for index, raw in enumerate(raws):
+            # A large record has usually failed with its page; each decode of it holds up all threads.
+            item = self._decoded("record", raw)[0] if len(raw) <= STRICT_BYTES else None
+            if item is None:
+                notes: list[str] = []
+                try:
+                    item = self._lenient(read_record(raw), raw, notes)
+                except CoercionError as error:
+                    fault = RecordError(index, str(error))
+                    raise fault from None
+                coercions.add(index, notes)
+            items.append(item)
+        self._finish(items, True, coercions)
+        return items
+
+    def _decoded(self, what: str, body: bytes) -> tuple[Any, bool]:
+        """Return what the first decoder that takes the body makes of it, and whether it was the loose one."""
+        for loose in (True, False) if self._prefers_loose else (False, True):
+            decoders = self._loose if loose else self._strict
+            if decoders is None:
+                continue
+            try:
+                return getattr(decoders, what).decode(body), loose
+            except msgspec.ValidationError as error:
+                if loose or not _IS_LOOSE.search(str(error)):
+                    break  # the other one would fail there too
+            except REFUSED:
+                break
+        return None, False
+
+    def _finish(self, items: list[Any], loose: bool, coercions: Coercions) -> None:
+        """Put right what a decoder cannot tell apart, in place."""
+
+    def _lenient(self, record: Any, raw: bytes, notes: list[str]) -> T:
+        if isinstance(record, TooDeep):
+            raise CoercionError(": nested too deeply to be read")
+        item: T = coerced(record, shape(self.record), "", notes)
+        return item
+
+
+@final
+class _MessageKind(Kind[Message]):
+    """Messages: any record is one, at least an `UnknownMessage`."""
+
+    required = frozenset({"id"})
+
+    def _finish(self, items: list[Any], loose: bool, coercions: Coercions) -> None:
+        if loose:
+            _tighten(items, coercions)
+        settle(items)
+
+    def _lenient(self, record: Any, raw: bytes, notes: list[str]) -> Message:
+        if isinstance(record, TooDeep):
+            return unknown(record, raw, "the record is nested too deeply to be read")
+        return read_leniently(record, raw, notes)
+
+
+def _tighten(messages: list[Any], coercions: Coercions) -> None:
+    """Give ids and sizes of loosely decoded messages their documented types, in place: no one has seen them
+    yet.
+    """
+    ids = coercions.records("id: expected text, got whole number")
+    parents = coercions.records("parentId: expected text, got whole number")
+    for index, message in enumerate(messages):
+        if type(message.id) is int:
+            structs.force_setattr(message, "id", str(message.id))
+            ids.append(index)
+        if type(message.parent_id) is int:
+            structs.force_setattr(message, "parent_id", str(message.parent_id))
+            parents.append(index)
+        if type(message) is TextMessage and message.data.attachments:
+            _tighten_sizes(message, index, coercions)
+
+
+def _tighten_sizes(message: TextMessage, index: int, coercions: Coercions) -> None:
+    for number, attachment in enumerate(message.data.attachments or ()):
+        size: Any = attachment.size
+        if type(size) is str:
+            whole = whole_number(size)
+            structs.force_setattr(attachment, "size", UNSET if whole is None else whole)
+            text = f"data.attachments[{number}].size: expected whole number, got text"
+            coercions.records(text).append(index)
+
+
+MESSAGE: Final = _MessageKind(Message, Typed, LooselyTyped)
+
+
+_KINDS: Final[dict[Any, Kind[Any]]] = {Message: MESSAGE}
+
+
+def kind_of(record: Any) -> Kind[Any]:
+    """Return how records of this type are decoded: `Message`, or a struct."""
+    return _KINDS.setdefault(record, Kind(record))

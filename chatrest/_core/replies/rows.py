@@ -1,0 +1,328 @@
+"""A page as rows: each record's exact bytes, with the few members that decide where it belongs.
+
+What keeps records as they were served (an export, the command's JSON lines) needs no typed ones: this reads a
+page at less than half of the cost. A record that does not have its documented types is still a row.
+`Messages(AsRows(session.sender)).list()` walks rows; so do the other collections.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from itertools import count
+from operator import attrgetter
+from typing import Annotated, Any, Final, TypeVar, final
+
+import msgspec
+from msgspec import Raw, Struct, structs
+
+from ..._models.lenient import Coercions, type_name
+from ..._models.raw_json import REFUSED
+from ..._models.record import Id, OfId
+from ...errors import ReplyUnreadableError
+from ..paging.cursor_key import CursorKey
+from ..paging.paging import PageSizes
+from ..requests.endpoint import Call, Send
+from .bounds import check_records
+from .decode import Listing, Many, decoded_listing
+from .envelope import NO_META, read_envelope
+from .kinds import ListReply, RecordError
+from .scanner import read_record
+
+R = TypeVar("R")
+
+UNKNOWN: Final = -1
+"""The time of a record that shows none."""
+_LOW: Final = -(1 << 63)
+_HIGH: Final = (1 << 63) - 1
+"""Times that a database can hold."""
+_ONE_LINE: Final = bytes.maketrans(b"\r\n", b"  ")
+
+
+@final
+class PageLines:
+    """The records of a page as they were served, one per line."""
+
+    __slots__ = ("_starts", "data", "places")
+
+    def __init__(self, data: bytearray, starts: list[int]) -> None:
+        """Take lines, and where each of them starts; the last of `starts` is the end."""
+        self.data = data
+        self._starts = starts
+        first = next(_page_numbers) << 32
+        self.places = range(first, first + len(starts) - 1)
+        """The places of its records: no two pages have one in common."""
+
+    def record(self, place: int) -> bytes:
+        """Return the record at a place, without its line break."""
+        index = place - self.places.start
+        return bytes(self.data[self._starts[index] : self._starts[index + 1] - 1])
+
+    def select(self, places: list[int]) -> bytes:
+        """Return the lines at places, in their order."""
+        first, starts, view = self.places.start, self._starts, memoryview(self.data)
+        return b"".join([view[starts[place - first] : starts[place - first + 1]] for place in places])
+
+
+class Row(Struct, OfId, gc=False, eq=False, rename="camel"):
+    """One record. Members that are absent, or not of their type, are empty."""
+
+    id: Id = ""
+    uid: Id = ""
+    """Of a user."""
+    sender: str = ""
+    receiver: str = ""
+    receiver_type: str = ""
+    sent_at: Annotated[int, msgspec.Meta(ge=_LOW, le=_HIGH)] = UNKNOWN
+    line: bytes | Raw = msgspec.field(default=b"", name="//line")
+    """The record's bytes, or the `PageLines` that they are in. The service has no member of this name."""
+    place: int = msgspec.field(default=0, name="//place")
+
+    @property
+    def raw(self) -> bytes:
+        """The record's bytes, on one line: line breaks between its members are spaces."""
+        line: Any = self.line
+        return line.record(self.place) if type(line) is PageLines else bytes(line)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Row) and _VALUES(self) == _VALUES(other)
+
+
+_PAGE: Final = msgspec.json.Decoder(ListReply[list[Raw]])
+_ROW: Final = msgspec.json.Decoder(Row)
+_VALUES: Final = attrgetter("id", "uid", "sender", "receiver", "receiver_type", "sent_at", "raw")
+_PLACE: Final = attrgetter("place")
+_page_numbers: Final = count()
+_OPENING: Final = b'{"data":['
+_BORDER: Final = re.compile(rb'\},\{"id":')
+_LINE_BREAK: Final = 10
+_LOOSE: Any = int | str
+_LOOSE_ROW: Final[msgspec.json.Decoder[Row]] = msgspec.json.Decoder(Row[_LOOSE])  # type: ignore[misc]
+
+
+def rows(body: bytes, /, reply: "Many[Any] | None" = None) -> Listing[Row]:
+    """Return the page; raises `ReplyUnreadableError` where the body is not the list envelope.
+
+    `reply` is the list's own reader: it shows a record by the names of its members, where an object is in
+    the place of a list, and knows the list's other forms.
+    """
+    return RowReader(reply)(body)
+
+
+class RowReader(Struct, frozen=True):
+    """Reads a list reply as rows; `reply` is the list's own reader."""
+
+    reply: "Many[Any] | None" = None
+
+    def __call__(self, body: bytes, /) -> Listing[Row]:
+        """Return the page; raises `ReplyUnreadableError` where the body is not the list envelope."""
+        page = self.strictly(body)
+        return self.leniently(body) if page is None else page
+
+    def strictly(self, body: bytes) -> Listing[Row] | None:
+        """Return the page of a reply whose records have their documented types; None for any other."""
+        coercions = Coercions()
+        if (read := _read_at_once(body)) is not None:
+            page, items = read
+        else:
+            try:
+                page = _PAGE.decode(body)
+                check_records(len(page.data))
+                items = _at_once(page.data, coercions)
+            except REFUSED:
+                return None
+            _put_lines(items, page.data, body)
+        return decoded_listing(page, items, body, coercions)
+
+    def without_content(self) -> Listing[Row]:
+        """Return the page of a reply without content (204): an empty one."""
+        return Listing([], NO_META, b"")
+
+    def leniently(self, body: bytes) -> Listing[Row]:
+        """Return the page, read record by record; errors as for the call."""
+        coercions, reply = Coercions(), self.reply
+        is_record = _is_record if reply is None else reply.kind.is_record
+        envelope = read_envelope(body if reply is None else reply.enveloped(body), is_record, coercions)
+        items = _rows_of(envelope.records, coercions)
+        for item, raw in zip(items, envelope.records, strict=True):
+            item.line = raw.translate(_ONE_LINE)
+        return Listing(
+            items, envelope.meta, body, coercions.lines(), envelope.cursor, envelope.position_fault
+        )
+
+
+def _put_lines(items: list[Row], raws: list[Raw], body: bytes) -> None:
+    """Give each row its record's bytes, without line breaks."""
+    lines: list[Raw] | list[bytes] = raws
+    if b"\n" in body or b"\r" in body:
+        lines = [bytes(raw).translate(_ONE_LINE) for raw in raws]
+    for item, line in zip(items, lines, strict=True):
+        item.line = line
+
+
+def _read_at_once(body: bytes) -> tuple[ListReply[list[Raw]], list[Row]] | None:
+    """Return the envelope and the rows of a page of the usual form, read once; None for any other page.
+
+    The page is divided where `},{"id":` stands, which may be inside of a record, too. But then its first half
+    is no JSON; and where a record begins with another member, a comma is left between two records. So the
+    page was divided rightly if each line, and the envelope without records, is JSON by itself.
+    """
+    end = body.rfind(b"}]") + 1
+    if not end or not body.startswith(_OPENING) or b"\n" in body or b"\r" in body:
+        return None
+    data, starts = bytearray(memoryview(body)[len(_OPENING) : end + 1]), [0]
+    for border in _BORDER.finditer(data):
+        start = border.start() + 2
+        data[start - 1] = _LINE_BREAK
+        starts.append(start)
+    check_records(len(starts))
+    data[-1] = _LINE_BREAK  # in the place of the array's end
+    starts.append(len(data))
+    try:
+        page = _PAGE.decode(_OPENING + b"0" + body[end:])
+        items = _ROW.decode_lines(data)
+    except REFUSED:
+        return None
+    if len(items) != len(starts) - 1 or list(map(bytes, page.data)) != [b"0"]:
+        return None  # two records in a line, or another `data` after the first one
+    lines: Any = PageLines(data, starts)
+    for item, place in zip(items, lines.places, strict=True):
+        item.line = lines
+        item.place = place
+    return page, items
+
+
+def lines_of(rows: Sequence[Row]) -> bytes | bytearray:
+    """Return the rows' records, one per line; without a copy where they are all of a page, in its order."""
+    lines: Any = rows[0].line if rows else None
+    if type(lines) is PageLines and all(row.line is lines for row in rows):
+        places = list(map(_PLACE, rows))
+        return lines.data if places == list(lines.places) else lines.select(places)
+    return b"\n".join([*(row.raw for row in rows), b""])
+
+
+@final
+class AsRows:
+    """A `Send` for collections whose lists are to be read as rows."""
+
+    def __init__(self, send: Send, *, leaves_out: bool = False) -> None:
+        """`leaves_out`: who reads the rows leaves out by himself those that do not fit, as an export does; so
+        that the service ignored a filter is no news.
+        """
+        self.leaves_out = leaves_out
+        self.app_id: str = send.app_id
+        self.acting_user: str | None = send.acting_user
+        self.page_sizes: PageSizes = send.page_sizes
+        self.cursor_key: CursorKey | None = send.cursor_key
+        self.check_acting_user: bool = send.check_acting_user
+        self.has_reader_token: bool = send.has_reader_token
+        self.sleep: Callable[[float], Awaitable[None]] = send.sleep
+        self.dice: Callable[[], float] = send.dice
+        self._send: Callable[[Call[Any]], Awaitable[Any]] = send
+
+    def __call__(self, call: Call[R], /) -> Awaitable[R]:
+        """Make the call of a list; what it gives is a `Listing[Row]`, whatever the endpoint says."""
+        reply: Any = call.endpoint.reply
+        read = RowReader(reply if isinstance(reply, Many) else None)
+        return self._send(structs.replace(call, endpoint=structs.replace(call.endpoint, reply=read)))
+
+
+def row_identity(reply: object) -> Callable[[Row], str]:
+    """Return how the rows of a list are distinguished: by one of their members, or as the records are."""
+    if not isinstance(reply, Many) or reply.identified_by in _IDS:
+        return attrgetter(getattr(reply, "identified_by", "id"))
+    kind, name = reply.kind, reply.identified_by
+
+    def identify(row: Row) -> str:
+        try:
+            [record] = kind.held([row.raw], Coercions())
+        except (RecordError, ReplyUnreadableError):
+            return ""
+        return str(getattr(record, name))
+
+    return identify
+
+
+def row_of(raw: bytes, members: Any = None) -> Row:
+    """Return a record by itself; `members` is what it says, where somebody has read it already."""
+    try:
+        row = _ROW.decode(raw)
+    except REFUSED:
+        row = _of_members(_read(raw) if members is None else members, [])
+    row.line = raw
+    return row
+
+
+def _is_record(names: Collection[str]) -> bool:
+    return "id" in names or "uid" in names
+
+
+def _rows_of(raws: list[bytes], coercions: Coercions) -> list[Row]:
+    try:
+        return _at_once(raws, coercions)
+    except REFUSED:
+        return [_row(raw, index, coercions) for index, raw in enumerate(raws)]
+
+
+def _at_once(raws: list[Raw] | list[bytes], coercions: Coercions) -> list[Row]:
+    """Return the rows of records with their documented types, or with numbers for ids."""
+    try:
+        return list(map(_ROW.decode, raws))
+    except REFUSED:
+        pass
+    items = list(map(_LOOSE_ROW.decode, raws))
+    _tighten(items, coercions)
+    return items
+
+
+def _tighten(items: list[Row], coercions: Coercions) -> None:
+    """Give ids that were served as numbers their documented type, in place."""
+    for name in ("id", "uid"):
+        indexes = coercions.records(f"{name}: expected text, got whole number")
+        for index, item in enumerate(items):
+            value = getattr(item, name)
+            if type(value) is int:
+                setattr(item, name, str(value))
+                indexes.append(index)
+
+
+def _row(raw: bytes, index: int, coercions: Coercions) -> Row:
+    try:
+        return _ROW.decode(raw)
+    except REFUSED:
+        notes: list[str] = []
+        row = _of_members(read_record(raw), notes)
+        coercions.add(index, notes)
+        return row
+
+
+def _read(raw: bytes) -> Any:
+    try:
+        return read_record(raw)
+    except ReplyUnreadableError:
+        return None
+
+
+def _of_members(record: Any, notes: list[str]) -> Row:
+    row = Row()
+    for field in _FIELDS if isinstance(record, dict) else ():
+        wire = field.encode_name
+        if wire not in record:
+            continue
+        value, is_time = record[wire], field.name == "sent_at"
+        kind = type(value)
+        if kind is int and (_LOW <= value <= _HIGH if is_time else wire in _IDS):
+            setattr(row, field.name, value if is_time else str(value))
+        elif kind is str and not is_time:
+            setattr(row, field.name, _text(value))
+        if kind is not (int if is_time else str):
+            expected = "whole number" if is_time else "text"
+            notes.append(f"{wire}: expected {expected}, got {type_name(value)}")
+    return row
+
+
+_IDS: Final = ("id", "uid")
+_FIELDS: Final = tuple(field for field in structs.fields(Row) if field.name not in ("line", "place"))
+
+
+def _text(value: str) -> str:
+    """Return `value`; nothing where it holds a lone surrogate, which no database can keep."""
+    return value if value.isprintable() or value.encode(errors="ignore").decode() == value else ""

@@ -1,0 +1,124 @@
+"""From a filter struct or a mapping to the pairs of a query string.
+
+One decision in one place: booleans travel as `true` and `false`, and arrays as one comma list. It
+is not documented how arrays travel; every public trace of such a service is a comma list. A
+deployment that differs is served by `AsyncSession(arrays="repeat")` (`tags=a&tags=b`) or `"brackets"`
+(`tags[]=a&tags[]=b`). `mentionedUids` is a comma list always: its description says so.
+"""
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from functools import cache
+from typing import Any, Final, Literal, TypeAlias, final
+from urllib.parse import quote
+
+from msgspec import UNSET, Struct
+from msgspec.structs import astuple, fields
+
+from ..._secrets import shown
+from ...errors import RequestInvalidError
+from .endpoint import Pairs
+
+Arrays: TypeAlias = Literal["comma", "repeat", "brackets"]
+ARRAYS: Final = ("comma", "repeat", "brackets")
+ALWAYS_COMMA: Final = frozenset({"mentionedUids"})
+_LISTS: Final = (list, tuple, set, frozenset)  # a union of types would be made for each value
+_PLAIN: Final = (int, float, str)
+
+
+def filter_values(query: Struct | None) -> dict[str, Any] | None:
+    """The fields of a filter that are asked for, by wire names.
+
+    A walk looks its filter through once, not for every page.
+    """
+    if query is None:
+        return None
+    named = zip(_wire_names(type(query)), astuple(query), strict=True)
+    return {wire: value for wire, value in named if value is not None and value is not UNSET}
+
+
+def query_pairs(query: Struct | Mapping[str, Any] | None, arrays: Arrays) -> list[tuple[str, str]]:
+    """The pairs of `query` in its order; what is None or UNSET is not asked for."""
+    named = query if isinstance(query, Mapping) else filter_values(query) or {}
+    pairs = []
+    for wire, value in named.items():
+        if type(value) is str:
+            pairs.append((wire, value))
+        elif isinstance(value, _LISTS):
+            pairs += _list_pairs(wire, [_text(wire, item) for item in value], arrays)
+        elif value is not None and value is not UNSET:
+            pairs.append((wire, _text(wire, value)))
+    return pairs
+
+
+def query_string(pairs: Iterable[tuple[str, str]], position: Pairs = ()) -> str:
+    """Percent-encoded `a=1&b=2`; a pair of `position` replaces those of the same name."""
+    if position:
+        moved = [name for name, _ in position]
+        pairs = [*(pair for pair in pairs if pair[0] not in moved), *position]
+    return "&".join([f"{_quoted(name)}={_quoted(value)}" for name, value in pairs])
+
+
+@final
+class WalkQuery(dict[str, Any]):
+    """The values of a query that is sent for page after page: only the position is encoded for each."""
+
+    __slots__ = ("_fixed",)
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        super().__init__(values)
+        self._fixed: dict[tuple[Arrays, tuple[str, ...]], str] = {}
+
+    def fixed(self, names: tuple[str, ...], arrays: Arrays) -> str:
+        """The query string without the pairs of these names, which a position replaces."""
+        text = self._fixed.get((arrays, names))
+        if text is None:
+            pairs = query_pairs(self, arrays)
+            text = query_string([pair for pair in pairs if pair[0] not in names])
+            self._fixed[arrays, names] = text
+        return text
+
+
+def encoded(query: Struct | Mapping[str, Any] | None, position: Pairs, arrays: Arrays) -> str:
+    """The query string of a call: `query`, with the pairs of `position` in the place of those that it has."""
+    if type(query) is WalkQuery:
+        fixed = query.fixed(tuple([name for name, _ in position]), arrays)
+        return f"{fixed}&{query_string(position)}" if fixed and position else fixed or query_string(position)
+    return query_string(position) if query is None else query_string(query_pairs(query, arrays), position)
+
+
+def _quoted(text: str) -> str:
+    if text.isascii() and text.isalnum():
+        return text
+    try:
+        return quote(text, safe=",~")
+    except UnicodeEncodeError:
+        raise RequestInvalidError(f"query value {text!r}: a lone surrogate cannot be sent") from None
+
+
+@cache
+def _wire_names(kind: type[Struct]) -> tuple[str, ...]:
+    return tuple(field.encode_name for field in fields(kind))
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, _PLAIN):
+        with suppress(ValueError):  # an integer of more than 4300 digits
+            return str(value)
+    raise RequestInvalidError(
+        f"query {name} = {shown(value)}: expected a text, a number, a boolean, or a list of these"
+    )
+
+
+def _list_pairs(name: str, values: list[str], arrays: Arrays) -> list[tuple[str, str]]:
+    if arrays == "comma" or name in ALWAYS_COMMA:
+        if torn := [value for value in values if "," in value]:
+            raise RequestInvalidError(
+                f"query {name} = {torn[0]!r}: a comma would tear it in a comma list; "
+                'where the deployment reads them, AsyncSession(arrays="repeat") sends repeated keys'
+            )
+        return [(name, ",".join(values))]
+    key = f"{name}[]" if arrays == "brackets" else name
+    return [(key, value) for value in values]

@@ -1,0 +1,271 @@
+"""An operation is a value: `Endpoint` says what it is, and called with its arguments gives a `Call`.
+
+A `Call` is a request that has not met the network: no app, no key, no address.
+`chatrest._resources.OPERATIONS` is the one table of endpoints: the methods, the emulator's router, the routes
+of its weather, the rate classes, and the names in errors and metrics are read from it.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cached_property
+from operator import attrgetter
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from urllib.parse import quote, unquote
+
+from msgspec import Struct, structs
+
+from ..._secrets import HIDDEN, is_credential
+from ...errors import RequestInvalidError
+from ..paging.cursor_key import CursorKey
+from ..paging.paging import ONE_LIMITED_REPLY, ONE_REPLY, PageSizes, Paging
+
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+Replay: TypeAlias = Literal["safe", "idempotent", "never", "unstated"]
+Acting: TypeAlias = Literal["never", "optional", "required"]
+RateClass: TypeAlias = Literal["core", "standard", "import"]
+Interface: TypeAlias = Literal["chat", "calls", "management"]
+Media: TypeAlias = Literal["json", "multipart"]
+Pairs: TypeAlias = tuple[tuple[str, str], ...]
+
+# An operation that is called by hand has "…" for what follows its first segment: that may be a key.
+_TEMPLATE = re.compile(r"(?:/(?:[A-Za-z0-9_-]+|\{[A-Za-z][A-Za-z0-9]*\}|…))+")
+_PARAMETER = re.compile(r"\{([A-Za-z][A-Za-z0-9]*)\}")
+_PLAIN = re.compile(r"(?:/[A-Za-z0-9_-]+)+")  # most paths: nothing in them to look for or to quote
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_DOTS = re.compile(r"(?:^|[/\\])\.{1,2}(?:[/\\]|\Z)")
+_BARE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+class Reader(Protocol[R_co]):
+    """Makes a result of a reply's body; raises `ReplyUnreadableError` where it can't."""
+
+    def __call__(self, body: bytes, /) -> R_co: ...
+
+
+class Endpoint(Struct, Generic[R], frozen=True, dict=True):
+    """One operation of the service.
+
+    A template or a replay that cannot be right is a ValueError when it is made.
+    """
+
+    name: str
+    """`collection.operation`: the name in errors, logs, metrics and on the command line."""
+    method: Method
+    path: str
+    """A template such as `/users/{uid}/messages`, with any number of parameters, anywhere."""
+    reply: Reader[R]
+    """The envelope: `one(T)`, `many(T)`, `bare(T)`, `each(T)`, `ACK` or `JSON` of `core.replies.decode`."""
+    replay: Replay = "unstated"
+    """Whether a call whose reply was lost may be sent again; `never`: it might be applied twice.
+
+    A GET is `safe`; every other operation states its own, also `safe` where a POST only reads.
+    """
+    query: type[Struct] | None = None
+    """The filter struct."""
+    body: type[Struct] | None = None
+    """The body struct; None if there is none, or where any JSON goes."""
+    paging: Paging | None = None
+    """How the list is paged; None for what is no list."""
+    acting: Acting = "never"
+    """Whether the header `onBehalfOf` goes with it."""
+    rate_class: RateClass = "standard"
+    user_limit: int | None = None
+    """Requests a minute that a single acting user may make."""
+    interface: Interface = "chat"
+    headers: type[Struct] | None = None
+    """The struct of the headers that this operation takes beside those of every request: a `Filter` whose
+    fields have the headers' names on the wire.
+    """
+    media: Media = "json"
+    """The form of the body: `multipart` is `multipart/form-data`, whose struct may have fields of `File`."""
+    is_by_other: Callable[[Any, str], bool] | None = None
+    """Says by the reply's record that another user than the acting one did it: `core.replies.acting_user`.
+
+    Then the service has ignored `onBehalfOf`, and that is logged. None for what only shows whose the record
+    is.
+    """
+    deprecated: str | None = None
+    """The replacement of a deprecated operation, "" where none is known; None for all others.
+
+    Calling it is a `DeprecationWarning`.
+    """
+
+    def __post_init__(self) -> None:
+        if not _TEMPLATE.fullmatch(self.path):
+            raise ValueError(f"{self.name}: {self.path!r} is no path template")
+        if len(set(self.parameters)) != len(self.parameters):
+            raise ValueError(f"{self.name}: {self.path!r} names a parameter twice")
+        if (of_operation := getattr(self.reply, "of_operation", None)) is not None:
+            structs.force_setattr(self, "reply", of_operation(self.name))
+        if self.method == "GET" and self.replay == "unstated":
+            structs.force_setattr(self, "replay", "safe")
+        if self.replay == "unstated" or (self.method == "GET" and self.replay != "safe"):
+            raise ValueError(f"{self.name}: a {self.method} whose replay is {self.replay}")
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the path's parameters, in the path's order."""
+        return tuple(_PARAMETER.findall(self.path))
+
+    @cached_property
+    def list_paging(self) -> Paging:
+        """How the operation is paged as a list: one reply where nothing is documented, whose query may have
+        a `limit`.
+        """
+        if self.paging is not None:
+            return self.paging
+        has_limit = self.query is not None and ONE_LIMITED_REPLY.size in self.query.__struct_encode_fields__
+        return ONE_LIMITED_REPLY if has_limit else ONE_REPLY
+
+    @cached_property
+    def identify(self) -> Callable[[Any], str]:
+        """The function that gives a record's id."""
+        return attrgetter(getattr(self.reply, "identified_by", "id"))
+
+    def __call__(
+        self,
+        *,
+        query: Any = None,
+        body: Any = None,
+        headers: Any = None,
+        on_behalf_of: str | None = None,
+        **path: str,
+    ) -> "Call[R]":
+        """The call of this operation; `path` fills the template, each value as one segment.
+
+        Raises `RequestInvalidError` for a path parameter that is missing, not known, or not one segment, and
+        for an acting user that cannot be in a header.
+        """
+        acting_user = None if on_behalf_of is None else check_acting_user(on_behalf_of)
+        if path or self.parameters:
+            return Call(self, self._fill(path), query, body, acting_user, (), headers)
+        return Call(self, self.path, query, body, acting_user, (), headers)
+
+    def _fill(self, path: Mapping[str, str]) -> str:
+        if path.keys() != set(self.parameters):
+            missing = [name for name in self.parameters if name not in path]
+            unknown = [name for name in path if name not in self.parameters]
+            faults = [
+                f"{word} {', '.join(names)}"
+                for word, names in (("lacks", missing), ("has no", unknown))
+                if names
+            ]
+            raise RequestInvalidError(f"{self.name}: the path {self.path} {' and '.join(faults)}")
+        return self.path.format_map({name: segment(name, value) for name, value in path.items()})
+
+
+class Call(Struct, Generic[R], frozen=True):
+    """A request that has not met the network."""
+
+    endpoint: Endpoint[R]
+    path: str
+    """The path below the base address, percent-encoded."""
+    query: Any = None
+    """A filter struct (chatrest._parameters) or a mapping of names to values."""
+    body: Any = None
+    """What is sent as JSON, or as a form; None for nothing."""
+    acting_user: str | None = None
+    position: Pairs = ()
+    """Where a walk stands: query pairs, sent beside the filter's own."""
+    headers: Any = None
+    """A struct of headers (`Endpoint.headers`); None for no further ones."""
+
+
+class Send(Protocol):
+    """All that a resource knows of the session."""
+
+    @property
+    def app_id(self) -> str:
+        """The app that calls go to: a walk's token is bound to it."""
+
+    @property
+    def acting_user(self) -> str | None:
+        """The acting user of calls that name none."""
+
+    @property
+    def page_sizes(self) -> PageSizes:
+        """The largest pages that the session was served."""
+
+    @property
+    def cursor_key(self) -> CursorKey | None:
+        """The key that signs cursors; None for none."""
+
+    @property
+    def check_acting_user(self) -> bool:
+        """True if a walk that shows that the acting user was ignored is an error, and no warning."""
+
+    @property
+    def has_reader_token(self) -> bool:
+        """True if a login token is sent beside the app's key: lists may be those of the token's user."""
+
+    def __call__(self, call: Call[R], /) -> Awaitable[R]: ...
+
+    def sleep(self, seconds: float, /) -> Awaitable[None]:
+        """Wait by the session's clock, between the requests of an operation that makes several."""
+
+    def dice(self) -> float:
+        """Return a random number from 0 to 1, to spread such waits."""
+
+
+def segment(name: str, value: object) -> str:
+    """`value` as exactly one path segment: any text but an empty one, `.`, `..` and control characters.
+
+    A dot segment would be resolved away on its road, and the request would reach another operation.
+    """
+    if isinstance(value, str) and value.isascii() and value.isalnum():  # as most ids: nothing to quote
+        return value
+    allowed = "expected a text that is not empty, not '.' or '..', and without control characters"
+    words = HIDDEN if is_credential(name) else repr(value)
+    if not isinstance(value, str) or value in ("", ".", "..") or _CONTROL.search(value):
+        raise RequestInvalidError(f"{name} = {words}: {allowed}")
+    try:
+        return quote(value, safe="")
+    except UnicodeEncodeError:
+        raise RequestInvalidError(f"{name} = {words}: a lone surrogate cannot be sent") from None
+
+
+def check_acting_user(uid: object, name: str = "on_behalf_of") -> str | None:
+    """`uid` if it can be in the header `onBehalfOf` unchanged; None for none."""
+    if uid is None:
+        return None
+    if not isinstance(uid, str) or not uid or uid != uid.strip() or _CONTROL.search(uid):
+        # A receiver strips a header's ends: " bob" would silently act as bob.
+        raise RequestInvalidError(
+            f"{name} = {uid!r}: expected a text that is not empty, "
+            "without control characters and without white space at its ends"
+        )
+    segment(name, uid)
+    return uid
+
+
+def any_path(path: object) -> str:
+    """A path given by hand, percent-encoded where it has to be, that cannot leave the base address.
+
+    The error never repeats the path: `/apikeys/{apiKey}` is one of the documented ones.
+    """
+    if not isinstance(path, str):
+        raise RequestInvalidError(f"path = {HIDDEN}: expected a text, not {type(path).__name__}")
+    if _PLAIN.fullmatch(path):
+        return path
+    read = unquote(path)  # as a server reads it: what hides behind %2f or %5c counts too
+    refused = (
+        (not path.startswith("/") or path.startswith("//"), "expected what begins with one '/'"),
+        (any(c in path for c in "?#\\"), "'?', '#' and backslash are not allowed"),
+        (_SURROGATE.search(path), "a lone surrogate cannot be sent"),
+        (_BARE_PERCENT.search(path), "'%' is allowed before two hexadecimal digits alone, itself it is %25"),
+        (_CONTROL.search(read), "control characters are not allowed"),
+        (_DOTS.search(read), "the segments '.' and '..' are not allowed, in any spelling"),
+    )
+    for is_wrong, words in refused:
+        if is_wrong:
+            raise RequestInvalidError(f"path = {HIDDEN}: {words}")
+    return quote(path, safe="/%:@!$&'()*+,;=~")
+
+
+def is_mapping(value: object) -> bool:
+    """Return True for a mapping with text keys, as a query given by hand must be."""
+    return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)

@@ -1,0 +1,494 @@
+"""Messages of every category, their content, reactions and counts."""
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, final
+
+from msgspec import UNSET, UnsetType, ValidationError, convert, field, structs
+
+from .._secrets import guarded
+from ..errors import ReplyUnreadableError
+from .calls import CallContent
+from .entities import Entity, EntityWrapper, Parties
+from .lenient import CoercionError, coerced, shape
+from .outcomes import ItemOutcome
+from .raw_json import read_value, write_value
+from .record import Count, Id, Json, Maybe, MessagePart, OfCount, OfId, OfIdAndCount, Record
+from .views import ABSENT, Filled, texts, views
+
+
+def message_of(stored: Any) -> "Message":
+    """Return the message of decoded JSON, as leniently as in a list; a message as it is.
+
+    The `raw` of an `UnknownMessage` is the JSON written again: of a nested message no bytes are kept.
+    """
+    if isinstance(stored, Message):
+        return stored
+    try:
+        messages: list[Any] = [convert(stored, Typed)]
+    except (ValidationError, UnicodeEncodeError, RecursionError):
+        try:
+            raw = write_value(stored)
+        except (ValueError, RecursionError):  # nested too deeply to be written
+            raw = b""
+        messages = [read_leniently(stored, raw, [])]
+    settle(messages)
+    message: Message = messages[0]
+    return message
+
+
+# ── content ──
+
+
+class Attachment(MessagePart, OfCount):
+    """A file of a media message. `size` is in bytes."""
+
+    url: str
+    name: Maybe[str] = UNSET
+    mime_type: Maybe[str] = UNSET
+    extension: Maybe[str] = UNSET
+    size: Maybe[Count] = UNSET
+
+
+if TYPE_CHECKING:
+    _Attachment: TypeAlias = Attachment
+else:
+    _Attachment = Attachment[Count]
+
+
+class ReactionCount(MessagePart):
+    """The number of users who reacted to a message in one way."""
+
+    reaction: str
+    count: int
+    reacted_by_me: Maybe[bool] = UNSET
+
+
+@texts("text")
+class Content(MessagePart, OfCount):
+    """`data` of a text or media message: the text or caption ("" for none), and attachments."""
+
+    text: Filled = ABSENT
+    attachments: Maybe[tuple[_Attachment, ...]] = UNSET
+    url: Maybe[str] = UNSET
+    resource: Maybe[str] = UNSET
+    metadata: Maybe[Json] = UNSET
+    entities: Maybe[Parties] = UNSET
+    reactions: Maybe[tuple[ReactionCount, ...]] = UNSET
+    mentions: Maybe[Json] = UNSET
+    moderation: Maybe[Json] = UNSET
+    caption: Maybe[str] = UNSET
+
+
+class CustomContent(Record):
+    """`data` of a custom message: `custom_data` is any JSON that the app wrote."""
+
+    custom_data: Any = UNSET
+    text: Maybe[str] = UNSET
+    resource: Maybe[str] = UNSET
+    metadata: Maybe[Json] = UNSET
+    entities: Maybe[Parties] = UNSET
+    reactions: Maybe[tuple[ReactionCount, ...]] = UNSET
+
+
+class Goal(MessagePart):
+    """The interactions that complete an interactive message.
+
+    `type` is any text: anyAction, anyOf, allOf, oneOf and none are known.
+    """
+
+    type: str
+    element_ids: Maybe[tuple[str, ...]] = UNSET
+
+
+class InteractiveContent(Record):
+    """`data` of an interactive message: the shape of `interactive_data` depends on the message's type."""
+
+    interactive_data: Maybe[Json] = UNSET
+    interaction_goal: Maybe[Goal] = UNSET
+    allow_sender_interaction: Maybe[bool] = UNSET
+    entities: Maybe[Parties] = UNSET
+    text: Maybe[str] = UNSET
+    metadata: Maybe[Json] = UNSET
+    resource: Maybe[str] = UNSET
+    reactions: Maybe[tuple[ReactionCount, ...]] = UNSET
+
+
+class ActionEntities(Record):
+    """The parties of an action: `by`, `on` and `for_`.
+
+    `on` is a message (edited, deleted) or a user, so it is not typed but JSON.
+    """
+
+    by: Maybe[EntityWrapper[Entity]] = UNSET
+    on: Maybe[EntityWrapper[Json]] = UNSET
+    for_: Maybe[EntityWrapper[Entity]] = field(default=UNSET, name="for")
+
+
+class ActionContent(MessagePart):
+    """`data` of an action message. `action` is any text, such as edited, deleted, added, joined or kicked."""
+
+    action: str
+    entities: Maybe[ActionEntities] = UNSET
+    metadata: Maybe[Json] = UNSET
+    resource: Maybe[str] = UNSET
+
+
+# ── what goes with a message ──
+
+
+class Flag(Record):
+    """A user's flag on a message, with its reason. `flagged_at` is in epoch seconds."""
+
+    uid: Maybe[str] = UNSET
+    name: Maybe[str] = UNSET
+    avatar: Maybe[str] = UNSET
+    role: Maybe[str] = UNSET
+    reason_id: Maybe[str] = UNSET
+    reason_name: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+    remark: Maybe[str] = UNSET
+    flagged_at: Maybe[int] = UNSET
+
+
+class Reaction(MessagePart):
+    """One user's reaction to a message: `reaction` is the emoji, `reacted_by` the user at that time.
+
+    `reacted_at` is in the service's unit (`chatrest guide service`, "Filters and times"). The
+    number of users for each emoji is in the message, in `data.reactions`.
+    """
+
+    id: str
+    message_id: str
+    reaction: str
+    uid: str
+    reacted_at: int
+    reacted_by: Maybe[Entity] = UNSET
+    reacted_by_me: Maybe[bool] = UNSET
+
+
+class MessageCount(Record):
+    """The unread or undelivered messages of one conversation.
+
+    `entity_id` is the other user's uid for `entity_type` `user`, the group's guid for `group`.
+    """
+
+    identified_by: ClassVar[str] = "key"
+
+    entity_type: str
+    entity_id: str
+    count: int
+
+    @property
+    def key(self) -> str:
+        """The identifier of the count: type and id, as a user and a group may have the same id."""
+        return f"{self.entity_type}/{self.entity_id}"
+
+
+# ── the message, by category ──
+
+MEDIA_TYPES = frozenset({"image", "video", "audio", "file"})
+
+# A nested message is stored as its JSON, and its attribute gives it typed: see `views`.
+if TYPE_CHECKING:
+    NestedMessage: TypeAlias = "Message"
+else:
+    NestedMessage = Any
+nests_messages = views(message_of, "quoted_message", "last_reply")
+
+
+# In the order in which the service writes the fields, as msgspec decodes that order fastest.
+@nests_messages
+class _Message(MessagePart, OfId, tag_field="category"):
+    category: ClassVar[str]
+    """The category in the message's JSON, which determines its class."""
+    id: Id
+    conversation_id: str
+    sender: str
+    receiver_type: str
+    receiver: str
+    type: str
+    data: Any
+    sent_at: int
+    updated_at: int
+    muid: Maybe[str] = UNSET
+    parent_id: Maybe[Id] = UNSET
+    edited_at: Maybe[int] = UNSET
+    edited_by: Maybe[str] = UNSET
+    deleted_at: Maybe[int] = UNSET
+    deleted_by: Maybe[str] = UNSET
+    delivered_at: Maybe[int] = UNSET
+    read_at: Maybe[int] = UNSET
+    tags: Maybe[tuple[str, ...]] = UNSET
+    receipts: Maybe[Json] = UNSET
+    pinned_at: Maybe[int] = UNSET
+    pinned_by: Maybe[str] = UNSET
+    saved_at: Maybe[int] = UNSET
+    quoted_message: Maybe[NestedMessage] = UNSET
+    thread_subscribed: Maybe[bool] = UNSET
+    reply_count: Maybe[int] = UNSET
+    last_reply: Maybe[NestedMessage] = UNSET
+    flagged_by: Maybe[tuple[Flag, ...]] = UNSET
+    flagged_count: Maybe[int] = UNSET
+    app_id: Maybe[str] = UNSET
+    metadata: Maybe[Json] = UNSET
+    resource: Maybe[str] = UNSET
+
+    @classmethod
+    def _of_json(cls, value: Any) -> Any:
+        message = message_of(value)
+        if isinstance(message, cls):
+            return message
+        reason = getattr(message, "reason", f"it is a {type(message).__name__}")
+        raise CoercionError(f"the record is no {cls.__name__}: {reason}")
+
+    @property
+    def text(self) -> str | None:
+        """The message's text, or the caption of its files; None if it has neither."""
+        data = self.data
+        return getattr(data, "text", None) or getattr(data, "caption", None) or None
+
+
+if TYPE_CHECKING:
+    _ById: TypeAlias = _Message
+    _Content: TypeAlias = Content
+else:
+    _ById = _Message[Id]
+    _Content = Content[Count]
+
+
+@final
+class TextMessage(_ById, OfIdAndCount, tag="message"):
+    """A text message (category `message`), with its text in `data.text`.
+
+    As in every message, `id` is a text of digits; `sent_at` and `updated_at` are in the service's unit
+    (`chatrest guide service`, "Filters and times").
+    """
+
+    data: _Content
+
+
+@final
+class MediaMessage(_ById, OfIdAndCount, tag="message"):
+    """A media message (category `message`), with files in `data.attachments` and a caption in `data.text`."""
+
+    data: _Content
+
+
+@final
+class CustomMessage(_ById, tag="custom"):
+    """A message with content that the app defines, in `data.custom_data`."""
+
+    data: CustomContent
+
+
+@final
+class ActionMessage(_ById, tag="action"):
+    """An event of a message or group, such as edited, deleted or joined, in `data.action`."""
+
+    data: ActionContent
+
+
+@final
+class CallMessage(_ById, tag="call"):
+    """A message about a call, which is in `data.entities.on.entity`."""
+
+    data: CallContent
+
+
+@final
+class InteractiveMessage(_ById, tag="interactive"):
+    """A card, a form or another message of a bot that users act upon, in `data.interactive_data`."""
+
+    data: InteractiveContent
+
+
+for _kind in (TextMessage, MediaMessage, CustomMessage, ActionMessage, CallMessage, InteractiveMessage):
+    # A property would cost a function call for every record that a list compares with its filter.
+    _kind.category = str(_kind.__struct_config__.tag)
+
+
+@nests_messages
+class UnknownMessage(MessagePart, kw_only=True):
+    """A record that no other message class can hold: `raw` is its JSON, byte for byte.
+
+    `reason` is the reason. All readable fields have their values; unreadable ones are `""`, 0 or None if they
+    are common to all messages, and `UNSET` if they are optional. `raw` has everything that was served.
+    """
+
+    id: str = ""
+    conversation_id: str = ""
+    sender: str = ""
+    receiver_type: str = ""
+    receiver: str = ""
+    category: str = ""
+    type: str = ""
+    data: Any = None
+    sent_at: int = 0
+    updated_at: int = 0
+    muid: Maybe[str] = UNSET
+    parent_id: Maybe[str] = UNSET
+    edited_at: Maybe[int] = UNSET
+    edited_by: Maybe[str] = UNSET
+    deleted_at: Maybe[int] = UNSET
+    deleted_by: Maybe[str] = UNSET
+    delivered_at: Maybe[int] = UNSET
+    read_at: Maybe[int] = UNSET
+    tags: Maybe[tuple[str, ...]] = UNSET
+    receipts: Maybe[Json] = UNSET
+    pinned_at: Maybe[int] = UNSET
+    pinned_by: Maybe[str] = UNSET
+    saved_at: Maybe[int] = UNSET
+    quoted_message: Maybe[NestedMessage] = UNSET
+    thread_subscribed: Maybe[bool] = UNSET
+    reply_count: Maybe[int] = UNSET
+    last_reply: Maybe[NestedMessage] = UNSET
+    flagged_by: Maybe[tuple[Flag, ...]] = UNSET
+    flagged_count: Maybe[int] = UNSET
+    app_id: Maybe[str] = UNSET
+    metadata: Maybe[Json] = UNSET
+    resource: Maybe[str] = UNSET
+    raw: bytes
+    reason: str
+
+    @classmethod
+    def _of_json(cls, value: Any) -> Any:
+        message = message_of(value)
+        if isinstance(message, cls):
+            return message
+        return unknown(value, write_value(value), f"it is a {type(message).__name__}")
+
+    @property
+    def text(self) -> str | None:
+        """The message's text, or the caption of its files, if it can be read; None if not."""
+        data = self.data if isinstance(self.data, dict) else {}
+        texts = (data.get(name) for name in ("text", "caption"))
+        return next((text for text in texts if text and isinstance(text, str)), None)
+
+    def to_dict(self) -> Json:
+        """Return the record as it was served, read from `raw`.
+
+        Raises `ReplyUnreadableError` if it is not an object or nested too deeply.
+        """
+        try:
+            record = read_value(self.raw)
+        except (ValueError, RecursionError):
+            record = None
+        if not isinstance(record, dict):
+            raise ReplyUnreadableError(f"the record cannot be read as a dict: {self.reason}")
+        return record
+
+    def to_json(self) -> bytes:
+        """Return `raw`, the record's JSON byte for byte as served."""
+        return self.raw
+
+
+Message: TypeAlias = (
+    TextMessage
+    | MediaMessage
+    | CustomMessage
+    | ActionMessage
+    | CallMessage
+    | InteractiveMessage
+    | UnknownMessage
+)
+"""Any message; all classes have the common and the optional fields, and `text`."""
+
+Typed: TypeAlias = TextMessage | CustomMessage | ActionMessage | CallMessage | InteractiveMessage
+"""The classes that one decode distinguishes by `category`; a media message is first a text message."""
+
+LooselyTyped: Any = Typed
+"""The same classes with ids and sizes as served, number or text; `tighten` converts them."""
+if not TYPE_CHECKING:
+    _Loose: TypeAlias = int | str
+    LooselyTyped = (
+        TextMessage[_Loose, _Loose]
+        | CustomMessage[_Loose]
+        | ActionMessage[_Loose]
+        | CallMessage[_Loose]
+        | InteractiveMessage[_Loose]
+    )
+
+
+def settle(messages: list[Any]) -> None:
+    """Replace decoded text messages that are media messages by `MediaMessage`; in place, for speed."""
+    for index, message in enumerate(messages):
+        if message.type != "text" and type(message) is TextMessage and _is_media(message):
+            # What pickle asks for: all fields in their order, at a quarter of the cost of asking for each.
+            messages[index] = MediaMessage(*message.__reduce__()[1])
+
+
+def _is_media(message: TextMessage) -> bool:
+    return message.type in MEDIA_TYPES or bool(message.data.attachments)
+
+
+def unknown(record: Any, raw: bytes, reason: str) -> UnknownMessage:
+    """Return the `UnknownMessage` of a record, with its readable fields, its bytes `raw` and the `reason`."""
+    members: dict[str, Any] = {"data": record}
+    if isinstance(record, dict):
+        for wire, (name, kind) in _FIELDS.items():
+            if wire in record:
+                value = record[wire]
+                value = str(value) if type(value) is int and wire in _IDS else value
+                if name == "data" or (name in _TEXTS and type(value) is str):
+                    members[name] = value
+                    continue
+                with suppress(ValidationError, UnicodeEncodeError):
+                    members[name] = convert(value, kind)
+    members["data"] = guarded(members["data"], raw)
+    return UnknownMessage(raw=raw, reason=reason, **members)
+
+
+_IDS = ("id", "parentId")
+_TEXT_TYPES = (str, str | UnsetType | None)
+_TEXTS = frozenset(field.name for field in structs.fields(UnknownMessage) if field.type in _TEXT_TYPES)
+_FIELDS = {
+    field.encode_name: (field.name, field.type)
+    for field in structs.fields(UnknownMessage)
+    if field.name not in ("raw", "reason")
+}
+BY_CATEGORY: dict[str, type[Typed]] = {
+    "message": TextMessage,
+    "custom": CustomMessage,
+    "action": ActionMessage,
+    "call": CallMessage,
+    "interactive": InteractiveMessage,
+}
+
+
+def read_leniently(record: Any, raw: bytes, notes: list[str]) -> "Message":
+    """Return the message of a record that the strict decoder refuses; append what was coerced to `notes`."""
+    if flaw := _flaw(record):
+        return unknown(record, raw, flaw)
+    try:
+        message: Message = coerced(record, shape(BY_CATEGORY[record["category"]]), "", notes)
+    except CoercionError as error:
+        notes.clear()
+        return unknown(record, raw, str(error))
+    return message
+
+
+def _flaw(record: Any) -> str | None:
+    """Return what keeps a record from being any of the typed messages."""
+    if not isinstance(record, dict):
+        return "the record is not an object"
+    identity, category = record.get("id"), record.get("category")
+    if not isinstance(identity, str | int) or isinstance(identity, bool) or identity == "":
+        return "id: expected text"
+    if not isinstance(category, str):
+        return "category: expected text"
+    if category not in BY_CATEGORY:
+        return f"category: {category[:50]!r} is none of {', '.join(BY_CATEGORY)}"
+    return None
+
+
+# ── the outcome of sending to several receivers ──
+
+
+@views(message_of, "data")
+class SentMessage(ItemOutcome):
+    """The outcome for one receiver. `data` is the message as the service stored it.
+
+    An outcome without `success` is a failure.
+    """
+
+    data: Maybe[NestedMessage] = UNSET

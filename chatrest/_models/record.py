@@ -1,0 +1,118 @@
+"""The base class of all records of the service: immutable, with a repr that hides credentials."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, TypeVar, dataclass_transform
+
+from msgspec import UNSET, Struct, UnsetType, field
+
+from .._secrets import TOO_DEEP, masked_fields
+from .lenient import coerced, shape
+from .raw_json import read_value, write_value
+
+T = TypeVar("T")
+
+_DIGEST_BYTES: Final = 16
+
+Maybe: TypeAlias = T | UnsetType | None
+"""A field that the service may leave out: `UNSET` if it is absent, None if it is null."""
+
+Json: TypeAlias = dict[str, Any]
+"""A JSON object of any shape, as served."""
+
+
+# Some servers send numbers for ids, and digits for numbers. For msgspec these types are parameters:
+# `TextMessage` has text ids, and `TextMessage[int | str, int | str]` decodes into the same class with ids as
+# served. Callers only get objects with the types below, so type checkers see no parameters.
+if TYPE_CHECKING:
+    Id: TypeAlias = str
+    Count: TypeAlias = int
+
+    class OfId: ...
+
+    class OfCount: ...
+
+    class OfIdAndCount: ...
+else:
+    Id = TypeVar("Id", bound=str)
+    Count = TypeVar("Count", bound=int)
+    OfId, OfCount, OfIdAndCount = Generic[Id], Generic[Count], Generic[Id, Count]
+
+
+def digest(credential: str) -> str:
+    """Return the first half of the SHA-256 of a credential, as hexadecimal digits: its identity in a cursor.
+
+    Credentials of this service are long and random, so a digest does not lead back to them.
+    """
+    from hashlib import sha256  # 2 ms, and only a list of credentials needs it
+
+    return sha256(credential.encode(errors="surrogatepass")).hexdigest()[: 2 * _DIGEST_BYTES]
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+class Record(Struct, frozen=True, gc=False, rename="camel"):
+    """A record of the service. `gc=False`: decoded JSON has no reference cycles to collect."""
+
+    fill_missing: ClassVar[bool] = False
+    """True if the lenient decoder may use "" or 0 for an absent required text or number: no id is ""."""
+    identified_by: ClassVar[str] = "id"
+    """The field that identifies a record in a list, or a property where no field may be in a cursor.
+
+    A cursor holds the identities of the records at a page's end, and travels through browsers and logs. So a
+    record that only a credential identifies has a property `identity`, which is `digest(self.api_key)`.
+    """
+
+    hidden_fields: ClassVar[frozenset[str]] = frozenset()
+    """Fields that may hold a credential without its name, such as headers: a repr does not show them."""
+
+    def to_dict(self) -> Json:
+        """Return the record with the names of its JSON; absent members are left out, null is None.
+
+        The result contains credentials; only the `repr` of a record hides them.
+        """
+        record: Json = read_value(self.to_json())
+        return record
+
+    def to_json(self) -> bytes:
+        """Return the record as JSON that `chatrest.parse` can read, with credentials like `to_dict`."""
+        return write_value(self)
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        """Iterate over the pairs of `to_dict`: `dict(record)` is the same, and FastAPI asks for that."""
+        return iter(self.to_dict().items())
+
+    @classmethod
+    def _of_json(cls, value: Any) -> Any:
+        """Return the record of decoded JSON, read leniently; `CoercionError` for what cannot be one."""
+        return coerced(value, shape(cls), "", [])
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Json:
+        """Return how pydantic, and so FastAPI, reads and writes records: leniently, and with `to_dict`."""
+        from .pydantic_schema import core_schema
+
+        return core_schema(cls)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> Json:
+        """Return the record's JSON schema, for the documentation that FastAPI makes."""
+        from .pydantic_schema import json_schema
+
+        return json_schema(cls)
+
+    def __repr__(self) -> str:
+        try:
+            inner = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
+        except RecursionError:  # messages that quote messages, hundreds of them
+            inner = TOO_DEEP
+        return f"{type(self).__name__}({inner})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """Return the names and values that the service sent, credentials hidden, for `repr` and rich."""
+        pairs = ((name, getattr(self, name)) for name in self.__struct_fields__)
+        return masked_fields(self, [(name, value) for name, value in pairs if value is not UNSET])
+
+
+class MessagePart(Record):
+    """A message, or a part of one, which is shown although a text or a number of it is missing."""
+
+    fill_missing: ClassVar[bool] = True

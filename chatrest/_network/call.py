@@ -1,0 +1,360 @@
+"""One active call: its attempts, one after another, until a reply or a final error.
+
+tenacity repeats: its loop waits and calls from the second attempt on. It would cost 25 µs for a call that
+succeeds at once, as much as all else that this package adds to aiohttp, so the first attempt is made before
+it, and its failure is the loop's first outcome. Whether and when a call is repeated is decided right after
+an attempt, by `core.pace.retry`, as the record of the attempt has the pause; the loop's `retry` and `wait`
+read it.
+
+A 429 is read once, into a `RateLimitError`. The pacer learns the limit from it, and the retry policy asks the
+pacer for the next slot: a call that was refused for its rate sleeps once, for the longer of both waits.
+"""
+
+from typing import Final, Generic, TypeVar
+
+import tenacity
+from msgspec import Struct, field, structs
+
+from .._core.pace.retry import Attempts, attempt_log, leaves_open
+from .._core.replies.bounds import INLINE_BYTES
+from .._core.replies.faults import signal
+from .._core.requests.endpoint import Call
+from .._core.requests.wire import Headers, Request, with_headers
+from .._telemetry import LOGGER, CallStart, Listener, Outcome, notify
+from ..errors import (
+    ApiError,
+    ChatRestError,
+    DeadlineExceededError,
+    DeadlineOutcomeUnknownError,
+    DeadlineReason,
+    RateLimitError,
+    RequestInvalidError,
+    TransportError,
+)
+from .options import CallOptions, Dice
+from .pool import Pool
+from .records import CallProgress, Durations, attempt_record, outcome_record
+from .replies import (
+    DEPRECATION,
+    SUNSET,
+    Notices,
+    is_of_user,
+    limit_signal,
+    outcome_unknown,
+    read_large,
+    read_reply,
+    refusal,
+    report_reply,
+)
+from .timing import Home, Timing
+from .transport import Reply, was_sent
+
+R = TypeVar("R")
+
+_NO_ATTEMPTS: Final = Attempts()
+_NO_ATTEMPTS_PATIENT: Final = Attempts(patient=True)
+_SHOWN: Final = 0.05  # seconds; less is formatted as 0.0 and left out
+_PASSED: Final[dict[DeadlineReason, str]] = {
+    "rate limit": "held back by the rate limit for longer than the deadline of {} s",
+    "place": "no place in the pool became free within the deadline of {} s",
+    "network": "no reply came within the deadline of {} s",
+    "wait": "the wait before the next attempt was longer than the deadline of {} s",
+}
+
+
+class CallContext(Struct, frozen=True, kw_only=True):
+    """The clock, dice, listeners and notices of a session's calls, and the loop that they must run in."""
+
+    home: Home
+    timing: Timing
+    dice: Dice
+    listeners: tuple[Listener, ...]
+    notices: Notices = field(default_factory=Notices)
+    start: CallStart | None = None
+    """The first record of the call; None without listeners."""
+
+
+class ActiveCall(CallProgress, Generic[R]):
+    """One call, from its first attempt to its result or error."""
+
+    def __init__(
+        self, call: Call[R], request: Request, pool: Pool, options: CallOptions, context: CallContext
+    ) -> None:
+        self._call, self._request, self._pool = call, request, pool
+        self._options, self._context = options, context
+        self._gate = pool.gate(options.destination.app_id, call.endpoint.rate_class)
+        self._attempts = _NO_ATTEMPTS if options.priority == "interactive" else _NO_ATTEMPTS_PATIENT
+
+    async def result(self) -> R:
+        """Return the endpoint's decoded reply; raise the last error, with a log of all attempts."""
+        self.began = self._context.timing.now()
+        self._context.home.check()
+        self._pool.budget.earn()
+        try:
+            # Without listeners no one wants the durations of each attempt.
+            return await (self._attempt(self) if self._context.start is None else self._recorded_attempt())
+        except (ApiError, TransportError) as error:
+            failure = error
+        if self._attempts.pause is not None:
+            try:
+                return await self._repeated(failure)
+            except (ApiError, TransportError) as error:
+                failure = error
+        raise self._final(failure)
+
+    async def _repeated(self, failure: ApiError | TransportError) -> R:
+        """Return the result of a later attempt; raise the error of the last one."""
+        outcomes = [failure]  # of the attempt that was made already
+
+        async def attempt() -> R:
+            if outcomes:
+                raise outcomes.pop()
+            return await self._later_attempt()
+
+        loop = tenacity.AsyncRetrying(
+            sleep=self._sleep,
+            retry=tenacity.retry_if_exception(self._is_planned),
+            wait=self._planned_pause,
+            before_sleep=self._log_pause,
+        )
+        return await loop(attempt)
+
+    async def _later_attempt(self) -> R:
+        try:
+            return await (self._attempt(self) if self._context.start is None else self._recorded_attempt())
+        except RequestInvalidError:
+            # Closed: a change that was sent before must not say that nothing was. A read may.
+            is_change = self._call.endpoint.replay == "idempotent"
+            if not (is_change and isinstance(self._attempts.error, ApiError | TransportError)):
+                raise
+            failure = self._attempts.error
+        self._attempts = structs.replace(self._attempts, pause=None)
+        raise failure
+
+    def _is_planned(self, error: BaseException) -> bool:
+        return isinstance(error, ApiError | TransportError) and self._attempts.pause is not None
+
+    def _planned_pause(self, _: tenacity.RetryCallState) -> float:
+        return self._attempts.pause or 0.0
+
+    def _log_pause(self, _: tenacity.RetryCallState) -> None:
+        attempts = self._attempts
+        LOGGER.debug(
+            "attempt %d failed, again in %.1f s: %s", self.number, attempts.pause or 0.0, attempts.error
+        )
+
+    async def _sleep(self, seconds: float) -> None:
+        """Sleep the pause between two attempts, and measure it: it may be cut short."""
+        timing = self._context.timing
+        began = timing.now()
+        try:
+            await timing.sleep(seconds)
+        finally:
+            self.waited += timing.now() - began
+
+    # ── one attempt ──
+
+    async def _recorded_attempt(self) -> R:
+        """Make an attempt and send its record, which has the pause that is planned after it."""
+        spent, cause = Durations(), self._attempts.error
+        error_name: str | None = "CancelledError"
+        try:
+            value = await self._attempt(spent)
+            error_name = None
+            return value
+        except Exception as error:
+            # Of a pause that does not fit into the deadline, the error is that of the call.
+            is_planned = self._attempts.count == self.number
+            error_name = type(self._attempts.error if is_planned else error).__name__
+            raise
+        finally:
+            assert self._context.start is not None
+            record = attempt_record(
+                self._context.start,
+                self,
+                spent,
+                self._attempts,
+                error_name=error_name,
+                cause=cause,
+                secrets=self._options.secrets,
+            )
+            notify(self._context.listeners, record)
+
+    async def _attempt(self, spent: Durations) -> R:
+        """Send the request once and decode the reply, with their durations; plan what follows a failure."""
+        self.number += 1
+        self.reply = None
+        try:
+            reply = await self._exchange(spent)
+            if len(reply.body) <= INLINE_BYTES:
+                value = read_reply(reply, self._call, self._options)
+            else:
+                value = await read_large(reply, self._call, self._options)
+            if self._call.acting_user is not None:
+                self._context.notices.check_acting_user(self._call.endpoint, self._call.acting_user, value)
+            if spent is not self:
+                spent.decoded = self._context.timing.now() - self.replied
+            return value
+        except (ApiError, TransportError) as error:
+            failure = error
+        finally:
+            if spent is not self:
+                self.add(spent)
+        self._plan(failure)
+        raise failure
+
+    async def _exchange(self, spent: Durations) -> Reply:
+        """Send the request once, with a slot of the rate limit and a place in the pool.
+
+        Raises the error of a reply that is no success.
+        """
+        options, now = self._options, self._context.timing.now
+        began = self.began if self.number == 1 else now()
+        if options.deadline is not None:
+            self._refuse_hopeless(began, options.deadline)
+        if not self._gate.try_enter(options.priority, began):
+            await self._wait(spent)
+            began = now()
+        self.stage = "network"
+        try:
+            self.reply = reply = await self._pool.exchange(self._request, options.timeouts)
+        except BaseException as error:
+            self._gate.forget()
+            self.sent = was_sent(error)
+            raise
+        finally:
+            self._gate.release(options.priority)
+            self.replied = ended = now()
+            spent.network += ended - began
+        if options.on_reply is not None:
+            report_reply(options.on_reply, reply, self._call, self.number, options)
+        refused = None if reply.status == 200 else refusal(reply, self._call, options)
+        limit = signal(reply.headers) if refused is None else limit_signal(reply, refused, options)
+        if limit.limited and is_of_user(limit, self._call):
+            self._gate.forget()
+        else:
+            self._gate.observe(ended, limit, began)
+        if DEPRECATION in reply.headers or SUNSET in reply.headers:
+            self._context.notices.log_deprecation(self._call.endpoint, reply.headers)
+        # The loop's timer knows nothing of a clock that tests have set.
+        if options.deadline is not None and ended - self.began > options.deadline:
+            self.sent = True
+            raise self.deadline_passed()
+        if refused is not None:
+            raise refused
+        return reply
+
+    async def _wait(self, spent: Durations) -> None:
+        """Wait for a slot of the rate limit and a place in the pool; add their seconds to `spent`."""
+        priority, now = self._options.priority, self._context.timing.now
+        pace = self._gate.expected(priority)
+        began = now()
+        self.sent = False
+        try:
+            await self._gate.enter(priority)
+        finally:
+            waited = now() - began
+            spent.paced += min(waited, pace)
+            spent.queued += max(0.0, waited - pace)
+            self.stage = "place" if waited > pace or not pace else "rate limit"
+
+    # ── the next attempt ──
+
+    def _plan(self, error: ApiError | TransportError) -> None:
+        """Decide if and when the call is repeated after `error`, and store that in `_attempts`.
+
+        Raises `DeadlineExceededError` if the pause ends after the deadline.
+        """
+        error.operation = self._call.endpoint.name
+        self._attempts = self._attempts.with_failure(error, has_replied=self._pool.has_replied)
+        self.stage = "wait"
+        is_repeated = self._options.retry.repeats(self._attempts, self._call.endpoint.replay)
+        if is_repeated and not self._request.is_spent:
+            self._attempts = self._attempts.with_pause(self._pause())
+
+    def _pause(self) -> float:
+        options, now = self._options, self._context.timing.now()
+        slot = self._gate.delay(options.priority)
+        pause = options.retry.wait(self._attempts, self._context.dice, slot)
+        is_limited = isinstance(self._attempts.error, RateLimitError)
+        if not is_limited:
+            pause = max(pause, self._pool.budget.spend(now))
+        if options.deadline is not None and (left := options.deadline - (now - self.began)) <= pause:
+            raise self._no_room(pause, "rate limit" if is_limited else "wait", left)
+        return pause
+
+    # ── errors ──
+
+    def _final(self, error: ApiError | TransportError) -> ChatRestError:
+        """Return the error to raise: `error` with the log of the attempts, or an unknown outcome."""
+        name, attempts = self._call.endpoint.name, self._attempts
+        final: ChatRestError = error
+        if self._call.endpoint.replay == "never" and leaves_open(error):
+            final = outcome_unknown(name, error)
+        elif isinstance(error, TransportError):
+            final.args = (f"{name}: {error}",)
+        if isinstance(final, ApiError):
+            final.attempts = attempts.count
+        if attempts.log:
+            before = attempt_log(attempts.log, str(final).removeprefix(f"{name}: "), attempts.omitted)
+            final.args = (f"{final} (after {attempts.count} attempts; {before})",)
+        return final
+
+    def _refuse_hopeless(self, now: float, deadline: float) -> None:
+        wait, left = self._gate.expected(self._options.priority), deadline - (now - self.began)
+        if wait >= left > 0:
+            raise self._no_room(wait, "rate limit", left)
+
+    def _no_room(self, wait: float, reason: DeadlineReason, left: float) -> DeadlineExceededError:
+        """Return the error of a wait that does not fit: the deadline leaves `left` seconds."""
+        what = "the rate limit's next slot" if reason == "rate limit" else "the next attempt"
+        text = f"{what} is {wait:.1f} s away, and the deadline of {self._deadline} s leaves {left:.1f} s"
+        return self._late(text, reason, wait)
+
+    def deadline_passed(self) -> DeadlineExceededError:
+        """Return the error of a call whose deadline has just passed."""
+        return self._late(_PASSED[self.stage].format(self._deadline), self.stage, None)
+
+    @property
+    def _deadline(self) -> float:
+        """The deadline to the millisecond: it may be what a web request has left."""
+        assert self._options.deadline is not None
+        return round(self._options.deadline, 3) or self._options.deadline
+
+    def _late(self, text: str, reason: DeadlineReason, wait: float | None) -> DeadlineExceededError:
+        name = self._call.endpoint.name
+        sent = self._attempts.count + (self.stage == "network")
+        text = f"{name}: {text}{self._spent_text(sent)}"
+        kind = DeadlineExceededError
+        if self.sent and self._call.endpoint.replay == "never":
+            kind, text = DeadlineOutcomeUnknownError, f"{text}; it was sent, and may have been applied"
+        error = kind(text, operation=name, attempts=sent, reason=reason, retry_after=wait)
+        error.__cause__ = self._attempts.error
+        return error
+
+    def _spent_text(self, sent: int) -> str:
+        """Return the time spent and the errors of the attempts, in brackets; an empty text for neither."""
+        attempts = self._attempts
+        pairs = (
+            (self.paced, "held back by the rate limit"),
+            (self.queued, "waiting for a place"),
+            (self.network, f"on the network in {sent} attempt{'s' if sent > 1 else ''}"),
+            (attempts.waited, "waiting between attempts"),
+        )
+        parts = [", ".join(f"{seconds:.1f} s {what}" for seconds, what in pairs if seconds >= _SHOWN)]
+        log = attempts.log
+        if attempts.error is not None and attempts.pause is None:  # the last error, without a pause after it
+            log = (*log, (str(attempts.error), None))
+        parts.append(attempt_log(log, omitted=attempts.omitted))
+        text = "; ".join(filter(None, parts))
+        return f" ({text})" if text else ""
+
+    # ── telemetry ──
+
+    def add_headers(self, added: Headers) -> None:
+        if added:
+            self._request = with_headers(self._request, added)
+
+    def outcome(self, error_name: str | None) -> Outcome:
+        assert self._context.start is not None
+        return outcome_record(self._context.start, self, self._context.timing.now(), error_name)

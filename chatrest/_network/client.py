@@ -1,0 +1,231 @@
+"""The client that sessions and the management interface share, and the sender of one view."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Iterable, Mapping
+from functools import partial
+from itertools import count
+from types import MappingProxyType
+from typing import Final, TypeVar, final
+
+from msgspec import structs
+
+from .._core.pace.pacer import Pace
+from .._core.paging.cursor_key import CursorKey
+from .._core.paging.paging import PageSizes
+from .._core.requests.arguments import detach
+from .._core.requests.endpoint import Call
+from .._core.requests.wire import LOGIN_HEADER, Headers, Request, request
+from .._telemetry import LOGGER, REQUESTS, Listener, log_attempt, notify
+from ..app import check_way
+from ..errors import ChatRestError, DeadlineExceededError, RequestInvalidError
+from .call import ActiveCall, CallContext
+from .options import CallOptions, Dice
+from .pool import MakePacer, Pool, PoolState
+from .records import CallScope, call_start, log_request
+from .timing import Clock, Home, Sleep, Timing
+from .transport import Transport, Verify
+
+R = TypeVar("R")
+
+_NUMBERS = count(1)  # process-wide, as one listener may serve several sessions
+
+
+@final
+class Client:
+    """The state that all views of a session share: pools, clock, listeners, and known page sizes."""
+
+    def __init__(
+        self,
+        *,
+        concurrency: int,
+        max_reply_bytes: int,
+        pace: Pace,
+        telemetry: tuple[Listener, ...],
+        verify: Verify,
+        proxy: str | None,
+        cursor_key: CursorKey | None,
+        check_acting_user: bool,
+        clock: Clock,
+        sleep: Sleep,
+        dice: Dice,
+    ) -> None:
+        self._proxy, self.dice = proxy, dice
+        self.cursor_key, self.check_acting_user = cursor_key, check_acting_user
+        self.page_sizes: PageSizes = PageSizes()
+        self.make_pacer: MakePacer | None = None
+        """Makes the pacers of pools that are made from now on; None for pacers of this session alone."""
+        timing = Timing(clock, sleep)
+        self.clock: Clock = timing.now
+        self.sleep: Sleep = timing.sleep
+        self._make_context = partial(CallContext, timing=timing, dice=dice, listeners=telemetry)
+        self._make_pool = partial(
+            Pool,
+            concurrency=concurrency,
+            timing=timing,
+            connect=lambda: Transport(verify=verify, proxy=proxy, cap=max_reply_bytes),
+            pace=pace,
+        )
+        self._pools: dict[str, Pool] = {}
+        self._context: CallContext | None = None
+
+    @property
+    def pools(self) -> Mapping[str, PoolState]:
+        return MappingProxyType({region: pool.state for region, pool in self._pools.items()})
+
+    def check_way(self, addresses: Iterable[str]) -> None:
+        """Raise `RequestInvalidError` if the proxy would read the key in a request to one of `addresses`."""
+        if self._proxy is not None:
+            check_way(self._proxy, addresses)
+
+    def open(self) -> None:
+        """Accept calls, with new connections, in the running event loop."""
+        if self._context is None:
+            self._pools.clear()
+            self._context = self._make_context(home=Home())
+        self._context.home.check()
+
+    async def close(self) -> None:
+        """Close every pool and refuse further calls until the client is opened again.
+
+        Raises `RequestInvalidError` in another event loop or process than the one that opened it.
+        """
+        if self._context is not None:
+            self._context.home.check()
+            self._context = None
+        await asyncio.gather(*(pool.close() for pool in self._pools.values()))
+
+    @property
+    def context(self) -> CallContext:
+        """What calls need of an open session; `RequestInvalidError` outside its `async with`."""
+        if self._context is None:
+            raise RequestInvalidError("the session is not open: use it inside `async with`")
+        return self._context
+
+    def pool(self, region: str) -> Pool:
+        """Return the pool of `region`, made when it is first used."""
+        pool = self._pools.get(region)
+        if pool is None:
+            pool = self._pools[region] = self._make_pool(region, make_pacer=self.make_pacer)
+        return pool
+
+
+class Sender:
+    """The sender of one view, the only part of it that the resources use: `core.requests.endpoint.Send`."""
+
+    def __init__(self, client: Client, options: CallOptions) -> None:
+        self.app_id: Final = options.destination.app_id
+        self.acting_user: Final = options.acting_user
+        self._client, self._options = client, options
+        keys = options.destination.keys
+        self._headers = Headers(keys, Accept="application/json")
+        if (app := options.destination.app) is not None and app.base_url is not None:
+            self._headers["appId"] = app.app_id  # the service's own addresses name the app
+        replaced = {name.lower() for name in keys}  # by the view's own, such as the token of its user
+        self._headers.update(
+            (name, value) for name, value in options.headers.items() if name.lower() not in replaced
+        )
+
+    @property
+    def has_reader_token(self) -> bool:
+        """True if a login token is sent beside the app's key: lists may be those of the token's user."""
+        options = self._options
+        names = {name.lower() for name in options.headers}
+        return LOGIN_HEADER not in options.destination.keys and LOGIN_HEADER.lower() in names
+
+    @property
+    def page_sizes(self) -> PageSizes:
+        return self._client.page_sizes
+
+    @property
+    def cursor_key(self) -> CursorKey | None:
+        return self._client.cursor_key
+
+    @property
+    def check_acting_user(self) -> bool:
+        return self._client.check_acting_user
+
+    def sleep(self, seconds: float, /) -> Awaitable[None]:
+        return self._client.context.timing.sleep(seconds)
+
+    def dice(self) -> float:
+        return self._client.dice()
+
+    def __call__(self, call: Call[R], /) -> Awaitable[R]:
+        """Return an awaitable that makes the call, as the view's user if the call names none."""
+        if self.acting_user is not None and call.acting_user is None and call.endpoint.acting != "never":
+            call = structs.replace(call, acting_user=self.acting_user)
+        try:
+            if LOGIN_HEADER in self._headers and call.acting_user not in (None, self.acting_user):
+                raise RequestInvalidError(
+                    f"on_behalf_of = {call.acting_user!r}: the view has the login token of "
+                    f"{self.acting_user!r}, expected is that user, or session.as_user(uid) with the app's key"
+                )
+            options, destination = self._options, self._options.destination
+            if options.ends_at is not None:
+                options = _with_time_left(options, call.endpoint.name, self._client.clock())
+            address = destination.addresses[call.endpoint.interface]
+            sent = request(call, address, self._headers, options.arrays)
+            context = self._client.context
+            return run_call(call, sent, self._client.pool(destination.region), options, context)
+        except ChatRestError as error:
+            failure = detach(error)
+        failure.operation = call.endpoint.name
+        del call  # its path and body may hold a key
+        raise failure
+
+
+def _with_time_left(options: CallOptions, operation: str, now: float) -> CallOptions:
+    """Return the options of one call of a view whose calls together have an end."""
+    assert options.ends_at is not None
+    left = options.ends_at - now
+    if left <= 0:
+        text = f"{operation}: the time that all calls of the view have is over, and nothing was sent"
+        raise DeadlineExceededError(text, operation=operation, reason="wait")
+    deadline = left if options.deadline is None else min(left, options.deadline)
+    return structs.replace(options, deadline=deadline)
+
+
+def run_call(
+    call: Call[R], request: Request, pool: Pool, options: CallOptions, context: CallContext
+) -> Awaitable[R]:
+    """Return an awaitable that makes the call within its deadline, with records for listeners."""
+    if LOGGER.isEnabledFor(logging.INFO):
+        context = structs.replace(context, listeners=(log_attempt, *context.listeners))
+        if REQUESTS.isEnabledFor(logging.DEBUG):
+            log_request(call, request, options)
+    if context.listeners:
+        context = structs.replace(context, start=call_start(next(_NUMBERS), call, request, options))
+        return _observed(ActiveCall(call, request, pool, options, context), options.deadline, context)
+    active = ActiveCall(call, request, pool, options, context)
+    # No further coroutine around the call, as each layer costs time.
+    return active.result() if options.deadline is None else _bounded(active, options.deadline)
+
+
+async def _bounded(active: ActiveCall[R], deadline: float) -> R:
+    """Return the result of a call within `deadline` seconds; raise `DeadlineExceededError` after them."""
+    limit = asyncio.timeout(deadline)
+    try:
+        async with limit:
+            return await active.result()
+    except TimeoutError:
+        if not limit.expired():
+            raise  # the timeout of an attempt, or a wait longer than the deadline
+    raise active.deadline_passed()
+
+
+async def _observed(active: ActiveCall[R], deadline: float | None, context: CallContext) -> R:
+    """Return the result of a call, with the listeners' context managers around it and a record of it."""
+    assert context.start is not None
+    error_name: str | None = "CancelledError"
+    with CallScope(context.listeners, context.start) as headers:
+        try:
+            active.add_headers(headers)
+            result = await (active.result() if deadline is None else _bounded(active, deadline))
+            error_name = None
+            return result
+        except Exception as error:
+            error_name = type(error).__name__
+            raise
+        finally:
+            notify(context.listeners, active.outcome(error_name))

@@ -1,0 +1,223 @@
+"""The options of a session, of a view and of a call, and their checks."""
+
+import asyncio
+import random
+import ssl
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, TypeAlias, TypedDict
+
+from msgspec import Struct
+
+from .._core.pace.pacer import Pace
+from .._core.pace.retry import RetryPolicy
+from .._core.paging.cursor_key import CursorKey
+from .._core.requests.arguments import check_count, check_unquoted, instance
+from .._core.requests.encode import ARRAYS, Arrays
+from .._core.requests.endpoint import Interface
+from .._core.requests.timeouts import Timeouts, check_seconds
+from .._core.requests.wire import Headers, check_headers
+from .._telemetry import Listener
+from ..app import App, check_proxy
+from ..errors import RequestInvalidError, request_id_of
+from .places import PRIORITIES, Priority
+from .timing import Clock, Sleep
+from .transport import Verify
+
+Dice: TypeAlias = Callable[[], float]
+_Option: TypeAlias = tuple[Any, Callable[[Any], Any]]
+
+MAX_REPLY_BYTES: Final = 64 * 1024 * 1024
+
+UNCHANGED: Final[Any] = type("Unchanged", (), {"__repr__": lambda _: "UNCHANGED"})()
+"""The default of an option of `with_options`: keep its value."""
+
+_LEAST_SECRET: Final = 4
+_LEAST_WORD: Final = 8
+
+
+class RawReply(Struct, frozen=True, kw_only=True):
+    """A reply of the service as it came: `with_options(on_reply=…)`."""
+
+    operation: str
+    """The endpoint's name, such as `messages.list_user`."""
+    attempt: int
+    """The number of the attempt, from 1: a call whose first attempt failed has several replies."""
+    status: int
+    headers: Mapping[str, str]
+    """Its headers, case-insensitive and without secrets, as errors have them."""
+    body: bytes
+    """As served, decompressed. It may hold credentials, and is not in the repr."""
+
+    def __repr__(self) -> str:
+        return (
+            f"<RawReply to {self.operation}: {self.status}, {len(self.body)} bytes"
+            f"{f', request id {self.request_id}' if self.request_id else ''}>"
+        )
+
+    @property
+    def request_id(self) -> str | None:
+        """The id that the service gave the request, for its support; None if the reply names none."""
+        return request_id_of(self.headers)
+
+
+OnReply: TypeAlias = Callable[[RawReply], object]
+"""Called with each reply, in the task of its call; must be fast. Its exceptions are logged."""
+
+
+class ClientOptions(TypedDict, total=False):
+    """Arguments of `AsyncSession` and `AsyncManagement`, described at `AsyncSession`."""
+
+    concurrency: int
+    timeouts: Timeouts | None
+    retry: RetryPolicy | None
+    deadline: float | None
+    headers: Mapping[str, str] | None
+    max_reply_bytes: int
+    pace: Pace | None
+    priority: Priority
+    telemetry: Listener | Sequence[Listener]
+    arrays: Arrays
+    verify: Verify
+    proxy: str | None
+    cursor_key: bytes | None
+    check_acting_user: bool
+    clock: Clock
+    sleep: Sleep
+    dice: Dice
+
+
+class Destination(Struct, frozen=True, kw_only=True):
+    """The base addresses of calls, and the key headers that they send."""
+
+    app_id: str
+    """The app's id, or `management`; names the rate limit and is in telemetry records."""
+    region: str
+    """The name of the pool."""
+    addresses: Mapping[Interface, str]
+    """Base addresses; the first one is the default of `request`."""
+    keys: Headers
+    app: App | None = None
+
+    def __repr__(self) -> str:
+        return f"<Destination {self.app_id}>"
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        """Fields for rich, without the keys."""
+        return [("app_id", self.app_id), ("region", self.region)]
+
+
+class CallOptions(Struct, frozen=True, kw_only=True):
+    """The options of a view for its calls."""
+
+    destination: Destination
+    acting_user: str | None
+    headers: Headers
+    """The caller's headers, without the keys."""
+    deadline: float | None
+    """Seconds for all attempts of a call together; None for no limit."""
+    retry: RetryPolicy
+    timeouts: Timeouts
+    priority: Priority
+    arrays: Arrays
+    ends_at: float | None = None
+    """When the time of all calls of the view ends, by the session's clock; None for no such time."""
+    on_reply: OnReply | None = None
+    """Gets each reply as it came; None, where no one asked for it."""
+
+    def __repr__(self) -> str:
+        return f"<CallOptions for {self.destination.app_id}>"
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        return [("destination", self.destination), ("acting_user", self.acting_user)]
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The texts to hide in errors: the keys, and the values of the caller's headers.
+
+        Values of less than 4 characters are left out, so that `X-Flag: 1` does not hide every 1. Of a value
+        of several words, such as `Bearer …`, each word of at least 8 characters is hidden, too.
+        """
+        values = [value for value in self.headers.values() if len(value) >= _LEAST_SECRET]
+        words = [word for value in values for word in value.split() if len(word) >= _LEAST_WORD]
+        return (*self.destination.keys.values(), *values, *words)
+
+
+# ── checks ──
+
+
+def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all options, checked, with the defaults of those that are not given.
+
+    Raises `TypeError` for an option that does not exist, and names the nearest one and all that there are.
+    """
+    for name in options.keys() - _OPTIONS.keys():
+        from difflib import get_close_matches  # 6 ms, and only a mistake needs it
+
+        near = "".join(f", did you mean {match!r}?" for match in get_close_matches(name, _OPTIONS, 1))
+        raise TypeError(
+            f"no option is called {name!r}{near or ';'} options are {', '.join(sorted(_OPTIONS))}"
+        )
+    return {name: check(options.get(name, default)) for name, (default, check) in _OPTIONS.items()}
+
+
+def check_option(name: str, value: object) -> Any:
+    """Return the value of one option, checked; `RequestInvalidError` if it is wrong."""
+    return _OPTIONS[name][1](value)
+
+
+def _plain(name: str, default: Any, fits: Callable[[Any], bool], allowed: str) -> _Option:
+    def check(value: Any) -> Any:
+        check_unquoted(fits(value), name, value, allowed)
+        return value
+
+    return default, check
+
+
+def _is_verify(value: object) -> bool:
+    return value is True or isinstance(value, ssl.SSLContext)
+
+
+def _listeners(telemetry: Any) -> tuple[Listener, ...]:
+    listeners = (telemetry,) if callable(telemetry) else telemetry
+    fits = isinstance(listeners, Sequence) and all(map(callable, listeners))
+    check_unquoted(fits, "telemetry", telemetry, "a function of one record, or a list of such")
+    return tuple(listeners)
+
+
+def _cursor_key(key: object) -> CursorKey | None:
+    """Return the key that signs cursor tokens; the `RequestInvalidError` never contains it."""
+    if key is None:
+        return None
+    if not isinstance(key, bytes) or not key:
+        raise RequestInvalidError(
+            "cursor_key: expected bytes, one at least (32 random ones are best), or None"
+        )
+    return CursorKey(key)
+
+
+_OPTIONS: Final[Mapping[str, _Option]] = {
+    "arrays": _plain("arrays", "comma", ARRAYS.__contains__, ", ".join(ARRAYS)),
+    "deadline": (None, partial(check_seconds, "deadline")),
+    "headers": (None, check_headers),
+    "priority": _plain("priority", "interactive", PRIORITIES.__contains__, ", ".join(PRIORITIES)),
+    "retry": (None, lambda value: instance("retry", value, RetryPolicy)),
+    "timeouts": (None, lambda value: instance("timeouts", value, Timeouts)),
+    "max_reply_bytes": (MAX_REPLY_BYTES, partial(check_count, "max_reply_bytes")),
+    "proxy": (None, lambda value: None if value is None else check_proxy(value)),
+    "verify": _plain("verify", True, _is_verify, "True, or an ssl.SSLContext"),
+    "cursor_key": (None, _cursor_key),
+    "check_acting_user": _plain(
+        "check_acting_user", True, lambda value: isinstance(value, bool), "True or False"
+    ),
+    "clock": _plain("clock", time.monotonic, callable, "a function"),
+    "sleep": _plain("sleep", asyncio.sleep, callable, "a function"),
+    "dice": _plain("dice", random.random, callable, "a function"),
+    "telemetry": ((), _listeners),
+    "concurrency": (100, partial(check_count, "concurrency")),
+    "pace": (None, lambda value: instance("pace", value, Pace)),
+}
+"""The default of each option, and the function that checks a value."""
+OPTIONS_OF_VIEWS: Final = ("arrays", "deadline", "headers", "priority", "retry", "timeouts")
+"""The options that a view has of its own; all views of a session share the others."""

@@ -1,0 +1,197 @@
+"""The gates of a pool, one for each app and rate class: a slot of the rate limit and a place in the pool.
+
+Interactive requests are served before all waiting bulk requests. Cancellation is safe at any await: a slot
+and a place that were given to a cancelled call go to the next one, and so does the leadership of a lane.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Final, TypeAlias, final
+from weakref import WeakValueDictionary
+
+from .._core.pace.pacer import GatePacer, Signal
+from .._core.requests.endpoint import RateClass
+from .places import AppShare, LaneQueues, Priority, PrioritySemaphore, Waiter
+from .timing import Timing
+
+MakePacer: TypeAlias = Callable[[str, RateClass], GatePacer]
+"""Makes the pacer of an app's rate class, from the app id and the class."""
+GateKey: TypeAlias = tuple[str, RateClass]
+"""App id and rate class."""
+
+KEPT: Final = 500
+"""Gates that are kept whatever they know."""
+MOST_LEARNT: Final = 5000
+"""Gates up to which learnt limits are kept."""
+LEARNT_SECONDS: Final = 300.0
+"""Seconds after the last reply for which a learnt limit is kept."""
+_POLL_SECONDS: Final = 0.25  # while the end of a limit is unknown, any reply may show it
+_YIELD_SECONDS: Final = 0.01  # bulk checks again after this while an interactive call goes first
+
+
+@final
+class RateGate:
+    """The gate for requests of one app and rate class: it gives each one a slot of the pacer and a place.
+
+    Slot and place are taken at the same moment, and neither is held while waiting for the other. Otherwise
+    the paced calls of one app would fill the pool for all apps, and unused slots would accumulate at a full
+    pool and be used in one burst. Waiters follow the leader–follower pattern: one waiter of each lane is the
+    leader, which sleeps until the next slot and waits for a place for the whole lane. No background task.
+    """
+
+    def __init__(self, pacer: GatePacer, timing: Timing, places: PrioritySemaphore, app_id: str) -> None:
+        self.pacer: GatePacer = pacer
+        self.share: AppShare = places.share(app_id)
+        """The places that the app holds, in all rate classes."""
+        self.lanes: LaneQueues = LaneQueues()
+        """The waiting requests."""
+        self.replied_at: float = timing.now()
+        """The time of the last reply, or of the start."""
+        self._timing = timing
+        self._places = places
+        self._leaders: dict[Priority, Waiter] = {}
+
+    @property
+    def waiting(self) -> int:
+        return len(self.lanes)
+
+    @property
+    def interval(self) -> float:
+        """The seconds between two slots; 0 without a bound."""
+        return 1 / self.pacer.rate if self.pacer.rate else 0.0
+
+    def delay(self, lane: Priority) -> float:
+        """Return the seconds until the next slot for the first waiter of a lane."""
+        return self.pacer.delay(self._timing.now(), urgent=lane == "interactive")
+
+    def expected(self, lane: Priority) -> float:
+        """Return the estimated seconds that a new request in `lane` would wait for its slot."""
+        return self.delay(lane) + self.lanes.ahead(lane) * self.interval
+
+    def observe(self, now: float, signal: Signal, sent: float) -> None:
+        self.replied_at = now
+        self.pacer.observe(now, signal, sent)
+
+    def forget(self) -> None:
+        self.pacer.forget()
+
+    def try_enter(self, lane: Priority, now: float) -> bool:
+        """Take a slot and a place if both are free at `now`; return False otherwise."""
+        lanes, pacer, urgent = self.lanes, self.pacer, lane == "interactive"
+        if (
+            lanes.interactive
+            or (lanes.bulk and not urgent)
+            or pacer.delay(now, urgent=urgent) > 0
+            or not self._places.try_acquire(self.share, lane)
+        ):
+            return False
+        pacer.take(now, urgent=urgent)
+        return True
+
+    async def enter(self, lane: Priority) -> None:
+        """Wait for a slot and a place, and take both."""
+        if self.try_enter(lane, self._timing.now()):
+            return
+        waiter = self.lanes.join(lane)
+        try:
+            while not waiter.served:
+                if self._leaders.setdefault(lane, waiter) is waiter:
+                    await self._lead(lane, waiter)
+                else:
+                    await waiter.wait()
+        except BaseException:  # a cancellation, or the end of a coroutine that no one awaits any more
+            if waiter.served:  # it was served at the same moment
+                self.pacer.give_back()
+                self.release(lane)
+            raise
+        finally:
+            self.lanes.drop(waiter)
+            if self._leaders.get(lane) is waiter:
+                self._promote(lane)
+
+    def release(self, lane: Priority) -> None:
+        self._places.release(self.share, lane)
+
+    async def _lead(self, lane: Priority, own: Waiter) -> None:
+        """Serve the waiters of the lane in order until `own` is served."""
+        while not own.served:
+            delay = self.delay(lane)
+            if delay > 0:
+                await self._sleep(min(delay, _POLL_SECONDS) if self.pacer.is_probing else delay)
+            elif lane == "bulk" and self.lanes.interactive:
+                await self._sleep(_YIELD_SECONDS)
+            elif await self._wait_for_place(lane):
+                self.pacer.take(self._timing.now(), urgent=lane == "interactive")
+                self.lanes.serve(self.lanes.first(lane) or own)
+
+    async def _sleep(self, seconds: float) -> None:
+        """Sleep, and let other tasks run: a session's own sleep may return without doing so."""
+        await self._timing.sleep(seconds)
+        await asyncio.sleep(0)
+
+    async def _wait_for_place(self, lane: Priority) -> bool:
+        """Wait for a place; release it and return False if there is no free slot by then."""
+        if self._places.try_acquire(self.share, lane):
+            return True
+        await self._places.acquire(self.share, lane)
+        if self.delay(lane) > 0:
+            self.release(lane)
+            return False
+        return True
+
+    def _promote(self, lane: Priority) -> None:
+        first = self.lanes.first(lane)
+        if first is None:
+            del self._leaders[lane]
+        else:
+            self._leaders[lane] = first
+            first.wake()
+
+
+@final
+class RateGates(OrderedDict[GateKey, RateGate]):
+    """The gates by app id and rate class; `gates[key]` makes the one that is missing.
+
+    | beyond 500 gates, a gate …                                 | is let go                         |
+    |------------------------------------------------------------|-----------------------------------|
+    | that has waiters, or holds requests back at this moment    | never                             |
+    | that learnt a limit from 429 replies, or looks for its end | 300 s after its last reply, or    |
+    |                                                            | at once beyond 5000 gates         |
+    | any other: the next reply tells what it knew               | at once                           |
+
+    Each gate that is made costs a look at the two oldest, so there is no background task and no full scan.
+    A gate that was let go while a call still uses it is found again: two gates would double the rate.
+    """
+
+    def __init__(self, make_pacer: MakePacer, timing: Timing, places: PrioritySemaphore) -> None:
+        super().__init__()
+        self._make_pacer, self._timing, self._places = make_pacer, timing, places
+        self._released: WeakValueDictionary[GateKey, RateGate] = WeakValueDictionary()
+
+    def __missing__(self, key: GateKey) -> RateGate:
+        gate = self._released.pop(key, None)
+        if gate is None:
+            gate = RateGate(self._make_pacer(*key), self._timing, self._places, key[0])
+        self._let_go()
+        self[key] = gate
+        return gate
+
+    def known(self) -> Iterator[tuple[GateKey, RateGate]]:
+        return chain(list(self.items()), list(self._released.items()))
+
+    def _let_go(self) -> None:
+        for _ in range(min(2, len(self) - KEPT + 1)):
+            key, gate = self.popitem(last=False)
+            if self._is_needed(gate):
+                self[key] = gate  # as the newest
+            else:
+                self._released[key] = gate
+
+    def _is_needed(self, gate: RateGate) -> bool:
+        if gate.waiting or gate.delay("bulk") > 0:
+            return True
+        age = self._timing.now() - gate.replied_at
+        has_learnt = gate.pacer.rate_source == "learnt" or gate.pacer.is_probing
+        return has_learnt and age < LEARNT_SECONDS and len(self) < MOST_LEARNT

@@ -1,0 +1,310 @@
+"""A reply as a result or an error, and what it says beside that: the rate limit, and notices for the log.
+
+A decode of msgspec keeps the interpreter's lock, so a thread does not help against a long one; its time is
+bounded by `core.replies.bounds`. What is read record by record is Python code, which gives way to the event
+loop every few milliseconds when it runs in a thread. A deadline or a cancel does not wait for that thread.
+
+The error of a call must not show the call's own credentials where the service repeats them in prose. They are
+looked for only when a call has failed.
+"""
+
+import gc
+import re
+import time
+from asyncio import to_thread
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import pairwise
+from threading import Lock
+from typing import Any, Final, TypeVar, final
+from urllib.parse import unquote
+
+import msgspec
+from msgspec import structs
+
+from .._core.pace.pacer import Signal
+from .._core.replies.acting_user import is_of_others
+from .._core.replies.bounds import STRICT_BYTES, check_values
+from .._core.replies.decode import NoRecordError
+from .._core.replies.faults import error_of, fault, http_date, signal
+from .._core.requests.endpoint import Call, Endpoint, Reader
+from .._core.requests.form import Form
+from .._secrets import credential_values, is_credential, scrub
+from .._telemetry import LOGGER
+from ..errors import (
+    ApiError,
+    ChatRestError,
+    NotFoundError,
+    OutcomeUnknownError,
+    ReplyUnreadableError,
+    ServerError,
+    ServerOutcomeUnknownError,
+    TransportError,
+)
+from .options import CallOptions, OnReply, RawReply
+from .transport import Reply, plain_headers
+
+R = TypeVar("R")
+
+DEPRECATION: Final = "Deprecation"
+"""The header of RFC 9745: the time from which on an operation is deprecated, as `@` and epoch seconds."""
+SUNSET: Final = "Sunset"
+"""The header of RFC 8594: the time from which on an operation may be gone, as an HTTP date."""
+_STRUCTURED_DATE: Final = re.compile(r"@(-?[0-9]{1,15})\s*(?:;.*)?", re.DOTALL)
+_NOT_JSON: Final = frozenset({"text/html", "text/plain", "application/xml", "text/xml"})
+_LEAST_HOLD: Final = 0.05
+_LEAST_SECRET: Final = 4
+_COLLECTIONS: Final = frozenset({"apikeys", "auth_tokens", "tokens"})
+"""Segments of a path that have a credential after them."""
+
+
+# ── the result ──
+
+
+def read_reply(reply: Reply, call: Call[R], options: CallOptions) -> R:
+    """Return what a success holds, for a body of at most `INLINE_BYTES`; raise its error."""
+    try:
+        return call.endpoint.reply(reply.body)
+    except ReplyUnreadableError as error:
+        without_content: Callable[[], R] | None = getattr(call.endpoint.reply, "without_content", None)
+        if reply.status == 204 and without_content is not None:
+            return without_content()
+        failure = _unreadable(reply, error, call, options.secrets)
+    del call  # its path may hold a key
+    raise failure
+
+
+async def read_large(reply: Reply, call: Call[R], options: CallOptions) -> R:
+    """Return what a large success holds, or raise its error, while the event loop continues."""
+    try:
+        return await decode_large(call.endpoint.reply, reply.body)
+    except ReplyUnreadableError as error:
+        failure = _unreadable(reply, error, call, options.secrets)
+    del call  # its path may hold a key
+    raise failure
+
+
+async def decode_large(reader: Reader[R], body: bytes) -> R:
+    """Return what `reader` makes of a body of more than `INLINE_BYTES`; errors as for the reader's call.
+
+    A page of 1000 messages as documented is decoded at once, on the event loop.
+    """
+    read: Any = reader
+    strictly = getattr(reader, "strictly", None)
+    if strictly is not None and len(body) <= STRICT_BYTES:
+        result: R | None = strictly(body)
+        if result is not None:
+            return result
+        read = read.leniently
+    return await to_thread(_checked, read, body)
+
+
+def _checked(read: Reader[R], body: bytes) -> R:
+    check_values(body)
+    if len(body) <= STRICT_BYTES:
+        return read(body)
+    with _WITHOUT_COLLECTION:
+        return read(body)
+
+
+class _WithoutCollection:
+    """Pause the cyclic garbage collector, which finds nothing in JSON: it holds up all threads meanwhile.
+
+    Of the decode of 450,000 small arrays in 4 MB it takes 70 %. Several threads may be inside.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._was_enabled = True
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._was_enabled = gc.isenabled()
+            self._inside += 1
+            gc.disable()
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside and self._was_enabled:
+                gc.enable()
+
+
+_WITHOUT_COLLECTION: Final = _WithoutCollection()
+
+
+def report_reply(
+    on_reply: OnReply, reply: Reply, call: Call[Any], attempt: int, options: CallOptions
+) -> None:
+    """Give a reply to the function that the caller asked to be called with it; log its exception."""
+    raw = RawReply(
+        operation=call.endpoint.name,
+        attempt=attempt,
+        status=reply.status,
+        headers=plain_headers(reply.headers, (*options.secrets, *_credentials_of(call))),
+        body=reply.body,
+    )
+    try:
+        on_reply(raw)
+    except Exception:
+        LOGGER.exception("the function on_reply failed")
+
+
+# ── errors ──
+
+
+def refusal(reply: Reply, call: Call[Any], options: CallOptions) -> ChatRestError | None:
+    """Return the error of a reply whose status is no success, else None."""
+    if reply.status == 206:  # no request asks for a part
+        return ReplyUnreadableError("206 Partial Content: only a part came, though all of it was asked for")
+    return None if 200 <= reply.status < 300 else _fault(reply, call, options.secrets)
+
+
+def _fault(reply: Reply, call: Call[Any], secrets: tuple[str, ...]) -> ApiError:
+    secrets = (*secrets, *_credentials_of(call))
+    headers = plain_headers(reply.headers, secrets)
+    date = http_date(reply.headers.get("Date", ""))  # the clock of the reply's other times
+    now = time.time() if date is None else date
+    return fault(reply.status, headers, reply.body, call.endpoint.name, secrets, now)
+
+
+def _unreadable(
+    reply: Reply, error: ReplyUnreadableError, call: Call[Any], secrets: tuple[str, ...]
+) -> ChatRestError:
+    """Return the error for an unreadable success, without the frames that hold its body."""
+    record = error_of(reply.body)
+    if record:
+        return _fault(reply, call, secrets)
+    name, secrets = call.endpoint.name, (*secrets, *_credentials_of(call))
+    text = scrub(str(error), secrets)  # it may repeat names of members
+    if isinstance(error, NoRecordError) and call.endpoint.replay != "never":
+        text = f"{name}: {reply.status}: the service answered without a record: {text}"
+        headers = plain_headers(reply.headers, secrets)
+        return NotFoundError(text, status=reply.status, headers=headers, operation=name)
+    failure = ReplyUnreadableError(text)
+    failure.is_json = error.is_json
+    failure.answered = error.is_json and record is None and bool(reply.body.strip())
+    if call.endpoint.replay == "never" and failure.answered:
+        failure.args = (f"{failure}; the service answered {reply.status}, so the call was applied",)
+    kind = reply.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if kind in _NOT_JSON:
+        failure.args = (f"{failure}; its Content-Type is {kind}: is that the service's address?",)
+    return failure
+
+
+def outcome_unknown(operation: str, error: ApiError | TransportError) -> ChatRestError:
+    """Return the error for a call that must not be repeated and may have been applied, caused by `error`."""
+    text = f"{operation} is not repeated, and may or may not have been applied: {error}"
+    unknown: ChatRestError = OutcomeUnknownError(text)
+    if isinstance(error, ServerError):
+        unknown = ServerOutcomeUnknownError(text)
+        unknown.__dict__.update(error.__dict__)
+    unknown.operation = operation
+    unknown.__cause__ = error
+    return unknown
+
+
+def _credentials_of(call: Call[Any]) -> tuple[str, ...]:
+    """Return the credentials in the path, query, body and headers of a call, by their members' names."""
+    values = {*_credentials_in_path(call.endpoint.path, call.path)}
+    for part in (call.query, call.body, call.headers):
+        if part is not None and not isinstance(part, Form):
+            values.update(credential_values(msgspec.to_builtins(part, enc_hook=str)))
+    return tuple(value for value in values if len(value) >= _LEAST_SECRET)
+
+
+def _credentials_in_path(template: str, path: str) -> Iterator[str]:
+    segments = path.split("/")
+    for name, segment in zip(template.split("/"), segments, strict=False):
+        if name.startswith("{") and is_credential(name.strip("{}")):
+            yield unquote(segment)
+    for collection, segment in pairwise(segments):  # a call by hand has no template
+        if collection in _COLLECTIONS:
+            yield unquote(segment)
+
+
+# ── the rate limit ──
+
+
+def limit_signal(reply: Reply, error: ChatRestError, options: CallOptions) -> Signal:
+    """Return the rate limit signal of a reply with an error, whose time to wait was read with the error.
+
+    A wait that this call refuses must not delay other calls, and one of nothing must not let all of them go.
+    """
+    limit = signal(reply.headers, error)
+    longest = options.retry.longest_server_wait
+    if limit.retry_after is not None and not _LEAST_HOLD <= limit.retry_after <= longest:
+        return structs.replace(limit, retry_after=None)
+    return limit
+
+
+def is_of_user(limit: Signal, call: Call[Any]) -> bool:
+    """Return True for a 429 that states the limit of the acting user: it must not hold the app back.
+
+    Without a stated limit it cannot be told from the app's own.
+    """
+    own = call.endpoint.user_limit
+    return own is not None and limit.limit == own and call.acting_user is not None
+
+
+# ── notices ──
+
+
+@final
+class Notices:
+    """The notices that a session has logged at WARNING, once for each operation."""
+
+    def __init__(self) -> None:
+        self._deprecated: set[str] = set()
+        self._ignoring: set[str] = set()
+
+    def log_deprecation(self, endpoint: Endpoint[Any], headers: Mapping[str, str]) -> None:
+        """Log the headers `Deprecation` and `Sunset` of a reply, once for each operation.
+
+        Of their values only times are logged, as the rest is the peer's text.
+        """
+        if endpoint.name in self._deprecated:
+            return
+        self._deprecated.add(endpoint.name)
+        LOGGER.warning(
+            "%s: the service says that this operation is deprecated%s%s%s",
+            endpoint.name,
+            _since(headers.get(DEPRECATION)),
+            _until(headers.get(SUNSET)),
+            f"; use {endpoint.deprecated}" if endpoint.deprecated else "",
+        )
+
+    def check_acting_user(self, endpoint: Endpoint[Any], acting_user: str, record: Any) -> None:
+        """Log a record that shows another user than the acting one, once for each operation."""
+        if endpoint.name in self._ignoring:
+            return
+        if not (endpoint.is_by_other or is_of_others)(record, acting_user):
+            return
+        self._ignoring.add(endpoint.name)
+        LOGGER.warning(
+            "%s: the service ignored the acting user (onBehalfOf): its reply shows another user",
+            endpoint.name,
+        )
+
+
+def _since(value: str | None) -> str:
+    """Return ` since DATE` for a `Deprecation` header; some services send `true`, or an HTTP date."""
+    if value is None:
+        return ""
+    match = _STRUCTURED_DATE.fullmatch(value)
+    seconds = float(match[1]) if match else http_date(value)
+    return f" since {date}" if (date := _day(seconds)) else ""
+
+
+def _until(value: str | None) -> str:
+    seconds = None if value is None else http_date(value)
+    return f", and may be gone from {date} on" if (date := _day(seconds)) else ""
+
+
+def _day(seconds: float | None) -> str:
+    try:
+        return "" if seconds is None else datetime.fromtimestamp(seconds, UTC).date().isoformat()
+    except (OverflowError, OSError, ValueError):
+        return ""

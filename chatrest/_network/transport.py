@@ -1,0 +1,425 @@
+"""One HTTP exchange; the only module of the client that imports aiohttp.
+
+Some defaults of aiohttp are turned off: it follows redirects (and sends a custom key header to another
+origin), reads proxies and credentials from the environment, keeps cookies, repeats a request when a pooled
+connection is dead, accepts data of an idle connection as the next reply, and reads replies of any size. Its
+errors hold request headers and quote the peer, and the frames of their tracebacks hold more of both. So this
+module creates new errors outside of any `except` and raises them from a frame that holds neither: no error
+of chatrest leads to a key.
+"""
+
+import asyncio
+import io
+import os
+import socket
+import ssl as tls
+from collections.abc import Mapping
+from contextvars import ContextVar
+from typing import Any, Final, TypeAlias
+
+import aiohttp
+from aiohttp import hdrs
+from msgspec import Struct, structs
+from multidict import CIMultiDict
+from yarl import URL
+
+from .._core.replies.bounds import ERROR_BYTES
+from .._core.requests.arguments import detach
+from .._core.requests.form import Form
+from .._core.requests.timeouts import Timeouts
+from .._core.requests.wire import Headers, Request
+from .._secrets import scrub
+from ..errors import (
+    ChatRestError,
+    ConnectError,
+    ReplyUnreadableError,
+    RequestInvalidError,
+    RequestTimeoutError,
+    TransportError,
+)
+from .expiry import ExpiryTimer
+from .inflate import ACCEPTED, Inflate
+from .upload import OpenFile, Upload
+
+_READ_BUFFER: Final = 1 << 20  # a page of 1000 messages in few reads; the default of aiohttp is 64 KiB
+_KEEPALIVE: Final = 15.0
+_LARGE: Final = 1 << 20
+_KNOWN_TIMEOUTS: Final = 64
+_NO_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL"})
+"""OpenSSL's reasons for an answer that is not TLS."""
+_WITHOUT_TYPE: Final = (hdrs.CONTENT_TYPE,)
+
+Verify: TypeAlias = tls.SSLContext | bool
+
+
+class Reply(Struct, frozen=True):
+    """A reply: the body is decompressed, and that of a success is complete.
+
+    Its repr shows only status and size, as headers and body may contain a key.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    """Header values by case-insensitive name."""
+    body: bytes
+
+    def __repr__(self) -> str:
+        return f"<Reply {self.status}, {len(self.body)} bytes>"
+
+    def __rich_repr__(self) -> list[tuple[str, int]]:
+        """Return the fields for rich, which would otherwise show all fields of a struct."""
+        return [("status", self.status), ("size", len(self.body))]
+
+
+class _Exchange(Struct):
+    asked: bool = False
+    """True once a connection was requested; an exchange has one."""
+    connected: bool = True
+    """True once it had a connection and may have sent something.
+
+    It is also True before a connection is requested, as it is not known then that nothing was sent.
+    """
+
+
+# A context variable, as aiohttp passes no data to its connector, which runs in the task of the exchange.
+_PROGRESS: ContextVar[_Exchange | None] = ContextVar("chatrest_progress", default=None)
+
+
+def was_sent(error: BaseException) -> bool:
+    """Return True if the exchange that raised `error` may have sent something, or if that is unknown."""
+    return bool(getattr(error, "sent", True))
+
+
+class Transport:
+    """A connector and its client session; created in a running event loop, closed with `close`.
+
+    `cap` is the largest body in bytes, before and after decompression.
+    """
+
+    def __init__(self, *, verify: Verify = True, proxy: str | None = None, cap: int) -> None:
+        self._cap = cap
+        self._has_proxy = proxy is not None
+        self._timeouts: dict[Timeouts, aiohttp.ClientTimeout] = {}
+        self._timer = ExpiryTimer()
+        self._closed = False
+        # limit=0: only the pool limits the number of concurrent requests.
+        self._connector = _Connector(limit=0, ssl=verify, keepalive_timeout=_KEEPALIVE)
+        self._session = aiohttp.ClientSession(
+            connector=self._connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trust_env=False,
+            proxy=proxy,
+            read_bufsize=_READ_BUFFER,
+            auto_decompress=False,
+            headers={"Accept-Encoding": ACCEPTED},
+        )
+        # The connector refuses a second connection to any exchange; without this, the reason for the loss of
+        # the first one would be lost with it.
+        self._session._retry_connection = False
+
+    async def close(self) -> None:
+        self._closed = True
+        self._timer.close()
+        await self._session.close()
+
+    async def exchange(self, request: Request, timeouts: Timeouts, payload: Any = None) -> Reply:
+        """Send `request` once and return its reply; raise `TransportError` without a usable reply.
+
+        `was_sent` tells for a `CancelledError` raised here if something may have been sent. `payload` is the
+        body where the request's own is a form.
+        """
+        if payload is None and isinstance(request.body, Form):
+            return await self._exchange_form(request, request.body, timeouts)
+        if self._closed:
+            raise RequestInvalidError("the session was closed before the request was sent")
+        progress = _Exchange()
+        _PROGRESS.set(progress)
+        expiry = None if timeouts.total is None else self._timer.start(timeouts.total)
+        response: aiohttp.ClientResponse | None = None
+        try:
+            response = await self._session.request(
+                request.method,
+                URL(request.url, encoded=True),
+                headers=request.headers,
+                data=_payload(request.body) if payload is None else payload,
+                skip_auto_headers=_skipped(request),
+                allow_redirects=False,
+                timeout=self._client_timeout(timeouts),
+            )
+            try:
+                body = self._whole(response)
+                if body is None:
+                    body = await self._read(response)
+                return Reply(response.status, response.headers, body)
+            except BaseException:
+                response.close()  # a connection with an unread rest cannot be used again
+                raise
+        except asyncio.CancelledError as error:
+            if expiry is None or not expiry.has_cancelled():
+                vars(error)["sent"] = progress.connected
+                raise
+            failure: ChatRestError = _failure(TimeoutError(), timeouts, progress)
+        except ReplyUnreadableError as error:
+            failure = detach(error)
+        except _FAILURES as error:
+            failure = self._noting_proxy(_failure(error, timeouts, progress), request)
+        finally:
+            if expiry is not None:
+                self._timer.stop(expiry)
+        response = None  # its repr quotes the peer
+        raise failure
+
+    async def _exchange_form(self, request: Request, form: Form, timeouts: Timeouts) -> Reply:
+        """Send a form; `RequestInvalidError` for a file that cannot be read, and then nothing was sent."""
+        try:
+            async with Upload(form) as upload:
+                body = _form_body(upload)
+                headers = Headers(request.headers, **{"Content-Type": body.content_type})
+                try:
+                    return await self.exchange(structs.replace(request, headers=headers), timeouts, body)
+                except TransportError:
+                    if not upload.fault:
+                        raise
+                raise TransportError(upload.fault)
+        except ChatRestError as error:
+            failure = detach(error)
+        raise failure
+
+    def _whole(self, response: aiohttp.ClientResponse) -> bytes | None:
+        """Return the body of a short reply, which came at once; None if there is more to be done."""
+        content = response.content
+        if not content.is_eof() or content.total_bytes > self._cap:
+            return None
+        if hdrs.CONTENT_ENCODING in response.headers:
+            return None
+        body = content.read_nowait()
+        return body if response.status < 300 else body[:ERROR_BYTES]
+
+    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
+        """Return the body: of a success at most the cap, else `ReplyUnreadableError`.
+
+        An error has its status, whatever became of its body: that is cut at `ERROR_BYTES`, and where it
+        breaks off or cannot be unpacked.
+        """
+        pieces: list[bytes] = []
+        if response.status < 300:
+            await self._read_into(pieces, response, self._cap)
+            return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        cap = min(self._cap, ERROR_BYTES)
+        try:
+            await self._read_into(pieces, response, cap)
+        except (ReplyUnreadableError, aiohttp.ClientPayloadError):
+            response.close()  # its rest must not be read as the next reply
+        return b"".join(pieces)[:cap]
+
+    async def _read_into(self, pieces: list[bytes], response: aiohttp.ClientResponse, cap: int) -> None:
+        """Append the body's pieces, unpacked; raise `ReplyUnreadableError` where it is larger than `cap`."""
+        declared, content = response.content_length, response.content
+        if declared is not None and declared > cap and response.status < 300:
+            raise self._too_large(f"{declared} bytes are announced")
+        encoding = response.headers.get(hdrs.CONTENT_ENCODING, "").strip().lower()
+        if encoding not in ("", "identity"):
+            await self._unpack_into(pieces, content, Inflate(encoding), cap)
+            return
+        size = 0
+        while piece := await content.readany():
+            size += len(piece)
+            pieces.append(piece)
+            if size > cap:
+                raise self._too_large("it was still going on")
+
+    async def _unpack_into(
+        self, pieces: list[bytes], content: aiohttp.StreamReader, inflate: Inflate, cap: int
+    ) -> None:
+        packed = size = 0
+        while piece := await content.readany():
+            packed += len(piece)
+            for part in inflate.steps(piece):
+                if size:
+                    await asyncio.sleep(0)  # a few bytes may unpack to very many
+                size += len(part)
+                pieces.append(part)
+                if max(packed, size) > cap:
+                    raise self._too_large(f"{packed} bytes unpack to more than that")
+        if packed:
+            inflate.finish()
+
+    def _noting_proxy(self, error: TransportError, request: Request) -> TransportError:
+        """Return `error`, which says of a failed connection that a proxy of the environment was not used."""
+        scheme = request.url.partition(":")[0]
+        names = [name for name in os.environ if name.lower() in (f"{scheme}_proxy", "all_proxy")]
+        if names and isinstance(error, ConnectError) and not (self._has_proxy or error.is_final):
+            error.args = (
+                f"{error} ({min(names)} is set, and not used: give the session proxy=…, the command --proxy)",
+            )
+        return error
+
+    def _too_large(self, reason: str) -> ReplyUnreadableError:
+        error = ReplyUnreadableError(f"the reply is larger than max_reply_bytes = {self._cap}: {reason}")
+        error.answered = True
+        return error
+
+    def _client_timeout(self, timeouts: Timeouts) -> aiohttp.ClientTimeout:
+        known = self._timeouts.get(timeouts)
+        if known is None:
+            known = aiohttp.ClientTimeout(total=None, connect=timeouts.connect, sock_read=timeouts.read)
+            # Bounded, as a caller may use other values for every call.
+            if len(self._timeouts) < _KNOWN_TIMEOUTS:
+                self._timeouts[timeouts] = known
+        return known
+
+
+class _FilePayload(aiohttp.Payload):
+    """A file of a form: read in threads, and announced with the count of its bytes where that is known."""
+
+    def __init__(self, opened: OpenFile) -> None:
+        super().__init__(opened, content_type=opened.file.content_type)
+        self._size = opened.size
+        self._opened = opened
+
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        """Refuse: aiohttp asks for a payload's text only to write it to a log."""
+        raise TypeError("a file of a form has no text")
+
+    async def write(self, writer: Any) -> None:
+        async for chunk in self._opened.chunks():
+            await writer.write(chunk)
+
+
+def _form_body(upload: Upload) -> aiohttp.Payload:
+    """Return the body of a form; names are written as they are, in UTF-8, as browsers do."""
+    data = aiohttp.FormData(quote_fields=False, default_to_multipart=True)
+    for name, part in upload.parts:
+        if isinstance(part, OpenFile):
+            data.add_field(name, _FilePayload(part), filename=part.file.name)
+        else:
+            data.add_field(name, part)
+    return data()
+
+
+class _Connector(aiohttp.TCPConnector):
+    """A connector that gives an exchange one connection, without unrequested data, and notes it.
+
+    aiohttp repeats GET, PUT, DELETE and others when a pooled connection is lost, which is for the retry
+    policy to decide: its second attempt asks for a second connection.
+    """
+
+    async def connect(self, *args: Any, **kwargs: Any) -> Any:
+        progress = _PROGRESS.get()
+        if progress is not None:
+            if progress.asked:
+                raise _ConnectionLostError
+            progress.asked, progress.connected = True, False
+        connection = await super().connect(*args, **kwargs)
+        # A proxy or server may have sent a 408 on the idle connection; it is not the reply to this request.
+        while (protocol := connection.protocol) is not None and protocol.should_close:
+            connection.close()
+            connection = await super().connect(*args, **kwargs)
+        if progress is not None:
+            progress.connected = True
+        return connection
+
+
+class _ConnectionLostError(Exception):
+    """A connection that was lost in use. Not an aiohttp error, for which aiohttp would send again."""
+
+
+# Lost connections, timeouts, and replies that are not HTTP.
+_FAILURES: Final = (_ConnectionLostError, aiohttp.ClientError, TimeoutError, OSError, ValueError)
+_LOST: Final = (_ConnectionLostError, aiohttp.ClientOSError, aiohttp.ServerDisconnectedError)
+
+
+def _skipped(request: Request) -> tuple[str, ...] | None:
+    """Return the header that aiohttp must not add: a type where the request has none.
+
+    It is not named for every request, as aiohttp then copies all headers to look for it.
+    """
+    if request.method == "GET" and request.body is None:
+        return None
+    return None if "Content-Type" in request.headers else _WITHOUT_TYPE
+
+
+def _payload(body: bytes | Form | None) -> bytes | io.BytesIO | None:
+    assert not isinstance(body, Form)
+    # aiohttp warns of large bodies as bytes, which it would write at once.
+    return io.BytesIO(body) if body is not None and len(body) > _LARGE else body
+
+
+def _failure(error: Exception, timeouts: Timeouts, progress: _Exchange) -> TransportError:
+    """Return the error of an exchange that failed with `error`."""
+    if not progress.connected:
+        return _no_connection(error, timeouts)
+    if isinstance(error, aiohttp.SocketTimeoutError):
+        return RequestTimeoutError(f"the service was silent for {timeouts.read} s (timeouts.read)")
+    if isinstance(error, TimeoutError):
+        return RequestTimeoutError(f"no whole reply within {timeouts.total} s (timeouts.total)")
+    if isinstance(error, _LOST):
+        return TransportError(f"the connection was lost before a reply came{_reason(error)}")
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return ReplyUnreadableError("the reply was cut off, or is garbled")
+    if isinstance(error, aiohttp.ClientResponseError):
+        return ReplyUnreadableError("the reply is not HTTP as it should be")
+    return TransportError(f"the exchange failed ({type(error).__name__}){_reason(error)}")
+
+
+def _no_connection(error: Exception, timeouts: Timeouts) -> ConnectError:
+    if isinstance(error, aiohttp.ConnectionTimeoutError):
+        return ConnectError(f"no connection within {timeouts.connect} s (timeouts.connect), nothing was sent")
+    if isinstance(error, TimeoutError):
+        return ConnectError(f"no connection within {timeouts.total} s (timeouts.total), nothing was sent")
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        failure = ConnectError(f"the proxy refused the connection with {error.status}, nothing was sent")
+        failure.reason = "by proxy"
+        return failure
+    if isinstance(error, aiohttp.ClientConnectorError):
+        text = f"no connection to {error.host}:{error.port}, nothing was sent{_reason(error)}"
+        failure = ConnectError(text)
+        failure.is_final, failure.reason = _is_final(_cause(error)), _connect_reason(error)
+        return failure
+    if isinstance(error, _LOST):
+        return ConnectError(f"no connection, nothing was sent{_reason(error)}")
+    return ConnectError(f"no connection ({type(error).__name__}), nothing was sent{_reason(error)}")
+
+
+def _cause(error: Exception) -> object:
+    return getattr(error, "certificate_error", None) or getattr(error, "os_error", error)
+
+
+_CERTIFICATE: Final = {9: "not yet valid", 10: "expired", 62: "other host"}
+"""Reasons by OpenSSL's codes; any other one is an issuer that is not known."""
+
+
+def _connect_reason(error: aiohttp.ClientConnectorError) -> str:
+    cause = _cause(error)
+    if isinstance(cause, tls.SSLCertVerificationError):
+        return _CERTIFICATE.get(cause.verify_code, "certificate")
+    if isinstance(cause, tls.SSLError):
+        return "tls"
+    if isinstance(error, aiohttp.ClientProxyConnectionError):
+        return "proxy"
+    return "name" if isinstance(cause, socket.gaierror) else "connection"
+
+
+def _is_final(cause: object) -> bool:
+    """Return True for a certificate that is refused, and a host without TLS: both stay so."""
+    is_refused = isinstance(cause, tls.SSLCertVerificationError | tls.CertificateError)
+    return is_refused or (isinstance(cause, tls.SSLError) and cause.reason in _NO_TLS)
+
+
+def _reason(error: Exception) -> str:
+    """Return the operating system's reason for `error`, never text of the peer, which may contain a key."""
+    cause = _cause(error)
+    if isinstance(cause, tls.SSLCertVerificationError):
+        return f": its certificate is refused, {cause.verify_message}"
+    if isinstance(cause, tls.SSLError) and cause.reason in _NO_TLS:
+        return ": it does not speak TLS"
+    if isinstance(cause, tls.SSLError):
+        return f": {cause.reason or type(cause).__name__}"
+    if isinstance(cause, OSError) and cause.errno is not None:
+        return f": {cause.strerror if cause.errno < 0 else os.strerror(cause.errno)}"
+    return ""
+
+
+def plain_headers(headers: Mapping[str, str], secrets: tuple[str, ...]) -> Mapping[str, str]:
+    """Return a case-insensitive copy of reply headers without secrets, which can be pickled."""
+    return CIMultiDict((name, scrub(value, secrets)) for name, value in headers.items())

@@ -1,0 +1,209 @@
+"""A view of a client: the part that `AsyncSession` and `AsyncManagement` share."""
+
+import re
+from collections.abc import Mapping
+from functools import cached_property, lru_cache
+from types import TracebackType
+from typing import Any, Final, Self
+
+from msgspec import structs
+
+from .._core.pace.retry import RetryPolicy
+from .._core.replies.decode import read_json
+from .._core.requests.arguments import check_unquoted, detach, hides_arguments
+from .._core.requests.endpoint import (
+    Call,
+    Endpoint,
+    Interface,
+    Method,
+    Replay,
+    any_path,
+    check_acting_user,
+    is_mapping,
+)
+from .._core.requests.timeouts import Timeouts, check_seconds
+from .._core.requests.wire import Headers
+from .._fan_out.stream import fan_out as _fan_out
+from ..errors import ChatRestError, RequestInvalidError
+from .client import Client, Sender
+from .options import (
+    OPTIONS_OF_VIEWS,
+    UNCHANGED,
+    CallOptions,
+    ClientOptions,
+    Destination,
+    OnReply,
+    check_option,
+    checked_options,
+)
+from .places import Priority
+from .pool import PoolState
+
+_METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_REPLAY: Final[Mapping[Method, Replay]] = {"GET": "safe", "PUT": "idempotent", "DELETE": "idempotent"}
+_FIRST: Final = re.compile(r"/[A-Za-z0-9_-]+(?=/|$)")
+
+
+class ClientView:
+    """Calls to one destination with one set of options, used with `async with`."""
+
+    def __init__(self, destination: Destination, options: ClientOptions) -> None:
+        rest = checked_options(options)
+        own = {name: rest.pop(name) for name in OPTIONS_OF_VIEWS}
+        self._options: CallOptions = CallOptions(destination=destination, acting_user=None, **own)
+        self._client: Client = Client(**rest)
+        self._client.check_way(destination.addresses.values())
+
+    async def __aenter__(self) -> Self:
+        self._client.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections of all views."""
+        await self._client.close()
+
+    @property
+    def pools(self) -> Mapping[str, PoolState]:
+        """The states of the pools by region; a pool is created when its region is first used."""
+        return self._client.pools
+
+    @cached_property
+    def sender(self) -> Sender:
+        """The function that makes a `Call` of an endpoint; collections use it, and other code may."""
+        return Sender(self._client, self._options)
+
+    @hides_arguments
+    def with_options(
+        self,
+        *,
+        deadline: float | None = UNCHANGED,
+        retry: RetryPolicy | None = UNCHANGED,
+        timeouts: Timeouts | None = UNCHANGED,
+        headers: Mapping[str, str] | None = UNCHANGED,
+        priority: Priority = UNCHANGED,
+        on_behalf_of: str | None = UNCHANGED,
+        on_reply: OnReply | None = UNCHANGED,
+    ) -> Self:
+        """Return a view with other options that shares the connections; an option not given keeps its value.
+
+        `deadline` is in seconds for a whole call. `deadline=None` and `on_behalf_of=None` clear the option;
+        `retry=None` and `timeouts=None` restore the defaults of `RetryPolicy` and `Timeouts`. `headers` are
+        added to the present ones, None removes them all. `on_reply` is called with the `RawReply` of each
+        attempt that had one, of a list with that of each page: with `on_reply=replies.append`, `replies[-1]`
+        is that of the last call. Raises `RequestInvalidError` for a wrong argument.
+        """
+        given: dict[str, Any] = {
+            "deadline": deadline, "retry": retry, "timeouts": timeouts, "headers": headers,
+            "priority": priority,
+        }  # fmt: skip
+        changes = {name: check_option(name, value) for name, value in given.items() if value is not UNCHANGED}
+        if on_behalf_of is not UNCHANGED:
+            changes["acting_user"] = check_acting_user(on_behalf_of)
+        if on_reply is not UNCHANGED:
+            fits = on_reply is None or callable(on_reply)
+            check_unquoted(fits, "on_reply", on_reply, "a function of one RawReply, or None")
+            changes["on_reply"] = on_reply
+        if changes.get("headers"):
+            changes["headers"] = Headers(self._options.headers, **changes["headers"])
+        return self._view(**changes)
+
+    def within(self, seconds: float) -> Self:
+        """Return a view whose calls all end within `seconds` from now, taken together, as of one web request.
+
+            chat = session.within(2.0)
+            user = await chat.users.get("bob")
+            page = await chat.messages.list_user("bob").page(20)  # has what the first call left
+
+        Its views have the same end, or an earlier one of their own. A call that no time is left for sends
+        nothing, and raises `DeadlineExceededError`; `deadline` bounds a single call further. Raises
+        `RequestInvalidError` for a wrong argument.
+        """
+        left = check_seconds("seconds", seconds)
+        if left is None:
+            raise RequestInvalidError("seconds = None: expected is a number of seconds")
+        end = self._client.clock() + left
+        return self._view(ends_at=end if self._options.ends_at is None else min(end, self._options.ends_at))
+
+    def _view(self, **changes: Any) -> Self:
+        view = object.__new__(type(self))
+        view._options, view._client = structs.replace(self._options, **changes), self._client
+        if "destination" in changes:
+            view._client.check_way(view._options.destination.addresses.values())
+        return view
+
+    async def request(
+        self,
+        method: Method,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        json: Any = None,
+        interface: Interface = UNCHANGED,
+    ) -> Any:
+        """Call any operation; return the decoded JSON of its reply, None for an empty one.
+
+        `path` is relative to the base address and begins with `/`; characters that a path cannot have are
+        quoted. `interface` is `chat` (the default) or `calls` for a session. Deadline, rate limit and retries
+        apply as for every call: GET, PUT and DELETE are repeated, POST and PATCH only if they were certainly
+        not processed. Raises `RequestInvalidError` if an argument is wrong, else any `ChatRestError`.
+        """
+        failure: ChatRestError | None = None
+        try:
+            running = self.sender(call_by_hand(method, path, query, json, self._interface(interface)))
+        except ChatRestError as error:
+            failure = detach(error)
+        del method, path, query, json, interface  # no frame of an error may hold a key
+        if failure is not None:
+            raise failure
+        return await running
+
+    fan_out = _fan_out
+
+    def _interface(self, interface: object) -> Interface:
+        addresses = self._options.destination.addresses
+        if interface is UNCHANGED:
+            return next(iter(addresses))
+        for name in addresses:
+            if interface == name:
+                return name
+        check_unquoted(False, "interface", interface, ", ".join(addresses))
+        raise AssertionError
+
+
+# ── operations without an endpoint ──
+
+
+def call_by_hand(
+    method: Method, path: str, query: Mapping[str, Any] | None, json: Any, interface: Interface
+) -> Call[Any]:
+    """Return the call of an operation that has no endpoint; `RequestInvalidError` if an argument is wrong.
+
+    GET, PUT and DELETE are repeated, POST and PATCH only if they were certainly not processed.
+    """
+    if method not in _METHODS:
+        check_unquoted(False, "method", method, ", ".join(_METHODS))
+    if query is not None:
+        check_unquoted(is_mapping(query), "query", query, "a mapping with text keys, or None")
+    quoted = any_path(path)
+    first = _FIRST.match(quoted)
+    # In errors and records only the first segment is shown, as others may hold uids.
+    template = "/…" if first is None else quoted if first.end() == len(quoted) else f"{first[0]}/…"
+    return Call(_endpoint(method, template, interface), quoted, query, json)
+
+
+@lru_cache(256)
+def _endpoint(method: Method, template: str, interface: Interface) -> Endpoint[Any]:
+    return Endpoint(
+        f"{method} {template}",
+        method,
+        template,
+        read_json,
+        _REPLAY.get(method, "never"),
+        acting="never" if interface == "management" else "optional",
+        interface=interface,
+    )

@@ -1,0 +1,407 @@
+"""Checked structs: filters of lists and bodies of requests.
+
+The type of each field contains its rule and the description for errors, so documentation, check and error
+text cannot differ.
+"""
+
+from collections.abc import Collection, Mapping
+from functools import cache
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Final,
+    Literal,
+    TypeAlias,
+    Union,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, StructMeta, UnsetType
+from msgspec.structs import fields
+
+from .._secrets import HIDDEN, is_credential, masked, masked_fields, shown
+from ..errors import RequestInvalidError
+from ..times import TIME_FORMS, Time, parse_timestamp
+from .fields import Listed, words_of
+from .files import file_of
+
+_SHOWN: Final = 5
+_OF_EVERY_STRUCT: Final = frozenset(dir(Struct)) - {"__class__", "__doc__", "__init__", "__module__"}
+
+
+class CheckedType(StructMeta):
+    """The metaclass of checked structs: what `help` says of them, and what a call with wrong names says.
+
+    Fields are given by name. msgspec's own signature writes the rule of each field out, eight kilobytes of
+    regular expressions for the largest, and its error for a misspelt field names no other one.
+    """
+
+    if not TYPE_CHECKING:
+
+        def __new__(mcls, name: str, bases: Any, members: Any, **options: Any) -> Any:
+            # A class inherits the other options of msgspec, but not this one.
+            return super().__new__(mcls, name, bases, members, **{"kw_only": True, **options})
+
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: N805, a metaclass
+            try:
+                return StructMeta.__call__(cls, *args, **kwargs)
+            except TypeError as error:
+                failure = TypeError(_call_fault(cls, len(args), kwargs.keys()) or str(error))
+            finally:
+                del args, kwargs  # no frame of the error holds a value: it may be a credential
+            raise failure
+
+        def __dir__(cls) -> list[str]:  # noqa: N805
+            """The names of the class, without the methods of every struct, in which `help` would drown."""
+            return sorted(set(super().__dir__()) - _OF_EVERY_STRUCT)
+
+        @property
+        def __signature__(cls) -> Any:  # noqa: N805
+            """The fields with their plain types, for `help` and editors."""
+            return _signature(cls)
+
+        @property
+        def __doc__(cls) -> str:  # noqa: N805
+            """The class's own words, and a line a field: its meaning, and what it may hold."""
+            return _documentation(cls, vars(cls).get("__doc__") or "")
+
+
+def _signature(cls: Any) -> Any:
+    from inspect import Parameter, Signature  # 10 ms, and only help needs it
+    from typing import get_type_hints
+
+    hints = get_type_hints(cls)
+    parameters = [
+        Parameter(
+            field.name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if field.required else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(cls)
+    ]
+    return Signature(parameters)
+
+
+def _documentation(cls: Any, own: str) -> str:
+    from inspect import cleandoc
+
+    from .meanings import meaning
+
+    lines = []
+    for field in fields(cls):
+        mark = "*" if field.required else ""
+        words = "; ".join(filter(None, (meaning(cls, field.name), cls.allowed(field.name))))
+        lines.append(f"  {field.name}{mark}: {words}")
+    head = ["", "Fields (* is required):"] if lines else []
+    return "\n".join([cleandoc(own), *head, *lines])
+
+
+def _call_fault(cls: Any, positional: int, names: Collection[str]) -> str:
+    """Return what is wrong with the names of a call; empty if they are not the cause of an error."""
+    known = {field.name: field for field in fields(cls)}
+    faults = []
+    if positional:
+        more = ", …" if len(known) > _SHOWN else ""
+        faults.append(f"takes its fields by name ({', '.join(list(known)[:_SHOWN])}{more})")
+    faults += [f"has no field {name!r}{nearest(name, known)}" for name in names if name not in known]
+    missing = [name for name, field in known.items() if field.required and name not in names]
+    if missing:
+        faults.append(f"needs {', '.join(missing)}")
+    return f"{cls.__name__} {', and '.join(faults)}" if faults else ""
+
+
+def nearest(name: str, known: Collection[str]) -> str:
+    """Return the hint at the name that was probably meant; empty if none is near."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(known), 1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+# `\Z`, as `$` would also match before a final newline. A lone surrogate cannot be sent.
+_CONTROL: Final = r"\x00-\x1f\x7f-\x9f"
+_SURROGATE: Final = r"\ud800-\udfff"
+_TEXT: Final = Meta(min_length=1, pattern=rf"\A[^{_SURROGATE}]+\Z")
+_UID: Final = Meta(min_length=1, pattern=rf"\A[^{_CONTROL}{_SURROGATE}]+\Z")
+_UID_IN_LIST: Final = Meta(min_length=1, pattern=rf"\A[^,{_CONTROL}{_SURROGATE}]+\Z")
+
+Flag: TypeAlias = Annotated[bool, Meta(description="True or False")]
+Text: TypeAlias = Annotated[str, _TEXT, Meta(description="a text that is not empty, and is valid Unicode")]
+Uid: TypeAlias = Annotated[
+    str, _UID, Meta(description="a text that is not empty, without control characters, and is valid Unicode")
+]
+Size: TypeAlias = Annotated[int, Meta(ge=1, le=1000, description="a whole number from 1 to 1000")]
+Ordinal: TypeAlias = Annotated[int, Meta(ge=1, description="a whole number from 1")]
+Affix: TypeAlias = Annotated[
+    Literal["append", "prepend"], Meta(description="'append' (after the id) or 'prepend' (before it)")
+]
+_AttachmentType: TypeAlias = Literal["image", "video", "audio", "file"]
+Presence: TypeAlias = Literal["available", "offline"]
+ScopeName: TypeAlias = Literal["admin", "moderator", "participant"]
+Json: TypeAlias = Annotated[dict[str, Any], Meta(description="a JSON object, as a mapping with text keys")]
+
+
+Texts: TypeAlias = Annotated[
+    Listed[Annotated[str, _TEXT]],
+    Meta(min_length=1, description="a list of texts, none of them empty, and all valid Unicode"),
+]
+Uids: TypeAlias = Annotated[
+    Listed[Annotated[str, _UID_IN_LIST]],
+    Meta(
+        min_length=1, description="a list of uids, none of them empty, without commas and control characters"
+    ),
+]
+SearchIn: TypeAlias = Annotated[Listed[Literal["name", "uid"]], Meta(min_length=1)]
+Scopes: TypeAlias = Annotated[Listed[ScopeName], Meta(min_length=1)]
+Attachments: TypeAlias = Annotated[
+    _AttachmentType | Annotated[Listed[_AttachmentType], Meta(min_length=1)],
+    Meta(description="'image', 'video', 'audio' or 'file', or a list of these"),
+]
+# No pattern: msgspec 0.22 frees one twice in a union with an array or an object, and Python crashes.
+TextOrTexts: TypeAlias = Annotated[
+    Annotated[str, Meta(min_length=1)] | Annotated[Listed[str], Meta(min_length=1)],
+    Meta(description="a text that is not empty, or a list of texts"),
+]
+if TYPE_CHECKING:  # the type of arguments: a checked struct converts datetimes to seconds
+    Stamp: TypeAlias = Time
+    Millis: TypeAlias = Time
+else:
+    Stamp: TypeAlias = Annotated[int, Meta(ge=0, description=TIME_FORMS, extra={"per_second": 1})]
+    Millis: TypeAlias = Annotated[
+        int, Meta(ge=0, description=f"{TIME_FORMS}, in milliseconds", extra={"per_second": 1000})
+    ]
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
+class Checked(Struct, metaclass=CheckedType, frozen=True, rename="camel"):
+    """A struct that checks its fields when it is created; raises `RequestInvalidError` if one is wrong.
+
+    An optional field is not sent if it is `UNSET`, or None and its type does not allow null.
+    """
+
+    hidden_fields: ClassVar[frozenset[str]] = frozenset()
+    """Fields that may hold a credential without its name, such as headers: never in a repr or an error."""
+
+    def __post_init__(self) -> None:
+        # Most fields of most bodies and filters have their default, which needs no check.
+        for name in [name for name, _ in _given(self)]:
+            # No frame of the error holds the value: it may be a credential.
+            if fault := _check_field(self, name):
+                raise RequestInvalidError(fault)
+
+    @classmethod
+    def allowed(cls, name: str) -> str:
+        """Return the values that the field `name` accepts, in words."""
+        return _words(_rules(cls)[name].hint)
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
+        return f"{type(self).__name__}({inner})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """Return the names and values that were given, credentials hidden, for `repr` and rich."""
+        return masked_fields(self, _given(self))
+
+
+class Filter(Checked):
+    """A filter of a list; all fields are optional, None means no filter."""
+
+    windows: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """The fields that are the two ends of a window of time; the last must not be before the first."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for first, last in self.windows:
+            start, end = getattr(self, first), getattr(self, last)
+            if isinstance(start, int) and isinstance(end, int) and end < start:
+                raise RequestInvalidError(
+                    f"{last} = {end}: the window ends before it begins; expected {first} ({start}) or later"
+                )
+
+
+class Body(Checked):
+    """The body of a request; optional fields that are not given are `UNSET`."""
+
+
+def _given(record: Checked) -> list[tuple[str, Any]]:
+    """Return the names and values of the fields that do not have their default."""
+    kind = type(record)
+    each = zip(kind.__struct_fields__, msgspec.structs.astuple(record), _defaults(kind), strict=True)
+    return [(name, value) for name, value, default in each if value is not default]
+
+
+@cache
+def _defaults(kind: type[Struct]) -> tuple[Any, ...]:
+    return tuple(field.default for field in fields(kind))
+
+
+class _Rule(Struct, frozen=True):
+    """The type of a field, and what the check of each value needs of it."""
+
+    hint: Any
+    is_optional: bool
+    takes_null: bool
+    per_second: int | None
+    """Units of a field that holds a time; None for all others."""
+    nested: type[Checked] | None
+    """The struct for which a caller may give a plain mapping."""
+    is_keyed: bool
+    """True for a mapping of keys to such structs."""
+
+
+@cache
+def _rules(kind: type[Checked]) -> dict[str, _Rule]:
+    hints = get_type_hints(kind, include_extras=True)
+    return {name: _rule(hints[name]) for name in kind.__struct_fields__}
+
+
+def _rule(hint: Any) -> _Rule:
+    parts = get_args(hint)
+    takes_null = type(None) in parts
+    is_optional = takes_null or UnsetType in parts
+    if UnsetType in parts:
+        hint = Union[tuple(part for part in parts if part is not UnsetType)]  # noqa: UP007
+    units = next((meta.extra["per_second"] for meta in _metas(hint) if meta.extra), None)
+    return _Rule(hint, is_optional, takes_null, units, _nested(hint), _is_keyed(hint))
+
+
+def _check_field(record: Checked, name: str) -> str | None:
+    """Convert a field in place; return what is wrong with it, None for nothing."""
+    rule = _rules(type(record))[name]
+    value = getattr(record, name)
+    if value is None and rule.takes_null:
+        return None
+    if rule.is_optional and (value is None or value is UNSET):
+        value = UNSET
+    else:  # lists become tuples, so that a checked filter cannot change
+        try:
+            value = _converted(name, value, rule)
+        except _UnknownMemberError as error:
+            return f"{name} = {_shown(record, name, value)}: expected {_words(rule.hint)}; {error}"
+        except RequestInvalidError as error:  # of a time
+            return str(error)
+        except (msgspec.ValidationError, TypeError):
+            fault = _nested_fault(rule, value)
+            words = f"{_words(rule.hint)}; {fault}" if fault else _words(rule.hint)
+            return f"{name} = {_shown(record, name, value)}: expected {words}"
+    msgspec.structs.force_setattr(record, name, value)
+    return None
+
+
+def _shown(record: Checked, name: str, value: Any) -> str:
+    if value and (is_credential(name) or name in record.hidden_fields):
+        return HIDDEN
+    return shown(masked("", value) if isinstance(value, dict | list | tuple) else value)
+
+
+def _converted(name: str, value: Any, rule: _Rule) -> Any:
+    if rule.per_second is not None:
+        return parse_timestamp(name, value, per_second=rule.per_second)
+    if rule.nested is not None:
+        if rule.is_keyed and isinstance(value, Mapping):
+            value = {key: _with_wire_names(rule.nested, item) for key, item in value.items()}
+        else:
+            value = _with_wire_names(rule.nested, value)
+    ordered = sorted(value) if isinstance(value, set | frozenset) else value
+    return msgspec.convert(ordered, rule.hint, dec_hook=_read_custom)
+
+
+class _UnknownMemberError(Exception):
+    """A mapping in the place of a struct has a member that the struct does not have."""
+
+
+def _nested(hint: Any) -> type[Checked] | None:
+    if isinstance(hint, type):
+        return hint if issubclass(hint, Checked) else None
+    parts = (part for part in get_args(hint) if not isinstance(part, Meta))
+    return next((kind for part in parts if (kind := _nested(part)) is not None), None)
+
+
+def _is_keyed(hint: Any) -> bool:
+    return get_origin(hint) is dict or any(map(_is_keyed, get_args(hint)))
+
+
+def _with_wire_names(kind: type[Checked], value: Any) -> Any:
+    """Return a mapping with its members' wire names, where it may have the fields' names, too.
+
+    Raises `_UnknownMemberError` for a member that `kind` does not have: it would be lost silently.
+    """
+    if isinstance(value, list | tuple):
+        return [_with_wire_names(kind, item) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    names = {field.name: field.encode_name for field in fields(kind)}
+    known = set(names.values())
+    for name in value:
+        if name not in names and name not in known:
+            members = ", ".join(names.values())
+            raise _UnknownMemberError(f"{shown(name)[:60]} is none of the members {members}")
+    return {names.get(name, name): item for name, item in value.items()}
+
+
+def _nested_fault(rule: _Rule, value: Any) -> str:
+    """Return the first member that is missing or wrong in mappings that stand for structs; empty for none.
+
+    The wrong value is not repeated: it may be a credential.
+    """
+    if rule.nested is None or rule.is_keyed:
+        return ""
+    is_list = isinstance(value, list | tuple)
+    for index, item in enumerate(value if is_list else (value,)):
+        for field in fields(rule.nested) if isinstance(item, Mapping) else ():
+            if fault := _member_fault(rule.nested, field, item):
+                return f"[{index}]{fault}" if is_list else fault.removeprefix(".")
+    return ""
+
+
+def _member_fault(kind: type[Checked], field: msgspec.structs.FieldInfo, members: Mapping[str, Any]) -> str:
+    """Return what is wrong with one member of a mapping, after its path; empty for nothing."""
+    rule = _rules(kind)[field.name]
+    value = members.get(field.encode_name, members.get(field.name, UNSET))
+    if value is UNSET:
+        return f".{field.encode_name} is missing" if field.required else ""
+    if value is None and rule.is_optional:
+        return ""
+    try:
+        _converted(field.name, value, rule)
+    except (_UnknownMemberError, RequestInvalidError, msgspec.ValidationError, TypeError):
+        return f".{field.encode_name}: expected {_words(rule.hint)}"
+    return ""
+
+
+def _read_custom(kind: type, value: Any) -> Any:
+    """Return `value` as a type that msgspec does not know: a file."""
+    return file_of(value)
+
+
+def _metas(hint: Any) -> list[Meta]:
+    """Return the metadata of an `Annotated[…]`, or of the members of a union."""
+    return [meta for part in (hint, *get_args(hint)) for meta in getattr(part, "__metadata__", ())]
+
+
+def _words(hint: Any) -> str:
+    """Return the description of the values that a field accepts; of some words, the words themselves."""
+    if description := next((str(meta.description) for meta in _metas(hint) if meta.description), ""):
+        return description
+    if get_origin(hint) is Literal:
+        return words_of(get_args(hint))
+    if get_origin(hint) is tuple and get_origin(get_args(hint)[0]) is Literal:
+        return words_of(get_args(get_args(hint)[0]), is_list=True)
+    return next(filter(None, map(_words, get_args(hint))), "")
+
+
+# ── the filter of lists that have nothing to filter ──
+
+
+class PageQuery(Filter):
+    """The page size of a list by page numbers; a walk starts at `page`."""
+
+    per_page: Size | None = None
+    page: Ordinal | None = None

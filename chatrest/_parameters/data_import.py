@@ -1,0 +1,231 @@
+"""The records that are imported, and the bodies that hold up to 50 of them.
+
+A body is a mapping by a key that each record repeats. The methods take the records as they are, in any order,
+and the keys are made of them; a mapping by key is taken, too.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeAlias, TypeVar
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import fields, force_setattr
+
+from .._secrets import description, shown
+from ..errors import RequestInvalidError
+from .checked import Body, Flag, Json, Stamp, Text, Uid
+from .fields import AnyText, Given, ReceiverType, Tags, Url
+from .groups import GroupType
+from .messages import SentCategory
+
+B = TypeVar("B", bound=Body)
+
+
+MOST_ENTRIES: Final = 50
+"""Records of one request."""
+
+
+class UserImport(Body):
+    """A user to import; `role` must exist. Times are epoch seconds, a date or an aware datetime."""
+
+    uid: Uid
+    name: Text
+    avatar: Url | UnsetType = UNSET
+    link: Url | UnsetType = UNSET
+    role: Text | UnsetType = UNSET
+    created_at: Stamp | UnsetType = UNSET
+    last_active_at: Stamp | UnsetType = UNSET
+    metadata: Json | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    deactivated_at: Stamp | UnsetType = UNSET
+
+
+UserDetails: TypeAlias = Annotated[Given[UserImport], Meta(description="a UserImport, or its JSON object")]
+if TYPE_CHECKING:
+    UsersDetails: TypeAlias = Mapping[str, Given[UserImport]]
+else:
+    UsersDetails: TypeAlias = Annotated[
+        dict[str, UserImport], Meta(description="a mapping of uids to UserImport, or to its JSON object")
+    ]
+
+
+class GroupImport(Body):
+    """A group to import, with its owner, whom the service creates if needed."""
+
+    guid: Uid
+    name: Text
+    type: GroupType
+    icon: Url | UnsetType = UNSET
+    password: AnyText | UnsetType = UNSET
+    owner: Uid | UnsetType = UNSET
+    created_at: Stamp | UnsetType = UNSET
+    metadata: Json | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    group_owner_details: UserDetails | UnsetType = UNSET
+
+
+GroupDetails: TypeAlias = Annotated[Given[GroupImport], Meta(description="a GroupImport, or its JSON object")]
+
+
+class MemberImport(Body):
+    """A member to import, or a user to ban (`is_banned`). `member_id` is made of the other two ids."""
+
+    guid: Uid
+    uid: Uid
+    member_id: Text | UnsetType = UNSET
+    scope: Text | UnsetType = UNSET
+    is_banned: Flag | UnsetType = UNSET
+    joined_at: Stamp | UnsetType = UNSET
+    group_details: GroupDetails | UnsetType = UNSET
+    user_details: UserDetails | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.member_id is UNSET:
+            force_setattr(self, "member_id", f"{self.guid}_member_{self.uid}")
+
+
+class MessageImport(Body):
+    """A message to import. `muid` is an id that the caller chooses; one that was used already is refused."""
+
+    muid: Text
+    sender: Uid
+    receiver_type: ReceiverType
+    receiver: Uid
+    sent_at: Stamp
+    category: SentCategory | UnsetType = UNSET
+    type: Text | UnsetType = UNSET
+    data: Json | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    delivered_at: Stamp | UnsetType = UNSET
+    read_at: Stamp | UnsetType = UNSET
+    sender_user_details: UserDetails | UnsetType = UNSET
+    receiver_user_details: UserDetails | UnsetType = UNSET
+    receiver_group_details: GroupDetails | UnsetType = UNSET
+    receiver_group_owner_details: UserDetails | UnsetType = UNSET
+    mentioned_user_details: UsersDetails | UnsetType = UNSET
+
+
+if TYPE_CHECKING:  # the type of arguments: a body makes a mapping by key of them
+    _Imports: TypeAlias = Iterable[B] | Mapping[str, Given[B]]
+else:
+
+    class _Imports:
+        def __class_getitem__(cls, kind: Any) -> Any:
+            return dict[str, kind]
+
+
+Users: TypeAlias = Annotated[_Imports[UserImport], Meta(description="users by their uids, 1 to 50")]
+Groups: TypeAlias = Annotated[_Imports[GroupImport], Meta(description="groups by their guids, 1 to 50")]
+Members: TypeAlias = Annotated[
+    _Imports[MemberImport], Meta(description="members by 'GUID_member_UID', 1 to 50")
+]
+Messages: TypeAlias = Annotated[_Imports[MessageImport], Meta(description="messages by their muids, 1 to 50")]
+
+
+class _Entries(Struct, frozen=True, kw_only=True):
+    """A body with one member: records by key, 1 to 50 of them.
+
+    Raises `RequestInvalidError` that names the first record that is wrong.
+    """
+
+    kind: ClassVar[type[Body]]
+    """The class of the records."""
+    key: ClassVar[str]
+    """The field of a record that is its key."""
+
+    def __post_init__(self) -> None:
+        [name] = self.__struct_fields__
+        records = _records(name, getattr(self, name), self.kind, self.key)
+        if not 0 < len(records) <= MOST_ENTRIES:
+            raise RequestInvalidError(
+                f"{name}: {len(records)} records, expected 1 to {MOST_ENTRIES} a request"
+            )
+        force_setattr(self, name, records)
+
+
+class UserEntries(_Entries, frozen=True, kw_only=True):
+    """The users of one request."""
+
+    kind: ClassVar[type[Body]] = UserImport
+    key: ClassVar[str] = "uid"
+    users: Users
+
+
+class GroupEntries(_Entries, frozen=True, kw_only=True):
+    """The groups of one request."""
+
+    kind: ClassVar[type[Body]] = GroupImport
+    key: ClassVar[str] = "guid"
+    groups: Groups
+
+
+class MemberEntries(_Entries, frozen=True, kw_only=True):
+    """The members of one request."""
+
+    kind: ClassVar[type[Body]] = MemberImport
+    key: ClassVar[str] = "member_id"
+    members: Members
+
+
+class MessageEntries(_Entries, frozen=True, kw_only=True):
+    """The messages of one request."""
+
+    kind: ClassVar[type[Body]] = MessageImport
+    key: ClassVar[str] = "muid"
+    messages: Messages
+
+
+def _records(name: str, values: Any, kind: type[B], key: str) -> dict[str, B]:
+    """Return records by their keys; a key that comes twice, or is another than its record's, is refused."""
+    is_mapping = isinstance(values, Mapping)
+    if not is_mapping and not isinstance(values, Iterable):
+        raise RequestInvalidError(
+            f"{name} = {description(values)}: expected {kind.__name__}, or a mapping of their keys to them"
+        )
+    records: dict[str, B] = {}
+    for place, value in values.items() if is_mapping else enumerate(values):
+        where = f"{name}[{shown(place)}]"
+        record = import_record(where, value, kind)
+        own = getattr(record, key)
+        if is_mapping and own != place:
+            raise RequestInvalidError(f"{where}: its {key} is {shown(own)}, expected its key")
+        if own in records:
+            raise RequestInvalidError(f"{where}: {key} = {shown(own)} comes twice")
+        records[own] = record
+    return records
+
+
+@cache
+def _names(kind: type[Body]) -> Mapping[str, str]:
+    """Return the names of a class's fields by both of their spellings."""
+    return {spelling: each.name for each in fields(kind) for spelling in (each.encode_name, each.name)}
+
+
+@cache
+def _required(kind: type[Body]) -> frozenset[str]:
+    return frozenset(each.name for each in fields(kind) if each.required)
+
+
+def import_record(where: str, value: Any, kind: type[B]) -> B:
+    """Return `value`, an instance of `kind` or its JSON object, as an instance.
+
+    Raises `RequestInvalidError`, which begins with `where`, if a member is wrong, missing or unknown.
+    """
+    if isinstance(value, kind):
+        return value
+    if not isinstance(value, Mapping):
+        raise RequestInvalidError(
+            f"{where} = {description(value)}: expected a {kind.__name__}, or its JSON object"
+        )
+    names = _names(kind)
+    if unknown := [name for name in value if name not in names]:
+        raise RequestInvalidError(f"{where}: a {kind.__name__} has no {', '.join(map(shown, unknown))}")
+    members = {names[name]: member for name, member in value.items()}
+    if missing := _required(kind).difference(members):
+        raise RequestInvalidError(f"{where}: {min(missing)!r} is missing")
+    try:
+        return kind(**members)
+    except RequestInvalidError as error:
+        fault = str(error)
+    raise RequestInvalidError(f"{where}: {fault}")

@@ -1,0 +1,410 @@
+"""Messages to send, and the filters and changes of messages."""
+
+from collections.abc import Mapping, Sequence
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Final,
+    Literal,
+    Self,
+    TypeAlias,
+    TypedDict,
+    Unpack,
+    get_args,
+)
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, field, structs
+
+from .._secrets import shown
+from ..errors import RequestInvalidError
+from .checked import (
+    Affix,
+    Attachments,
+    Body,
+    Filter,
+    Flag,
+    Json,
+    Ordinal,
+    Size,
+    Stamp,
+    Text,
+    Texts,
+    Uid,
+    Uids,
+)
+from .fields import Given, MessageTags, ReceiverType, Switch, Tags
+
+# ── messages to send ──
+
+MESSAGE_BYTES: Final = 65_536
+"""The longest message as JSON, in bytes."""
+LONGEST_URL: Final = 3000
+
+MediaType: TypeAlias = Literal["image", "file", "audio", "video"]
+InteractiveType: TypeAlias = Literal["card", "form", "customInteractive", "scheduler"]
+Goal: TypeAlias = Literal["anyAction", "anyOf", "allOf", "oneOf", "none"]
+SentCategory: TypeAlias = Literal["message", "custom"]
+BotCategory: TypeAlias = Literal["message", "interactive", "custom"]
+_TYPES: Final = {
+    "message": ("text", "image", "file", "audio", "video"),
+    "interactive": ("card", "form", "customInteractive", "scheduler"),
+}
+"""The types of a category; a custom message has any type."""
+_REFUSED_GOALS: Final = {"form": "anyAction", "card": "anyAction", "scheduler": "anyOf"}
+
+
+if TYPE_CHECKING:  # the type of an argument: a checked struct makes digits of a number
+    ByteCount: TypeAlias = int | str
+else:
+    ByteCount: TypeAlias = Annotated[
+        str, Meta(pattern=r"\A[0-9]+\Z", description="a whole number of bytes, or its digits")
+    ]
+
+
+class MultipleReceivers(Body):
+    """Several receivers of one message: `uids` of users, `guids` of groups; one at least."""
+
+    uids: Uids | UnsetType = UNSET
+    guids: Uids | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.uids is UNSET and self.guids is UNSET:
+            raise RequestInvalidError("multiple_receivers: one receiver at least is needed, in uids or guids")
+
+
+class NewAttachment(Body):
+    """A file of a media message, which the service finds at `url`; `size` in bytes, sent as digits."""
+
+    url: Annotated[
+        str,
+        Meta(min_length=1, max_length=LONGEST_URL, description=f"a text of 1 to {LONGEST_URL} characters"),
+    ]
+    name: Text | UnsetType = UNSET
+    mime_type: Text | UnsetType = UNSET
+    extension: Text | UnsetType = UNSET
+    size: ByteCount | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        if type(self.size) is int and self.size >= 0:
+            structs.force_setattr(self, "size", str(self.size))
+        super().__post_init__()
+
+
+class InteractionGoal(Body):
+    """The interactions that complete an interactive message; a form and a card know no `anyAction`, a
+    scheduler no `anyOf`.
+    """
+
+    type: Annotated[Goal, Meta(description="'anyAction', 'anyOf', 'allOf', 'oneOf' or 'none'")]
+    element_ids: Texts | UnsetType = UNSET
+
+
+Receivers: TypeAlias = Annotated[
+    Given[MultipleReceivers], Meta(description="MultipleReceivers, or a mapping with uids, guids or both")
+]
+
+
+class ThreadOptions(TypedDict, total=False):
+    """The members of any message beside its receiver, type and data."""
+
+    receiver_type: Literal["user", "group"]
+    multiple_receivers: Receivers | UnsetType
+    tags: Sequence[str] | UnsetType | None
+
+
+class MessageOptions(ThreadOptions, total=False):
+    """The members of a message that is no reply in a thread."""
+
+    quoted_message_id: str | UnsetType | None
+    muid: str | UnsetType | None
+
+
+class MessageBody(Body):
+    """The members that every message to send has.
+
+    Raises `RequestInvalidError` if a member is wrong, if there is no receiver, if the type is none of an
+    explicit category, or if the JSON has more than 65,536 bytes; the service checks the content of `data`.
+    """
+
+    receiver: Uid | UnsetType = UNSET
+    receiver_type: ReceiverType = "user"
+    category: Text | UnsetType = UNSET
+    type: Text
+    data: Json
+    multiple_receivers: Receivers | UnsetType = UNSET
+    tags: MessageTags | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.receiver is UNSET and self.multiple_receivers is UNSET:
+            raise RequestInvalidError(
+                "receiver = UNSET: expected a uid or guid, or multiple_receivers in its place"
+            )
+        types = _TYPES.get(str(self.category))
+        if types is not None and self.type not in types:
+            raise RequestInvalidError(
+                f"type = {shown(self.type)}: expected {', '.join(map(repr, types))} "
+                f"in the category {self.category!r}"
+            )
+        _check_size(self)
+
+
+def _check_size(body: MessageBody) -> None:
+    """Refuse a message that is too long; what is no JSON at all is refused when it is sent."""
+    try:
+        size = len(msgspec.json.encode(body))
+    except (TypeError, ValueError, RecursionError):
+        return
+    if size > MESSAGE_BYTES:
+        raise RequestInvalidError(
+            f"data: the message has {size} bytes of JSON; expected at most {MESSAGE_BYTES}"
+        )
+
+
+class TrackedMessage(MessageBody):
+    """A message that may have an id of the caller's (`muid`) and quote another one."""
+
+    quoted_message_id: Text | UnsetType = UNSET
+    muid: Text | UnsetType = UNSET
+
+    @classmethod
+    def text(
+        cls,
+        receiver: str,
+        text: str,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        **options: Unpack[MessageOptions],
+    ) -> Self:
+        """Return a text message; `RequestInvalidError` if `text` is empty or another argument is wrong."""
+        return cls(receiver=receiver, type="text", data=_text_data(text, metadata), **_given(**options))
+
+    @classmethod
+    def media(
+        cls,
+        receiver: str,
+        type: MediaType,
+        attachments: Sequence[NewAttachment],
+        *,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        **options: Unpack[MessageOptions],
+    ) -> Self:
+        """Return a message with files, which the service finds at their addresses; `text` is the caption."""
+        data = {"attachments": [*attachments]} | _given(text=text, metadata=metadata)
+        return cls(receiver=receiver, category="message", type=type, data=data, **_given(**options))
+
+    @classmethod
+    def custom(
+        cls,
+        receiver: str,
+        type: str,
+        custom_data: Mapping[str, Any],
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        **options: Unpack[MessageOptions],
+    ) -> Self:
+        """Return a message with content of the app's own, of any type."""
+        data = {"customData": custom_data} | _given(metadata=metadata)
+        return cls(receiver=receiver, category="custom", type=type, data=data, **_given(**options))
+
+
+class NewMessage(TrackedMessage):
+    """A message to send: the body of POST /messages.
+
+    `receiver` is a uid for `receiver_type="user"`, a guid for `"group"`; `multiple_receivers` takes its place
+    for several. `data` is a JSON object, `{"text": …}` for a text. `muid` is an id that the caller chooses
+    and the message keeps. `category` is `message` where it is not given.
+    """
+
+    category: SentCategory | UnsetType = UNSET
+
+
+class NewBotMessage(TrackedMessage):
+    """A message of a bot: the body of POST /bots/{uid}/messages. A bot also sends interactive messages.
+
+    An interactive message quotes no other one.
+    """
+
+    category: BotCategory | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.category != "interactive":
+            return
+        if self.quoted_message_id is not UNSET:
+            raise RequestInvalidError("quoted_message_id: an interactive message quotes no other one")
+        goal = self.data.get("interactionGoal")
+        kind = getattr(goal, "type", None) or (goal.get("type") if isinstance(goal, Mapping) else None)
+        goals = [each for each in get_args(Goal) if each != _REFUSED_GOALS.get(self.type)]
+        if kind is not None and kind not in goals:
+            raise RequestInvalidError(
+                f"interaction_goal = {shown(kind)}: allowed for the type {self.type!r} is "
+                f"{', '.join(map(repr, goals))}"
+            )
+
+    @classmethod
+    def interactive(
+        cls,
+        receiver: str,
+        type: InteractiveType,
+        interactive_data: Mapping[str, Any],
+        *,
+        goal: InteractionGoal | None = None,
+        allow_sender_interaction: bool | None = None,
+        **options: Unpack[MessageOptions],
+    ) -> Self:
+        """Return an interactive message; the shape of `interactive_data` depends on the type."""
+        given = _given(interactionGoal=goal, allowSenderInteraction=allow_sender_interaction)
+        data = {"interactiveData": interactive_data} | given
+        return cls(receiver=receiver, category="interactive", type=type, data=data, **_given(**options))
+
+
+class NewThreadMessage(MessageBody):
+    """A reply in the thread of a message: the body of POST /messages/{id}/thread.
+
+    The receiver is that of the thread's conversation. The operation declares no `muid`, and quotes nothing.
+    """
+
+    category: SentCategory | UnsetType = UNSET
+
+    @classmethod
+    def text(
+        cls,
+        receiver: str,
+        text: str,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        **options: Unpack[ThreadOptions],
+    ) -> Self:
+        """Return a text reply; `RequestInvalidError` if `text` is empty or another argument is wrong."""
+        return cls(receiver=receiver, type="text", data=_text_data(text, metadata), **_given(**options))
+
+
+def _text_data(text: str, metadata: Mapping[str, Any] | None) -> dict[str, Any]:
+    if not (text and isinstance(text, str)):
+        raise RequestInvalidError(f"text = {shown(text)}: expected a text that is not empty")
+    return {"text": text} | _given(metadata=metadata)
+
+
+def _given(**members: Any) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}
+
+
+# ── filters and changes ──
+
+
+class MessageQuery(Filter):
+    """The filter of message lists: the 27 query parameters of GET /users/{uid}/messages, then further ones.
+
+    `limit` and `per_page` are page sizes (`walk.limit(n)` limits the number of messages): `limit` is for
+    calls with an acting user, `per_page` for calls without one; by default a walk requests the largest page.
+    Timestamps are in the service's unit (`chatrest guide service`, "Filters and times").
+    `sent_at` is where a walk starts, with `affix`; `sent_at_from` to `edited_at_to` are windows. A service
+    may ignore a parameter that its list does not declare. Raises `RequestInvalidError` for a wrong value, or
+    if a window ends before it begins.
+    """
+
+    windows: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("from_timestamp", "to_timestamp"),
+        ("sent_at_from", "sent_at_to"),
+        ("updated_at_from", "updated_at_to"),
+        ("edited_at_from", "edited_at_to"),
+    )
+
+    search_key: Text | None = None
+    has_attachments: Flag | None = None
+    attachment_types: Attachments | None = None
+    has_mentions: Flag | None = None
+    has_links: Flag | None = None
+    mentioned_uids: Uids | None = None
+    unread: Flag | None = None
+    undelivered: Flag | None = None
+    count: Flag | None = None
+    hide_replies: Flag | None = None
+    affix: Affix | None = None
+    id: Uid | None = None
+    category: Text | None = None
+    categories: Texts | None = None
+    type: Text | None = None
+    types: Texts | None = None
+    my_mentions_only: Flag | None = None
+    has_reactions: Flag | None = None
+    sender: Uid | None = None
+    mentions_with_blocked_info: Flag | None = None
+    mentions_with_tag_info: Flag | None = None
+    per_page: Size | None = None
+    limit: Size | None = None
+    from_timestamp: Stamp | None = None
+    to_timestamp: Stamp | None = None
+    with_tags: Flag | None = None
+    tags: Texts | None = None
+
+    hide_messages_from_blocked_users: Flag | None = None
+    receiver_type: ReceiverType | None = None
+    hide_deleted: Flag | None = None
+    only_deleted: Flag | None = None
+    sent_at: Stamp | None = None
+    sent_at_from: Stamp | None = field(default=None, name="sentAt[from]")
+    sent_at_to: Stamp | None = field(default=None, name="sentAt[to]")
+    updated_at_from: Stamp | None = field(default=None, name="updatedAt[from]")
+    updated_at_to: Stamp | None = field(default=None, name="updatedAt[to]")
+    edited_at_from: Stamp | None = field(default=None, name="editedAt[from]")
+    edited_at_to: Stamp | None = field(default=None, name="editedAt[to]")
+    senders: Uids | None = None
+    conversation_id: Text | None = None
+    hide_quoted_messages: Flag | None = None
+    saved: Switch | None = None
+    pinned: Switch | None = None
+    page: Ordinal | None = None
+
+
+class ThreadQuery(Filter):
+    """The filter of thread lists: `updated_at` is where a walk starts, with `affix`; `limit` is a page's
+    size.
+
+    `participated_by_me` and the counts are about the acting user.
+    """
+
+    limit: Size | None = None
+    affix: Affix | None = None
+    updated_at: Stamp | None = None
+    participated_by_me: Flag | None = None
+    with_unread_reply_count: Flag | None = None
+    with_mention_count: Flag | None = None
+
+
+class MessageChanges(Body):
+    """The changes of a message: `data` with a new `text`, `metadata` or both, and the new `tags`.
+
+    Empty `tags` remove those that the message has. Raises `RequestInvalidError` where nothing is changed.
+    """
+
+    data: Json | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.data is UNSET and self.tags is UNSET:
+            raise RequestInvalidError("update: one change at least is needed, in data or tags")
+
+    @classmethod
+    def text(cls, text: str, *, metadata: Mapping[str, Any] | None = None) -> Self:
+        """Return the change of a message's text; `RequestInvalidError` if it is empty."""
+        return cls(data=_text_data(text, metadata))
+
+
+class MessageDeletion(Body):
+    """The body of a message's deletion; `permanent` removes the record too."""
+
+    permanent: Flag | UnsetType = UNSET
+
+
+class Interactions(Body):
+    """The elements of an interactive message that the acting user has used, by their ids."""
+
+    interactions: Texts

@@ -1,0 +1,190 @@
+"""The filters and bodies of moderation."""
+
+from typing import Annotated, Literal, TypeAlias
+
+from msgspec import UNSET, Meta, UnsetType, field, structs
+
+from ..errors import RequestInvalidError
+from .checked import Body, Checked, Filter, Flag, Json, Size, Stamp, Text, TextOrTexts, Texts, Uid
+from .fields import Given, Listed, ReceiverType, Tags, Whole
+from .files import Upload
+
+_Party: TypeAlias = Literal["sender", "receiver"]
+_Operand: TypeAlias = Literal["uid", "guid", "name", "role", "type", "tags", "createdAt"]
+_FilterOperator: TypeAlias = Annotated[
+    Literal[
+        "equals",
+        "not equals",
+        "in",
+        "not in",
+        "startsWith",
+        "notEquals",
+        "notIn",
+        "endsWith",
+        "lessThan",
+        "greaterThan",
+    ],
+    Meta(
+        description="'equals', 'not equals', 'in', 'not in' or 'startsWith' for users; 'equals', "
+        "'notEquals', 'in', 'notIn', 'startsWith', 'endsWith', 'lessThan' or 'greaterThan' for groups"
+    ),
+]
+_Content: TypeAlias = Literal["text", "image", "video", "custom"]
+_Operator: TypeAlias = Literal["contains", "equals"]
+_TermCategory: TypeAlias = Literal["word", "pattern", "toxicity"]
+ListCategory: TypeAlias = Literal["word", "pattern", "sentence-similarity"]
+SentType: TypeAlias = Literal["text", "image", "file", "audio", "video"]
+FlagStatus: TypeAlias = Literal["approved", "disapproved"]
+BlockStatus: TypeAlias = Literal["approved", "rejected"]
+
+
+class RuleFilter(Checked):
+    """The users or groups that a rule is for, by their uid, role, tags and so on."""
+
+    type: _Party
+    entity: ReceiverType
+    operand: _Operand
+    operator: _FilterOperator
+    value: Text
+
+
+class RuleCondition(Checked):
+    """A condition of a rule; `value` is a text, or a list as the service's own examples show it."""
+
+    id: Whole | UnsetType = UNSET
+    entity: Text | UnsetType = UNSET
+    operand: _Content | UnsetType = UNSET
+    operator: _Operator | UnsetType = UNSET
+    category: _TermCategory | UnsetType = UNSET
+    is_keyword_reference_present: Flag | UnsetType = UNSET
+    is_media_present: Flag | UnsetType = UNSET
+    value: TextOrTexts | UnsetType = UNSET
+
+
+_Filters: TypeAlias = Annotated[
+    Listed[Given[RuleFilter]], Meta(description="a list of RuleFilter, or of mappings with its members")
+]
+_Conditions: TypeAlias = Annotated[
+    Listed[Given[RuleCondition]],
+    Meta(description="a list of RuleCondition, or of mappings with its members"),
+]
+
+
+class LimitQuery(Filter):
+    """The number of records of a list in one reply."""
+
+    limit: Size | None = None
+
+
+class RuleQuery(Filter):
+    """The number of rules in one reply; the documents type it as a text."""
+
+    limit: Size | Text | None = None
+
+
+class ModerationQuery(Filter):
+    """The filter of GET /moderation/messages."""
+
+    sender: Uid | None = None
+    receiver_uid: Uid | None = field(default=None, name="receiverUID")
+    receiver_guid: Uid | None = field(default=None, name="receiverGUID")
+    category: Literal["message", "custom"] | None = None
+    type: Text | None = None
+    moderation_status: Literal["disapproved", "pending"] | None = None
+
+
+class NewRule(Body):
+    """A rule: the body of a creation, and of an update, which needs the whole rule on some services."""
+
+    id: Text | UnsetType = UNSET
+    name: Text | UnsetType = UNSET
+    description: Text | UnsetType = UNSET
+    enabled: Flag | UnsetType = UNSET
+    action: Texts | UnsetType = UNSET
+    filters: _Filters | UnsetType = UNSET
+    conditions: _Conditions | UnsetType = UNSET
+
+
+class NewKeywordList(Body):
+    """A keyword list, for a creation and for an update: words, patterns or sentences, or a file of them.
+
+    The service wants `search_terms` for words and patterns, `disallowed_sentences` for sentences, or a CSV
+    `file` in their place. A list of terms travels as one comma list: a comma in a term is refused.
+    """
+
+    id: Text | UnsetType = UNSET
+    name: Text | UnsetType = UNSET
+    description: Text | UnsetType = UNSET
+    category: ListCategory
+    search_terms: TextOrTexts | UnsetType = UNSET
+    disallowed_sentences: Texts | UnsetType = UNSET
+    file: Upload | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        terms = self.search_terms
+        if isinstance(terms, tuple):
+            if torn := [term for term in terms if "," in term]:
+                raise RequestInvalidError(f"search_terms = {torn[0]!r}: expected terms without a comma")
+            structs.force_setattr(self, "search_terms", ",".join(terms))
+
+
+class NewReason(Body):
+    """A reason for flagging a message."""
+
+    id: Text
+    name: Text
+    description: Text | UnsetType = UNSET
+
+
+class ReasonName(Body):
+    """The new name of a reason."""
+
+    name: Text
+
+
+class NewFlag(Body):
+    """A user's flag on a message: `id` is that of the reason."""
+
+    id: Text
+    remark: Text | UnsetType = UNSET
+
+
+class FlagReview(Body):
+    """The verdict on a flagged message."""
+
+    status: Annotated[FlagStatus, Meta(description="'approved' or 'disapproved'")]
+
+
+class BlockReview(Body):
+    """The verdict on a blocked message."""
+
+    status: Annotated[BlockStatus, Meta(description="'approved' or 'rejected'")]
+    reviewed: Flag = True
+
+
+class NewModeratedMessage(Body):
+    """A message that is handed in for moderation; its sender is in the body.
+
+    The details of users and groups are needed where the app does not have them yet: JSON objects as those of
+    a data import.
+    """
+
+    sender: Uid
+    receiver: Uid
+    receiver_type: ReceiverType
+    category: Literal["message"] | UnsetType = UNSET
+    type: SentType | UnsetType = UNSET
+    data: Json | UnsetType = UNSET
+    muid: Text | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    sent_at: Stamp | UnsetType = UNSET
+    sender_user_details: Json | UnsetType = UNSET
+    receiver_user_details: Json | UnsetType = UNSET
+    receiver_group_details: Json | UnsetType = UNSET
+
+
+class MessageContent(Body):
+    """The new content of a message that was handed in for moderation."""
+
+    data: Json | UnsetType = UNSET

@@ -1,0 +1,88 @@
+"""The service's collections: the endpoints and the class of each. `OPERATIONS` is the one table.
+
+To add a collection: its line in `COLLECTIONS`, and one in `session.py` (or `management.py`). Its class has
+its name in CamelCase (`api_keys`, `ApiKeys`), and its handlers in `emulator/service` are by operation. Its
+endpoints are those of the class's module, and of the modules of the class's bases.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, final
+
+from .._core.requests.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from .collection import Collection
+
+COLLECTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "agents": "agents",
+        "api_keys": "apps",
+        "apps": "apps",
+        "auth_tokens": "users",
+        "banned_users": "relations",
+        "blocked_users": "relations",
+        "calls": "calls",
+        "conversations": "conversations",
+        "data_import": "data_import",
+        "friends": "relations",
+        "groups": "groups",
+        "members": "groups",
+        "messages": "messages",
+        "metrics": "apps",
+        "moderation": "moderation",
+        "notifications": "notifications",
+        "rbac": "roles",
+        "restricted_features": "roles",
+        "roles": "roles",
+        "triggers": "webhooks",
+        "users": "users",
+        "webhooks": "webhooks",
+    }
+)
+"""The module of each collection, in the order of the alphabet."""
+
+
+@final
+class OperationTable(Mapping[str, Endpoint[Any]]):
+    """Every operation by its name, `collection.operation`; a collection is loaded when it is first needed."""
+
+    def __getitem__(self, name: str) -> Endpoint[Any]:
+        collection = name.partition(".")[0]
+        if collection not in COLLECTIONS:
+            raise KeyError(name)
+        return _endpoints(collection)[name]
+
+    def __iter__(self) -> Iterator[str]:
+        for collection in COLLECTIONS:
+            yield from _endpoints(collection)
+
+    def __len__(self) -> int:
+        return sum(len(_endpoints(collection)) for collection in COLLECTIONS)
+
+
+@cache
+def _endpoints(collection: str) -> Mapping[str, Endpoint[Any]]:
+    """Return the endpoints of a collection: constants of the modules of its class, or in tuples there."""
+    modules = dict.fromkeys(kind.__module__ for kind in collection_class(collection).__mro__)
+    constants = (value for module in modules for value in vars(sys.modules[module]).values())
+    values = (value for each in constants for value in (each if isinstance(each, tuple) else (each,)))
+    return {
+        endpoint.name: endpoint
+        for endpoint in values
+        if isinstance(endpoint, Endpoint) and endpoint.name.startswith(f"{collection}.")
+    }
+
+
+def collection_class(name: str) -> "type[Collection]":
+    """Return the class of the collection of this name, such as `ApiKeys` for `api_keys`; load its module."""
+    class_name = "".join(word.capitalize() for word in name.split("_"))
+    kind: type[Collection] = getattr(import_module(f"{__name__}.{COLLECTIONS[name]}"), class_name)
+    return kind
+
+
+OPERATIONS: Final[Mapping[str, Endpoint[Any]]] = OperationTable()
+"""Every operation by its name, `collection.operation`."""

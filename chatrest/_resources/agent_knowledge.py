@@ -1,0 +1,242 @@
+"""Agents: all sources of knowledge, and which of them an agent has.
+
+Files go in two steps: `initiate_uploads` gives an address for each, and the file then goes there, to a host
+that is not the service's own. How it is to be sent there is not documented, so that is left to the caller.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from .._core.paging.paging import BY_CURSOR, Paging
+from .._core.replies.decode import ACK, Ack, bare, many, one
+from .._core.requests.endpoint import Endpoint
+from .._models.agent_knowledge import (
+    DiscoveredUrl,
+    KnowledgeAck,
+    KnowledgeRecord,
+    KnowledgeStatuses,
+    KnowledgeText,
+    PresignedUploads,
+    ScrapedPage,
+    SourcePage,
+    UrlBatch,
+    WebsiteCrawl,
+)
+from .._parameters.agent_knowledge import (
+    DiscoveredUrlQuery,
+    KnowledgeQuery,
+    KnowledgeTextChanges,
+    NewKnowledgeText,
+    NewUploads,
+    PageToScrape,
+    PolledSources,
+    SourceIds,
+    SourcePageQuery,
+    Uploads,
+    UrlsToLeaveOut,
+    WebsiteToScrape,
+    checked_source,
+)
+from .._parameters.fields import SourceType
+from .._walk.walk import Walk
+from .collection import Collection, Start
+
+_KNOWLEDGE: Final = "/ai-agents/agent-builder/knowledge-base"
+_OF_AGENT: Final = "/ai-agents/agent-builder/agents/{uid}/knowledge-base/{sourceType}"
+_BY_SOURCE_PAGE: Final = Paging(positions=False, numbered=True, size="limit", largest=100)
+
+
+def _pages(reply: Any) -> dict[str, Any] | None:
+    """The list reply of pages in either form: records in `data`, or in `data.pageContent` as an older page of
+    the documents has them.
+    """
+    data = reply.get("data") if isinstance(reply, dict) else None
+    rows = data.get("pageContent", []) if isinstance(data, dict) else data
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        return None
+    names = ("content", "pageNumber", "charCount")
+    pages = [{"members": row} | {name: row[name] for name in names if name in row} for row in rows]
+    return {"data": pages} | {name: reply[name] for name in ("meta", "cursor") if name in reply}
+
+
+LIST_KNOWLEDGE: Final = Endpoint(
+    "agents.list_knowledge", "GET", _KNOWLEDGE, many(KnowledgeRecord), query=KnowledgeQuery, paging=BY_CURSOR
+)
+LIST_SOURCE_PAGES: Final = Endpoint(
+    "agents.list_source_pages", "GET", f"{_KNOWLEDGE}/{{sourceType}}/{{uniqueId}}/pages",
+    many(SourcePage, _pages), query=SourcePageQuery, paging=_BY_SOURCE_PAGE,
+)  # fmt: skip
+INITIATE_UPLOADS: Final = Endpoint(
+    "agents.initiate_uploads", "POST", f"{_KNOWLEDGE}/uploads/initiate", bare(PresignedUploads), "never",
+    body=NewUploads,
+)  # fmt: skip
+DELETE_UPLOAD: Final = Endpoint(
+    "agents.delete_upload", "DELETE", f"{_KNOWLEDGE}/uploads/{{uniqueId}}", bare(KnowledgeAck), "idempotent"
+)
+POLL_KNOWLEDGE_STATUS: Final = Endpoint(
+    "agents.poll_knowledge_status", "POST", f"{_KNOWLEDGE}/status/poll", bare(KnowledgeStatuses), "safe",
+    body=PolledSources,
+)  # fmt: skip
+SYNC_KNOWLEDGE: Final = Endpoint(
+    "agents.sync_knowledge", "PATCH", f"{_KNOWLEDGE}/{{sourceType}}/{{uniqueId}}/sync", ACK, "never"
+)
+ADD_KNOWLEDGE: Final = Endpoint(
+    "agents.add_knowledge", "PATCH", f"{_OF_AGENT}/add", ACK, "idempotent", body=SourceIds
+)
+REMOVE_KNOWLEDGE: Final = Endpoint(
+    "agents.remove_knowledge", "PATCH", f"{_OF_AGENT}/remove", ACK, "idempotent", body=SourceIds
+)
+
+_TEXTS: Final = "/ai-agents/agent-builder/knowledge-base/text"
+_TEXT: Final = f"{_TEXTS}/{{uniqueId}}"
+
+LIST_TEXTS: Final = Endpoint("agents.list_texts", "GET", _TEXTS, many(KnowledgeText))
+GET_TEXT: Final = Endpoint("agents.get_text", "GET", _TEXT, one(KnowledgeText))
+CREATE_TEXT: Final = Endpoint(
+    "agents.create_text", "POST", _TEXTS, one(KnowledgeText), "never", body=NewKnowledgeText
+)
+UPDATE_TEXT: Final = Endpoint(
+    "agents.update_text", "PATCH", _TEXT, bare(KnowledgeAck), "idempotent", body=KnowledgeTextChanges
+)
+DELETE_TEXT: Final = Endpoint("agents.delete_text", "DELETE", _TEXT, bare(KnowledgeAck), "idempotent")
+
+_WEBSITE: Final = "/ai-agents/agent-builder/knowledge-base/website"
+_URLS: Final = f"{_WEBSITE}/{{parentUniqueId}}/discovered-urls"
+
+SCRAPE_WEBSITE: Final = Endpoint(
+    "agents.scrape_website", "POST", f"{_WEBSITE}/scrape", one(WebsiteCrawl), "never", body=WebsiteToScrape
+)
+SCRAPE_PAGE: Final = Endpoint(
+    "agents.scrape_page", "POST", f"{_WEBSITE}/individual-page", one(ScrapedPage), "never", body=PageToScrape
+)
+DELETE_WEBSITE: Final = Endpoint(
+    "agents.delete_website", "DELETE", f"{_WEBSITE}/{{uniqueId}}", bare(KnowledgeAck), "idempotent"
+)
+LIST_DISCOVERED_URLS: Final = Endpoint(
+    "agents.list_discovered_urls", "GET", _URLS, many(DiscoveredUrl),
+    query=DiscoveredUrlQuery, paging=BY_CURSOR,
+)  # fmt: skip
+PROCESS_DISCOVERED_URLS: Final = Endpoint(
+    "agents.process_discovered_urls", "POST", f"{_URLS}/process", one(UrlBatch), "never", body=UrlsToLeaveOut
+)
+POLL_DISCOVERED_URLS: Final = Endpoint(
+    "agents.poll_discovered_urls", "POST", f"{_URLS}/status/poll", bare(KnowledgeStatuses), "safe",
+    body=PolledSources,
+)  # fmt: skip
+RETRY_DISCOVERED_URLS: Final = Endpoint(
+    "agents.retry_discovered_urls", "PATCH", f"{_URLS}/sync", bare(KnowledgeAck), "never", body=SourceIds
+)
+
+
+class KnowledgeOperations(Collection):
+    """The operations of what agents know."""
+
+    # ── sources ──
+
+    def list_knowledge(
+        self, query: KnowledgeQuery | None = None, *, cursor: Start = None
+    ) -> Walk[KnowledgeRecord]:
+        """The sources of the app, the newest first. One request a page."""
+        return self._walk(LIST_KNOWLEDGE, query, cursor)
+
+    def list_source_pages(
+        self,
+        source_type: SourceType,
+        unique_id: str,
+        query: SourcePageQuery | None = None,
+        *,
+        cursor: Start = None,
+    ) -> Walk[SourcePage]:
+        """The pages of a source, by page numbers. One request a page of the list."""
+        source = checked_source(source_type)
+        return self._walk(LIST_SOURCE_PAGES, query, cursor, sourceType=source, uniqueId=unique_id)
+
+    async def initiate_uploads(self, files: Uploads) -> PresignedUploads:
+        """Announce files, and get the address that each is to be sent to. Sent once."""
+        return await self._call(INITIATE_UPLOADS, NewUploads(files=files))
+
+    async def delete_upload(self, unique_id: str) -> KnowledgeAck:
+        """Remove a file."""
+        return await self._call(DELETE_UPLOAD, uniqueId=unique_id)
+
+    async def poll_knowledge_status(self, unique_id: Sequence[str]) -> KnowledgeStatuses:
+        """The status of several sources, by id; it only reads, so it is repeated like a GET."""
+        return await self._call(POLL_KNOWLEDGE_STATUS, PolledSources(unique_id=unique_id))
+
+    async def sync_knowledge(self, source_type: SourceType, unique_id: str) -> Ack:
+        """Index a source again. Sent once, as each call starts work."""
+        return await self._call(SYNC_KNOWLEDGE, sourceType=checked_source(source_type), uniqueId=unique_id)
+
+    async def add_knowledge(self, uid: str, source_type: SourceType, unique_ids: Sequence[str]) -> Ack:
+        """Let an agent use sources of one kind."""
+        body = SourceIds(unique_ids=unique_ids)
+        return await self._call(ADD_KNOWLEDGE, body, uid=uid, sourceType=source_type)
+
+    async def remove_knowledge(self, uid: str, source_type: SourceType, unique_ids: Sequence[str]) -> Ack:
+        """No longer let an agent use sources of one kind."""
+        body = SourceIds(unique_ids=unique_ids)
+        return await self._call(REMOVE_KNOWLEDGE, body, uid=uid, sourceType=source_type)
+
+    # ── texts ──
+
+    def list_texts(self) -> Walk[KnowledgeText]:
+        """The texts, in one reply."""
+        return self._walk(LIST_TEXTS)
+
+    async def get_text(self, unique_id: str) -> KnowledgeText:
+        """A text; `NotFoundError` for no such one."""
+        return await self._call(GET_TEXT, uniqueId=unique_id)
+
+    async def create_text(self, knowledge_text: NewKnowledgeText) -> KnowledgeText:
+        """Add a text, which is then indexed: `poll_knowledge_status` says when it is done. Sent once."""
+        return await self._call(CREATE_TEXT, knowledge_text)
+
+    async def update_text(self, unique_id: str, changes: KnowledgeTextChanges) -> KnowledgeAck:
+        """Change the title or the content of a text."""
+        return await self._call(UPDATE_TEXT, changes, uniqueId=unique_id)
+
+    async def delete_text(self, unique_id: str) -> KnowledgeAck:
+        """Remove a text."""
+        return await self._call(DELETE_TEXT, uniqueId=unique_id)
+
+    # ── websites ──
+
+    async def scrape_website(self, website: WebsiteToScrape) -> WebsiteCrawl:
+        """Read a website; its `crawl_id` leads to the addresses that are found. Sent once."""
+        return await self._call(SCRAPE_WEBSITE, website)
+
+    async def scrape_page(self, page: PageToScrape) -> ScrapedPage:
+        """Read a single page, and return what it says. Sent once."""
+        return await self._call(SCRAPE_PAGE, page)
+
+    async def delete_website(self, unique_id: str) -> KnowledgeAck:
+        """Remove a website."""
+        return await self._call(DELETE_WEBSITE, uniqueId=unique_id)
+
+    def list_discovered_urls(
+        self, parent_unique_id: str, query: DiscoveredUrlQuery | None = None, *, cursor: Start = None
+    ) -> Walk[DiscoveredUrl]:
+        """The addresses that a website led to, the newest first. One request a page."""
+        return self._walk(LIST_DISCOVERED_URLS, query, cursor, parentUniqueId=parent_unique_id)
+
+    async def process_discovered_urls(self, parent_unique_id: str, exclude: Sequence[str] = ()) -> UrlBatch:
+        """Learn from the addresses of a website, but for those with the ids in `exclude`. Sent once."""
+        body = UrlsToLeaveOut(exclude=exclude)
+        return await self._call(PROCESS_DISCOVERED_URLS, body, parentUniqueId=parent_unique_id)
+
+    async def poll_discovered_urls(
+        self, parent_unique_id: str, unique_id: Sequence[str]
+    ) -> KnowledgeStatuses:
+        """The status of several addresses, by id, without those that are not known.
+
+        It only reads, so it is repeated like a GET.
+        """
+        body = PolledSources(unique_id=unique_id)
+        return await self._call(POLL_DISCOVERED_URLS, body, parentUniqueId=parent_unique_id)
+
+    async def retry_discovered_urls(
+        self, parent_unique_id: str, unique_ids: Sequence[str] = ()
+    ) -> KnowledgeAck:
+        """Read addresses again; without ids, all that failed. Sent once, as each call starts work."""
+        body = SourceIds(unique_ids=unique_ids)
+        return await self._call(RETRY_DISCOVERED_URLS, body, parentUniqueId=parent_unique_id)

@@ -1,0 +1,275 @@
+"""Conversations: the list of a user's chats, their read state, and pins."""
+
+import builtins
+from collections.abc import Awaitable
+from typing import Final, NamedTuple, TypeVar, final
+
+from msgspec import UNSET, UnsetType, structs
+
+from .._core.paging.paging import BY_PAGE, Paging
+from .._core.replies.decode import ACK, Ack, many, one
+from .._core.requests.endpoint import Endpoint, Method, Reader
+from .._models.conversations import Conversation
+from .._parameters.checked import Body
+from .._parameters.conversations import (
+    ConversationChanges,
+    ConversationQuery,
+    GroupReset,
+    PinnedConversations,
+    Pins,
+    ReceiptMark,
+    UserReset,
+)
+from .._parameters.fields import MessageNumber, Tags
+from .._walk.walk import Walk
+from .collection import Collection, Start
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+CURSORED: Final = Paging(numbered=True)
+"""The list under `use_cursored_index`: by positions where the reply has them, else by page numbers."""
+
+LIST: Final = Endpoint(
+    "conversations.list", "GET", "/conversations", many(Conversation),
+    query=ConversationQuery, paging=BY_PAGE, acting="optional",
+)  # fmt: skip
+GET: Final = Endpoint(
+    "conversations.get", "GET", "/conversations/{conversationId}", one(Conversation),
+    acting="required", deprecated="conversations.get_user or conversations.get_group",
+)  # fmt: skip
+DELETE: Final = Endpoint(
+    "conversations.delete", "DELETE", "/conversations/{conversationId}", ACK, "idempotent",
+    acting="required", deprecated="conversations.reset_user or conversations.reset_group",
+)  # fmt: skip
+LIST_PINNED: Final = Endpoint("conversations.list_pinned", "GET", "/conversations/pinned", many(Conversation))
+REPLACE_PINNED: Final = Endpoint(
+    "conversations.replace_pinned", "PUT", "/conversations/pinned", many(Conversation), "idempotent",
+    body=PinnedConversations,
+)  # fmt: skip
+
+
+class _ConversationEndpoints(NamedTuple):
+    """The operations of the acting user's conversation with a user, or with a group."""
+
+    get: Endpoint[Conversation]
+    update: Endpoint[Conversation]
+    reset: Endpoint[Ack]
+    mark_delivered: Endpoint[Ack]
+    mark_read: Endpoint[Ack]
+    mark_unread: Endpoint[Ack]
+    pin: Endpoint[Conversation]
+    unpin: Endpoint[Conversation]
+
+
+def _conversation_with(party: str, path: str, reset: type[Body]) -> _ConversationEndpoints:
+    record = one(Conversation)
+
+    def endpoint(
+        name: str, method: Method, end: str, reply: Reader[R], body: type[Body] | None = None
+    ) -> Endpoint[R]:
+        return Endpoint(
+            f"conversations.{name}_{party}", method, path + end, reply,
+            "safe" if method == "GET" else "idempotent", body=body, acting="required",
+            user_limit=5 if name == "mark_unread" else None,
+        )  # fmt: skip
+
+    return _ConversationEndpoints(
+        endpoint("get", "GET", "", record),
+        endpoint("update", "PUT", "", record, ConversationChanges),
+        endpoint("reset", "DELETE", "", ACK, reset),
+        endpoint("mark_delivered", "POST", "/delivered", ACK, ReceiptMark),
+        endpoint("mark_read", "POST", "/read", ACK, ReceiptMark),
+        endpoint("mark_unread", "DELETE", "/read", ACK, ReceiptMark),
+        endpoint("pin", "POST", "/pin", record),
+        endpoint("unpin", "DELETE", "/pin", record),
+    )
+
+
+USER: Final = _conversation_with("user", "/users/{uid}/conversation", UserReset)
+GROUP: Final = _conversation_with("group", "/groups/{guid}/conversation", GroupReset)
+
+
+@final
+class Conversations(Collection):
+    """The conversations of users: `session.conversations`.
+
+    All but the lists of pins are about one user's view of a conversation: that of the acting user.
+    """
+
+    def list(
+        self, query: ConversationQuery | None = None, *, on_behalf_of: str | None = None, cursor: Start = None
+    ) -> Walk[Conversation]:
+        """GET /conversations: the conversations of the acting user, in the service's order.
+
+        Without an acting user those of all users. One request a page; a conversation that moves meanwhile may
+        come twice or not at all, as the list goes by page numbers.
+        """
+        is_cursored = query is not None and getattr(query, "use_cursored_index", None) == 1
+        endpoint = structs.replace(LIST, paging=CURSORED) if is_cursored else LIST
+        return self._walk(endpoint, query, cursor, on_behalf_of=on_behalf_of)
+
+    def get(self, conversation_id: str, *, on_behalf_of: str | None = None) -> Awaitable[Conversation]:
+        """GET /conversations/{conversationId}: one conversation. Deprecated: `get_user`, `get_group`."""
+        return self._call(GET, on_behalf_of=on_behalf_of, conversationId=conversation_id)
+
+    def delete(self, conversation_id: str, *, on_behalf_of: str | None = None) -> Awaitable[Ack]:
+        """DELETE /conversations/{conversationId}: remove a conversation from the acting user's view.
+
+        Deprecated: use `reset_user` or `reset_group`.
+        """
+        return self._call(DELETE, on_behalf_of=on_behalf_of, conversationId=conversation_id)
+
+    def list_pinned(self) -> Walk[Conversation]:
+        """GET /conversations/pinned: the conversations that the app has pinned for everybody, in their order.
+
+        One request.
+        """
+        return self._walk(LIST_PINNED)
+
+    async def replace_pinned(self, pinned_conversations: Pins) -> "builtins.list[Conversation]":
+        """PUT /conversations/pinned: pin these conversations for everybody, and no others; return the pins.
+
+        Repeats count once; an empty list pins none. `BadRequestError` over the limit of pins.
+        """
+        body = PinnedConversations(pinned_conversations=pinned_conversations)
+        return (await self._call(REPLACE_PINNED, body)).items
+
+    async def get_user(self, uid: str, *, on_behalf_of: str | None = None) -> Conversation:
+        """GET /users/{uid}/conversation: the acting user's conversation with a user.
+
+        `PermissionDeniedError` where it is still empty.
+        """
+        return await self._call(USER.get, on_behalf_of=on_behalf_of, uid=uid)
+
+    async def update_user(self, uid: str, tags: Tags, *, on_behalf_of: str | None = None) -> Conversation:
+        """PUT /users/{uid}/conversation: give a conversation other tags, and return it; an empty list removes
+        them.
+        """
+        return await self._call(
+            USER.update, ConversationChanges(tags=tags), on_behalf_of=on_behalf_of, uid=uid
+        )
+
+    async def reset_user(
+        self,
+        uid: str,
+        *,
+        conversation_with: str | None = None,
+        delete_messages_permanently: bool | None = None,
+        preserve_order: bool | None = None,
+        on_behalf_of: str | None = None,
+    ) -> Ack:
+        """DELETE /users/{uid}/conversation: empty the acting user's view of the conversation with a user.
+
+        `delete_messages_permanently` removes the messages for both; `preserve_order` keeps the place in the
+        list.
+        """
+        body = UserReset(
+            conversation_with=_given(conversation_with),
+            delete_messages_permanently=_given(delete_messages_permanently),
+            preserve_order=_given(preserve_order),
+        )
+        return await self._call(USER.reset, body, on_behalf_of=on_behalf_of, uid=uid)
+
+    async def mark_delivered_user(
+        self, uid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
+    ) -> Ack:
+        """POST /users/{uid}/conversation/delivered: mark messages as delivered, `message_id` the last."""
+        return await self._call(USER.mark_delivered, _mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
+
+    async def mark_read_user(
+        self, uid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
+    ) -> Ack:
+        """POST /users/{uid}/conversation/read: mark messages as read, `message_id` the last."""
+        return await self._call(USER.mark_read, _mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
+
+    async def mark_unread_user(
+        self, uid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
+    ) -> Ack:
+        """DELETE /users/{uid}/conversation/read: mark messages as unread, `message_id` the first."""
+        return await self._call(USER.mark_unread, _mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
+
+    async def pin_user(self, uid: str, *, on_behalf_of: str | None = None) -> Conversation:
+        """POST /users/{uid}/conversation/pin: pin a conversation for the acting user alone; the first
+        `pinned_at` stays.
+
+        `BadRequestError` at the limit of pins, `PermissionDeniedError` for one that the app has pinned.
+        """
+        return await self._call(USER.pin, on_behalf_of=on_behalf_of, uid=uid)
+
+    async def unpin_user(self, uid: str, *, on_behalf_of: str | None = None) -> Conversation:
+        """DELETE /users/{uid}/conversation/pin: unpin a conversation of the acting user.
+
+        `PermissionDeniedError` for one that the app has pinned.
+        """
+        return await self._call(USER.unpin, on_behalf_of=on_behalf_of, uid=uid)
+
+    async def get_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
+        """GET /groups/{guid}/conversation: the acting user's conversation with a group.
+
+        `PermissionDeniedError` where it is still empty.
+        """
+        return await self._call(GROUP.get, on_behalf_of=on_behalf_of, guid=guid)
+
+    async def update_group(self, guid: str, tags: Tags, *, on_behalf_of: str | None = None) -> Conversation:
+        """PUT /groups/{guid}/conversation: give a conversation other tags, and return it; an empty list
+        removes them.
+        """
+        return await self._call(
+            GROUP.update, ConversationChanges(tags=tags), on_behalf_of=on_behalf_of, guid=guid
+        )
+
+    async def reset_group(
+        self, guid: str, *, preserve_order: bool | None = None, on_behalf_of: str | None = None
+    ) -> Ack:
+        """DELETE /groups/{guid}/conversation: empty the acting user's view of the conversation with a group.
+
+        `preserve_order` keeps the place in the list.
+        """
+        body = None if preserve_order is None else GroupReset(preserve_order=preserve_order)
+        return await self._call(GROUP.reset, body, on_behalf_of=on_behalf_of, guid=guid)
+
+    async def mark_delivered_group(
+        self, guid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
+    ) -> Ack:
+        """POST /groups/{guid}/conversation/delivered: mark messages as delivered, up to and with
+        `message_id`.
+        """
+        return await self._call(GROUP.mark_delivered, _mark(message_id), on_behalf_of=on_behalf_of, guid=guid)
+
+    async def mark_read_group(
+        self, guid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
+    ) -> Ack:
+        """POST /groups/{guid}/conversation/read: mark messages as read, `message_id` the last."""
+        return await self._call(GROUP.mark_read, _mark(message_id), on_behalf_of=on_behalf_of, guid=guid)
+
+    async def mark_unread_group(
+        self, guid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
+    ) -> Ack:
+        """DELETE /groups/{guid}/conversation/read: mark messages as unread, `message_id` the first."""
+        return await self._call(GROUP.mark_unread, _mark(message_id), on_behalf_of=on_behalf_of, guid=guid)
+
+    async def pin_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
+        """POST /groups/{guid}/conversation/pin: pin a conversation for the acting user alone; the first
+        `pinned_at` stays.
+
+        `BadRequestError` at the limit of pins, `PermissionDeniedError` for one that the app has pinned.
+        """
+        return await self._call(GROUP.pin, on_behalf_of=on_behalf_of, guid=guid)
+
+    async def unpin_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
+        """DELETE /groups/{guid}/conversation/pin: unpin a conversation of the acting user.
+
+        `PermissionDeniedError` for one that the app has pinned.
+        """
+        return await self._call(GROUP.unpin, on_behalf_of=on_behalf_of, guid=guid)
+
+
+def _mark(message_id: MessageNumber | None) -> ReceiptMark | None:
+    """Return the body of a receipt; None, and so no body, where it is about all messages."""
+    return None if message_id is None else ReceiptMark(message_id=message_id)
+
+
+def _given(value: T | None) -> T | UnsetType:
+    """Return what an argument stands for in a body: None is not sent."""
+    return UNSET if value is None else value

@@ -1,0 +1,473 @@
+"""Messages: sending, reading and changing them; threads, reactions, pins and saves."""
+
+import builtins
+from collections.abc import Awaitable, Callable, Sequence
+from copy import copy
+from functools import partial
+from os import urandom
+from typing import Any, Final, TypeVar, final
+
+from msgspec import UNSET, structs
+
+from .._core.paging.paging import BY_ID, BY_NEXT, BY_THREAD, BY_UPDATED, SMALLEST_DEFAULT, Paging
+from .._core.replies.acting_user import is_changed_by_other, is_reaction_of_other, is_sent_by_other
+from .._core.replies.decode import ACK, Ack, Listing, Outcomes, many, one
+from .._core.replies.expectation import APP_UIDS
+from .._core.requests.arguments import check_count
+from .._core.requests.endpoint import Call, Endpoint, Send
+from .._models.messages import Message, MessageCount, Reaction, SentMessage
+from .._parameters.fields import ReceiverType
+from .._parameters.messages import (
+    Interactions,
+    MessageBody,
+    MessageChanges,
+    MessageDeletion,
+    MessageQuery,
+    NewBotMessage,
+    NewMessage,
+    NewThreadMessage,
+    ThreadQuery,
+    TrackedMessage,
+)
+from .._secrets import shown
+from .._walk.walk import Walk
+from ..errors import OutcomeUnknownError, RequestInvalidError
+from .collection import Collection, Start
+from .sent_lookup import NEWEST, Moment, SentLists, SentMark, find_sent
+from .sent_messages import SentMessages, complete, first_message, first_record
+
+REACTIONS: Final = Paging(size="limit", smallest_cap=SMALLEST_DEFAULT)
+"""Reactions: by the position of the reply, in the service's order; a few of them that lead back are all.
+
+Services of this kind lead on by `id`, or by `cursorField` and `cursorValue` that show no direction.
+"""
+
+SEND: Final = Endpoint(
+    "messages.send", "POST", "/messages", one(Message, first_record), "never",
+    body=NewMessage, acting="optional", is_by_other=is_sent_by_other, user_limit=30,
+)  # fmt: skip
+SEND_BOT: Final = Endpoint(
+    "messages.send_bot", "POST", "/bots/{uid}/messages", one(Message, first_record), "never",
+    body=NewBotMessage,
+)  # fmt: skip
+SEND_THREAD: Final = Endpoint(
+    "messages.send_thread", "POST", "/messages/{id}/thread", one(Message, first_record), "never",
+    body=NewThreadMessage, acting="required", is_by_other=is_sent_by_other, user_limit=30,
+)  # fmt: skip
+
+
+def _list(
+    name: str, path: str, paging: Paging, query: type[MessageQuery | ThreadQuery] = MessageQuery
+) -> Endpoint[Listing[Message]]:
+    return Endpoint(
+        f"messages.{name}", "GET", path, many(Message), query=query, paging=paging, acting="optional"
+    )
+
+
+LIST: Final = _list("list", "/messages", BY_NEXT)
+LIST_USER: Final = _list("list_user", "/users/{uid}/messages", BY_ID)
+LIST_GROUP: Final = _list("list_group", "/groups/{guid}/messages", BY_NEXT)
+LIST_THREAD: Final = _list("list_thread", "/messages/{id}/thread", BY_THREAD)
+GET: Final = Endpoint("messages.get", "GET", "/messages/{id}", one(Message), acting="optional")
+UPDATE: Final = Endpoint(
+    "messages.update", "PUT", "/messages/{id}", one(Message), "idempotent",
+    body=MessageChanges, acting="optional", is_by_other=is_changed_by_other,
+)  # fmt: skip
+DELETE: Final = Endpoint(
+    "messages.delete", "DELETE", "/messages/{id}", one(Message), "idempotent",
+    body=MessageDeletion, acting="optional", is_by_other=is_changed_by_other,
+)  # fmt: skip
+MARK_INTERACTED: Final = Endpoint(
+    "messages.mark_interacted", "PATCH", "/messages/{id}/interacted", ACK, "idempotent",
+    body=Interactions, acting="required",
+)  # fmt: skip
+LIST_REACTIONS: Final = Endpoint(
+    "messages.list_reactions", "GET", "/messages/{id}/reactions", many(Reaction),
+    paging=REACTIONS, acting="optional",
+)  # fmt: skip
+LIST_REACTION: Final = Endpoint(
+    "messages.list_reaction", "GET", "/messages/{id}/reactions/{reaction}", many(Reaction),
+    paging=REACTIONS, acting="optional",
+)  # fmt: skip
+ADD_REACTION: Final = Endpoint(
+    "messages.add_reaction", "POST", "/messages/{id}/reactions/{reaction}", one(Message), "idempotent",
+    acting="required", is_by_other=is_reaction_of_other,
+)  # fmt: skip
+REMOVE_REACTION: Final = Endpoint(
+    "messages.remove_reaction", "DELETE", "/messages/{id}/reactions/{reaction}", one(Message), "idempotent",
+    acting="required",
+)  # fmt: skip
+PIN: Final = Endpoint(
+    "messages.pin", "POST", "/messages/{id}/pin", one(Message), "idempotent", acting="optional"
+)
+UNPIN: Final = Endpoint(
+    "messages.unpin", "DELETE", "/messages/{id}/pin", one(Message), "idempotent", acting="optional"
+)
+SAVE: Final = Endpoint(
+    "messages.save", "POST", "/messages/{id}/save", one(Message), "idempotent", acting="required"
+)
+UNSAVE: Final = Endpoint(
+    "messages.unsave", "DELETE", "/messages/{id}/save", one(Message), "idempotent", acting="required"
+)
+LIST_THREADS: Final = _list("list_threads", "/threads", BY_UPDATED, ThreadQuery)
+LIST_THREADS_USER: Final = _list("list_threads_user", "/users/{uid}/threads", BY_UPDATED, ThreadQuery)
+LIST_THREADS_GROUP: Final = _list("list_threads_group", "/groups/{guid}/threads", BY_UPDATED, ThreadQuery)
+SUBSCRIBE_THREAD: Final = Endpoint(
+    "messages.subscribe_thread", "POST", "/messages/{id}/thread/subscription", ACK, "idempotent",
+    acting="required",
+)  # fmt: skip
+UNSUBSCRIBE_THREAD: Final = Endpoint(
+    "messages.unsubscribe_thread", "DELETE", "/messages/{id}/thread/subscription", ACK, "idempotent",
+    acting="required",
+)  # fmt: skip
+
+
+R = TypeVar("R")
+B = TypeVar("B", bound=MessageBody)
+T = TypeVar("T", bound=TrackedMessage)
+
+
+def random_muid() -> str:
+    """Return a new message id: 32 random hexadecimal digits."""
+    return urandom(16).hex()
+
+
+def with_muid(message: T, new_muid: Callable[[], str] = random_muid) -> T:
+    """Return the message with a `muid`: a new one if it has none."""
+    if message.muid is UNSET:
+        message = copy(message)  # `structs.replace` would check every field again, for 16 microseconds
+        structs.force_setattr(message, "muid", new_muid())
+    return message
+
+
+@final
+class Messages(Collection):
+    """The messages of an app: `session.messages`.
+
+    `new_muid` makes the `muid` of a message that has none; `Messages(session.sender, new_muid=…)` replaces it
+    in tests.
+    """
+
+    __slots__ = ("_new_muid",)
+
+    def __init__(self, send: Send, *, new_muid: Callable[[], str] = random_muid) -> None:
+        super().__init__(send)
+        self._new_muid = new_muid
+
+    def list_user(
+        self,
+        uid: str,
+        query: MessageQuery | None = None,
+        *,
+        on_behalf_of: str | None = None,
+        cursor: Start = None,
+    ) -> Walk[Message]:
+        """GET /users/{uid}/messages: the messages between `uid` and `on_behalf_of`. One request a page.
+
+        Without an acting user it is not documented whose messages come. `cursor` continues where
+        another walk of the same query stood. Raises `RequestInvalidError` or `CursorError` before anything is
+        sent; the walk raises `NotFoundError` for a user that the app does not have.
+        """
+        return self._walk(LIST_USER, query, cursor, on_behalf_of=on_behalf_of, uid=uid)
+
+    def list_group(
+        self,
+        guid: str,
+        query: MessageQuery | None = None,
+        *,
+        on_behalf_of: str | None = None,
+        cursor: Start = None,
+    ) -> Walk[Message]:
+        """GET /groups/{guid}/messages: the messages of a group, as `list_user` in all else."""
+        return self._walk(LIST_GROUP, query, cursor, on_behalf_of=on_behalf_of, guid=guid)
+
+    def list(
+        self,
+        query: MessageQuery | None = None,
+        *,
+        on_behalf_of: str | None = None,
+        cursor: Start = None,
+    ) -> Walk[Message]:
+        """GET /messages: the messages of the whole app, or of the acting user, as `list_user` in all else."""
+        return self._walk(LIST, query, cursor, on_behalf_of=on_behalf_of)
+
+    def list_thread(
+        self,
+        message_id: str,
+        query: MessageQuery | None = None,
+        *,
+        on_behalf_of: str | None = None,
+        cursor: Start = None,
+    ) -> Walk[Message]:
+        """GET /messages/{id}/thread: the replies to a message, as `list_user` in all else."""
+        return self._walk(LIST_THREAD, query, cursor, on_behalf_of=on_behalf_of, id=message_id)
+
+    async def counts(
+        self,
+        query: MessageQuery | None = None,
+        *,
+        uid: str | None = None,
+        guid: str | None = None,
+        on_behalf_of: str | None = None,
+    ) -> "builtins.list[MessageCount]":
+        """The messages that `query` asks for, counted per user and group: `MessageQuery(unread=True)`, for
+        example.
+
+        Of the whole app or of the acting user (GET /messages), of the conversation with `uid`, or of the
+        group `guid`. `count=true` is sent with it. One request, or two where the
+        reply has pagination.
+        """
+        if uid is not None and guid is not None:
+            raise RequestInvalidError("counts: expected uid or guid, not both")
+        counted = structs.replace(query or MessageQuery(), count=True)
+        path = {name: value for name, value in (("uid", uid), ("guid", guid)) if value is not None}
+        endpoint = LIST_USER if uid is not None else LIST_GROUP if guid is not None else LIST
+        counting: Endpoint[Any] = structs.replace(endpoint, reply=many(MessageCount))
+        return await self._walk(counting, counted, on_behalf_of=on_behalf_of, **path).collect()
+
+    async def send(self, message: NewMessage, *, on_behalf_of: str | None = None) -> Message:
+        """POST /messages: send `message` as `on_behalf_of`, and return it as the service stored it.
+
+        Without an acting user the app itself is the sender. A message without `muid` gets a random one. Sent
+        once: where no reply came and the message may have been taken, `OutcomeUnknownError`, whose `muid` is
+        for `find_sent`. With `multiple_receivers` the first message of the reply; `ApiError` where the reply
+        says that one of them failed. `send_each` gives the outcome of each. A cancelled send has no error to
+        carry the muid: to settle it, give the message one.
+        """
+        return await self._send_one(SEND, message, on_behalf_of)
+
+    async def send_each(
+        self, message: NewMessage, *, on_behalf_of: str | None = None
+    ) -> Outcomes[SentMessage]:
+        """POST /messages with `multiple_receivers`: the outcome of each receiver by uid or guid.
+
+        A receiver that the reply does not mention counts as failed: whether its message was stored is not
+        known. Sent once, as `send`; all receivers get the same `muid`.
+        """
+        endpoint: Endpoint[Any] = structs.replace(SEND, reply=SentMessages(SEND.name))
+        message = self._with_muid(message)
+        outcomes = await _sent(message, self._call(endpoint, message, on_behalf_of=on_behalf_of))
+        return complete(outcomes, message, SEND.name)
+
+    async def send_bot(self, uid: str, message: NewBotMessage) -> Message:
+        """POST /bots/{uid}/messages: send `message` as the bot `uid`, and return it as stored; see `send`."""
+        return await self._send_one(SEND_BOT, message, uid=uid)
+
+    async def send_thread(
+        self, message_id: str, message: NewThreadMessage, *, on_behalf_of: str | None = None
+    ) -> Message:
+        """POST /messages/{id}/thread: reply in the thread of a message, and return the reply; see `send`.
+
+        The operation declares no `muid`: an unknown outcome cannot be settled with `find_sent`.
+        """
+        return await self._send_one(SEND_THREAD, message, on_behalf_of, id=message_id)
+
+    async def find_sent(
+        self,
+        muid: str,
+        *,
+        receiver: str,
+        receiver_type: ReceiverType = "user",
+        on_behalf_of: str | None = None,
+        since: Moment | None = None,
+        limit: int = NEWEST,
+        pauses: Sequence[float] = (1.0,),
+    ) -> Message | None:
+        """Return the message with this `muid` that was sent to `receiver`, or None if it did not arrive.
+
+        Reads the conversation of the acting user with `receiver`, newest first: as far as `limit` messages
+        (500), the conversation's end, or, with `since`, the moment of the send by the caller's clock, past
+        it by a margin of 5 minutes for the clocks. A deleted or edited message is still the message; one that
+        was deleted for good is None. A message that is not there is asked for again after each of `pauses`,
+        in seconds, as a service may show it late. A service that ignores acting users stores the message as
+        sent by the app: before None, the newest messages of `receiver` are read without the acting user, too.
+        One request or two a list and reading where messages are few.
+
+        Raises `OutcomeUnknownError` where the list does not show it: no message has a `muid`, a record cannot
+        be read, `limit` ends the search before `since`, or a login token is beside the app's key (in
+        `CHATREST_HEADERS`): then the lists are those of its user, and may lack what the app has sent. Without
+        `since`, None means: not among the `limit` newest messages. Raises the errors of a list, such as
+        `NotFoundError` for a receiver that does not exist.
+        """
+        acting_user = on_behalf_of if on_behalf_of is not None else self._send.acting_user
+        mark = SentMark.checked(muid, receiver, acting_user, since)
+        newest = partial(self._conversation, receiver, receiver_type, on_behalf_of)
+        lists = SentLists(newest)  # a group's list has the app's messages, too
+        if receiver_type != "group":
+            of_app = self._lists_of_app(receiver, acting_user)
+            lists = SentLists(newest, of_app, self._send.has_reader_token)
+        return await find_sent(mark, lists, check_count("limit", limit), pauses, self._send.sleep)
+
+    def _lists_of_app(self, receiver: str, acting_user: str | None) -> Sequence[Callable[[], Walk[Message]]]:
+        """The lists that may hold a message to a user which was stored as sent by the app."""
+        uids = [receiver] if acting_user is not None else []
+        if self._send.has_reader_token:  # the receiver's own token shows the app as the other side
+            uids += sorted(APP_UIDS)
+        as_app, query = structs.replace(LIST_USER, acting="never"), MessageQuery(affix="prepend")
+        return [partial(self._walk, as_app, query, uid=uid) for uid in uids]
+
+    def _conversation(
+        self, receiver: str, receiver_type: ReceiverType, on_behalf_of: str | None
+    ) -> Walk[Message]:
+        """The messages of a conversation, newest first."""
+        query = MessageQuery(affix="prepend")
+        if receiver_type == "group":
+            return self.list_group(receiver, on_behalf_of=on_behalf_of, query=query)
+        if receiver_type == "user":
+            return self.list_user(receiver, on_behalf_of=on_behalf_of, query=query)
+        raise RequestInvalidError(f"receiver_type = {shown(receiver_type)}: expected 'user' or 'group'")
+
+    async def _send_one(
+        self,
+        endpoint: Endpoint[Message],
+        message: MessageBody,
+        on_behalf_of: str | None = None,
+        **path: str,
+    ) -> Message:
+        message = self._with_muid(message)
+        call: Call[Any] = self._build_call(endpoint, message, None, None, on_behalf_of, path)
+        if message.multiple_receivers is UNSET:
+            sent: Message = await _sent(message, self._send(call))
+            return sent
+        each: Endpoint[Any] = structs.replace(endpoint, reply=SentMessages(endpoint.name))
+        return first_message(await _sent(message, self._send(structs.replace(call, endpoint=each))))
+
+    def _with_muid(self, message: B) -> B:
+        """Return the message with a `muid`, if its operation has one."""
+        return with_muid(message, self._new_muid) if isinstance(message, TrackedMessage) else message
+
+    async def get(self, message_id: str, *, on_behalf_of: str | None = None) -> Message:
+        """GET /messages/{id}: one message; `NotFoundError` for no such message."""
+        return await self._call(GET, on_behalf_of=on_behalf_of, id=message_id)
+
+    async def update(
+        self, message_id: str, changes: MessageChanges, *, on_behalf_of: str | None = None
+    ) -> Message:
+        """PUT /messages/{id}: change a message, and return the action message that says so.
+
+        The message as it is now is in `data.entities.on.entity`. `PermissionDeniedError` for an acting user
+        who is not its sender.
+        """
+        return await self._call(UPDATE, changes, on_behalf_of=on_behalf_of, id=message_id)
+
+    async def delete(
+        self, message_id: str, *, permanent: bool | None = None, on_behalf_of: str | None = None
+    ) -> Message:
+        """DELETE /messages/{id}: delete a message, and return the action message that says so.
+
+        The record stays, with `deleted_at`, unless `permanent`. `PermissionDeniedError` for an acting user
+        who is not its sender.
+        """
+        body = None if permanent is None else MessageDeletion(permanent=permanent)
+        return await self._call(DELETE, body, on_behalf_of=on_behalf_of, id=message_id)
+
+    async def mark_interacted(
+        self, message_id: str, interactions: Sequence[str], *, on_behalf_of: str | None = None
+    ) -> Ack:
+        """PATCH /messages/{id}/interacted: note the elements of an interactive message that the user used."""
+        body = Interactions(interactions=interactions)
+        return await self._call(MARK_INTERACTED, body, on_behalf_of=on_behalf_of, id=message_id)
+
+    def list_reactions(
+        self, message_id: str, *, on_behalf_of: str | None = None, cursor: Start = None
+    ) -> Walk[Reaction]:
+        """GET /messages/{id}/reactions: who reacted to a message, and how. One request a page."""
+        return self._walk(LIST_REACTIONS, None, cursor, on_behalf_of=on_behalf_of, id=message_id)
+
+    def list_reaction(
+        self, message_id: str, reaction: str, *, on_behalf_of: str | None = None, cursor: Start = None
+    ) -> Walk[Reaction]:
+        """GET /messages/{id}/reactions/{reaction}: who reacted with this emoji. One request a page."""
+        return self._walk(
+            LIST_REACTION, None, cursor, on_behalf_of=on_behalf_of, id=message_id, reaction=reaction
+        )
+
+    async def add_reaction(
+        self, message_id: str, reaction: str, *, on_behalf_of: str | None = None
+    ) -> Message:
+        """POST /messages/{id}/reactions/{reaction}: react as the acting user; the counts are in
+        `data.reactions`.
+
+        A second reaction of one user with one emoji leaves one.
+        """
+        return await self._call(ADD_REACTION, on_behalf_of=on_behalf_of, id=message_id, reaction=reaction)
+
+    async def remove_reaction(
+        self, message_id: str, reaction: str, *, on_behalf_of: str | None = None
+    ) -> Message:
+        """DELETE /messages/{id}/reactions/{reaction}: take a reaction of the acting user back."""
+        return await self._call(REMOVE_REACTION, on_behalf_of=on_behalf_of, id=message_id, reaction=reaction)
+
+    async def pin(self, message_id: str, *, on_behalf_of: str | None = None) -> Message:
+        """POST /messages/{id}/pin: pin a message in its conversation, for everybody in it.
+
+        `BadRequestError` at the limit of pins, `PermissionDeniedError` where pinning is not allowed.
+        """
+        return await self._call(PIN, on_behalf_of=on_behalf_of, id=message_id)
+
+    async def unpin(self, message_id: str, *, on_behalf_of: str | None = None) -> Message:
+        """DELETE /messages/{id}/pin: unpin a message; one that is not pinned stays as it is."""
+        return await self._call(UNPIN, on_behalf_of=on_behalf_of, id=message_id)
+
+    async def save(self, message_id: str, *, on_behalf_of: str | None = None) -> Message:
+        """POST /messages/{id}/save: save a message for the acting user, who alone sees `saved_at`.
+
+        A second save keeps the first time. `BadRequestError` at the limit of saved messages. The list of
+        them: `list(query=MessageQuery(saved=1), on_behalf_of=…)`.
+        """
+        return await self._call(SAVE, on_behalf_of=on_behalf_of, id=message_id)
+
+    async def unsave(self, message_id: str, *, on_behalf_of: str | None = None) -> Message:
+        """DELETE /messages/{id}/save: drop a saved message; one that is not saved stays as it is."""
+        return await self._call(UNSAVE, on_behalf_of=on_behalf_of, id=message_id)
+
+    def list_threads(
+        self, query: ThreadQuery | None = None, *, on_behalf_of: str | None = None, cursor: Start = None
+    ) -> Walk[Message]:
+        """GET /threads: the messages that have replies, each with `reply_count` and `last_reply`.
+
+        In the service's order, by the time of the last change. One request a page.
+        """
+        return self._walk(LIST_THREADS, query, cursor, on_behalf_of=on_behalf_of)
+
+    def list_threads_user(
+        self,
+        uid: str,
+        query: ThreadQuery | None = None,
+        *,
+        on_behalf_of: str | None = None,
+        cursor: Start = None,
+    ) -> Walk[Message]:
+        """GET /users/{uid}/threads: the threads with a user, as `list_threads` in all else."""
+        return self._walk(LIST_THREADS_USER, query, cursor, on_behalf_of=on_behalf_of, uid=uid)
+
+    def list_threads_group(
+        self,
+        guid: str,
+        query: ThreadQuery | None = None,
+        *,
+        on_behalf_of: str | None = None,
+        cursor: Start = None,
+    ) -> Walk[Message]:
+        """GET /groups/{guid}/threads: the threads of a group, as `list_threads` in all else."""
+        return self._walk(LIST_THREADS_GROUP, query, cursor, on_behalf_of=on_behalf_of, guid=guid)
+
+    async def subscribe_thread(self, message_id: str, *, on_behalf_of: str | None = None) -> Ack:
+        """POST /messages/{id}/thread/subscription: subscribe the acting user to a message's thread."""
+        return await self._call(SUBSCRIBE_THREAD, on_behalf_of=on_behalf_of, id=message_id)
+
+    async def unsubscribe_thread(self, message_id: str, *, on_behalf_of: str | None = None) -> Ack:
+        """DELETE /messages/{id}/thread/subscription: end a subscription.
+
+        A later reply of the user, or a mention, subscribes the user again.
+        """
+        return await self._call(UNSUBSCRIBE_THREAD, on_behalf_of=on_behalf_of, id=message_id)
+
+
+async def _sent(message: MessageBody, reply: Awaitable[R]) -> R:
+    """Return the result of a send; an unknown outcome gets the message's `muid`."""
+    try:
+        return await reply
+    except OutcomeUnknownError as error:
+        error.muid = getattr(message, "muid", None)
+        raise

@@ -1,0 +1,169 @@
+"""Roles, their permissions, and the features that they restrict."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, final
+
+from msgspec import UNSET, Struct, structs
+
+from .._core.paging.paging import BY_PAGE, BY_REPLY_PAGE
+from .._core.replies.decode import ACK, Ack, Outcomes, each, many, one, parse, read_json
+from .._core.requests.endpoint import Endpoint
+from .._models.outcomes import ItemAck
+from .._models.raw_json import write_value
+from .._models.roles import Feature, Permission, PermissionMap, PermissionOutcomes, Role
+from .._parameters.checked import PageQuery
+from .._parameters.roles import Allowance, NewPermissions, NewRole, Restriction, RoleChanges
+from .._walk.walk import Walk
+from ..errors import ReplyUnreadableError
+from .collection import Collection, Start
+from .documents import documents
+
+ROLES: Final = documents(
+    "roles.{}", "/roles", "role", Role, NewRole, RoleChanges, listing={"query": PageQuery, "paging": BY_PAGE}
+)
+
+
+@final
+class Roles(Collection):
+    """The roles of an app's users: `session.roles`."""
+
+    def list(self, query: PageQuery | None = None, *, cursor: Start = None) -> Walk[Role]:
+        """The roles, in the service's order. One request a page."""
+        return self._walk(ROLES.list, query, cursor)
+
+    async def get(self, role: str) -> Role:
+        """A role by its id; `NotFoundError` for no such role."""
+        return await self._call(ROLES.get, role=role)
+
+    async def create(self, new_role: NewRole) -> Role:
+        """Make a role and return it; sent once. An app may have 25."""
+        return await self._call(ROLES.create, new_role)
+
+    async def update(self, role: str, changes: RoleChanges) -> Role:
+        """Change a role and return it; `NotFoundError` for no such role."""
+        return await self._call(ROLES.update, changes, role=role)
+
+    async def delete(self, role: str) -> Ack:
+        """Remove a role; `PermissionDeniedError` for the default role, which stays."""
+        return await self._call(ROLES.delete, role=role)
+
+
+# ── permissions ──
+
+
+class _PermissionReader(Struct, frozen=True):
+    """Reads `{"data": {id: ack, …, "permissions": {id: value}}}`."""
+
+    operation: str = ""
+
+    @property
+    def record(self) -> type[ItemAck]:
+        """The type of an outcome."""
+        return ItemAck
+
+    def of_operation(self, name: str) -> "_PermissionReader":
+        """Return the reader for the endpoint of this name."""
+        return structs.replace(self, operation=name)
+
+    def __call__(self, body: bytes, /) -> PermissionOutcomes:
+        """Return the outcomes and the permissions; `ReplyUnreadableError` where the reply has neither."""
+        reply = read_json(body)
+        data = reply.get("data") if isinstance(reply, dict) else None
+        if not isinstance(data, dict) or not data:
+            raise ReplyUnreadableError("data: expected an outcome per permission, got none")
+        permissions = parse(PermissionMap, {"permissions": data.get("permissions", {})}).permissions
+        acks = {name: ack for name, ack in data.items() if name != "permissions"}
+        outcomes: Mapping[str, ItemAck] = each(ItemAck)(write_value({"data": acks})) if acks else {}
+        return PermissionOutcomes(outcomes, permissions, body, self.operation)
+
+
+_OF_ROLE: Final = "/roles/{role}/permissions"
+_OF_SCOPE: Final = "/groups/{guid}/scopes/{scope}/permissions"
+
+RBAC_LIST_ROLE: Final = Endpoint("rbac.list_role", "GET", _OF_ROLE, many(Permission), paging=BY_REPLY_PAGE)
+RBAC_SET_ROLE: Final = Endpoint(
+    "rbac.set_role", "PUT", _OF_ROLE, _PermissionReader(), "idempotent", body=NewPermissions
+)
+RBAC_UNSET_ROLE: Final = Endpoint(
+    "rbac.unset_role", "DELETE", f"{_OF_ROLE}/{{permission}}", one(PermissionMap), "idempotent"
+)
+RBAC_LIST_SCOPE: Final = Endpoint("rbac.list_scope", "GET", _OF_SCOPE, many(Permission), paging=BY_REPLY_PAGE)
+RBAC_SET_SCOPE: Final = Endpoint(
+    "rbac.set_scope", "PUT", _OF_SCOPE, _PermissionReader(), "idempotent", body=NewPermissions
+)
+RBAC_UNSET_SCOPE: Final = Endpoint(
+    "rbac.unset_scope", "DELETE", f"{_OF_SCOPE}/{{permission}}", one(PermissionMap), "idempotent"
+)
+
+
+@final
+class Rbac(Collection):
+    """The permissions of roles and scopes: `session.rbac`."""
+
+    def list_role(self, role: str, *, cursor: Start = None) -> Walk[Permission]:
+        """The permissions of a role, in the service's order. One request a page."""
+        return self._walk(RBAC_LIST_ROLE, None, cursor, role=role)
+
+    async def set_role(self, role: str, permissions: Mapping[str, str | Sequence[str]]) -> PermissionOutcomes:
+        """Set permissions of a role by id, and give the outcome of each; others stay as they are."""
+        return await self._call(RBAC_SET_ROLE, NewPermissions(permissions=permissions), role=role)
+
+    async def unset_role(self, role: str, permission: str) -> PermissionMap:
+        """Give a permission of a role its default again, and return those that are still set."""
+        return await self._call(RBAC_UNSET_ROLE, role=role, permission=permission)
+
+    def list_scope(self, guid: str, scope: str, *, cursor: Start = None) -> Walk[Permission]:
+        """The permissions of a scope (admin, moderator, participant) in a group. One request a page."""
+        return self._walk(RBAC_LIST_SCOPE, None, cursor, guid=guid, scope=scope)
+
+    async def set_scope(
+        self, guid: str, scope: str, permissions: Mapping[str, str | Sequence[str]]
+    ) -> PermissionOutcomes:
+        """Set permissions of a scope in a group by id, as `set_role` in all else."""
+        return await self._call(
+            RBAC_SET_SCOPE, NewPermissions(permissions=permissions), guid=guid, scope=scope
+        )
+
+    async def unset_scope(self, guid: str, scope: str, permission: str) -> PermissionMap:
+        """Give a permission of a scope its default again, and return those that are still set."""
+        return await self._call(RBAC_UNSET_SCOPE, guid=guid, scope=scope, permission=permission)
+
+
+# ── restricted features ──
+
+_PATH: Final = "/roles/{role}/restrictedfeatures"
+
+RESTRICTED_FEATURES_LIST: Final = Endpoint(
+    "restricted_features.list", "GET", _PATH, many(Feature), paging=BY_REPLY_PAGE
+)
+RESTRICTED_FEATURES_RESTRICT: Final = Endpoint(
+    "restricted_features.restrict", "POST", _PATH, each(ItemAck), "idempotent", body=Restriction
+)
+RESTRICTED_FEATURES_ALLOW: Final = Endpoint(
+    "restricted_features.allow", "DELETE", _PATH, ACK, "idempotent", body=Allowance
+)
+
+
+@final
+class RestrictedFeatures(Collection):
+    """The features that are switched off for roles: `session.restricted_features`."""
+
+    def list(self, role: str, *, cursor: Start = None) -> Walk[Feature]:
+        """The features that are switched off for a role, in the service's order. One request a page."""
+        return self._walk(RESTRICTED_FEATURES_LIST, None, cursor, role=role)
+
+    async def restrict(self, role: str, features_to_restrict: Sequence[str]) -> Outcomes[ItemAck]:
+        """Switch features off, and give the outcome of each by its key."""
+        return await self._call(
+            RESTRICTED_FEATURES_RESTRICT, Restriction(features_to_restrict=features_to_restrict), role=role
+        )
+
+    async def allow(
+        self, role: str, features_to_allow: Sequence[str] | None = None, *, allow_all: bool | None = None
+    ) -> Ack:
+        """Switch features on again: those of the keys given, or all with `allow_all=True`."""
+        body = Allowance(
+            features_to_allow=UNSET if features_to_allow is None else features_to_allow,
+            allow_all=UNSET if allow_all is None else allow_all,
+        )
+        return await self._call(RESTRICTED_FEATURES_ALLOW, body, role=role)

@@ -1,0 +1,153 @@
+"""Users of an app, and their auth tokens: with one of them an end user's client logs in.
+
+Methods that take a token are plain functions: a coroutine's frame would hold it as long as the call runs.
+"""
+
+from collections.abc import Awaitable, Sequence
+from typing import Any, Final, final
+
+from msgspec import UNSET
+
+from .._core.paging.paging import BY_PAGE
+from .._core.replies.decode import ACK, Ack, many, one
+from .._core.replies.outcomes import outcomes_of
+from .._core.requests.arguments import hides_arguments
+from .._core.requests.endpoint import Endpoint
+from .._models.users import AuthToken, DeactivatedUsers, ReactivatedUsers, User
+from .._parameters.checked import PageQuery
+from .._parameters.users import (
+    Deactivation,
+    Deletion,
+    NewToken,
+    NewUser,
+    Reactivation,
+    TokenChanges,
+    UserChanges,
+    UserQuery,
+)
+from .._walk.walk import Walk
+from .collection import Collection, Start
+
+
+def _reactivated(reply: Any) -> dict[str, Any] | None:
+    """The record for `{success: {uid: {success}}}`, as some services acknowledge it."""
+    outcomes = outcomes_of(reply).items()
+    return {"nonDeactivatedUids": [uid for uid, outcome in outcomes if outcome["success"]]}
+
+
+USERS_LIST: Final = Endpoint("users.list", "GET", "/users", many(User), query=UserQuery, paging=BY_PAGE)
+USERS_GET: Final = Endpoint("users.get", "GET", "/users/{uid}", one(User), acting="optional")
+USERS_CREATE: Final = Endpoint(
+    "users.create", "POST", "/users", one(User), "never", body=NewUser, rate_class="core"
+)
+USERS_UPDATE: Final = Endpoint(
+    "users.update", "PUT", "/users/{uid}", one(User), "idempotent", body=UserChanges
+)
+USERS_DELETE: Final = Endpoint(
+    "users.delete", "DELETE", "/users/{uid}", ACK, "idempotent", body=Deletion, rate_class="core"
+)
+USERS_DEACTIVATE: Final = Endpoint(
+    "users.deactivate", "DELETE", "/users", one(DeactivatedUsers), "idempotent", body=Deactivation
+)
+USERS_REACTIVATE: Final = Endpoint(
+    "users.reactivate", "PUT", "/users", one(ReactivatedUsers, _reactivated), "idempotent", body=Reactivation
+)
+
+
+@final
+class Users(Collection):
+    """The users of an app: `session.users`."""
+
+    def list(self, query: UserQuery | None = None, *, cursor: Start = None) -> Walk[User]:
+        """GET /users: the users, in the service's order. One request a page.
+
+        The list goes by page numbers: a user that is made or removed meanwhile may shift others over a page's
+        border. A cursor continues only with the same page size.
+        """
+        return self._walk(USERS_LIST, query, cursor)
+
+    async def get(self, uid: str, *, on_behalf_of: str | None = None) -> User:
+        """A user, as the acting user sees it; `NotFoundError` for one that is switched off, too."""
+        return await self._call(USERS_GET, on_behalf_of=on_behalf_of, uid=uid)
+
+    async def create(self, user: NewUser) -> User:
+        """Make a user and return it, with a login token where the body asks for one.
+
+        Sent once: where no reply came and the user may have been made, `OutcomeUnknownError`.
+        """
+        return await self._call(USERS_CREATE, user)
+
+    async def update(self, uid: str, changes: UserChanges) -> User:
+        """Change a user and return it; `NotFoundError` for no such user."""
+        return await self._call(USERS_UPDATE, changes, uid=uid)
+
+    async def delete(self, uid: str, *, permanent: bool | None = None) -> Ack:
+        """Delete a user: switch it off, or remove it for good with `permanent=True`."""
+        return await self._call(
+            USERS_DELETE, Deletion(permanent=UNSET if permanent is None else permanent), uid=uid
+        )
+
+    async def deactivate(self, uids_to_deactivate: Sequence[str]) -> DeactivatedUsers:
+        """Switch users off, and return the uids of those that were."""
+        return await self._call(USERS_DEACTIVATE, Deactivation(uids_to_deactivate=uids_to_deactivate))
+
+    async def reactivate(self, uids_to_activate: Sequence[str]) -> ReactivatedUsers:
+        """Switch users on, and return the uids of those that are."""
+        return await self._call(USERS_REACTIVATE, Reactivation(uids_to_activate=uids_to_activate))
+
+
+# ── auth tokens ──
+
+_TOKENS: Final = "/users/{uid}/auth_tokens"
+_TOKEN: Final = "/users/{uid}/auth_tokens/{authToken}"  # noqa: S105, a path
+
+AUTH_TOKENS_LIST: Final = Endpoint(
+    "auth_tokens.list", "GET", _TOKENS, many(AuthToken), query=PageQuery, paging=BY_PAGE
+)
+AUTH_TOKENS_GET: Final = Endpoint("auth_tokens.get", "GET", _TOKEN, one(AuthToken))
+AUTH_TOKENS_CREATE: Final = Endpoint(
+    "auth_tokens.create", "POST", _TOKENS, one(AuthToken), "never", body=NewToken
+)
+AUTH_TOKENS_UPDATE: Final = Endpoint(
+    "auth_tokens.update", "PUT", _TOKEN, one(AuthToken), "idempotent", body=TokenChanges
+)
+AUTH_TOKENS_DELETE: Final = Endpoint("auth_tokens.delete", "DELETE", _TOKEN, ACK, "idempotent")
+AUTH_TOKENS_FLUSH: Final = Endpoint("auth_tokens.flush", "DELETE", _TOKENS, ACK, "idempotent")
+
+
+@final
+class AuthTokens(Collection):
+    """The login tokens of users: `session.auth_tokens`."""
+
+    def list(self, uid: str, query: PageQuery | None = None, *, cursor: Start = None) -> Walk[AuthToken]:
+        """The tokens of a user, in the service's order. One request a page; no cursor holds a token."""
+        return self._walk(AUTH_TOKENS_LIST, query, cursor, uid=uid)
+
+    @hides_arguments
+    def get(self, uid: str, auth_token: str) -> Awaitable[AuthToken]:
+        """One token of a user; `NotFoundError` for no such token."""
+        return self._call(AUTH_TOKENS_GET, uid=uid, authToken=auth_token)
+
+    async def create(self, uid: str, *, force: bool | None = None) -> AuthToken:
+        """POST /users/{uid}/auth_tokens: a login token for `uid`; `force` asks for a fresh one.
+
+        Raises `NotFoundError` for a user that the app does not have. Sent once: where no reply came and a
+        token may have been made, `OutcomeUnknownError`.
+        """
+        return await self._call(
+            AUTH_TOKENS_CREATE, NewToken(force=UNSET if force is None else force), uid=uid
+        )
+
+    @hides_arguments
+    def update(self, uid: str, auth_token: str, changes: TokenChanges) -> Awaitable[AuthToken]:
+        """Change the scope of a token, and return the token; `NotFoundError` for no such token."""
+        return self._call(AUTH_TOKENS_UPDATE, changes, uid=uid, authToken=auth_token)
+
+    @hides_arguments
+    def delete(self, uid: str, auth_token: str) -> Awaitable[Ack]:
+        """Remove a token: no client logs in with it from then on; `NotFoundError` for no such token."""
+        return self._call(AUTH_TOKENS_DELETE, uid=uid, authToken=auth_token)
+
+    async def flush(self, uid: str) -> Ack:
+        """Remove all tokens of a user; `NotFoundError` for no such user."""
+        return await self._call(AUTH_TOKENS_FLUSH, uid=uid)

@@ -1,0 +1,101 @@
+"""Following a list: after its end it is asked at intervals for what is new.
+
+| the last request             | the next interval                            |
+|------------------------------|----------------------------------------------|
+| none yet, at the list's end  | an eighth of the longest                     |
+| returned something           | half of the one before, an eighth at least   |
+| returned nothing             | twice the one before, the longest at most    |
+
+The wait is between three quarters of the interval and all of it, so that many followers do not ask in step.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable
+from typing import Final, Generic, TypeVar, final
+
+from msgspec import structs
+
+from .._core.paging.cursor import Cursor
+from .._core.paging.order import is_number
+from .._core.paging.paging import Paging
+from .._core.paging.walk_state import WalkState
+from .._core.requests.endpoint import Pairs
+from .source import Dice, PageReader, PendingPage, Sleep
+
+T = TypeVar("T")
+
+_SHORTEST: Final = 1 / 8
+_POSITION: Final = frozenset({"affix", "id", "sentAt"})
+
+
+@final
+class FollowReader(Generic[T]):
+    """The pages of a list that has no last page: after the end, a wait precedes each request."""
+
+    def __init__(
+        self, reader: PageReader[T], longest: float, timing: Callable[[], tuple[Sleep, Dice]] | None
+    ) -> None:
+        self._reader = reader
+        self._sleep, self._dice = (asyncio.sleep, random.random) if timing is None else timing()
+        self._longest = longest
+        self._interval = longest * _SHORTEST
+        self._end: WalkState | None = None
+        """The state after the last page that was read, where the list had its end."""
+        self._delivered: int | None = None
+        """The count of items at the last wait; None before the first."""
+
+    async def read(self, state: WalkState) -> PendingPage[T]:
+        """Return the page at `state`, which is never the last one; waits first where the list has ended."""
+        if state is self._end:
+            await self._wait(state.cursor.delivered)
+        page = await self._reader.read(state)
+        if page.is_end:
+            page.is_end = False
+            page.after = self._end = WalkState(behind_last(page.after.cursor), left=page.after.left)
+        return page
+
+    async def _wait(self, delivered: int) -> None:
+        if self._delivered is not None:
+            interval = self._interval / 2 if delivered > self._delivered else self._interval * 2
+            self._interval = min(max(interval, self._longest * _SHORTEST), self._longest)
+        self._delivered = delivered
+        await self._sleep(self._interval * (0.75 + self._dice() / 4))
+
+
+def follow_fault(cursor: Cursor, paging: Paging) -> str | None:
+    """Return the reason why a list cannot be followed from `cursor`; None if it can.
+
+    What is new has to come after the last item: so it is in a list by id or by the time of change that goes
+    `append`. By page numbers it may come on any page, and going `prepend` before the first item.
+    """
+    if not paging.positions:
+        return (
+            "the service gives it by page numbers or in one reply, and what is new may stand anywhere in it"
+        )
+    if "page" in dict(cursor.position):
+        return "it is read by page numbers, and what is new may stand on any page"
+    if cursor.direction == "prepend":
+        return "it goes from new to old (affix='prepend'); ask with affix='append'"
+    if cursor.direction is None:
+        return "its direction is the service's choice; ask with affix='append'"
+    return None
+
+
+def behind_last(cursor: Cursor) -> Cursor:
+    """Return the cursor that asks after its last item, where the list goes by id; any other as it is.
+
+    A walk that ended within a page would ask for that whole page again, each time.
+    """
+    last, position = cursor.last, dict(cursor.position)
+    if last is None or not (cursor.by_id and cursor.inside and is_number(last)) or cursor.skip:
+        return cursor
+    sizes = tuple(pair for pair in cursor.position if pair[0] in ("perPage", "limit"))
+    if position.keys() - _POSITION - dict(sizes).keys() or cursor.direction is None:
+        return cursor
+    place: Pairs = (("affix", cursor.direction), ("id", last))
+    if "sentAt" in position:
+        if cursor.time is None or cursor.time <= 0:
+            return cursor
+        place += (("sentAt", str(cursor.time)),)
+    return structs.replace(cursor, position=(*place, *sizes), inside=False)

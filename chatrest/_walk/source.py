@@ -1,0 +1,243 @@
+"""The pages of a list, one by one: the half of a walk that fetches, and knows nothing of who iterates.
+
+`WalkSource.read(state)` asks for the page at a state and takes it; what it returns holds the state after the
+page. A walk reads its pages by this, or by another `PageReader` that calls it.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Iterator
+from functools import cached_property, partial
+from operator import length_hint
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
+
+from msgspec import Struct
+
+from .._core.paging.cursor import Cursor, fingerprint
+from .._core.paging.cursor_key import CursorKey
+from .._core.paging.paging import LargestPage, OtherSize
+from .._core.paging.step import Step, conflicts, step
+from .._core.paging.walk_state import Rules, WalkState
+from .._core.replies.decode import Listing
+from .._core.replies.envelope import NO_META
+from .._core.requests.endpoint import Pairs
+from .._models.meta import Meta
+from ..error_codes import KINDS
+from ..errors import ApiError, CursorError, RequestInvalidError
+from .filter_check import FilterCheck
+
+T = TypeVar("T")
+
+_EXPIRED: Final = re.compile(r"CURSOR|PAGE_?TOKEN")
+_OF_MESSAGE: Final = re.compile(r"MESSAGE|MSG")
+
+Fetch: TypeAlias = Callable[[Pairs], Awaitable[Listing[T]]]
+"""A function that asks for the page at a position."""
+Sleep: TypeAlias = Callable[[float], Awaitable[None]]
+Dice: TypeAlias = Callable[[], float]
+
+
+class Page(Struct, Generic[T], frozen=True):
+    """One reply of a list, as the walk takes it."""
+
+    items: list[T]
+    """The items that are new to the walk, in its order."""
+    meta: Meta
+    raw: bytes
+    """The reply's body, byte for byte as served."""
+    cursor: Cursor
+    """The position after this page: commit it once the items are safe."""
+    repairs: tuple[str, ...] = ()
+    """The fields that did not have their documented type and were coerced, one line each."""
+    unordered_count: int = 0
+    """The number of first items that are in the service's order, and not placed by their id: those whose id
+    is no number, or is another one's, too.
+    """
+    served: int = 0
+    """The number of records in the reply, those that the walk has left out as seen included."""
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        """Return the fields for rich, without the bytes: they may hold a credential."""
+        return [("items", self.items), ("meta", self.meta), ("raw", len(self.raw))]
+
+    def __repr__(self) -> str:
+        return f"<Page of {len(self.items)} items, {len(self.raw)} bytes>"
+
+
+class TokenPage(Struct, Generic[T], frozen=True):
+    """Some items of a list, and the token to continue from: `await walk.page(n)`."""
+
+    items: list[T]
+    next: str | None
+    """The token of the items that follow, as `str(walk.cursor)`; None at the list's end."""
+
+
+class PageReader(Protocol[T]):
+    """What a walk has its pages from: the list itself, or what reads it ahead."""
+
+    async def read(self, state: WalkState) -> "PendingPage[T]":
+        """Return the page at `state`; an error changes nothing, and the same page can be asked for again."""
+        ...
+
+
+class PendingPage(Generic[T]):
+    """A page that was fetched and taken, whose items are handed over or wait for it."""
+
+    __slots__ = ("_cursor_after", "after", "error", "is_end", "reply", "rest")
+
+    def __init__(
+        self,
+        reply: Page[T],
+        after: WalkState,
+        cursor_after: Callable[[int], Cursor],
+        *,
+        is_end: bool = False,
+        error: str | None = None,
+    ) -> None:
+        self.reply = reply
+        # The list's own iterator knows how much it has left: handing over an item costs no bookkeeping.
+        self.rest: Iterator[T] = iter(reply.items)
+        self.after = after
+        """The state once all of its items are handed over."""
+        self._cursor_after = cursor_after
+        self.is_end = is_end
+        """True for the last page of the list, where no limit has cut items from it."""
+        self.error = error
+        """The reason why the walk cannot continue after its items; None if it can."""
+
+    @property
+    def cursor(self) -> Cursor:
+        """The position right after the last item that was handed over."""
+        return self._cursor_after(len(self.reply.items) - length_hint(self.rest))
+
+    @property
+    def leads_on(self) -> bool:
+        """True if the walk wants another page after this one."""
+        return not self.is_end and self.error is None and self.after.left != 0
+
+
+class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
+    """The list that a walk reads, with all that stays the same as it continues."""
+
+    fetch: Fetch[T]
+    rules: Rules
+    name: str
+    """The operation's name."""
+    largest: LargestPage
+    """Of this list in this session, asked with the same size; a limited walk is measured by it, too."""
+    other_size: OtherSize | None = None
+    """Another parameter for a page's size; None if the list has one alone."""
+    cursor_key: CursorKey | None = None
+    """Signs the walk's cursors."""
+    identity: tuple[Any, ...] = ()
+    """The list that is asked for: operation, path, acting user, app and filters."""
+    filters: Pairs = ()
+    """The pairs of the query, but for the page's size: filters, and the position that it begins at."""
+    check: FilterCheck | None = None
+    """Compares what comes with what was asked; None for lists where nothing can be compared."""
+    timing: Callable[[], tuple[Sleep, Dice]] | None = None
+    """Gives the session's sleep and dice; None for those of asyncio and of the standard library."""
+
+    @cached_property
+    def query(self) -> str:
+        """The fingerprint of the list, computed when it is first needed: most walks never do."""
+        return fingerprint(*self.identity)
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        """Return the fields for rich, without the key."""
+        return [("name", self.name), ("rules", self.rules)]
+
+    def __repr__(self) -> str:
+        return f"<WalkSource {self.name}>"
+
+    async def read(self, state: WalkState) -> PendingPage[T]:
+        """Return the page at `state`, fetched with one call.
+
+        Raises `CursorError` for a page that the walk cannot honestly take, `ActingUserIgnoredError`, and the
+        errors of the call; none of them changes anything.
+        """
+        cursor, memory, rules = state.cursor, state.memory, self.rules
+        names = dict(cursor.position)
+        largest, size_name, other = self.largest, rules.size_name, self.other_size
+        # Page numbers count pages of one size; any other place in a list may have a page of any.
+        if rules.size_asked or "id" not in names or "page" in names or size_name in names:
+            other = None
+        is_other = other is not None and other.is_used
+        if other is not None and is_other:
+            largest, size_name = other.largest, other.name
+        has_size = rules.size_asked or not size_name or size_name in names
+        position = cursor.position if has_size else (*cursor.position, (size_name, str(rules.size)))
+        listing = await self._listing(position, state)
+        if self.check is not None:
+            listing = self.check.checked(listing, is_start=cursor.last is None)
+        try:
+            result = step(cursor, listing, rules, memory, largest.count)
+        except CursorError as error:
+            raise self.cursor_error(str(error)) from None
+        repairs = (*listing.repairs, *conflicts(listing, result, memory, rules.identify))
+        served = len(listing.items)
+        largest.note(served)
+        if other is not None and other.is_used is is_other:
+            pagination = listing.meta.pagination
+            echoed = None if pagination is None else pagination.per_page
+            other.note(served, echoed, rules.size, self.largest)
+        return self._fetched(listing, result, repairs, state.left)
+
+    async def _listing(self, position: Pairs, state: WalkState) -> Listing[T]:
+        """Ask for the page at a position; an error that says that nothing is there is an empty page."""
+        try:
+            return await self.fetch(position)
+        except RequestInvalidError:
+            if _can_be_sent(position):
+                raise
+            raise self.cursor_error("the service gave a position that no address can hold") from None
+        except ApiError as error:
+            if _EXPIRED.search(error.code or ""):
+                raise self.cursor_error(f"the service refuses the position: {error}") from error
+            if not _is_empty_page(error, state):
+                raise
+            return Listing([], NO_META, b"")
+
+    def _fetched(
+        self, listing: Listing[T], result: Step[T], repairs: tuple[str, ...], left: int | None
+    ) -> PendingPage[T]:
+        items = result.items if left is None else result.items[:left]
+        cursor_after = partial(result.cursor_after, identify=self.rules.identify)
+        cursor = cursor_after(len(items))
+        return PendingPage(
+            Page(
+                items, listing.meta, listing.raw, cursor, repairs, result.unordered_count, len(listing.items)
+            ),
+            WalkState(cursor, result.memory, None if left is None else left - len(items)),
+            cursor_after,
+            is_end=result.next is None and result.error is None and len(items) == len(result.items),
+            error=result.error,
+        )
+
+    def cursor_error(self, words: str) -> CursorError:
+        """Return the error that says why the walk cannot continue, with the operation's name."""
+        error = CursorError(f"{self.name}: {words}")
+        error.operation = self.name
+        return error
+
+
+def _is_empty_page(error: ApiError, state: WalkState) -> bool:
+    """Return True for the error of a service that has no empty pages: that nothing follows, or no messages.
+
+    Not for the code of a user, a group or a route that is missing, nor where there was a page before.
+    """
+    code, cursor, memory = error.code or "", state.cursor, state.memory
+    if code.endswith("NO_MESSAGES"):
+        return True
+    if error.status != 404 or not cursor.delivered:
+        return False
+    is_last_resort = memory.empty_places and memory.empty_pages > 0 and cursor.earlier is None
+    return not is_last_resort and (code not in KINDS or _OF_MESSAGE.search(code) is not None)
+
+
+def _can_be_sent(position: Pairs) -> bool:
+    """Return False for a position with a lone surrogate, which only a service can have given."""
+    try:
+        "".join([value for _, value in position]).encode()
+    except UnicodeEncodeError:
+        return False
+    return True

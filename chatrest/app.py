@@ -1,0 +1,215 @@
+"""The address of an app, from app id, region and service domain.
+
+An address is https, so that a key never travels in the clear. Exceptions are loopback, where an emulator or a
+test server listens, and an app that allows http, as for an emulator in another container.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Self, final
+from urllib.parse import urlsplit
+
+from ._core.requests.arguments import hides_arguments
+from ._secrets import shown
+from .errors import RequestInvalidError
+
+REGIONS: Final = ("us", "eu", "in")
+_LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+_DOMAIN = re.compile(rf"{_LABEL.pattern}(?:\.{_LABEL.pattern})*(?::(?P<port>[0-9]{{1,5}}))?")
+_VERSION = re.compile(r"v[0-9]{1,4}(?:\.[0-9]{1,4})*")
+_KEY = re.compile(r"[\x21-\x7e]+")
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class App:
+    """One application's address and key: a value, hashable, safe to print (the key is never shown).
+
+    The chat interface is `https://{app_id}.api-{region}.{service_domain}/{version}`, the calls interface has
+    `call-` for `api-`; `base_url` stands for both where it is given (an emulator, a proxy, another
+    deployment), with a version of its own. Raises `RequestInvalidError` for a region other than us, eu, in,
+    an app id that is not one DNS label, a key that cannot be in a header, an address that is neither https
+    nor loopback, or a version that is not `v` and a number.
+
+    It cannot be pickled, as its key would go where the pickle goes: `TypeError`.
+
+    `allow_http` permits an http `base_url` of any host: everybody on the way can read the key then.
+    """
+
+    app_id: str
+    api_key: str = field(repr=False)
+    region: str
+    service_domain: str | None
+    base_url: str | None
+    version: str
+    allow_http: bool
+
+    @hides_arguments
+    def __init__(
+        self,
+        app_id: str,
+        api_key: str,
+        region: str = "us",
+        *,
+        service_domain: str | None = None,
+        base_url: str | None = None,
+        version: str = "v3",
+        allow_http: bool = False,
+    ) -> None:
+        _check("app_id", app_id, _LABEL, "one DNS label: letters, digits and inner dashes, 1 to 63")
+        check_key("api_key", api_key)
+        if region not in REGIONS:
+            given = f" = {shown(region)}" if len(str(region)) <= _LONGEST_REGION else ""
+            raise RequestInvalidError(f"region{given}: expected {', '.join(REGIONS)}")
+        if service_domain is not None:
+            _check_domain(service_domain)
+        if not isinstance(allow_http, bool):
+            raise RequestInvalidError("allow_http: expected True and False")
+        if base_url is not None:
+            base_url = check_url("base_url", base_url, allow_http=allow_http)
+        _check("version", version, _VERSION, "'v' and a number, such as 'v3' or 'v3.1'")
+        values = (app_id, api_key, region, service_domain, base_url, version, allow_http)
+        for name, value in zip(self.__slots__, values, strict=True):
+            object.__setattr__(self, name, value)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> str:
+        raise TypeError(
+            "an App holds a key and cannot be pickled: read it where it is used, with App.from_env()"
+        )
+
+    @property
+    def chat_url(self) -> str:
+        """The chat interface's base address, without a slash at its end."""
+        return self._url("api")
+
+    @property
+    def calls_url(self) -> str:
+        """The calls interface's base address, without a slash at its end."""
+        return self._url("call")
+
+    def _url(self, interface: str) -> str:
+        if self.base_url is not None:
+            return self.base_url
+        if self.service_domain is None:
+            raise RequestInvalidError(f"app {self.app_id}: no address; give service_domain or base_url")
+        return f"https://{self.app_id}.{interface}-{self.region}.{self.service_domain}/{self.version}"
+
+    @classmethod
+    @hides_arguments
+    def from_env(cls, environ: Mapping[str, str] | None = None) -> Self:
+        """The app that the environment names.
+
+        Reads `CHATREST_APP_ID`, `CHATREST_API_KEY`, `CHATREST_REGION` (default us),
+        `CHATREST_SERVICE_DOMAIN` or `CHATREST_BASE_URL`, and `CHATREST_ALLOW_HTTP` (0 or 1). All that is
+        missing is named in one `RequestInvalidError`.
+        """
+        env = os.environ if environ is None else environ
+        get = {name: env.get(f"CHATREST_{name}") or None for name in _VARIABLES}
+        missing = [f"CHATREST_{name}" for name in ("APP_ID", "API_KEY") if get[name] is None]
+        if get["SERVICE_DOMAIN"] is None and get["BASE_URL"] is None:
+            missing.append("CHATREST_SERVICE_DOMAIN (or CHATREST_BASE_URL)")
+        if missing:
+            raise RequestInvalidError(f"the environment lacks {', '.join(missing)}")
+        check_key("CHATREST_API_KEY", get["API_KEY"])
+        return cls(
+            get["APP_ID"] or "",
+            get["API_KEY"] or "",
+            get["REGION"] or "us",
+            service_domain=get["SERVICE_DOMAIN"],
+            base_url=get["BASE_URL"],
+            allow_http=allows_http(env),
+        )
+
+
+_SCHEMES: Final = "https://host[:port][/path], or http:// to loopback,"
+_LONGEST_REGION: Final = 12
+"""Characters of a wrong region that an error repeats; a longer text may be a key in the wrong place."""
+_VARIABLES = ("APP_ID", "API_KEY", "REGION", "SERVICE_DOMAIN", "BASE_URL")
+
+
+def check_key(name: str, key: object) -> str:
+    """Return `key` if it can be in a header as it is; the error never repeats it."""
+    if not isinstance(key, str) or not _KEY.fullmatch(key):
+        raise RequestInvalidError(f"{name}: expected visible ASCII characters, at least one, no spaces")
+    return key
+
+
+def allows_http(environ: Mapping[str, str]) -> bool:
+    """Return whether `CHATREST_ALLOW_HTTP` permits http; `RequestInvalidError` for neither 0 nor 1."""
+    value = environ.get("CHATREST_ALLOW_HTTP") or "0"
+    if value not in ("0", "1"):
+        raise RequestInvalidError(f"CHATREST_ALLOW_HTTP = {value!r}: expected 0 and 1")
+    return value == "1"
+
+
+def check_url(name: str, url: object, *, allow_http: bool = False) -> str:
+    """Return `url` without a slash at its end, if it is https, or http to loopback.
+
+    With `allow_http` http to any host is right, too.
+    """
+    schemes = "https:// or http://host[:port][/path]," if allow_http else _SCHEMES
+    allowed = f"{schemes} without user, query or fragment"
+    if not isinstance(url, str) or not re.fullmatch(r"[\x21-\x7e]+", url):
+        raise RequestInvalidError(f"{name}: expected {allowed}")
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    # The address is not repeated in the error: it may hold a password.
+    if not host or port == 0 or "@" in parts.netloc or "?" in url or "#" in url or "\\" in url:
+        raise RequestInvalidError(f"{name}: expected {allowed}")
+    if parts.scheme != "https" and not (parts.scheme == "http" and (allow_http or is_loopback(host))):
+        is_app = name == "base_url" and parts.scheme == "http"
+        hint = "; http to another host needs allow_http=True (CHATREST_ALLOW_HTTP=1)" if is_app else ""
+        raise RequestInvalidError(f"{name}: expected {allowed}{hint}")
+    return url.rstrip("/")
+
+
+def check_proxy(url: object) -> str:
+    """Return the address of a proxy, https or http: to an https service it only opens a tunnel."""
+    return check_url("proxy", url, allow_http=True)
+
+
+def check_way(proxy: str, addresses: Iterable[str]) -> None:
+    """Raise `RequestInvalidError` for an http address through a proxy that is not on loopback."""
+    for address in addresses:
+        if urlsplit(address).scheme == "http" and not is_loopback(urlsplit(proxy).hostname or ""):
+            raise RequestInvalidError(
+                f"proxy: {address} is http, and the proxy would read the key: expected an https address, "
+                "a proxy on loopback, or none"
+            )
+
+
+def is_loopback(host: str) -> bool:
+    """True if `host` is this machine itself: localhost, 127.0.0.0/8 or ::1."""
+    from ipaddress import ip_address  # 3 ms, and only an address of our own needs it
+
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _check_domain(domain: str) -> None:
+    allowed = "a host name such as chat.example.com, with or without a port from 1 to 65535"
+    _check("service_domain", domain, _DOMAIN, allowed)
+    match = _DOMAIN.fullmatch(domain)
+    if match and match["port"] and not 0 < int(match["port"]) < 65536:
+        raise RequestInvalidError(f"service_domain: expected {allowed}")
+
+
+def _check(name: str, value: object, pattern: re.Pattern[str], allowed: str) -> None:
+    if not isinstance(value, str) or not pattern.fullmatch(value):
+        # Not the value: where arguments are swapped, it is the key.
+        raise RequestInvalidError(f"{name}: expected {allowed}")

@@ -1,0 +1,293 @@
+"""Reads a piece of one source's list, page by page, and believes its end only after a proof (`list_end`).
+
+| the reply                              | the reader                                           |
+|----------------------------------------|------------------------------------------------------|
+| page of messages up to the id n        | covers the ids up to n, and no further; the first    |
+|                                        | page of a list only once a second one comes after it |
+| page that passes the end of the piece  | covers the ids up to there                           |
+| all of an honest head was shown        | ends: what comes behind it is new                    |
+| end of the list                        | asks for its newest messages, if it has no head      |
+| … and they show no higher id,          | the end is proven                                    |
+|   and no other id that was not seen    |                                                      |
+| … and they show such an id             | goes on behind the last one, and then from the       |
+|                                        | start; `CursorError` where that brings nothing       |
+| ids in another order                   | reads the list as a whole, in the service's order    |
+
+Ids that are no numbers, and all ids of a list that is read as a whole, have no order: they were seen, or were
+not. Where the app's newest message is not known, the head is the end of the list for this run.
+"""
+
+from collections.abc import Callable
+from contextlib import aclosing
+from typing import Final, final
+
+from msgspec import structs
+
+from ..._core.paging.intervals import LAST
+from ..._core.paging.order import Affix
+from ..._core.replies.rows import Row
+from ..._parameters.messages import MessageQuery
+from ..._resources.messages import Messages
+from ..._walk.source import Page
+from ...errors import CursorError
+from ..folder.export_folder import ExportFolder
+from ..plan.message_ids import ids_of, number
+from ..plan.ownership import OwnershipRules
+from ..plan.report import Progress
+from .backlog import Backlog
+from .jobs import JobPiece, ListJob, PieceOutcome
+from .list_end import ListEnds, ListReading, Order, behind, is_timed
+from .page_check import PageCheck, Window, last_id, left_out
+from .piece_reader import NotOrderedByIdError, PiecePage, PieceReader, PositionRefusedError
+from .pieces import PieceQueue, cut
+
+LEAST_PAGES: Final = 16
+"""Pages that have to be left of a list for it to be divided: a cut costs about a page that is read twice."""
+_TRIES: Final = 2
+"""How often a list is continued after an id, and brings nothing, before that is an error."""
+
+
+class ListTooShortError(CursorError):
+    """A list ends before its newest message."""
+
+
+@final
+class ListReader:
+    """Reads lists for a pool of workers."""
+
+    def __init__(
+        self,
+        messages: Messages,
+        archive: ExportFolder,
+        rules: OwnershipRules,
+        backlog: Backlog,
+        progress: Progress,
+        least_pages: Callable[[], int] | None = None,
+    ) -> None:
+        self._least_pages = least_pages or (lambda: LEAST_PAGES)
+        self._messages = messages
+        self._rules = rules
+        self.check: PageCheck = PageCheck(Window(*archive.plan.window), rules)
+        self._backlog = backlog
+        self._progress = progress
+        self.ends: ListEnds = ListEnds(messages, archive, self.check, backlog)
+        self.newest: dict[int, int] = {}
+        """The highest ids of lists that were asked for it, to be divided."""
+
+    async def read(self, piece: JobPiece, queue: PieceQueue[ListJob]) -> PieceOutcome:
+        """Read a piece to its end; halves of it are given away while the queue wants work.
+
+        Raises the errors of a walk, and that of a source whose list showed messages of others.
+        """
+        try:
+            return await self._read(piece, queue)
+        except PositionRefusedError as error:
+            return PieceOutcome.UNCUT if error.is_guess else PieceOutcome.REFUSED
+        except NotOrderedByIdError:
+            return PieceOutcome.BY_TIME
+        except ListTooShortError:
+            raise
+        except CursorError:
+            if piece.of.by_time:
+                raise
+        outcome = await self._read_disordered(piece)
+        is_end = piece.of.purpose == "walk" and piece.is_open
+        return outcome if is_end else PieceOutcome.READ
+
+    async def _read_disordered(self, piece: JobPiece) -> PieceOutcome:
+        """Read all of a list that could not be read by its ids."""
+        piece.of = structs.replace(piece.of, by_time=True)
+        piece.after, piece.position, piece.is_guess = 0, (), False
+        reading = await self._reading(piece)
+        await self._read_to_end(piece, PieceQueue(), reading)
+        await self._end(piece, reading)
+        return PieceOutcome.ENDED if reading.is_ordered else PieceOutcome.READ_WHOLE
+
+    async def _read(self, piece: JobPiece, queue: PieceQueue[ListJob]) -> PieceOutcome:
+        job, reading = piece.of, await self._reading(piece)
+        if not (piece.is_open and await self.ends.has_nothing(piece, reading)):
+            await self._read_to_end(piece, queue, reading)
+            if reading.is_timed and not job.by_time:
+                await self.ends.check_times(piece, reading)
+        if job.source.kind == "pair" and job.purpose == "walk" and not reading.seen and reading.is_empty:
+            await self.ends.check_empty_pair(job)
+        return await self._end(piece, reading)
+
+    async def _reading(self, piece: JobPiece) -> ListReading:
+        reading = await self.ends.reading(piece)
+        reading.active = self._progress.active[id(piece)]
+        return reading
+
+    async def _read_to_end(self, piece: JobPiece, queue: PieceQueue[ListJob], reading: ListReading) -> None:
+        """Read pages until the end of the piece is reached, or that of the list is proven."""
+        job, tries, is_own_guess = piece.of, 0, False
+        while True:
+            count, begin, was_from_start = (
+                reading.count,
+                reading.covered,
+                not (piece.position or piece.is_guess),
+            )
+            if job.by_time:
+                await self._read_all(reading)
+            else:
+                try:
+                    await self._read_pages(piece, queue, reading)
+                except PositionRefusedError:
+                    if not is_own_guess:
+                        raise
+            if reading.is_over:
+                return
+            if was_from_start and not reading.count and self.check.window.until is not None:
+                return  # an empty list
+            unseen = await self.ends.unseen(piece, reading, is_first=tries == 0)
+            if not unseen:
+                return
+            tries = tries + 1 if reading.count == count else 0
+            if tries >= _TRIES:
+                raise ListTooShortError(
+                    f"the list of {job.source} stopped at id {reading.last}, but its newest message is "
+                    f"{unseen[0]}"
+                )
+            # An id that is no number, and came late, may stand anywhere in a list.
+            is_anywhere = tries and number(unseen[0]) is None
+            is_from_start = is_own_guess or is_anywhere or (was_from_start and begin)
+            piece.after, piece.position = reading.covered, ()
+            piece.is_guess = is_own_guess = reading.covered > 0 and not is_from_start
+
+    # ── pages ──
+
+    async def _read_all(self, reading: ListReading) -> None:
+        """Read all of a list whose ids are no positions: only at its end is it known that no lower id comes.
+
+        A list that does not go from old to new is read in the direction that the service shows.
+        """
+        try:
+            await self._read_in_order(reading, "append")
+        except CursorError as error:
+            try:
+                await self._read_in_order(reading, None)
+            except CursorError:
+                raise error from None
+
+    async def _read_in_order(self, reading: ListReading, affix: Affix | None) -> None:
+        job, order, is_first = reading.job, Order(), True
+        walk = job.list(self._messages, self._query(job, affix))
+        walk = walk.at(structs.replace(walk.cursor, by_id=False)).thorough()
+        async with aclosing(walk.pages()) as pages:
+            async for page in pages:
+                order.add(page.items)
+                reading.add(page.items)
+                await self._put(reading, sorted(page.items, key=_by_id), 0, page)
+                is_past = self.check.window.is_past(page.items) or reading.has_passed_head(order)
+                # A first page that leads to its beginning is the newest one, whatever was asked for; and a
+                # list that begins with the newest ends by itself.
+                reading.is_over = is_past and affix is not None and (not is_first or _leads_on(page))
+                if reading.is_over:
+                    break
+                is_first = False
+        reading.is_ordered = order.is_by_id
+
+    async def _read_pages(self, piece: JobPiece, queue: PieceQueue[ListJob], reading: ListReading) -> None:
+        job, is_first, leads = piece.of, not (piece.position or piece.is_guess), None
+        reader = PieceReader(job.list(self._messages, self._query(job)))
+        async with self._backlog.fetching() as next_page, aclosing(reader.pages(piece)) as parts:
+            async for part in parts:
+                before, rows = reading.covered, self._take(piece, reading, part)
+                is_over = reading.covered >= min(piece.until, job.until)
+                is_over = is_over or (job.until == LAST and piece.is_open and reading.has_passed_head())
+                is_ascending = not is_first or (part.leads == "append" and is_over)
+                await self._put(reading, rows, reading.covered if is_ascending else 0, part.page)
+                leads, is_first = part.leads if is_first else None, False
+                reading.is_over = self.check.window.is_past(part.items) or (is_over and is_ascending)
+                if reading.is_over:
+                    break
+                await self._share(piece, reading, reading.covered - before, queue)
+                await next_page()
+        reading.has_ended = not reading.is_over
+        if leads == "prepend" and reading.has_ended:
+            raise CursorError(
+                f"the list of {job.source} ended after a page, whose position is before its end"
+            )
+
+    def _take(self, piece: JobPiece, reading: ListReading, part: PiecePage) -> list[Row]:
+        """Note what a page shows; return its rows up to the end of the piece."""
+        rows, until = part.items, min(piece.until, reading.job.until)
+        reading.is_timed |= is_timed(part.page.cursor.position)
+        last = last_id(rows)
+        self.ends.highest = max(self.ends.highest, last)
+        if part.passes_end or last > until:
+            rows, last = [row for row in rows if (number(row.id) or 0) <= until], until
+        elif part.position:
+            reading.position = part.position
+        reading.covered = max(reading.covered, last)
+        reading.add(rows)
+        return rows
+
+    async def _share(
+        self, piece: JobPiece, reading: ListReading, ids_a_page: int, queue: PieceQueue[ListJob]
+    ) -> None:
+        """Give the upper half of the rest away where somebody is idle and there is much of it."""
+        job, covered = piece.of, reading.covered
+        if not queue.is_wanting or not piece.may_be_cut or job.until == LAST or reading.is_timed:
+            return
+        least = max(2, self._least_pages() * ids_a_page)
+        if job.number not in self.newest and min(piece.until, job.until) - covered >= least:
+            # The frozen end is the app's, and may be far above.
+            self.newest[job.number] = ids_of(await self.ends.newest(job)).numbers.last
+        newest = self.newest.get(job.number, 0)
+        if (left := min(piece.until, job.until, newest) - covered) >= least:
+            piece.until = min(piece.until, job.until)
+            queue.give(cut(piece, covered + left // 2))
+
+    async def _put(self, reading: ListReading, rows: list[Row], covered: int, served: Page[Row]) -> None:
+        """Hand rows over to be written; the journal knows then that the ids up to `covered` were shown."""
+        job, progress, size = reading.job, self._progress, len(served.raw)
+        progress.waits_for_disk = self._backlog.is_full
+        again = left_out(served, rows) if job.purpose == "walk" else []
+        after, last = reading.noted, max(reading.noted, min(covered, reading.head_end))
+        position = reading.position_after(last)
+        page = self.check.page(job, rows, after=after, last=last, position=position, bytes=size, again=again)
+        await self._backlog.put(page)
+        reading.noted = last
+        progress.received += size
+        reading.active.messages += len(rows)
+        if job.until != LAST:
+            progress.covered += last - after
+            reading.active.share = last / job.until
+
+    async def _end(self, piece: JobPiece, reading: ListReading) -> PieceOutcome:
+        """Note the end of a piece; that of a list is proven. Raises the error of a source whose list showed
+        messages of others.
+        """
+        job, last = piece.of, reading.last
+        if (fault := self.check.fault(job.source)) is not None:
+            raise fault
+        if job.until != LAST:
+            self._progress.covered += max(0, min(piece.until, job.until) - reading.noted)
+        is_end = job.purpose == "walk" and piece.until >= job.until
+        if not is_end:
+            last = piece.until  # there is nothing up to there
+        elif not job.by_time:
+            last = max(reading.noted, min(last, reading.head_end))
+        if is_end and reading.is_empty:
+            self._rules.note_empty(job.source)
+        position = behind(last) if reading.is_timed and last else piece.position
+        proven = 0 if not is_end else last if job.until == LAST else job.until
+        page = self.check.page(job, [], after=reading.noted, last=last, position=position, proven=proven)
+        await self._backlog.put(page)
+        return PieceOutcome.ENDED if is_end else PieceOutcome.READ
+
+    def _query(self, job: ListJob, affix: Affix | None = None) -> MessageQuery:
+        """Return the times to ask for."""
+        since, until = self.ends.window_of(job)
+        return MessageQuery(affix=affix, from_timestamp=since, to_timestamp=until)
+
+
+def _leads_on(page: Page[Row]) -> bool:
+    """Return whether the position that a page names is at its last message."""
+    named = page.meta.cursor or page.meta.next
+    return named is not None and named.affix != "prepend" and str(named.id) == page.items[-1].id
+
+
+def _by_id(row: Row) -> int:
+    return number(row.id) or 0

@@ -1,0 +1,211 @@
+"""The check of a page: its records are judged once, by what they tell themselves. Pure.
+
+| a record …                                                  | then                                        |
+|-------------------------------------------------------------|---------------------------------------------|
+| outside of the plan's window                                | is left out                                 |
+| of two others, where the list of an acting user was asked   | `ActingUserIgnoredError`: nothing is kept   |
+| of another user or group than was asked for                 | is left out; the source fails at its end    |
+| that the walk gave up, as its id came before                | is compared with the one that is kept       |
+| that another source of the plan writes                      | counts as seen, and is not written          |
+| of the source                                               | is written                                  |
+
+The seconds at the edges of a window are no fault: they are asked for, and left out by `Window.within`.
+"""
+
+from itertools import compress
+from operator import attrgetter
+from typing import Any, Final, NamedTuple, final
+
+from ..._core.replies.expectation import ON_BEHALF_OF, Expectation
+from ..._core.replies.rows import UNKNOWN, Row, rows as read_rows
+from ..._secrets import shown as shown_text
+from ..._walk.source import Page
+from ...errors import ActingUserIgnoredError, ChatRestError
+from ..folder.export_folder import FetchedPage
+from ..plan.file_names import MILLISECONDS, seconds
+from ..plan.message_ids import ids_of, number
+from ..plan.ownership import OwnershipRules, Source
+from .jobs import ListJob
+
+_DISORDER: Final = 300
+"""Seconds by which the times of a list may go back: as far as the clocks of a service disagree."""
+_ENDS: Final = attrgetter("sender", "receiver", "receiver_type")
+_SENT_AT: Final = attrgetter("sent_at")
+
+
+class Window(NamedTuple):
+    """The times that an export holds, both included."""
+
+    since: int | None = None
+    until: int | None = None
+
+    def asked(self, recheck_since: int | None = None) -> "Window":
+        """Return the window to ask the service for: a second wider at both ends.
+
+        Some services leave the second of `fromTimestamp` or `toTimestamp` itself out, so `within` decides
+        which rows belong to the export. `recheck_since` is where a recheck begins. An end is never asked for
+        without a beginning: some services would ignore it.
+        """
+        since = self.since
+        if recheck_since is not None or self.until is not None:
+            since = max(recheck_since or 0, since or 0)
+        low = None if since is None else max(0, since - _second(since))
+        return Window(low, None if self.until is None else self.until + _second(self.until))
+
+    def in_unit_of(self, timestamp: int | None) -> "Window":
+        """Return the window in the unit of a timestamp, seconds or milliseconds: no shorter than it is.
+
+        With no timestamp the unit is not known, and no time can be asked for.
+        """
+        if timestamp is None:
+            return Window()
+        if timestamp < MILLISECONDS:
+            return Window(*(time and seconds(time) for time in self))
+        rest = (0, 999)  # of the last second all milliseconds
+        return Window(*(
+            time if time is None or time >= MILLISECONDS else time * 1000 + more
+            for time, more in zip(self, rest, strict=True)
+        ))  # fmt: skip
+
+    def is_past(self, rows: list[Row]) -> bool:
+        """Return whether rows in the order of ids show that none of the window comes after them."""
+        if self.until is None or not rows:
+            return False
+        return seconds(min(map(_SENT_AT, rows))) > seconds(self.until) + _DISORDER
+
+    def within(self, rows: list[Row]) -> list[Row]:
+        """Return the rows that were sent in it; those that tell no time are kept.
+
+        Window and rows may be in seconds or milliseconds; a second has all its milliseconds.
+        """
+        since, until = self
+        if since is None and until is None:
+            return rows
+        low, low_ms = float("-inf"), float("-inf")
+        high, high_ms = float("inf"), float("inf")
+        if since is not None:
+            low, low_ms = seconds(since), since if since >= MILLISECONDS else since * 1000
+        if until is not None:
+            high, high_ms = seconds(until), until if until >= MILLISECONDS else until * 1000 + 999
+        return [
+            row
+            for row in rows
+            if (
+                low_ms <= sent_at <= high_ms
+                if (sent_at := row.sent_at) >= MILLISECONDS
+                else low <= sent_at <= high
+            )
+            or sent_at == UNKNOWN
+        ]
+
+
+def _second(timestamp: int) -> int:
+    return 1000 if timestamp >= MILLISECONDS else 1
+
+
+def last_id(rows: list[Row]) -> int:
+    """Return the highest id of rows in ascending order; 0 where none is a number."""
+    return next((numbered for row in reversed(rows) if (numbered := number(row.id)) is not None), 0)
+
+
+@final
+class PageCheck:
+    """Judges the records of a run's pages, and notes the lists that showed foreign ones."""
+
+    def __init__(self, window: Window, rules: OwnershipRules) -> None:
+        self.window: Window = window
+        self.takes_all: bool = False
+        """True in a run of a part of the plan's sources: what their lists show is written at once, in the
+        files of the sources that write it, which are perhaps not read."""
+        self._rules = rules
+        self._expectations: dict[Source, Expectation] = {}
+        self._faults: dict[Source, str] = {}
+
+    def held(self, job: ListJob, rows: list[Row]) -> list[Row]:
+        """Return the rows of a list that an export holds: of the window, and of what was asked for.
+
+        Raises `ActingUserIgnoredError`.
+        """
+        return self.window.within(self.fitting(job.source, rows))
+
+    def page(self, job: ListJob, rows: list[Row], **covered: Any) -> FetchedPage:
+        """Return a page with the rows that a source writes; `covered` are further fields of it."""
+        shown = None
+        if job.purpose in ("recheck", "confirm"):
+            shown = ids_of(rows)  # whatever time it shows now, a message that is shown is not deleted
+        rows = [] if job.purpose == "confirm" else self.held(job, rows)
+        if job.since:  # a service that does not heed it must not be read as if it did
+            rows = Window(job.since).within(rows)
+        seen = ids_of(rows)
+        takes_all = self.takes_all or job.purpose == "missing"
+        written = rows if takes_all else partition_page(rows, self._rules, job.source)
+        page: dict[str, Any] = {
+            "number": job.number, "source": job.source, "purpose": job.purpose, "after": 0, "last": 0,
+            "seen": seen, "rows": written, "ids": seen if written is rows else ids_of(written),
+            "writers": self._writers(job.source, rows) if takes_all else None, "shown": shown,
+            "compared": rows if job.purpose == "recheck" else [],
+        }  # fmt: skip
+        return FetchedPage(**page | covered)
+
+    def _writers(self, source: Source, rows: list[Row]) -> dict[Source, list[Row]]:
+        """Return the rows by the sources whose files they belong to."""
+        by_writer: dict[Source, list[Row]] = {}
+        for row in rows:
+            by_writer.setdefault(self._rules.writer(*_ENDS(row)) or source, []).append(row)
+        return by_writer
+
+    # ── what was asked for ──
+
+    def fitting(self, source: Source, rows: list[Row]) -> list[Row]:
+        """Return the rows that a source was asked for; raises `ActingUserIgnoredError`."""
+        if source.kind == "pair" and rows and all(row.sender == row.receiver for row in rows):
+            raise ActingUserIgnoredError(_fault(source, rows[0]))  # the acting user's notes to itself
+        misfits = self._expectation(source).mismatches(rows)
+        if not misfits:
+            return rows
+        for index, name in misfits.items():
+            if name == ON_BEHALF_OF or source.kind == "pair":
+                raise ActingUserIgnoredError(_fault(source, rows[index]))
+            self._faults.setdefault(source, _fault(source, rows[index]))
+        return [row for index, row in enumerate(rows) if index not in misfits]
+
+    def fault(self, source: Source) -> ChatRestError | None:
+        fault = self._faults.get(source)
+        return None if fault is None else ChatRestError(fault)
+
+    def _expectation(self, source: Source) -> Expectation:
+        if source not in self._expectations:
+            uid, other = (*source.names, None, None)[:2]
+            self._expectations[source] = Expectation.of_messages(
+                uid=uid if source.kind in ("user", "pair") else None,
+                guid=uid if source.kind == "group" else None,
+                acting_user=other if source.kind == "pair" else None,
+            )
+        return self._expectations[source]
+
+
+def left_out(page: Page[Row], rows: list[Row]) -> list[Row]:
+    """Return the rows of a reply that a walk has left out, as their ids were read before; usually none."""
+    if page.served <= len(rows):
+        return []
+    taken = {(row.id, row.raw) for row in rows}
+    return [row for row in read_rows(page.raw).items if (row.id, row.raw) not in taken]
+
+
+def _fault(source: Source, row: Row) -> str:
+    return (
+        f"the service showed a message that does not belong to the list of {source}: {shown_text(row.id)}, "
+        f"from {shown_text(row.sender)} to the {row.receiver_type or 'receiver'} {shown_text(row.receiver)}; "
+        "it is not stored there"
+    )
+
+
+def partition_page(rows: list[Row], rules: OwnershipRules, source: Source) -> list[Row]:
+    """Return the rows that a source writes: its own, and those that no source claims."""
+    if rules.writes_all(source):
+        return rows
+    ends = list(map(_ENDS, rows))
+    # Most pages are of a few conversations, and a source's own.
+    distinct = set(ends)
+    own = {names for names in distinct if rules.writes(source, *names)}
+    return rows if len(own) == len(distinct) else list(compress(rows, map(own.__contains__, ends)))

@@ -1,0 +1,180 @@
+"""Reads messages again: those that are missing, and those that may have changed.
+
+| read again              | where                                        | and then                          |
+|-------------------------|----------------------------------------------|-----------------------------------|
+| missing: seen - written | a source that has seen it, and then the next | `missing` if none shows it        |
+| recheck: the last days  | every source                                 | rows that differ are replaced     |
+| confirm: stored in      | a source that has seen it, and without any   | `deleted` if it is not shown      |
+| these days - shown      | times: services read them in their own ways  |                                   |
+
+Whatever the reason is why a message is missing (a file is lost, a list does not show what the rule of
+ownership says, a user was deleted), the proof of an export is that none is.
+
+An id is not shown any more where every source that has seen it was read to the end of its recheck, or is a
+user that was deleted, and at least one was read. The app's own list has no recheck, as the confirmation reads
+all that is asked of it.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import final
+
+from ..._core.paging.intervals import LAST, Gap
+from ..._core.paging.paging import LARGEST_PAGE
+from ..._threads import in_thread
+from ..folder.journal import SourceState
+from ..plan.id_set import IdSet
+from .news import runs_by_app_list
+from .source_list import SourceList, is_app_list
+from .work_left import Work, rechecks_left, rechecks_since
+from .worker_pool import WorkerPool
+
+
+@final
+class Rereads:
+    """The messages that a run reads again; `now` is its time in epoch seconds."""
+
+    def __init__(self, pool: WorkerPool, sources: SourceList, now: int) -> None:
+        self._pool = pool
+        self._archive = pool.archive
+        self._journal = pool.archive.journal
+        self._sources = sources
+        self._now = now
+
+    def _by_source(self, ids: IdSet, sources: Iterable[SourceState]) -> Iterator[tuple[SourceState, IdSet]]:
+        """Yield each id once, with the first of the sources that has seen it."""
+        left = ids | IdSet()
+        for known in sources:
+            if not left:
+                return
+            if own := left & self._journal.seen(known.number):
+                left.discard(own)
+                yield known, own
+
+    # ── what is missing ──
+
+    async def read_missing(self) -> bool:
+        """Read what is missing; return True if all is on disk then, or not shown by any source.
+
+        What no source shows is taken from damaged files, where they hold it.
+        """
+        asked: dict[int, IdSet] = {}
+        asked_whole: set[int] = set()
+        while works := await in_thread(lambda: list(self._missing(asked, asked_whole))):
+            await self._pool.read_again(works)
+        self._pool.stats.written += await in_thread(self._archive.salvage)
+        return await in_thread(self._note_missing)
+
+    def _missing(self, asked: dict[int, IdSet], asked_whole: set[int]) -> Iterator[Work]:
+        """Yield what is to be read, each id from one source that was not asked for it yet.
+
+        `asked` are the ids that each source was asked for, `asked_whole` the sources that were read as a
+        whole; both are added to.
+        """
+        missing = self._archive.missing()
+        for known in self._journal.sources() if missing else ():
+            number = known.number
+            if number in self._pool.failed or self._sources.is_deleted(known) or number in asked_whole:
+                continue
+            seen = self._journal.seen(number)
+            ids = (missing & seen) - asked.setdefault(number, IdSet())
+            missing.discard(ids)
+            asked[number].update(ids)
+            if ids.names or (ids and known.by_time):  # such an id may stand anywhere in a list
+                asked_whole.add(number)
+                yield Work(known, [Gap(0, LAST)], "missing")
+            elif ids:
+                yield Work(known, clusters(ids, seen, LARGEST_PAGE), "missing")
+
+    def _note_missing(self) -> bool:
+        """Note what no source shows any more; return False if one could not be asked."""
+        missing, is_whole = self._archive.missing(), True
+        sources = self._journal.sources() if missing else []
+        refused = [known for known in sources if self._sources.is_refused(known)]
+        for _, ids in self._by_source(missing, refused):
+            missing.discard(ids)
+            is_whole = False
+        for known in sources:
+            unshown = missing & self._journal.seen(known.number)
+            if unshown and self._sources.is_deleted(known):
+                is_whole = False  # no one else can be asked: this run says so, and the report from now on
+            self._archive.note_deleted(known.number, unshown, self._now, missing=True)
+        return is_whole
+
+    # ── what may have changed ──
+
+    def begin_recheck(self, since: int) -> None:
+        """Note that what was sent since a time is to be read again, up to what is covered by now."""
+        is_behind = runs_by_app_list(self._journal) > 0
+        with self._journal.transaction():
+            for work in rechecks_since(self._journal, self._sources.known, since, is_behind=is_behind):
+                self._journal.recheck(work.known.number, since, work.gaps[0].until)
+
+    def left(self) -> list[Work]:
+        return list(rechecks_left(self._journal, self._sources.known))
+
+    async def recheck(self) -> int:
+        """Read again what is noted, by earlier runs, too; return how many messages it newly found deleted."""
+        rechecks = self._journal.rechecks()
+        if not rechecks:
+            return 0
+        times = [recheck.since for recheck in rechecks.values()]
+        await in_thread(lambda: self._archive.prepare(min(times)))
+        await self._pool.read_again(self.left())
+        if unshown := await in_thread(lambda: self._unshown(max(times))):
+            await self._pool.read_again(
+                Work(known, self._places(known, ids), "confirm")
+                for known, ids in self._by_source(unshown, self._confirming())
+                if not known.by_time  # all of it was read
+            )
+        return await in_thread(lambda: self._note_deleted(max(times)))
+
+    def _places(self, known: SourceState, ids: IdSet) -> list[Gap]:
+        """Return where in a list ids are to be looked for: one that is no number may stand anywhere."""
+        if ids.names:
+            return [Gap(0, LAST)]
+        return clusters(ids, self._journal.seen(known.number), LARGEST_PAGE)
+
+    def _confirming(self) -> list[SourceState]:
+        """Return the sources that confirm what is not shown: the plan's, and then the app's own list."""
+        return [*self._sources.known, *filter(is_app_list, self._journal.sources())]
+
+    def _unshown(self, since: int) -> IdSet:
+        """Return the ids on disk that were asked for again, and not shown."""
+        rechecks, asked = self._journal.rechecks(), IdSet()
+        unshown = self._archive.stored_since(since) - self._journal.shown()
+        for known in self._journal.sources():
+            seen, recheck = self._journal.seen(known.number), rechecks.get(known.number)
+            if is_app_list(known) and known.number not in self._pool.failed:
+                asked.update(seen)
+            elif not known.asked or self._sources.is_deleted(known):
+                continue
+            else:
+                if recheck is not None and recheck.is_done:
+                    again = seen if recheck.until == LAST else seen.between(1, recheck.until)
+                    asked.update(again)
+                    seen.discard(again)
+                unshown.discard(seen)
+        return unshown & asked
+
+    def _note_deleted(self, since: int) -> int:
+        """Note what is deleted; return how many messages are newly found to be."""
+        new = self._unshown(since)
+        new.discard(self._archive.deleted)
+        for known, ids in self._by_source(new, self._journal.sources()):
+            self._archive.note_deleted(known.number, ids, self._now)
+        left = rechecks_left(self._journal, self._sources.of_plan)
+        if all(self._sources.is_deleted(work.known) for work in left):
+            with self._journal.transaction():
+                self._journal.end_rechecks()
+        return len(new)
+
+
+def clusters(ids: IdSet, seen: IdSet, apart: int) -> list[Gap]:
+    """Group ids into gaps that have `apart` ids of `seen` or more between them."""
+    grouped: list[Gap] = []
+    for low, high in ids.ranges():
+        if grouped and seen.count(grouped[-1].until + 1, low - 1) < apart:
+            grouped[-1] = Gap(grouped[-1].after, high)
+        else:
+            grouped.append(Gap(low - 1, high))
+    return grouped

@@ -1,0 +1,279 @@
+"""The sources of a run: those that the plan names, and the users that the service lists.
+
+Beside them stand the other requests of an export that read no source: the app's newest message, and a check
+of an empty list.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing
+from itertools import islice
+from typing import Any, Final, final
+
+from ..._core.replies.rows import UNKNOWN, AsRows, Row
+from ..._parameters.messages import MessageQuery
+from ..._parameters.users import UserQuery
+from ..._resources.messages import Messages
+from ..._threads import for_each
+from ..._walk.walk import Walk
+from ...errors import (
+    ActingUserIgnoredError,
+    AuthenticationError,
+    BadRequestError,
+    ChatRestError,
+    CursorError,
+    NotFoundError,
+    PermissionDeniedError,
+    RequestInvalidError,
+)
+from ...session import AsyncSession
+from ..folder.journal import SourceState
+from ..plan.file_names import MILLISECONDS
+from ..plan.ownership import Source
+from ..plan.plan import Plan
+from .page_check import Window
+from .worker_pool import WorkerPool
+
+GOES_BACKWARDS: Final = "goes_backwards"
+"""In the journal's meta: the app's own list was seen to begin with its newest message where asked for it."""
+_NO_LIST: Final = (NotFoundError, PermissionDeniedError, BadRequestError)
+"""The errors of a key, or a service, without the app's own list."""
+_EVERYBODY: Final = UserQuery(with_deactivated=True)
+_ASKED: Final = 3
+"""Users whose lists are looked into where the app's own list is empty."""
+_ASKED_FOR_TIME: Final = 20
+"""Sources whose lists are looked into for the unit of the service's times."""
+_LISTINGS: Final = 3
+_NEWEST: Final = 10
+"""Messages of a list that are looked into: some tell no time."""
+_ASKED_AT_ONCE: Final = 4
+"""New sources that are asked for at the same time."""
+_NO_USER: Final = "ERR_UID_NOT_FOUND"
+
+
+@final
+class SourceList:
+    """The sources of a run, as the journal knows them, and as `pool` could read them."""
+
+    def __init__(self, session: AsyncSession, pool: WorkerPool, only: Plan | None = None) -> None:
+        """With `only` its sources are read, and no others of the folder's plan."""
+        self._session = session
+        self._pool = pool
+        self._journal = pool.archive.journal
+        self._plan = pool.archive.plan
+        self._reads = only or self._plan
+        self._listed: set[Source] = set()
+        self.fault: str | None = None
+        """The reason why the users are not known to be all, if that is so."""
+
+    @property
+    def known(self) -> Iterator[SourceState]:
+        """Those that this run reads, without users that were deleted. None is in memory."""
+        return (each for each in self.of_plan if self.reads(each))
+
+    @property
+    def of_plan(self) -> Iterator[SourceState]:
+        """Those that the plan asks for, without users that were deleted. None is in memory."""
+        return (each for each in self._journal.iter_sources() if each.is_read)
+
+    def reads(self, known: SourceState) -> bool:
+        """Return whether this run reads a source of the plan."""
+        return self._reads is self._plan or self._reads.holds(known.source)
+
+    async def check_new(self) -> None:
+        """Ask for the sources that the plan did not have before this run: a request each.
+
+        Raises `RequestInvalidError` where the service refuses one: a wrong name must not stay in a plan.
+        """
+        before = frozenset(self._pool.archive.stored_plan.sources)
+        new = [each for each in self._reads.sources if each not in before]
+        if self._reads is not self._plan:  # one of all users that were listed is there
+            new = [each for each in new if not self._journal.source_of(each.key)]
+        messages, refused = Messages(AsRows(self._session.sender)), list[str]()
+
+        async def ask(source: Source) -> None:
+            try:
+                await source.list(messages, MessageQuery(affix="prepend")).limit(1).collect()
+            except (*_NO_LIST, ActingUserIgnoredError) as error:
+                refused.append(f"{source}: {error}")
+
+        await for_each(new, ask, _ASKED_AT_ONCE)
+        if refused:
+            more = f", and {len(refused) - 1:,} more sources" if len(refused) > 1 else ""
+            raise RequestInvalidError(f"the plan stays as it is, and nothing was read: {refused[0]}{more}")
+
+    async def learn(self) -> None:
+        """Note the sources to read, and ask for the users where all of them are wanted."""
+        self._listed = set(self._reads.sources)
+        if self._reads.all_users:
+            await self._list_users()
+        returned = [
+            known.number
+            for known in self._journal.iter_sources()
+            if known.state == "deleted_user" and known.source in self._listed
+        ]
+        # In an order that is the same whichever page a user was on.
+        self._add([*self._reads.sources, *sorted(self._listed, key=str)])
+        self._pool.archive.look_again(returned)
+
+    async def update(self) -> None:
+        """Note what reading has shown of the sources; the users are listed again where one may be deleted."""
+        listed = (known for known in self.known if known.source in self._listed - {*self._reads.sources})
+        errors = (self._pool.failed.get(known.number) for known in listed)
+        if any(isinstance(error, NotFoundError) and error.code != _NO_USER for error in errors):
+            await self.learn()
+        else:
+            self._add([])
+
+    def add_app_list(self) -> SourceState:
+        """Return the app's own list as a source, which the plan need not ask for."""
+        app_list = Source("everything")
+        self._add([app_list])
+        return next(known for known in self._journal.iter_sources() if known.source == app_list)
+
+    def refresh(self) -> None:
+        self._pool.progress.sources = 0
+        for each in self.of_plan:
+            self._pool.rules.add(each.source)
+            self._pool.progress.sources += self.reads(each)
+
+    def _add(self, sources: list[Source]) -> None:
+        with self._journal.transaction():
+            self._journal.add_sources(sources)
+            self._journal.set_asked(self._plan.sources, all_users=self._plan.all_users)
+            for number in self._pool.by_time:
+                self._journal.set_by_time(number)
+        self.refresh()
+
+    async def _list_users(self) -> None:
+        self.fault = None
+        try:
+            async for source in users(self._session):
+                self._listed.add(source)
+                self._pool.progress.sources = len(self._listed)
+        except CursorError as error:
+            # What was listed is read; whether there are more users cannot be told.
+            self.fault = f"the list of users could not be read to its end: {error}"
+
+    async def recent_time(self) -> int | None:
+        """Return when one of the newest messages of the first sources was sent, in the service's unit.
+
+        Costs up to 20 requests; None if no message there tells a time.
+        """
+        messages = Messages(AsRows(self._session.sender))
+        for known in islice(self.known, _ASKED_FOR_TIME):
+            walk = known.source.list(messages, MessageQuery(affix="prepend")).limit(_NEWEST)
+            try:
+                times = [row.sent_at for row in await walk.collect()]
+            except AuthenticationError:
+                raise
+            except ChatRestError:  # the pages decide
+                continue
+            if (time := max(times, default=UNKNOWN)) > 0:
+                return time
+        return None
+
+    @property
+    def kept(self) -> list[str]:
+        """Sources that earlier runs have read, and that the plan does not ask for any more."""
+        unasked = (each for each in self._journal.iter_sources() if not each.asked)
+        return [str(each.source) for each in unasked if each.proven or not is_app_list(each)]
+
+    def lists(self, known: SourceState) -> bool:
+        return known.source in self._listed
+
+    def is_deleted(self, known: SourceState) -> bool:
+        """Return whether a source is a user that was deleted or switched off: its list cannot be read.
+
+        A user that is switched off may still be listed; then the service has to say that it is the user that
+        it does not have (error codes: "no such user or switched off"), and not only that there is no list.
+        """
+        if known.state == "deleted_user":
+            return True
+        error = self._pool.failed.get(known.number)
+        if not isinstance(error, NotFoundError):
+            return False
+        is_named = known.source in self._reads.sources
+        return known.source not in self._listed or (not is_named and error.code == _NO_USER)
+
+    def is_refused(self, known: SourceState) -> bool:
+        """Return whether a source could not be read, although it is there: a later run may read it."""
+        return known.number in self._pool.failed and not self.is_deleted(known)
+
+
+def is_app_list(known: SourceState) -> bool:
+    """Return whether a source is the app's own list, which is read beside those that the plan asks for."""
+    return known.source.kind == "everything" and not known.asked
+
+
+async def newest(session: AsyncSession, count: int = 1) -> list[Row]:
+    """Return the newest messages of the app, the newest first, a page at most: one request. Nothing where
+    the service does not tell.
+    """
+    messages = Messages(AsRows(session.sender))
+    walk: Walk[Any] = messages.list(query=MessageQuery(affix="prepend")).limit(count)
+    try:
+        async with aclosing(walk.pages()) as pages:
+            page = await anext(pages, None)
+    except _NO_LIST:
+        return []
+    return [] if page is None else list(page.items)
+
+
+async def goes_backwards(session: AsyncSession, newest: Row) -> bool:
+    """Return True if the app's own list shows no message behind `newest`: one or two requests.
+
+    A service that does not heed `affix=prepend` shows old messages as the newest ones. One that does not heed
+    `id` either shows the beginning of the list here, which proves nothing.
+    """
+    query = MessageQuery(affix="append", id=newest.id)
+    try:
+        # Two, as some services show the message itself, too.
+        messages = await session.messages.list(query=query).limit(2).collect()
+    except (*_NO_LIST, CursorError):
+        return False
+    return all(message.id == newest.id for message in messages)
+
+
+async def users(session: AsyncSession) -> AsyncIterator[Source]:
+    """Yield the users of the app, some of them twice where one is removed meanwhile.
+
+    By page numbers a user that is removed hides the first one of the next page, and the total goes down:
+    then all are listed again. Raises `CursorError` if that does not end.
+    """
+    for _ in range(_LISTINGS):
+        totals = list[int]()
+        async with aclosing(session.users.list(_EVERYBODY).thorough().pages()) as pages:
+            async for page in pages:
+                for user in page.items:
+                    yield Source("user", (user.uid,))
+                pagination = page.meta.pagination
+                totals += [pagination.total or 0] if page.items and pagination is not None else []
+        if totals == sorted(totals):
+            return
+    raise CursorError(f"users were removed each of the {_LISTINGS} times that it was read")
+
+
+async def user_with_messages(session: AsyncSession, window: Window) -> str | None:
+    """Return one of the app's first users whose list has a message of a window, in the service's unit: a few
+    requests; None if none has.
+    """
+    messages = Messages(AsRows(session.sender, leaves_out=True))
+    since, until = window.asked()
+    query = MessageQuery(affix="prepend", from_timestamp=since, to_timestamp=until)
+    try:
+        async for user in session.users.list(_EVERYBODY).limit(_ASKED):
+            rows: list[Any] = await messages.list_user(user.uid, query=query).limit(_NEWEST).collect()
+            if window.within(rows):
+                return user.uid
+    except ChatRestError:
+        return None  # this is a hint, and not what the export is about
+    return None
+
+
+def sent_by(session: AsyncSession) -> int:
+    return sum(pool.sent for pool in session.pools.values())
+
+
+def ago(end: int, seconds: int) -> int:
+    """Return the timestamp so many seconds before another one, in its unit."""
+    return max(0, end - seconds * (1000 if end >= MILLISECONDS else 1))

@@ -1,0 +1,117 @@
+"""What is left to read: one statement, made of what the journal has noted.
+
+A run reads it, a dry run counts it, and `news` asks it which sources need not be asked.
+
+| what is left of a source     | where                                                                    |
+|------------------------------|--------------------------------------------------------------------------|
+| ids that no interval covers  | between what was read                                                    |
+| what is behind its last id   | until its end is proven for the frozen end of the run                    |
+| all of it                    | its list goes by time, so ids do not tell what is new: in each run       |
+| ids up to which it was read  | what was sent since a time is read again (`recheck`), until that is done |
+
+What was seen and is not on the disk is left, too; which source may have it, is asked while it is read (see
+`rereads`).
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from ..._core.paging.intervals import LAST, Gap, gaps
+from ..._core.replies.rows import Row
+from ..folder.export_folder import Purpose
+from ..folder.journal import Journal, SourceState
+from ..plan.message_ids import number
+from ..plan.ownership import Source
+from .jobs import ListJob
+
+
+class Work(Struct, frozen=True):
+    """What is left to read of one source, for one purpose."""
+
+    known: SourceState
+    gaps: list[Gap]
+    """The ids, one gap at least."""
+    purpose: Purpose = "walk"
+    since: int = 0
+    """Of a recheck: the time from which on it reads again."""
+
+    @property
+    def source(self) -> Source:
+        return self.known.source
+
+    @property
+    def ids(self) -> int | None:
+        """The count of ids to read: no more messages can be left. None if no end is known."""
+        return self.ids_behind(0)
+
+    def ids_behind(self, last: int) -> int | None:
+        """Return the count of ids to read that are higher than an id."""
+        if self.gaps[-1].until == LAST:
+            return None
+        return sum(max(0, gap.until - max(gap.after, last)) for gap in self.gaps)
+
+    def holds(self, row: Row) -> bool:
+        """Return True for a row that is to be read; one without a number for its id may be anywhere."""
+        numbered = number(row.id)
+        return numbered is None or any(gap.after < numbered <= gap.until for gap in self.gaps)
+
+    def job(self, **more: Any) -> ListJob:
+        """Return the job of a worker that reads it; `more` are further fields of it."""
+        known = self.known
+        fields = {"by_time": known.by_time, "proven": known.proven if self.purpose == "walk" else 0} | more
+        return ListJob(
+            number=known.number, source=known.source, purpose=self.purpose, since=self.since, **fields
+        )
+
+
+def work_left(
+    journal: Journal,
+    sources: Iterable[SourceState],
+    until: int,
+    *,
+    ended: Collection[int] = (),
+    asks_all: bool = False,
+) -> Iterator[Work]:
+    """Yield what the lists of sources have left up to the id `until`.
+
+    `ended` are sources whose end was proven in this run; with `asks_all` what earlier runs have proven does
+    not count.
+    """
+    for known in sources:
+        has_ended = known.number in ended
+        if known.by_time:
+            left = [] if has_ended else [Gap(0, until)]
+        else:
+            has_ended = has_ended or (known.proven >= until and not asks_all)
+            left = gaps(journal.intervals(known.number), until)
+            left = [gap for gap in left if gap.until < until or not has_ended]
+        if left:
+            yield Work(known, left)
+
+
+def rechecks_left(journal: Journal, sources: Iterable[SourceState]) -> Iterator[Work]:
+    rechecks = journal.rechecks()
+    for known in sources if rechecks else ():
+        recheck = rechecks.get(known.number)
+        if recheck is not None and not recheck.is_done:
+            left = Gap(recheck.after, recheck.until, recheck.position)
+            yield Work(known, [left], "recheck", recheck.since)
+
+
+def rechecks_since(
+    journal: Journal, sources: Iterable[SourceState], since: int, *, is_behind: bool
+) -> Iterator[Work]:
+    """Yield what is to be read again for a recheck of what was sent since a time: up to what was read.
+
+    Where earlier runs have believed the app's own list (`is_behind`), what they wrote is not covered, but
+    proven; and where the window has become wider, nothing is covered, although ids have been seen. An id that
+    is no number may stand anywhere in a list, so all of it is read.
+    """
+    for known in sources:
+        intervals = journal.intervals(known.number)
+        until = max(intervals[-1].last if intervals else 0, known.proven if is_behind else 0)
+        until = min(LAST, max(until, journal.seen(known.number).last))
+        if until:
+            yield Work(known, [Gap(0, until)], "recheck", since)

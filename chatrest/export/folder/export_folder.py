@@ -1,0 +1,567 @@
+"""An export's folder while it is written: the one place where pages become rows of the store.
+
+A page is committed here: its rows are on the disk first, and only then does the journal say so. A row is
+written where its id is not in the export yet, whoever shows it and however often: nothing can stand twice.
+Methods are synchronous and wait for the disk, so whoever has an event loop calls them in a thread. One at a
+time: a move of the store is several transactions. Others may have transactions of the journal between them,
+and inside of these call nothing of an archive.
+"""
+
+import errno
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar, final
+
+from msgspec import Raw, Struct
+from msgspec.json import Decoder
+
+from ..._core.paging.intervals import LAST
+from ..._core.replies.rows import UNKNOWN, PageLines, Row, lines_of, row_of
+from ..._core.requests.endpoint import Pairs
+from ..._models.raw_json import REFUSED
+from ..plan.file_names import STEM, partition_folder, partition_rows
+from ..plan.id_set import IdSet
+from ..plan.message_ids import PageIds, ids_of
+from ..plan.ownership import Source
+from ..plan.plan import Plan
+from ..store import Changes, ExportStore, Finding, NewRows, adopt_fragments, repair, salvage
+from ..store.disk import Disk
+from ..store.formats import SourceLines
+from ..store.fragments import Fragment
+from ..store.journal import StoreBlock
+from .journal import NAME, Journal
+from .kinds import format_of_plan, kinds_of_plan
+from .opening import (
+    FolderLock,
+    agreed,
+    begin_generation,
+    check_folder,
+    check_is_whole,
+    claim_folder,
+    first_meta,
+    is_unused,
+)
+from .repeated_rows import RepeatedRows, StoredIndex
+from .run_log import last_run
+from .tables import table_stem
+
+T = TypeVar("T")
+
+Purpose: TypeAlias = Literal["walk", "recheck", "confirm", "missing"]
+"""walk: ids that were not read yet; recheck: messages are read again, to find those that have changed or are
+deleted; confirm: ids that the recheck did not show are looked for again; missing: ids that a source has
+seen and no one has written."""
+MANY_SMALL_FILES: Final = 8
+"""Small files of one partition that the end of a run merges."""
+_ACTION: Final = b'"action"'
+"""In every record of an edit or a deletion."""
+_CHANGES_AT_ONCE: Final = 20_000
+"""Changed messages that are held in memory while they take their places."""
+
+
+class FetchedPage(Struct, frozen=True, kw_only=True):
+    """A page on its way to the disk."""
+
+    number: int
+    source: Source
+    purpose: Purpose = "walk"
+    after: int
+    last: int
+    """It covers the ids above `after` up to `last`."""
+    position: Pairs = ()
+    """Where the list continues."""
+    proven: int = 0
+    """The frozen end, where this page comes last, and the end of the source is proven."""
+    seen: PageIds
+    """The ids of all of its rows."""
+    rows: list[Row]
+    """Those that the source writes if they are not written yet, in ascending order of ids."""
+    ids: PageIds
+    """The ids that may be written."""
+    writers: dict[Source, list[Row]] | None = None
+    """Of missing ids: the rows by the source whose file they belong to."""
+    shown: PageIds | None = None
+    """Of a recheck and its confirmation: all ids that the service showed, in any window."""
+    again: list[Row] = []
+    """Rows that came again under ids that were read before."""
+    compared: list[Row] = []
+    """Of a recheck: the rows that are compared with those on disk."""
+    bytes: int = 0
+    """The memory that the page needs."""
+
+
+class CommitStats(Struct):
+    """Messages that were added, and messages that have changed."""
+
+    written: int = 0
+    changed: int = 0
+
+
+class RemoteFiles(Protocol):
+    """The sealed files of an export that are in an object store."""
+
+    @property
+    def names(self) -> Mapping[str, int]:
+        """Their names, and their sizes in bytes; it stays the same object."""
+
+    def add(self, fragments: Sequence[Fragment]) -> None:
+        """Note files that other processes have put into the store under their names."""
+
+    def fetch(self, name: str, path: Path, sha256: str) -> None:
+        """Write a file that the store has, with this SHA-256, to `path`, complete and durable.
+
+        Raises `ObjectStoreError` where that fails or the content is another one, OSError where the disk does.
+        """
+
+
+class Amended(NamedTuple):
+    """The messages that a newer version has taken the place of."""
+
+    changed: int
+    deleted: int
+    """Those of which the newer version says that they were deleted."""
+
+
+@final
+class ExportFolder:
+    """The folder of an export, open for writing; used with `with`.
+
+    Without a plan it continues with the folder's own. Raises `RequestInvalidError` for a folder that holds
+    something else, an export of another plan or app, or one that another process is writing.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        plan: Plan | None = None,
+        *,
+        app_id: str,
+        change_plan: bool = False,
+        disk: Disk | None = None,
+        remote: RemoteFiles | None = None,
+        journal: Path | None = None,
+    ) -> None:
+        """`journal` is where it is instead of in the folder, as `:memory:`.
+
+        With `change_plan` the plan may be another one than the folder's, whose own it becomes by
+        `commit_plan`.
+        """
+        self.folder = folder
+        self.disk: Disk = disk or Disk()
+        self.remote = remote
+        self.index: StoredIndex | None = None
+        """Rows on disk that are read again."""
+        self.before_change: Callable[[], None] = lambda: None
+        """Called before the first commit of this run."""
+        self._lock = threading.Lock()
+        self._repeats: RepeatedRows = RepeatedRows()
+        format_of_plan(plan or Plan())
+        claim_folder(folder, self.disk)
+        if remote is None:
+            check_is_whole(folder)
+        with ExitStack() as stack:
+            lock = FolderLock(folder)
+            stack.callback(lock.release)
+            meta = first_meta(folder, app_id, (plan or Plan()).encoded().decode())
+            self.journal: Journal = stack.enter_context(
+                Journal(journal or folder / NAME, meta, is_shared=lock.is_held)
+            )
+            manifest = check_folder(folder, self.journal)
+            kept = {name: self.journal[name] for name in ("app", "plan")}
+            if plan is not None and is_unused(self.journal, manifest):
+                kept["plan"] = plan.encoded().decode()
+                with self.journal.transaction():
+                    self.journal.forget_sources()
+            self.stored_plan, self.plan = agreed(folder, kept, plan, app_id, may_change=change_plan)
+            begin_generation(self.journal, manifest)
+            with self.journal.transaction():
+                self.journal.begin_run(last_run(folder))
+                self.journal["plan"] = self.stored_plan.encoded().decode()
+            self.store: ExportStore = ExportStore(
+                folder, self.journal, kinds_of_plan(self.plan), labels=self._label, disk=self.disk,
+                elsewhere=() if remote is None else remote.names,
+                fetch=None if remote is None else remote.fetch,
+            )  # fmt: skip
+            stack.callback(self.store.close)
+            self.findings: list[Finding] = self._repaired()
+            """The differences of disk and journal that were found, and repaired."""
+            self._is_later = bool(self.counts())
+            """True if messages on disk may have been edited since they were read."""
+            stack.callback(self.forget_index)
+            self._stack = stack.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the folder; twice is fine."""
+        with self._lock:
+            self._stack.close()
+
+    # ── writing ──
+
+    def commit(self, pages: Iterable[FetchedPage], fragments: Sequence[Fragment] = ()) -> CommitStats:
+        """Write pages, and only then note what they cover; take over fragments; all of it, or nothing.
+
+        Raises OSError where the disk fails, or a file was removed meanwhile, and `FragmentLostError`.
+        """
+        stats, seen = CommitStats(), dict[int, IdSet]()
+
+        def note() -> None:
+            for source, ids in seen.items():  # a row a batch
+                self.journal.see(source, ids)
+
+        with self._guarded():
+            self._begin_change()
+            new_rows = (new for page in pages for new in self._taken(page, stats, seen))
+            if fragments and self.remote is not None:
+                self.remote.add(fragments)
+            stats.written += self.store.adopt(fragments, new_rows, note)
+            self.store.seal_full()
+        return stats
+
+    def commit_plan(self) -> None:
+        """Note the plan of this run as the folder's own: a run that fails before this leaves the old one."""
+        with self._guarded(), self.journal.transaction():
+            if self.plan.window != self.stored_plan.window:
+                self.journal.forget_coverage()  # of what is read again, what is on disk is known
+            self.journal["plan"] = self.plan.encoded().decode()
+            self.stored_plan = self.plan
+
+    def missing(self) -> IdSet:
+        """Return the ids that a source has seen, and that are not on disk: the proof, where it is empty.
+
+        Those that no source shows any more are left out.
+        """
+        with self._lock:
+            return self.store.missing() - self._lost
+
+    def seen(self, source: int) -> IdSet:
+        """Return the ids that the list of a source has shown."""
+        with self._lock:
+            return self.journal.seen(source)
+
+    def unseen_keys(self, source: int, keys: set[str]) -> set[str]:
+        with self._lock:
+            seen, named = self.journal.seen(source), self.journal.names(keys)
+            return {key for key in keys if named.get(key, 0) not in seen}
+
+    def counts(self) -> dict[int, int]:
+        """Return how many messages are on disk, by the number of its source; 0 is for none."""
+        return self.journal.rows([STEM])
+
+    def scan(self, first: int = 0, last: int = LAST, since: int = 0) -> Iterator[Row]:
+        """Yield rows on disk, each once: at least those from id `first` to `last`, sent at `since` or later.
+
+        Costs the reading of the files that may hold one. A row that has no number for an id, or no time, is
+        always among them.
+        """
+        for file in self.journal.files("open", "sealed"):
+            blocks = self.journal.blocks(file.number) if self.store.kind(file.stem).has_ids else ()
+            if any(_may_hold(block, first, last, since) for block in blocks):
+                for piece in self.store.records(file):
+                    yield from map(row_of, piece.raws)
+
+    def stored(self, keys: Iterable[str]) -> dict[str, Row]:
+        """Return the messages of these ids as they will be when changes have taken their places.
+
+        Costs the reading of the files that hold them.
+        """
+        wanted, stored = set(keys), dict[str, Row]()
+        ids = IdSet(self.journal.ids_by_key(wanted).values())
+        for file in self.journal.files("open", "sealed"):
+            if self.store.kind(file.stem).by_content or not self.store.holds(file, ids):
+                continue
+            raws = (raw for piece in self.store.records(file) for raw in piece.raws)
+            stored |= {row.id: row for row in map(row_of, raws) if row.id in wanted}
+        return stored | {row.id: row for row in self.journal.waiting() if row.id in wanted}
+
+    def note_edited(self, newer: Iterable[Row], settled: Iterable[str]) -> None:
+        with self._guarded(), self.journal.transaction():
+            self.journal.change(newer)
+            self.journal.forget_edits(settled)
+
+    @property
+    def deleted(self) -> IdSet:
+        """The ids that no source shows any more; not to be changed."""
+        return self._deleted
+
+    def stored_since(self, since: int) -> IdSet:
+        """Return the ids on disk that were sent at a time or later, as `prepare` learnt them."""
+        with self._lock:
+            if self.index is None:
+                return IdSet()
+            names = self.journal.names(self.index.names_since(since))
+            return self.index.since(since) | IdSet(names.values())
+
+    def note_deleted(self, source: int, ids: Iterable[int], now: int, *, missing: bool = False) -> None:
+        """Note ids that no source shows any more, and with `missing` that are not on disk either."""
+        if ids := list(ids):
+            with self._guarded(), self.journal.transaction():
+                self.journal.mark_deleted(source, ids, now, missing=missing)
+                self._load_deleted()
+
+    def look_again(self, sources: Iterable[int]) -> None:
+        """Forget that messages are missing which sources have seen: they may show them again."""
+        for source in sources:
+            with self._guarded(), self.journal.transaction():
+                self.journal.undelete(self._lost & self.journal.seen(source))
+                self._load_deleted()
+
+    def prepare(self, since: int) -> None:
+        """Learn what is on disk that was sent since a time, before it is read again."""
+        with self._lock:
+            self.forget_index()
+            self.index = StoredIndex()
+            self.index.load(self.scan(since=since))
+            self.index.renew(self.journal.waiting())
+
+    def replace_table(self, table: str, pieces: Iterable[SourceLines], read_at: int) -> None:
+        with self._guarded():
+            self._begin_change()
+            stem = table_stem(table)
+            self.store.snapshots.replace(stem, self.store.kind(stem).format, pieces, read_at)
+
+    def finish(self) -> Amended:
+        """Put everything into its final place; return how many messages took that of an older version."""
+        with self._guarded():
+            if self.journal.files("sealing"):
+                self.store.settle()  # a publication has failed within a seal, and could not end it either
+            self._repeats.compare(self.scan)
+            amended = self._apply_changes()
+            with self.journal.transaction():
+                self.journal.merge_seen()
+            self.store.seal_all()
+            self.store.compact(MANY_SMALL_FILES, begin=self._begin_change)
+            self._check_sealed()
+            self.journal.check_in_place()
+            return amended
+
+    def warnings(self) -> list[str]:
+        """Return what came in two versions under one id in this run, as a sentence; after `finish`."""
+        return self._repeats.warnings()
+
+    def at_rest(self, work: Callable[[], T]) -> T:
+        """Return the result of `work`, during which nothing is written: disk and journal agree."""
+        with self._lock:
+            return work()
+
+    def forget_index(self) -> None:
+        if self.index is not None:
+            self.index.close()
+        self.index = None
+
+    def _begin_change(self) -> None:
+        self.before_change()
+        self.before_change = lambda: None
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """One at a time; where it fails, what was not committed never happened."""
+        with self._lock:
+            try:
+                yield
+            except sqlite3.Error as error:
+                raise OSError(f"{self.folder}: {error}") from error
+
+    def _apply_changes(self) -> Amended:
+        changed = deleted = 0
+        while rows := self.journal.waiting(_CHANGES_AT_ONCE):
+            applied = list[str]()
+
+            def note(ids: list[str], applied: list[str] = applied) -> None:
+                applied += ids
+                self.journal.applied(ids)
+                self.journal.tell("changed", ids)
+
+            self.store.update(Changes({row.id: row for row in rows}, note))
+            with self.journal.transaction():
+                self.journal.applied(row.id for row in rows)  # what is left is not on the disk any more
+            by_author = {row.id for row in rows if is_deleted(row.raw)}
+            deleted += len(by_author.intersection(applied))
+            changed += len(set(applied) - by_author)
+        return Amended(changed, deleted)
+
+    def salvage(self) -> int:
+        """Write what damaged files hold of the messages that are missing still; return how many.
+
+        Called when all sources were asked for them again: a damaged file may have wrong bytes in a record.
+        """
+        with self._guarded():
+            return salvage(self.store) if self.store.missing() else 0
+
+    def adopt_fragments(self) -> int:
+        with self._guarded():
+            self._begin_change()
+            return adopt_fragments(self.store)
+
+    # ── one page ──
+
+    def _taken(self, page: FetchedPage, stats: CommitStats, seen: dict[int, IdSet]) -> Iterator[NewRows]:
+        own = self.journal.numbered(page.seen)
+        shown = None if page.shown is None else self.journal.numbered(page.shown)
+        self._undelete(own if shown is None else shown)
+        if shown is not None:
+            self.journal.show(page.number, shown)
+        if page.purpose == "confirm":
+            return
+        seen.setdefault(page.number, IdSet()).update(own)
+        if page.compared:
+            self._compare(page, stats)
+        self._repeats.note(page.again)
+        is_first = page.purpose == "walk"
+        if page.writers is None:
+            yield from self._new(page.number, page.source, page.rows, page.ids, is_first=is_first)
+        else:
+            for writer, rows in page.writers.items():
+                number = self.journal.source_of(writer.key) or page.number
+                yield from self._new(number, writer, rows, ids_of(rows), is_first=is_first)
+        if page.purpose == "recheck":
+            self.journal.rechecked(page.number, page.last, page.position)
+        elif page.purpose == "walk":
+            self.journal.cover(page.number, page.after, page.last, page.position)
+            if page.proven:
+                self.journal.prove(page.number, page.proven)
+
+    def _new(
+        self, number: int, source: Source, rows: list[Row], ids: PageIds, *, is_first: bool = False
+    ) -> Iterator[NewRows]:
+        new, new_ids = self.store.unwritten(rows, ids) if rows else (rows, ids)
+        if is_first:  # what is read again may have been edited meanwhile
+            self._repeats.add(rows, new, ids)
+        for stem, part in self._stems(source, new).items():
+            yield NewRows(stem, number, part, new_ids if part is new else ids_of(part), is_new=True)
+        if self._is_later and new:
+            line: Any = new[0].line  # of a page's rows, all or none are in its lines
+            if _ACTION in (line.data if type(line) is PageLines else lines_of(new)):
+                self.journal.note_edits(shown_edits(new))
+
+    def _stems(self, source: Source, rows: list[Row]) -> dict[str, list[Row]]:
+        if not rows:
+            return {}
+        partition = self.plan.partition or "none"
+        parts = partition_rows(partition, source, rows)
+        return {f"{partition_folder(partition, key)}/{STEM}": part for key, part in parts.items()}
+
+    def _compare(self, page: FetchedPage, stats: CommitStats) -> None:
+        assert self.index is not None, "prepare() comes first"
+        changed = self.index.changed(page.compared)
+        self.index.renew(changed)
+        stats.changed += len(changed)
+        self.journal.change(changed)
+
+    def _load_deleted(self) -> None:
+        kinds = [[each.id for each in self.journal.deleted(missing=missing)] for missing in (False, True)]
+        deleted, self._lost = (IdSet(self.journal.ids_by_key(keys).values()) for keys in kinds)
+        self._deleted = deleted | self._lost
+
+    def _undelete(self, ids: IdSet) -> None:
+        """Note that what was deleted is shown again; what is missing as well is looked for again."""
+        if again := ids & self._deleted:
+            self._deleted.discard(again)
+            self._lost.discard(again)
+            self.journal.undelete(again)
+
+    # ── opening ──
+
+    def _label(self, source: int) -> str | None:
+        """Return the name of a source in the files."""
+        known = self.journal.sources_of([source]).get(source)
+        return None if known is None else str(known)
+
+    def _repaired(self) -> list[Finding]:
+        """Bring disk and journal together: what is not on disk is not written, and so it is missing."""
+        findings = list(repair(self.store, self._waiting))
+        with self.journal.transaction():
+            self.journal.applied(list(self._stale_changes()))
+            self._load_deleted()
+        return findings
+
+    def _waiting(self) -> set[str]:
+        return self.journal.waiting_ids().difference(self._stale_changes())
+
+    def _stale_changes(self) -> Iterator[str]:
+        """Yield the changed messages whose older versions are not on disk any more."""
+        ids = self.journal.waiting_ids()
+        numbers = self.journal.ids_by_key(ids)
+        return (key for key in ids if numbers.get(key, 0) not in self.store.written)
+
+    def _check_sealed(self) -> None:
+        """Raise OSError where a file is not sealed, or not on disk any more, or not all of it: nothing may
+        call the export complete then.
+        """
+        if left := self.journal.files("open", "sealing"):
+            raise OSError(errno.EIO, "it could not be sealed: run it again", str(self.folder / left[0].name))
+        for file in self.journal.files("sealed"):
+            path = self.folder / file.name
+            if self.remote is not None and not path.exists() and file.name in self.remote.names:
+                continue
+            if not path.exists() or path.stat().st_size < file.size:
+                raise FileNotFoundError(errno.ENOENT, "it was removed or cut while the export ran", str(path))
+
+
+class _On(Struct, frozen=True):
+    entity: Raw = Raw(b"null")
+
+
+class _Entities(Struct, frozen=True):
+    on: _On = _On()
+
+
+class _ActionData(Struct, frozen=True):
+    action: str = ""
+    entities: _Entities = _Entities()
+
+
+class _Action(Struct, frozen=True):
+    category: str = ""
+    data: _ActionData = _ActionData()
+
+
+_READ_ACTION: Final = Decoder(_Action)
+
+
+class _Deleted(Struct, frozen=True, rename="camel"):
+    deleted_at: Any = None
+
+
+_READ_DELETED: Final = Decoder(_Deleted)
+
+
+def is_deleted(raw: bytes) -> bool:
+    """Return whether a record is that of a message which its author, or a moderator, has deleted."""
+    try:
+        at = _READ_DELETED.decode(raw).deleted_at if b'"deletedAt"' in raw else None
+    except REFUSED:
+        return False
+    return at not in (None, 0, "", "0", False)
+
+
+def shown_edits(rows: Iterable[Row]) -> Iterator[Row]:
+    for raw in (row.raw for row in rows):
+        if _ACTION not in raw:
+            continue
+        try:
+            action = _READ_ACTION.decode(raw)
+        except REFUSED:
+            continue
+        if action.category == "action" and action.data.action in ("edited", "deleted"):
+            row = row_of(bytes(action.data.entities.on.entity))
+            if row.id:
+                yield row
+
+
+def _may_hold(block: StoreBlock, first: int, last: int, since: int) -> bool:
+    """Return False if no row of a block has an id from `first` to `last` and was sent since a time."""
+    has_others = block.ids.last >= LAST or len(block.ids) < block.rows
+    is_in_time = block.since == UNKNOWN or block.until >= since
+    return has_others or (is_in_time and block.ids.first <= last and block.ids.last >= first)

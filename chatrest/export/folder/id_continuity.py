@@ -1,0 +1,156 @@
+"""Whether the ids of the service go on where earlier runs have left them, or begin anew: its data are lost.
+
+| of the newest messages that are known | and what is there now                      | then the ids         |
+|---------------------------------------|--------------------------------------------|----------------------|
+| the newest is there, as it was        |                                            | go on                |
+| one has another one under its id      |                                            | begin anew           |
+| the newest is gone, or not shown      | a higher id, or another one as it was      | go on                |
+| the newest is gone, or not shown      | lower ids alone, one of them sent later    | may have begun anew  |
+|                                       | than all that was ever seen                |                      |
+| the newest is gone, or not shown      | lower ids alone, none of them sent later   | go on                |
+
+Where they go on, messages were deleted. Lower ids with a later time are one witness alone: the clocks of a
+service may disagree. The same message has its time and its sender. The newest messages of the app are asked,
+or where the service does not tell them those of each list.
+"""
+
+import asyncio
+from typing import Any, Final, final
+
+import msgspec
+from msgspec import Struct
+
+from ..._core.replies.rows import UNKNOWN, Row
+from ..._resources.messages import Messages
+from ..._threads import in_thread
+from ...errors import ApiError, ChatRestError, NotFoundError, ServerError
+from ...times import timestamp_words
+from ..plan.file_names import seconds
+from ..plan.message_ids import number, times
+from .export_folder import ExportFolder
+
+_NEWEST: Final = "newest"
+"""In the journal's meta: the newest messages that the service is known to have had."""
+_KNOWN: Final = 10
+
+
+class IdsBeginAnewError(ChatRestError):
+    """The service has lost its data, or is another one: an id stands for two messages."""
+
+
+class KnownMessage(Struct, frozen=True, array_like=True):
+    """One of the messages with the highest ids, as it was."""
+
+    id: int
+    sent_at: int
+    sender: str
+
+    def is_same(self, row: Row) -> bool:
+        """Return whether a row is this message; what is not told may be any."""
+        is_at = UNKNOWN in (row.sent_at, self.sent_at) or seconds(row.sent_at) == seconds(self.sent_at)
+        return is_at and (row.sender == self.sender or not row.sender or not self.sender)
+
+
+@final
+class IdContinuity:
+    """The check of a run; what is found once holds for all of its lists."""
+
+    def __init__(self, messages: Messages, archive: ExportFolder) -> None:
+        self._messages = messages
+        self._archive = archive
+        noted = archive.journal[_NEWEST]
+        known = [] if noted is None else msgspec.json.decode(noted, type=list[KnownMessage])
+        self._known: dict[int, KnownMessage] = {each.id: each for each in known}
+        self._newest = self._saved = self._known
+        self._is_sure = not known
+        self._found: list[Row] | None = None
+        """The newest known message as it is now; nothing if it is gone, or cannot be asked for."""
+        self._is_gone = False
+        """True if the service has said that it does not have that message."""
+        self._has_fault = False
+        self._lock = asyncio.Lock()
+
+    async def check_app(self, rows: list[Row]) -> None:
+        """Check the newest messages of the whole app, and note them. Raises `IdsBeginAnewError`."""
+        await self.check(rows)
+        self._is_sure, self._newest = True, {}  # the last ones may have been deleted
+        self.see(rows)
+
+    async def check(self, rows: list[Row]) -> None:
+        """Check the newest messages of a list; costs a request a run, where the known one is not among them.
+
+        Raises `IdsBeginAnewError`.
+        """
+        async with self._lock:
+            by_id = _by_id(rows)
+            if self._is_sure or not by_id:
+                return
+            known = self._known[max(self._known)]
+            if known.id in by_id:
+                self._found = [by_id[known.id]]
+            elif self._found is None:
+                self._found = await self._message(known.id)
+            now = by_id if not self._found else by_id | {known.id: self._found[0]}
+            for each in sorted(self._known.values(), key=lambda each: -each.id):
+                if each.id in now and not each.is_same(now[each.id]):
+                    raise self._fault("begin anew", each, now[each.id])
+            self._is_sure = bool(self._found)
+            if self._is_sure or max(by_id) > known.id or not self._known.keys().isdisjoint(now):
+                return
+            if times(rows)[1] > await in_thread(self._latest):
+                raise self._fault("may have begun anew", known, by_id[max(by_id)])
+
+    def _latest(self) -> int:
+        """Return the latest time of all that was seen: clocks may disagree."""
+        known = max(each.sent_at for each in self._known.values())
+        return max(known, self._archive.journal.latest())
+
+    def _fault(self, words: str, known: KnownMessage, row: Row) -> IdsBeginAnewError:
+        self._has_fault = True
+        is_known = "newest message that the export knows" if known.id == max(self._known) else "known message"
+        return IdsBeginAnewError(
+            f"the ids of the app {words}: the {is_known} is {_words(known)}, and the service now has "
+            f"{_words(row)}; if it has lost its data, or is another one, export into a new folder"
+        )
+
+    def may_hide_newer(self, row: Row) -> bool:
+        """Return whether a message of a higher id is known, and not known to be gone."""
+        return bool(self._known) and not self._is_gone and max(self._known) > (number(row.id) or 0)
+
+    async def _message(self, id: int) -> list[Row]:
+        """Return the message that is under an id, where it has left its list, too; none for none."""
+        try:
+            reply: Any = await self._messages.get(str(id))
+        except ServerError:
+            raise
+        except ApiError as error:
+            # A service that does not serve this, or refuses the key, says nothing of the message.
+            self._is_gone = isinstance(error, NotFoundError) and not error.is_unserved
+            return []
+        return list(reply.items)
+
+    def see(self, rows: list[Row]) -> None:
+        seen = {key: KnownMessage(key, row.sent_at, row.sender) for key, row in _by_id(rows).items()}
+        newest = sorted((self._newest | seen).items())[-_KNOWN:]
+        self._newest = dict(newest)
+
+    @property
+    def is_new(self) -> bool:
+        """True if the newest message is sure to continue from the one that is known, and is not noted yet."""
+        return self._is_sure and not self._has_fault and self._newest not in ({}, self._saved)
+
+    def save(self) -> None:
+        """Note the newest messages for later runs; in a transaction of the journal."""
+        if self._newest and self._newest != self._saved and not self._has_fault:
+            self._archive.journal[_NEWEST] = msgspec.json.encode([*self._newest.values()]).decode()
+            self._saved = self._newest
+
+
+def _by_id(rows: list[Row]) -> dict[int, Row]:
+    return {numbered: row for row in rows if (numbered := number(row.id)) is not None}
+
+
+def _words(message: KnownMessage | Row) -> str:
+    by = f" by {message.sender}" if message.sender else ""
+    at = f" at {timestamp_words(message.sent_at)}" if message.sent_at != UNKNOWN else ""
+    return f"{message.id} (sent{by}{at})"

@@ -1,0 +1,380 @@
+"""The journal of an export: what is on the disk, what its sources have shown, and what is left to read.
+
+| table    | holds                                                                                      |
+|----------|--------------------------------------------------------------------------------------------|
+| sources  | every list that is read; the number is its rank among users                                |
+| covered  | per source the intervals of ids that were read, each with the position that follows        |
+| rechecks | sources that are read again, and how far that has come                                     |
+| shown    | the ids that the service shows while it is read again                                      |
+| changed  | messages that have changed, before they take their places in the files                     |
+| deleted  | ids that the service does not show any more; `missing` where the export lacks them, too    |
+| news     | by run the ids that are new, changed, deleted, or shown again (`restored`)                 |
+| edits    | messages as edits and deletions show them, before they are compared with those on disk     |
+
+What is new is noted when the folder is opened the next time: it is what is written, and no run has told of.
+So it costs a commit nothing, and a run that was killed has told of all that it committed.
+
+The tables of files and ids are those of the store (`store/journal.py`). A page is committed in one
+transaction: its rows, the ids that it showed, what it covers. All that is in the journal is on the disk. All
+writes but `transaction` are made inside of one.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from ..._core.paging.intervals import Interval, merge
+from ..._core.replies.rows import Row, row_of
+from ..._core.requests.endpoint import Pairs
+from ..._storage import Layout, UnreadableError, sql_in
+from ..plan.id_set import IdSet
+from ..plan.message_ids import number
+from ..plan.ownership import Source
+from ..store.journal import DAMAGE, LAYOUT as STORE_LAYOUT, NAME, PORTION, SCHEMA, Count, StoreJournal
+
+__all__ = ["NAME", "DeletedId", "Journal", "Recheck", "SourceState", "State"]
+
+_SCHEMA: Final = f"""{SCHEMA};
+CREATE TABLE sources(number INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, state TEXT NOT NULL DEFAULT 'open',
+    error TEXT, by_time INTEGER NOT NULL DEFAULT 0, proven INTEGER NOT NULL DEFAULT 0,
+    asked INTEGER NOT NULL DEFAULT 1);
+CREATE TABLE covered(source INTEGER, first INTEGER, last INTEGER NOT NULL, position TEXT NOT NULL,
+    PRIMARY KEY(source, first)) WITHOUT ROWID;
+CREATE TABLE rechecks(source INTEGER PRIMARY KEY, since INTEGER NOT NULL, after INTEGER NOT NULL,
+    until INTEGER NOT NULL, position TEXT NOT NULL);
+CREATE TABLE shown(number INTEGER PRIMARY KEY, source INTEGER NOT NULL, ids BLOB NOT NULL);
+CREATE TABLE changed(id TEXT PRIMARY KEY, number INTEGER, raw BLOB NOT NULL);
+CREATE INDEX changed_numbers ON changed(number);
+CREATE TABLE deleted(id TEXT PRIMARY KEY, source INTEGER NOT NULL, noticed INTEGER NOT NULL,
+    missing INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+CREATE TABLE news(number INTEGER PRIMARY KEY, run INTEGER NOT NULL, kind TEXT NOT NULL, ids BLOB NOT NULL);
+CREATE TABLE edits(id TEXT, raw BLOB, PRIMARY KEY(id, raw)) WITHOUT ROWID
+"""
+LAYOUT: Final[Layout] = STORE_LAYOUT._replace(schema=_SCHEMA)
+_TABLES: Final = (
+    "sources", "covered", "files", "blocks", "seen", "names", "rechecks", "shown", "changed", "deleted",
+)  # fmt: skip
+GENERATION: Final = "generation"
+PREVIOUS_GENERATION: Final = "previous_generation"
+RUN: Final = "run"
+"""In the meta: the number of the newest run. Each opening for writing gets the next one."""
+_FACTS: Final = (
+    "SELECT type, name, sql FROM sqlite_master ORDER BY type, name",
+    f"SELECT * FROM meta WHERE name NOT IN ('{GENERATION}', '{PREVIOUS_GENERATION}', '{RUN}') ORDER BY name",  # noqa: S608
+    *(f"SELECT '{table}', * FROM {table} ORDER BY 2, 3" for table in _TABLES),  # noqa: S608
+)
+"""The statements that give all rows in a fixed order, but for the generation."""
+NewsKind: TypeAlias = Literal["new", "changed", "deleted", "restored"]
+State: TypeAlias = Literal["open", "failed", "deleted_user"]
+"""open: read, or to be read; failed: the service refused it; deleted_user: it is not listed any more."""
+
+
+class SourceState(NamedTuple):
+    """A source as the journal knows it."""
+
+    number: int
+    """Its rank among users: the lower one writes what two of them have."""
+    source: Source
+    state: State = "open"
+    error: str | None = None
+    by_time: bool = False
+    """True if its list goes by time, with ids in any order: each run reads all of it."""
+    proven: int = 0
+    """The frozen end for which its newest id was probed: all that the service has up to there was seen."""
+    asked: bool = True
+    """True if the plan still asks for it; what it wrote is kept where not."""
+
+    @property
+    def is_read(self) -> bool:
+        """True if runs read it."""
+        return self.asked and self.state != "deleted_user"
+
+
+class Recheck(NamedTuple):
+    """A source that is read again."""
+
+    since: int
+    after: int
+    """The id up to which that was done."""
+    until: int
+    position: Pairs
+
+    @property
+    def is_done(self) -> bool:
+        """True if it was read again to its end."""
+        return self.after >= self.until
+
+
+class DeletedId(NamedTuple):
+    """An id that the service does not show any more."""
+
+    id: str
+    source: int
+    noticed: int
+    """In epoch seconds."""
+    missing: bool
+    """True if it is not in the export either: it was in a file that was lost."""
+
+
+class Journal(StoreJournal):
+    """The journal of one folder: for writing, where a new one begins with `begin` as its meta; for reading,
+    changing nothing, where that is None. Raises as `JournalFile`.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        begin: Mapping[str, str] | None = None,
+        layout: Layout = LAYOUT,
+        *,
+        is_shared: bool = False,
+    ) -> None:
+        super().__init__(path, begin, layout, is_shared=is_shared)
+
+    def facts(self) -> str:
+        """Return a SHA-256 of all rows in the order of their keys: a changed value gives another one.
+
+        The generation, the run's number and the news are left out, as each opening changes them.
+        """
+        digest = hashlib.sha256()
+        with self._held():
+            for sql in _FACTS:
+                for row in self._db.execute(sql):
+                    digest.update(msgspec.msgpack.encode(row))
+        return digest.hexdigest()
+
+    # ── sources ──
+
+    def sources(self) -> list[SourceState]:
+        return list(self.iter_sources())
+
+    def iter_sources(self) -> Iterator[SourceState]:
+        """Yield all sources, in the order of their numbers; a part of them is in memory at a time.
+
+        A change that is made meanwhile may be seen, or not.
+        """
+        sql = """SELECT number, key, state, error, by_time, proven, asked FROM sources WHERE number > ?
+            ORDER BY number LIMIT ?"""
+        kind, after = tuple[int, str, State, str | None, bool, Count, bool], -1
+        while rows := self._typed(sql, kind, after, PORTION):
+            for after, key, *rest in rows:
+                try:
+                    source = Source.parse(key)
+                except DAMAGE as error:
+                    raise UnreadableError(f"{self.path} is damaged: {error}") from None
+                yield SourceState(after, source, *rest)
+
+    def sources_of(self, numbers: Iterable[int]) -> dict[int, Source]:
+        """Return the sources of these numbers, without those that there are not; the others are not read."""
+        with self._held():
+            rows = list(sql_in(self._db, "SELECT number, key FROM sources WHERE number IN", set(numbers)))
+        try:
+            return {number: Source.parse(key) for number, key in rows}
+        except DAMAGE as error:
+            raise UnreadableError(f"{self.path} is damaged: {error}") from None
+
+    def source_of(self, key: str) -> int:
+        """Return the number of the source of a key; 0 where there is none."""
+        rows = self._typed("SELECT number FROM sources WHERE key = ?", tuple[int], key)
+        return int(rows[0][0]) if rows else 0
+
+    def add_sources(self, sources: Iterable[Source]) -> None:
+        self._db.executemany(
+            """INSERT INTO sources(key) VALUES(?) ON CONFLICT(key) DO UPDATE SET state = 'open'
+            WHERE state = 'deleted_user'""",
+            ((source.key,) for source in sources),
+        )
+
+    def forget_sources(self) -> None:
+        """Forget all sources, none of which has shown anything."""
+        self._db.execute("DELETE FROM sources")
+
+    def set_asked(self, sources: Iterable[Source], *, all_users: bool = False) -> None:
+        """Note which sources the plan asks for, and with `all_users` every user; the others are kept."""
+        self._db.execute("UPDATE sources SET asked = ? AND key LIKE '[\"user\",%'", (all_users,))
+        self._db.executemany(
+            "UPDATE sources SET asked = 1 WHERE key = ?", ((source.key,) for source in sources)
+        )
+
+    def set_state(self, source: int, state: State, error: str | None = None) -> None:
+        self._db.execute("UPDATE sources SET state = ?, error = ? WHERE number = ?", (state, error, source))
+
+    def set_by_time(self, source: int) -> None:
+        self._db.execute("UPDATE sources SET by_time = 1 WHERE number = ?", (source,))
+
+    def prove(self, source: int, until: int) -> None:
+        """Note the frozen end for which the end of a source was proven; one that is lower changes nothing."""
+        self._db.execute("UPDATE sources SET proven = max(proven, ?) WHERE number = ?", (until, source))
+
+    # ── what was read ──
+
+    def intervals(self, source: int) -> list[Interval]:
+        sql = "SELECT first, last, position FROM covered WHERE source = ?"
+        rows = self._typed(sql, tuple[int, int, str], source)
+        return merge(Interval(first, last, position_of(text, last)) for first, last, text in rows)
+
+    def cover(self, source: int, after: int, last: int, position: Pairs) -> None:
+        """Note that the ids above `after` up to `last` were read; the list continues at `position`."""
+        if last <= after:
+            return
+        near = (source, last + 1, after)
+        sql = "SELECT first, last, position FROM covered WHERE source = ? AND first <= ? AND last >= ?"
+        rows = self._typed(sql, tuple[int, int, str], *near)
+        if len(rows) == 1 and rows[0][0] <= rows[0][1] == after:  # as usually: it continues where it was
+            sql = "UPDATE covered SET last = ?, position = ? WHERE source = ? AND first = ?"
+            self._db.execute(sql, (last, json.dumps(position), source, rows[0][0]))
+            return
+        intervals = [Interval(first, end, position_of(text, end)) for first, end, text in rows]
+        self._db.execute("DELETE FROM covered WHERE source = ? AND first <= ? AND last >= ?", near)
+        merged = merge([*intervals, Interval(after + 1, last, position)])
+        values = [(source, each.first, each.last, json.dumps(each.position)) for each in merged]
+        self._db.executemany("INSERT OR REPLACE INTO covered VALUES(?, ?, ?, ?)", values)
+
+    def forget_coverage(self) -> None:
+        """Note that no list was read: each is read again, as for a wider window."""
+        self._db.execute("DELETE FROM covered")
+        self._db.execute("UPDATE sources SET proven = 0")
+
+    # ── reading again ──
+
+    def rechecks(self) -> dict[int, Recheck]:
+        sql = "SELECT source, since, after, until, position FROM rechecks"
+        return {
+            source: Recheck(since, after, until, position_of(text, after))
+            for source, since, after, until, text in self._typed(sql, tuple[int, int, int, int, str])
+        }
+
+    def recheck(self, source: int, since: int, until: int) -> None:
+        """Note that a source is to be read again from a time on, up to an id.
+
+        One that is under way, and as long, continues.
+        """
+        sql = """INSERT INTO rechecks VALUES(?, ?, 0, ?, '[]') ON CONFLICT(source) DO UPDATE
+            SET since = excluded.since, after = 0, until = excluded.until, position = '[]'
+            WHERE excluded.since < since OR after >= until"""
+        if self._db.execute(sql, (source, since, until)).rowcount:
+            self._db.execute("DELETE FROM shown WHERE source = ?", (source,))
+
+    def rechecked(self, source: int, last: int, position: Pairs) -> None:
+        sql = "UPDATE rechecks SET after = ?, position = ? WHERE source = ?"
+        self._db.execute(sql, (last, json.dumps(position), source))
+
+    def shown(self) -> IdSet:
+        return self._union("SELECT ids FROM shown")
+
+    def show(self, source: int, ids: IdSet) -> None:
+        if ids:
+            self._db.execute("INSERT INTO shown(source, ids) VALUES(?, ?)", (source, ids.to_bytes()))
+
+    def end_rechecks(self) -> None:
+        self._db.execute("DELETE FROM rechecks")
+        self._db.execute("DELETE FROM shown")
+
+    def change(self, rows: Iterable[Row]) -> None:
+        values = [(row.id, number(row.id), bytes(row.raw)) for row in rows]
+        self._db.executemany("INSERT OR REPLACE INTO changed VALUES(?, ?, ?)", values)
+
+    def applied(self, ids: Iterable[str]) -> None:
+        self._db.executemany("DELETE FROM changed WHERE id = ?", [(each,) for each in ids])
+
+    def waiting(self, most: int = -1) -> list[Row]:
+        """Return the changed messages that have not taken their places yet, by id; `most` of them, or all."""
+        sql = "SELECT raw FROM changed ORDER BY number, id LIMIT ?"
+        return [row_of(raw) for (raw,) in self._typed(sql, tuple[bytes], most)]
+
+    def waiting_ids(self) -> set[str]:
+        return {key for (key,) in self._all("SELECT id FROM changed")}
+
+    def deleted(self, *, missing: bool = False) -> list[DeletedId]:
+        """Return the ids that the service does not show any more; with `missing` those not on disk either."""
+        sql = "SELECT id, source, noticed, missing FROM deleted WHERE missing = ?"
+        return sorted(self._typed(sql, DeletedId, int(missing)), key=_order)
+
+    def mark_deleted(self, source: int, ids: Iterable[int], now: int, *, missing: bool = False) -> None:
+        """Note ids that the service does not show any more, and that are missing in the export or not."""
+        sql, keys = "INSERT OR REPLACE INTO deleted VALUES(?, ?, ?, ?)", self._texts(ids)
+        self._db.executemany(sql, [(key, source, now, int(missing)) for key in keys])
+        if not missing:
+            self.tell("deleted", keys)
+
+    def undelete(self, ids: Iterable[int]) -> None:
+        """Note ids that are shown again."""
+        sql, keys = "DELETE FROM deleted WHERE id = ? RETURNING missing", self._texts(ids)
+        self.tell("restored", [key for key in keys if self._all(sql, key) == [(0,)]])
+
+    def _texts(self, ids: Iterable[int]) -> list[str]:
+        known = IdSet(ids)
+        names = self.keys_of(known)
+        return [names.get(each) or str(each) for each in known]
+
+    # ── edits ──
+
+    def note_edits(self, rows: Iterable[Row]) -> None:
+        self._db.executemany("INSERT OR IGNORE INTO edits VALUES(?, ?)", [(row.id, row.raw) for row in rows])
+
+    def edited(self, after: str, most: int) -> list[str]:
+        """Return the ids of such messages behind one, in their order; `most` of them."""
+        sql = "SELECT DISTINCT id FROM edits WHERE id > ? ORDER BY id LIMIT ?"
+        return [key for (key,) in self._typed(sql, tuple[str], after, most)]
+
+    def edits(self, ids: Iterable[str]) -> dict[str, list[bytes]]:
+        shown: dict[str, list[bytes]] = {}
+        with self._held():
+            for key, raw in sql_in(self._db, "SELECT id, raw FROM edits WHERE id IN", ids):
+                shown.setdefault(key, []).append(raw)
+        return shown
+
+    def forget_edits(self, ids: Iterable[str]) -> None:
+        self._db.executemany("DELETE FROM edits WHERE id = ?", [(key,) for key in ids])
+
+    # ── news ──
+
+    @property
+    def run(self) -> int:
+        """The number of the newest run; 0 before the first one."""
+        return int(self[RUN] or 0)
+
+    def begin_run(self, least: int = 0) -> None:
+        """Note what is new since the last run was begun as its news, and begin the next one.
+
+        `least` is a number that was given before, where the journal may not know it.
+        """
+        if run := self.run:
+            self._tell(run, "new", self.untold())
+        self[RUN] = str(max(run, least) + 1)
+
+    def tell(self, kind: NewsKind, ids: Iterable[str]) -> None:
+        """Note ids as news of the run."""
+        self._tell(self.run, kind, IdSet(self.ids_by_key(ids).values()))
+
+    def _tell(self, run: int, kind: NewsKind, ids: IdSet) -> None:
+        if ids:
+            self._db.execute("INSERT INTO news(run, kind, ids) VALUES(?, ?, ?)", (run, kind, ids.to_bytes()))
+
+    def untold(self) -> IdSet:
+        """Return the ids that are written, and that are not noted as new yet: they are so in this run."""
+        told = self._union("SELECT ids FROM news WHERE kind = 'new'")
+        return self.ids_in(self.files("open", "sealing", "sealed")) - told
+
+    def news(self) -> list[tuple[int, NewsKind, IdSet]]:
+        """Return what is new, by run, in the order in which it was noted; but what is not noted yet."""
+        sql = "SELECT run, kind, ids FROM news ORDER BY run, number"
+        return self._typed(sql, tuple[int, NewsKind, IdSet])
+
+
+def position_of(text: str, last: int) -> Pairs:
+    """The position after an id; none where the journal was edited, and it would leave something out."""
+    try:
+        position = msgspec.json.decode(text, type=tuple[tuple[str, str], ...])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return ()
+    named = number(dict(position).get("id", ""))
+    return () if named is None or named > last else position
+
+
+def _order(deleted: DeletedId) -> tuple[int, str]:
+    return number(deleted.id) or 0, deleted.id

@@ -1,0 +1,270 @@
+"""The manifest: the export's own description of itself, so that anybody can check it.
+
+`manifest.json` is replaced atomically when a run begins to change the export, and when it ends. It calls an
+export complete only where every source was read to the frozen end and no message that was seen is missing.
+
+It names files, and says what is complete; what is known of each source is the journal's.
+
+- `generation` is also in the journal's meta: a journal of another time or another export has another one.
+- `journal_facts` is a hash of all rows of the journal: an edited row, or a flipped bit in one, is found.
+- The manifest of a run under way, or of one that was killed, has `finished: null` and keeps the entries of
+  the last finished one: these files stay vouched for.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw, Struct, structs
+
+from ..._core.paging.intervals import LAST
+from ...errors import ChatRestError, RequestInvalidError
+from ..plan.file_names import HISTORY, STEM
+from ..plan.plan import Plan
+from ..plan.report import Report
+from ..store.disk import Disk, ErrorPath, sync_folder
+from .journal import GENERATION, Journal
+
+NAME: Final = "manifest.json"
+VERSION: Final = 1
+_MAKER: Final = "chatrest export"
+_CHECKSUM: Final = re.compile(rb'"checksum": "([0-9a-f]{64})"\n}\n\Z')
+_NO_CHECKSUM: Final = b'"checksum": ""\n}\n'
+_MANY: Final = ("files",)
+"""The members that may have a million entries, in their order."""
+
+
+class FileEntry(Struct, frozen=True, omit_defaults=True):
+    """A file."""
+
+    name: str
+    """Its path below the export's folder, with `/`."""
+    role: str
+    """`part`: messages; `history`: older versions of messages."""
+    bytes: int
+    messages: int
+    first_id: str | None
+    last_id: str | None
+    sha256: str
+
+
+class TableEntry(Struct, frozen=True):
+    """A table beside the messages, such as `users`: a snapshot that each run replaces."""
+
+    table: str
+    file: str
+    """Its path in the folder, with `/`, such as `users/users.ndjson`: a name for ever."""
+    bytes: int
+    rows: int
+    sha256: str
+    """Of the file."""
+    read_at: int
+    """When it was read from the service, in epoch seconds."""
+
+
+class Manifest(Struct, kw_only=True):
+    """The content of `manifest.json`."""
+
+    made_by: str = _MAKER
+    version: int = VERSION
+    generation: str
+    """The same text as in the journal's meta."""
+    journal_facts: str = ""
+    """SHA-256 of the journal's rows when the run ended; empty while a run is under way."""
+    complete: bool = False
+    reasons: list[str] = []
+    """The reasons why it is not complete."""
+    app_id: str
+    plan: Raw
+    fingerprint: str
+    started: int
+    """The start of the newest run, in epoch seconds."""
+    finished: int | None = None
+    """The end of the newest run; None while it is under way, or where it was killed."""
+    until: str | None = None
+    """The newest id when the run began: the export has no later ones."""
+    messages: int = 0
+    deleted: list[str] = []
+    """Ids that are in the export, and that the service does not show any more."""
+    missing: list[str] = []
+    """Ids that a source has shown, that are not in the export, and that the service does not show now."""
+    files: list[FileEntry] = []
+    tables: list[TableEntry] = []
+    """Those that were asked for, each as it was last read as a whole."""
+    checksum: str = ""
+    """SHA-256 of this file, with an empty text here."""
+
+
+class _Header(Struct):
+    made_by: str = ""
+    version: int = 0
+
+
+def read(path: Path) -> Manifest:
+    """Return the manifest at `path`.
+
+    Raises `ChatRestError` where it is damaged or no manifest, `RequestInvalidError` where it is of another
+    version, OSError where it cannot be read.
+    """
+    return parse(path.read_bytes(), path)
+
+
+def parse(data: bytes, path: Path) -> Manifest:
+    """Return the manifest with the content `data`; `path` is for the errors, which are those of `read`."""
+    checksum = _CHECKSUM.search(data)
+    try:
+        header = msgspec.json.decode(data, type=_Header)
+        if header.made_by != _MAKER:
+            raise ChatRestError(f"{path} is not a manifest of an export")
+        blank = data[: checksum.start()] + _NO_CHECKSUM if checksum is not None else b""
+        if checksum is None or hashlib.sha256(blank).hexdigest().encode() != checksum[1]:
+            raise ChatRestError(f"{path} is damaged: its checksum is not that of its content")
+        if header.version != VERSION:
+            raise RequestInvalidError(
+                f"{path} is of version {header.version}: this library reads version {VERSION}"
+            )
+        return msgspec.json.decode(data, type=Manifest)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ChatRestError(f"{path} is damaged: {error}") from None
+
+
+def find(folder: Path) -> Manifest | None:
+    """Return the manifest of `folder`, or None if there is none; raises what `read` raises."""
+    try:
+        return read(folder / NAME)
+    except FileNotFoundError:
+        return None
+
+
+def find_undamaged(folder: Path) -> Manifest | None:
+    """Return the manifest of `folder`; None also if it is damaged, and so vouches for nothing.
+
+    Raises `RequestInvalidError` where it is of another version.
+    """
+    try:
+        return find(folder)
+    except RequestInvalidError:
+        raise
+    except ChatRestError:
+        return None
+
+
+# ── from the journal's rows ──
+
+
+def file_entries(journal: Journal) -> Iterator[FileEntry]:
+    """Yield the entries of all sealed files of messages, and of their older versions."""
+    for file in journal.files("sealed"):
+        if is_table(file.stem):
+            continue
+        messages, first, last = 0, LAST, 0
+        for block in journal.iter_blocks(file.number):  # one for each of perhaps a million sources
+            messages += block.rows
+            if numbers := block.ids.numbers:
+                first, last = min(first, numbers.first), max(last, numbers.last)
+        yield FileEntry(
+            name=file.name,
+            role="history" if file.stem == HISTORY else "part",
+            bytes=file.size,
+            messages=messages,
+            first_id=str(first) if last else None,
+            last_id=str(last) if last else None,
+            sha256="" if file.sha256 is None else file.sha256.hex(),
+        )
+
+
+def table_entries(journal: Journal) -> Iterator[TableEntry]:
+    """Yield the entries of all tables."""
+    for file in journal.files("sealed"):
+        if is_table(file.stem):
+            blocks = journal.blocks(file.number)
+            yield TableEntry(
+                table=file.stem.partition("/")[0],
+                file=file.name,
+                bytes=file.size,
+                rows=sum(block.rows for block in blocks),
+                sha256="" if file.sha256 is None else file.sha256.hex(),
+                read_at=max((block.until for block in blocks), default=0),
+            )
+
+
+def is_table(stem: str) -> bool:
+    """Return True for the stem of a table."""
+    return stem.partition("/")[0] not in (STEM, HISTORY)
+
+
+# ── writing ──
+
+
+def write_finished(folder: Path, disk: Disk, journal: Journal, report: Report) -> None:
+    """Write the manifest of a run that came to its end. Nothing may change the journal after that."""
+    manifest = structs.replace(
+        _begun(journal, report.started),
+        reasons=report.all_reasons,
+        complete=report.complete,
+        finished=report.finished,
+        until=None if report.until is None else str(report.until),
+        messages=report.messages,
+        deleted=[each.id for each in journal.deleted()],
+        missing=[each.id for each in journal.deleted(missing=True)],
+        journal_facts=journal.facts(),
+    )
+    put(disk, folder / NAME, _portions(manifest, {"files": file_entries(journal)}))
+
+
+def write_unfinished(folder: Path, disk: Disk, journal: Journal, started: int, reason: str) -> None:
+    """Write that the export is not complete; the entries of the last manifest are kept."""
+    manifest = _begun(journal, started)
+    manifest.reasons = [reason]
+    if (last := find_undamaged(folder)) is not None:
+        for name in ("until", "messages", "deleted", "missing", "files"):
+            setattr(manifest, name, getattr(last, name))
+    put(disk, folder / NAME, encode(manifest))
+
+
+def _begun(journal: Journal, started: int) -> Manifest:
+    plan = Plan.parse(journal["plan"] or "")
+    return Manifest(
+        generation=journal[GENERATION] or "",
+        app_id=journal["app"] or "",
+        plan=Raw(plan.encoded()),
+        fingerprint=plan.fingerprint,
+        started=started,
+        tables=list(table_entries(journal)),
+    )
+
+
+def encode(manifest: Manifest) -> bytes:
+    """Return the content of the file, with its checksum."""
+    return b"".join(_portions(manifest, {name: iter(getattr(manifest, name)) for name in _MANY}))
+
+
+def _portions(manifest: Manifest, entries: dict[str, Iterator[Any]]) -> Iterator[bytes]:
+    """Yield the content of the file, with its checksum, and the entries of each list in `entries`."""
+    empty = structs.replace(manifest, checksum="", **{name: [] for name in entries})
+    blank, digest = msgspec.json.format(msgspec.json.encode(empty), indent=1) + b"\n", hashlib.sha256()
+    for name, many in entries.items():
+        before, blank = blank.split(b'\n "%b": []' % name.encode(), 1)
+        opening = b'%b\n "%b": [' % (before, name.encode())
+        for each in many:
+            entry = msgspec.json.format(msgspec.json.encode(each), indent=1).replace(b"\n", b"\n  ")
+            digest.update(portion := opening + b"\n  " + entry)
+            yield portion
+            opening = b","
+        blank = b"\n ]" + blank if opening == b"," else opening + b"]" + blank
+    digest.update(blank)
+    yield blank.removesuffix(_NO_CHECKSUM) + b'"checksum": "%b"\n}\n' % digest.hexdigest().encode()
+
+
+def put(disk: Disk, path: Path, data: bytes | Iterator[bytes]) -> None:
+    """Replace a small file, or one whose content comes in portions: it is the old one or the new one."""
+    new = path.with_name(path.name + ".new")
+    with ErrorPath(new), new.open("wb") as file:
+        file.writelines((data,) if isinstance(data, bytes) else data)
+        file.flush()
+        disk.sync(file.fileno())
+    disk.replace(new, path)
+    sync_folder(disk, path.parent)

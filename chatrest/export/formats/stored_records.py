@@ -1,0 +1,154 @@
+"""The records of data files, as they were served, from any format: the one reader of files that others share.
+
+Each function yields lists of records: a block of a file, or some thousand rows. Memory is needed for one of
+them. Nothing is changed, and no lock is taken that a run would wait for.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePath
+from typing import Any, Final, NamedTuple
+
+from ..._core.replies.rows import UNKNOWN, row_of
+from ..._extras import missing_extra
+from ...errors import ChatRestError, RequestInvalidError
+from ..plan.file_names import MILLISECONDS
+from ..plan.plan import Compress
+from .compression import compression, pack_errors
+
+_CHUNK: Final = 1 << 18
+_ROWS: Final = 5_000
+
+
+class TimeWindow(NamedTuple):
+    """Times in epoch milliseconds, both included; None is no limit. A timestamp may be in either unit: one in
+    seconds stands for all milliseconds of its second.
+    """
+
+    since: int | None = None
+    until: int | None = None
+
+    def overlaps(self, first: int, last: int) -> bool:
+        """Return True if a time from `first` to `last`, in milliseconds, is in the window."""
+        return (self.since is None or last >= self.since) and (self.until is None or first <= self.until)
+
+    def may_hold(self, first: int, last: int) -> bool:
+        """Return True if a timestamp from `first` to `last` may be in the window; one that is UNKNOWN may."""
+        if UNKNOWN in (first, last) or first < MILLISECONDS <= last:  # times in two units have no order
+            return True
+        return self.overlaps(milliseconds(first), milliseconds(last, end=True))
+
+    def within(self, raws: list[bytes]) -> list[bytes]:
+        """Return the records that were sent in the window; those that tell no time are among them."""
+        if self == ALL_TIMES:
+            return raws
+        times = ((raw, row_of(raw).sent_at) for raw in raws)
+        return [raw for raw, time in times if self.may_hold(time, time)]
+
+
+def milliseconds(timestamp: int, *, end: bool = False) -> int:
+    """Return the first millisecond of a timestamp in either unit, or with `end` its last one."""
+    return timestamp if timestamp >= MILLISECONDS else timestamp * 1000 + 999 * end
+
+
+ALL_TIMES: Final = TimeWindow()
+
+
+def damaged(path: Path, reason: object) -> ChatRestError:
+    """Return the error for a file that cannot be read."""
+    return ChatRestError(f"{path} cannot be read: {reason}; `chatrest verify` says what is damaged")
+
+
+# ── lines ──
+
+
+def compress_of(name: str) -> Compress:
+    """Return the compression of a file of lines, by the end of its name."""
+    compressed: dict[str, Compress] = {".gz": "gzip", ".zst": "zstd"}
+    return compressed.get(PurePath(name).suffix, "none")
+
+
+def lines(path: Path, name: str, size: int | None) -> Iterator[list[bytes]]:
+    """Yield the lines in the first `size` bytes of a file, compressed as the end of its `name` says.
+
+    With None all whole lines, of a file that may be growing. Raises `ChatRestError` for a file that is
+    shorter than `size`, or damaged.
+    """
+    rest = b""
+    for data in _unpacked(path, compress_of(name), size):
+        *whole, rest = (rest + data).split(b"\n")
+        if whole:
+            yield whole
+    if rest and size is not None:
+        raise damaged(path, "its last line has no end")
+
+
+def _unpacked(path: Path, compress: Compress, size: int | None) -> Iterator[bytes]:
+    """Yield the content of a file, whose compressed members follow one another."""
+    make = compression(compress).decompressor
+    if make is None:
+        yield from _chunks(path, size)
+        return
+    member, is_whole = make(), True
+    for data in _chunks(path, size):
+        while data:
+            try:
+                yield member.decompress(data)
+            except pack_errors(OSError, ValueError) as error:
+                raise damaged(path, error) from None
+            is_whole, data = member.eof, member.unused_data if member.eof else b""
+            member = make() if is_whole else member
+    if size is not None and not is_whole:
+        raise damaged(path, "its last part has no end")
+
+
+def _chunks(path: Path, size: int | None) -> Iterator[bytes]:
+    left = sys.maxsize if size is None else size
+    with path.open("rb") as file:
+        while left > 0 and (chunk := file.read(min(left, _CHUNK))):
+            left -= len(chunk)
+            yield chunk
+    if size is not None and left:
+        raise damaged(path, f"it has {left:,} bytes less than were written")
+
+
+# ── Parquet ──
+
+
+def parquet_batches(
+    path: Path, columns: Sequence[str] = (), window: TimeWindow = ALL_TIMES
+) -> Iterator[tuple[list[bytes], list[list[Any]]]]:
+    """Yield the records of a Parquet file with the values of further columns; not row groups of other times.
+
+    Raises `RequestInvalidError` where pyarrow is not installed, and `ChatRestError` for a damaged file.
+    """
+    try:
+        import pyarrow as pa  # type: ignore[import-untyped]
+        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+        from .parquet import raws_of
+    except ImportError:
+        raise RequestInvalidError(missing_extra("reading Parquet files", "parquet")) from None
+    names = ["raw", "raw_bytes", *columns]
+    try:
+        with pq.ParquetFile(path, pre_buffer=False) as file:
+            groups = [each for each in range(file.num_row_groups) if _may_hold(file, each, window)]
+            batches = file.iter_batches(_ROWS, row_groups=groups, columns=names, use_threads=False)
+            for batch in batches if groups else ():
+                yield raws_of(batch), [batch[name].to_pylist() for name in columns]
+    except (pa.ArrowException, KeyError) as error:
+        raise damaged(path, error) from None
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise damaged(path, error) from None
+
+
+def _may_hold(file: Any, group: int, window: TimeWindow) -> bool:
+    """Return False if the statistics of a row group say that all its rows were sent at other times."""
+    column = file.schema_arrow.get_field_index("sent_at")
+    statistics = file.metadata.row_group(group).column(column).statistics if column >= 0 else None
+    if statistics is None or not statistics.has_min_max or statistics.null_count != 0:
+        return True
+    first, last = (int(time.timestamp()) for time in (statistics.min, statistics.max))
+    return window.overlaps(first * 1000, last * 1000 + 999)

@@ -1,0 +1,298 @@
+"""The file of apps, for exports of many and for `chatrest --app NAME`: TOML, a table an app.
+
+    [[app]]
+    name = "shop"                          # for --app; by default the id
+    id = "2087654abc"
+    region = "eu"                          # us (the default), eu or in
+    key_env = "CHATREST_KEY_SHOP"          # the name of the environment variable that has the API key
+    service_domain = "chat.example.com"    # or base_url; by default that of the environment
+
+    [app.plan]                             # what to export, in place of the command's options
+    since = 2026-01-01
+    format = "parquet"
+
+| in the place of `key_env` | the API key is                                                             |
+|---------------------------|----------------------------------------------------------------------------|
+| `key_file = "shop.key"`   | the content of a file; a relative path is from the folder of the apps file |
+| `key_command = "pass x"`  | the first line that a program prints; no shell, or a list of its arguments |
+| `key = "…"`               | that text, if nobody but the owner may read the apps file (mode 0600)      |
+
+The workers of a cluster read `key_env` and `key_file` in their own environment and on their own disk, and get
+nothing but these names.
+A file that another user could have written runs no program. TOML, as people write and comment this file by
+hand, and the standard library reads it.
+"""
+
+import os
+import shlex
+import stat
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from os import PathLike
+from os.path import expanduser  # unlike that of `Path`, it accepts a user without a home
+from pathlib import Path
+from typing import Annotated, Any, Final, NamedTuple, Self, TypeAlias
+
+import msgspec
+from msgspec import Meta, Struct
+
+from ..._secrets import shown
+from ...app import App, allows_http
+from ...errors import RequestInvalidError
+from .plan import Plan
+
+_KEYS: Final = ("key_env", "key_file", "key_command", "key")
+_Text: TypeAlias = Annotated[str, Meta(min_length=1)]
+_Variable: TypeAlias = Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
+_PATIENCE: Final = 60.0
+"""Seconds for a program that prints a key; it may ask for a password."""
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+
+
+class AppExport(Struct, frozen=True):
+    """An app of a file, and what to export of it."""
+
+    app: App
+    plan: Plan | None = None
+    """None for the plan of the run, or of the app's folder."""
+    key_env: str | None = None
+    """The name of the environment variable that has the key, for messages and for a cluster's workers."""
+    name: str | None = None
+    """Its name in the file; None if it has its id alone."""
+    key_file: str | None = None
+    """The absolute path of the file that has the key, for a cluster's workers."""
+
+
+class AppReference(Struct, frozen=True):
+    """An app without its key, for another process that has the key under the same name."""
+
+    app_id: str
+    region: str
+    service_domain: str | None
+    base_url: str | None
+    key_env: str | None
+    key_file: str | None
+
+    @classmethod
+    def of(cls, export: AppExport) -> Self:
+        """Return the reference to an app; `RequestInvalidError` where another process cannot have its key."""
+        app = export.app
+        if export.key_env is None and export.key_file is None:
+            raise RequestInvalidError(
+                f"app {app.app_id}: the workers of a cluster get no key, they read it from their environment "
+                "or disk: expected is key_env or key_file"
+            )
+        return cls(app.app_id, app.region, app.service_domain, app.base_url, export.key_env, export.key_file)
+
+    def app(self, environ: Mapping[str, str]) -> App:
+        """Return the app with the key that this process has; `RequestInvalidError` where it has none."""
+        key = _variable(self.key_env, environ) if self.key_env else _file_text(Path(self.key_file or ""))
+        return App(
+            self.app_id, key, self.region, service_domain=self.service_domain, base_url=self.base_url,
+            allow_http=allows_http(environ),
+        )  # fmt: skip
+
+
+def read_apps(path: str | PathLike[str], environ: Mapping[str, str] | None = None) -> list[AppExport]:
+    """Return the apps of a file, with their keys.
+
+    Raises `RequestInvalidError`, which names the app, what is wrong and what is allowed; all
+    variables that are missing are in one. Raises OSError for a file that cannot be read.
+    """
+    env = os.environ if environ is None else environ
+    file = _read(Path(path))
+    names = [table.key_env for _, table in file.apps if table.key_env is not None]
+    if missing := [name for name in dict.fromkeys(names) if not env.get(name)]:
+        raise RequestInvalidError(f"{path}: the environment lacks {', '.join(missing)}")
+    return [_app(file, place, table, env) for place, table in file.apps]
+
+
+def read_app(path: str | PathLike[str], name: str, environ: Mapping[str, str] | None = None) -> AppExport:
+    """Return the app of a file that has a name, or else the id `name`; no other app's key is read.
+
+    Errors are those of `read_apps`, and `RequestInvalidError` where there is no such app.
+    """
+    file = _read(Path(path))
+    for member in ("name", "id"):
+        for place, table in file.apps:
+            if getattr(table, member) == name:
+                return _app(file, place, table, os.environ if environ is None else environ)
+    known = _names(file)
+    near = ", ".join(get_close_matches(name, known, 3) or known[:5])
+    raise RequestInvalidError(f"{path}: no app is called {shown(name)}: expected is one such as {near}")
+
+
+def app_names(path: str | PathLike[str]) -> list[str]:
+    """Return the names of a file's apps, of one without a name its id; errors as those of `read_apps`."""
+    return _names(_read(Path(path)))
+
+
+class _Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An app, as it stands in the file."""
+
+    id: _Text
+    name: _Text | None = None
+    region: _Text = "us"
+    key_env: _Variable | None = None
+    key_file: _Text | None = None
+    key_command: _Text | list[str] | None = None
+    key: _Text | None = None
+    service_domain: _Text | None = None
+    base_url: _Text | None = None
+    plan: dict[str, Any] | None = None
+
+    def __repr__(self) -> str:
+        return f"<_Table {self.id}>"  # without the key
+
+    def __post_init__(self) -> None:
+        given = [name for name in _KEYS if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(f"{' and '.join(given) or 'no key'} given, expected one of {', '.join(_KEYS)}")
+
+
+class _Tables(Struct, frozen=True, forbid_unknown_fields=True):
+    app: Annotated[list[_Table], Meta(min_length=1)]
+
+
+class _AppFile(NamedTuple):
+    path: Path
+    owner: os.stat_result
+    """Who owns the file, and who may read and write it."""
+    apps: list[tuple[str, _Table]]
+    """The words for the place of each app, and its table."""
+
+
+def _names(file: _AppFile) -> list[str]:
+    return [table.name or table.id for _, table in file.apps]
+
+
+def _read(path: Path) -> _AppFile:
+    with path.open("rb") as opened:
+        data, owner = opened.read(), os.fstat(opened.fileno())
+    try:
+        tables = msgspec.toml.decode(data, type=_Tables).app
+    except UnicodeDecodeError as error:
+        raise RequestInvalidError(f"{path}: byte {error.start} is not UTF-8: expected is TOML") from None
+    except msgspec.ValidationError as error:  # which names types and places, and no value: it may be a key
+        raise RequestInvalidError(f"{path}: {error}: expected are tables [[app]] with id and a key") from None
+    except msgspec.DecodeError as error:
+        raise RequestInvalidError(f"{path}: {error}: expected is TOML") from None
+    places = [f"{path}, app {number}" for number in range(1, len(tables) + 1)]
+    apps = list(zip(places, tables, strict=True))
+    check_names([table.id for table in tables], places)
+    named = [(place, table.name) for place, table in apps if table.name is not None]
+    check_names([name for _, name in named], [place for place, _ in named], member="name")
+    return _AppFile(path, owner, apps)
+
+
+def check_names(names: Sequence[str], places: Sequence[str], *, member: str = "id") -> None:
+    """Refuse two apps with one name, or with one folder on a disk that ignores case."""
+    seen: dict[str, str] = {}
+    for name, place in zip(names, places, strict=True):
+        first = seen.setdefault(name.lower(), place)
+        if first is not place:
+            raise RequestInvalidError(
+                f"{place}: {member} = {name!r} is also that of {first}: expected each app once"
+            )
+
+
+def _app(file: _AppFile, place: str, table: _Table, env: Mapping[str, str]) -> AppExport:
+    domain, base_url = table.service_domain, table.base_url
+    if domain is None and base_url is None:
+        domain = env.get("CHATREST_SERVICE_DOMAIN") or None
+        base_url = env.get("CHATREST_BASE_URL") or None
+    failure = ""
+    try:
+        source = next(name for name in _KEYS if getattr(table, name) is not None)
+        key = _READERS[source](file, getattr(table, source), env)
+        app = App(
+            table.id, key, table.region, service_domain=domain, base_url=base_url, allow_http=allows_http(env)
+        )
+        _ = app.chat_url
+        key_file = str(_key_path(file, table.key_file)) if table.key_file is not None else None
+        return AppExport(app, _plan(table.plan), table.key_env, table.name, key_file)
+    except RequestInvalidError as error:
+        failure = str(error)
+    raise RequestInvalidError(f"{place}: {failure}")
+
+
+# ── where a key comes from; no error repeats what may be one ──
+
+
+def _variable(name: str, env: Mapping[str, str]) -> str:
+    if key := env.get(name):
+        return key
+    raise RequestInvalidError(f"the environment lacks {name}")
+
+
+def _key_path(file: _AppFile, name: str) -> Path:
+    return file.path.absolute().parent / expanduser(name)  # noqa: PTH111
+
+
+def _file_text(path: Path) -> str:
+    try:
+        key = path.read_text("utf-8").strip()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise RequestInvalidError(f"key_file: {path}: {reason}") from None
+    if not key:
+        raise RequestInvalidError(f"key_file: {path} is empty")
+    return key
+
+
+def _key_of_program(file: _AppFile, command: Any, _: Mapping[str, str]) -> str:
+    try:
+        arguments = shlex.split(command) if isinstance(command, str) else command
+    except ValueError:  # a quotation without its end
+        arguments = None
+    is_list = isinstance(arguments, list) and all(isinstance(each, str) for each in arguments)
+    if not arguments or not is_list:
+        raise RequestInvalidError("key_command: expected the text of a command, or a list of its arguments")
+    may_be_written = file.owner.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    if os.name == "posix" and (may_be_written or file.owner.st_uid not in (0, os.getuid())):
+        raise RequestInvalidError(
+            f"key_command: others may write {file.path}: expected is a file of yours that only you may write"
+        )
+    try:
+        # Without standard input: that may be what the command reads.
+        done = subprocess.run(  # noqa: S603 - the user's own file names the program
+            arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=_PATIENCE, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise RequestInvalidError(f"key_command: no end within {_PATIENCE:.0f} s") from None
+    except OSError as error:
+        raise RequestInvalidError(f"key_command: {arguments[0]}: {error.strerror}") from None
+    key = done.stdout.decode("utf-8", "replace").strip().partition("\n")[0].strip()
+    if done.returncode or not key:
+        found = f"it ended with status {done.returncode}" if done.returncode else "it printed nothing"
+        raise RequestInvalidError(f"key_command: {found}: expected is a program that prints the key")
+    return key
+
+
+def _key_of_text(file: _AppFile, key: str, _: Mapping[str, str]) -> str:
+    if file.owner.st_mode & _OTHERS:
+        mode = stat.S_IMODE(file.owner.st_mode)
+        raise RequestInvalidError(
+            f"key: others may read {file.path} (mode {mode:04o}): a key in the file needs mode 0600 "
+            "(chmod 600); else give key_env, key_file or key_command"
+        )
+    return key
+
+
+_READERS: Final[Mapping[str, Callable[[_AppFile, Any, Mapping[str, str]], str]]] = {
+    "key_env": lambda _, name, env: _variable(name, env),
+    "key_file": lambda file, name, _: _file_text(_key_path(file, name)),
+    "key_command": _key_of_program,
+    "key": _key_of_text,
+}
+
+
+def _plan(table: dict[str, Any] | None) -> Plan | None:
+    if table is None:
+        return None
+    for name in table:
+        if name not in Plan.__struct_fields__:
+            known = ", ".join(Plan.__struct_fields__)
+            raise RequestInvalidError(f"plan.{name} is not known: expected are {known}")
+    return Plan(**table)

@@ -1,0 +1,223 @@
+"""The numbers of a run: its progress, to be read at any time, and the report of its result.
+
+A line of the log of runs (`run_log`) is such a report, too.
+"""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from ..._telemetry import Attempt, Record
+from ...errors import ExportIncompleteError
+
+
+class Phase(StrEnum):
+    """The step that a run of an export is at."""
+
+    BEGINNING = "beginning"
+    WAITING_FOR_LEASE = "waiting for the end of another writer's lease"
+    COPYING_FROM_STORE = "fetching what is in the store"
+    LISTING_SOURCES = "asking what there is"
+    READING_NEWS = "asking what is new"
+    WALKING = "walking"
+    WAITING_FOR_WORKER = "waiting for a worker"
+    RECHECKING = "reading again"
+    READING_MISSING = "checking that nothing is missing"
+    FINISHING = "finishing"
+    READING_TABLES = "reading tables"
+    FETCHING_ATTACHMENTS = "fetching attachments"
+    PUBLISHING = "publishing"
+    STOPPING = "stopping: writing the fetched pages"
+    """After an interrupt; a display shows it in the place of the run's own phase."""
+    DONE = "done"
+
+    @property
+    def has_plan(self) -> bool:
+        """True once the plan is stored, so that the export can be continued without its options."""
+        return self not in (Phase.BEGINNING, Phase.WAITING_FOR_LEASE, Phase.COPYING_FROM_STORE)
+
+
+class Active(Struct):
+    """A source that is being read now."""
+
+    name: str
+    share: float = 0.0
+    """How much of its range of ids is done, from 0 to 1."""
+    messages: int = 0
+    """Messages that were read of it."""
+
+
+class Progress:
+    """The numbers of one run: `export(…, progress=progress)` updates them, and any task may read them.
+
+    With `AsyncSession(app, telemetry=progress.heard)` it counts requests, too.
+    """
+
+    def __init__(self) -> None:
+        self.phase: Phase = Phase.BEGINNING
+        """The step of the run."""
+        self.detail = ""
+        """What the step is about, such as the seconds that it waits; often empty."""
+        self.jobs = 0
+        """Pieces of lists that wait to be read."""
+        self.ids = 0
+        """The size of the range of ids to be read, over all sources; 0 where the service does not tell."""
+        self.covered = 0
+        """How much of that range is done: `covered / ids` is the share of the work."""
+        self.sources = 0
+        """Sources of the plan."""
+        self.done = 0
+        """Sources that are read to their end."""
+        self.failed = 0
+        """Sources that could not be read."""
+        self.written = 0
+        """Messages that were added."""
+        self.changed = 0
+        """Messages that were replaced by a newer version."""
+        self.deleted = 0
+        """Messages that the recheck newly found to be deleted in the service."""
+        self.received = 0
+        """Bytes of the pages that came."""
+        self.requests: int = 0
+        """Requests that were sent."""
+        self.limited: int = 0
+        """Requests that were answered 429."""
+        self.repeated: int = 0
+        """Requests that were made again, after any failure."""
+        self.trouble: str | None = None
+        """The class of the newest failed attempt's error, until a request succeeds."""
+        self.active: dict[int, Active] = {}
+        """The sources that are being read now, by a number of their own."""
+        self.waits_for_disk = False
+        """True while the disk is slower than the service."""
+        self.unpublished = ""
+        """Where an export in an object store cannot be published while it runs: for how long, and the newest
+        error. It is tried again; empty once that succeeds."""
+
+    def enter(self, phase: Phase, detail: str = "") -> None:
+        """Note the step of the run."""
+        self.phase, self.detail = phase, detail
+
+    def heard(self, record: Record) -> None:
+        """Count a request: a telemetry listener, `AsyncSession(app, telemetry=progress.heard)`."""
+        if not isinstance(record, Attempt):
+            return
+        self.requests += 1
+        self.limited += record.status == 429
+        self.repeated += record.number > 1
+        self.trouble = record.error
+
+
+class Failure(Struct, frozen=True):
+    """A source that could not be read to its end."""
+
+    source: str
+    """Its kind and its name, such as `user alice`."""
+    error: str
+
+
+class AttachmentCounts(Struct, kw_only=True):
+    """The attachments of an export: links of messages, by what has become of their files."""
+
+    stored: int = 0
+    """In the folder."""
+    fetched: int = 0
+    """Fetched by this run."""
+    bytes: int = 0
+    """Of those that this run fetched."""
+    gone: int = 0
+    """No longer on their server (404, 410)."""
+    too_large: int = 0
+    """Larger than `max_bytes`."""
+    refused: int = 0
+    """At an address that is not allowed."""
+    failed: int = 0
+    """Failed; the next run tries again."""
+    pending: int = 0
+    """Left to the next run."""
+    errors: dict[str, int] = {}
+    """The most frequent reasons of those that failed, at most five, each with its count."""
+
+
+class Report(Struct, kw_only=True):
+    """The result of one run of an export."""
+
+    run: int = 0
+    """Its number, which `changes(out, after=run)` takes: each run has a higher one than those before it, also
+    one that was killed."""
+    complete: bool = False
+    """True if the export holds all that its plan asks for, up to `until`. Users that were deleted in the
+    service since (`deleted_users`) do not count against it."""
+    reasons: list[str] = []
+    """The reasons why it is not complete, a sentence each, beside the sources in `failed`."""
+    until: int | None = None
+    """The app's newest message id when the run began: the export holds no later ones. None if the service
+    does not tell."""
+    by_app_list: bool = False
+    """True if most sources were not asked, as the app's own list showed nothing new of them: `complete` is
+    then as far as that list shows. Every seventh run at least asks each source."""
+    messages: int = 0
+    """Messages in the export."""
+    written: int = 0
+    """Messages that this run added."""
+    changed: int = 0
+    """Messages that were replaced by a newer version, and are not deleted; the older one is kept in the
+    history file."""
+    deleted: int = 0
+    """Messages that this run newly found to be deleted: by their authors, whose older version the history
+    keeps, or no longer shown by any list, as the recheck finds; these stay in the export."""
+    missing: int = 0
+    """Messages that were in a lost or damaged file, and that the service does not show any more."""
+    sources: int = 0
+    """Sources of the plan, without those in `deleted_users`."""
+    failed: list[Failure] = []
+    """Sources that could not be read to their end. The next run continues with them."""
+    deleted_users: list[str] = []
+    """Users that the service listed and does not have any more, or that are switched off, so that it does not
+    show their lists; the messages that earlier runs have read are kept."""
+    tables: dict[str, int] = {}
+    """The rows of each table beside the messages, such as `users`."""
+    attachments: AttachmentCounts | None = None
+    """The files that messages link to; None if they were not asked for."""
+    kept: list[str] = []
+    """Sources that earlier runs have read, and that the plan does not ask for any more: their messages stay,
+    and nothing new is read of them."""
+    only: list[str] = []
+    """What the run was limited to (`export(only=True)`): sources, and a window; empty for the whole plan.
+    `complete` is about the plan, and so it is False then."""
+    not_read: int = 0
+    """The other sources of the plan, as far as they are known: this run did not read them."""
+    warnings: list[str] = []
+    """A sentence each: messages that came in two versions under one id, and
+    things that an object store cannot promise, or that were set aside there."""
+    requests: int = 0
+    """Requests that the run sent."""
+    started: int = 0
+    """When it began, in epoch seconds."""
+    finished: int = 0
+    """When it ended, in epoch seconds."""
+
+    @property
+    def seconds(self) -> int:
+        """How long it took."""
+        return max(0, self.finished - self.started)
+
+    @property
+    def all_reasons(self) -> list[str]:
+        """The reasons why it is not complete, those of the sources in `failed` included."""
+        return [*self.reasons, *(f"{each.source}: {each.error}" for each in self.failed)]
+
+    def check(self) -> None:
+        """Raise `ExportIncompleteError` with the reasons where the run did not read what it was asked for.
+
+        The same export, run again, continues with what is left. A run with `only=True` was not asked for the
+        other sources of the plan.
+        """
+        if self.complete or (self.only and not self.failed and not self.reasons):
+            return
+        reasons = list(self.reasons)
+        if self.failed:
+            sources = "source" if self.sources == 1 else "sources"
+            reasons.insert(0, f"{len(self.failed):,} of {self.sources:,} {sources} failed")
+        text = "; ".join(reasons) or "it did not come to its end"
+        raise ExportIncompleteError(f"the export is not complete: {text}")

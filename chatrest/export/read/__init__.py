@@ -1,0 +1,1 @@
+"""Read an export back: messages, tables, changes, runs."""

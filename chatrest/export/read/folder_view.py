@@ -1,0 +1,90 @@
+"""An export for its readers, in a folder or at the address of an object store."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Protocol, Self, final
+
+from ..._cloud.address import is_address
+from ..remote.local_path import local_path
+
+
+class FolderView(Protocol):
+    """A folder with the manifest, journal and log of an export, and its other files one at a time."""
+
+    folder: Path
+    name: str
+    """The folder's path, or the address of the store."""
+    is_remote: bool
+    """True if a file costs a download."""
+
+    def __enter__(self) -> Self:
+        """Return the view."""
+
+    def __exit__(self, *_: object) -> None:
+        """Remove what is on the local disk for readers alone; twice is fine."""
+
+    def expect(self, names: Iterable[str]) -> None:
+        """Note the files that will be asked for, in their order, so that they can be fetched ahead."""
+
+    def file(self, name: str) -> AbstractContextManager[None]:
+        """Have a file in the folder within the block; without effect for one that does not exist."""
+
+    def has(self, name: str) -> bool:
+        """Return True if the export has a file of this name."""
+
+    def remedy(self, name: str) -> str:
+        """Return the way to mend a file that is lost or damaged; an empty text for that of a folder."""
+
+    def unknown(self) -> Iterator[tuple[str, bool]]:
+        """Yield the names of objects that are no part of the export, and True for leftovers."""
+
+
+@final
+class LocalView:
+    """A folder of this machine, as it is."""
+
+    is_remote = False
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.name = str(folder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave all as it is."""
+
+    def expect(self, names: Iterable[str]) -> None:
+        """Do nothing: the files are there."""
+
+    @contextmanager
+    def file(self, name: str) -> Iterator[None]:
+        """Do nothing: the file is there."""
+        yield
+
+    def has(self, name: str) -> bool:
+        """Return True if the file is there."""
+        return (self.folder / name).exists()
+
+    def remedy(self, name: str) -> str:
+        """Return nothing: what is said of a folder is true."""
+        return ""
+
+    def unknown(self) -> Iterator[tuple[str, bool]]:
+        """Yield nothing: who reads the folder sees its files."""
+        return iter(())
+
+
+def open_view(out: object, *, may_be_new: bool = False) -> FolderView:
+    """Return the view of the export at `out`, a folder's path or a store's address.
+
+    Raises `RequestInvalidError` for a wrong path or address, for an address without an export unless it
+    `may_be_new`, and without the extra `cloud`; `ObjectStoreError` where the store fails.
+    """
+    if isinstance(out, str) and is_address(out):
+        from ..remote.store_view import StoreView
+
+        return StoreView(out, may_be_new=may_be_new)
+    return LocalView(local_path(out))

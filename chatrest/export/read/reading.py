@@ -1,0 +1,373 @@
+"""Read an export back: its messages, typed or as they were served, from any format.
+
+| the folder                               | what is read                                                |
+|------------------------------------------|-------------------------------------------------------------|
+| with its journal, also of a killed run   | what the journal says is committed, open segments included  |
+| no journal, a damaged one, or an old one | the files of a finished run's manifest; else it is refused  |
+| a run is writing                         | what its last commit has, when the reading began            |
+
+The journal shows which rows are of a source. Where a run merges files before they are read, the journal is
+asked again for the ids that were not given yet: each message is given once, the newest version of it. Hashes
+are not checked: `verify` does that.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack
+from difflib import get_close_matches
+from os import PathLike
+from pathlib import Path
+from typing import Final, NamedTuple, TypeAlias
+
+from ..._core.replies.decode import many, parse
+from ..._core.replies.rows import row_of
+from ..._models.lenient import Coercions
+from ..._models.messages import Message
+from ..._secrets import shown
+from ...errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
+from ...times import Time, parse_timestamp, timestamp_words
+from ..folder.journal import NAME as JOURNAL, Journal
+from ..folder.manifest import NAME as MANIFEST
+from ..folder.opening import FolderState, with_state
+from ..folder.run_log import RunEntry, runs_in
+from ..formats.stored_records import (
+    ALL_TIMES,
+    TimeWindow,
+    damaged,
+    lines,
+    milliseconds,
+    parquet_batches,
+)
+from ..plan.file_names import MESSAGES, STEM, path_inside, source_name
+from ..plan.id_set import IdSet
+from ..plan.message_ids import key_of, number
+from ..plan.ownership import Source
+from ..store.inspection import path_of
+from ..store.journal import StoreFile
+from ..store.segments import SEGMENT
+from .folder_view import FolderView, open_view
+
+Sources: TypeAlias = str | Sequence[str]
+_LIST: Final = many(Message)
+_DECODED_AT_ONCE: Final = 500
+
+
+def read(
+    out: str | PathLike[str],
+    *,
+    since: Time | None = None,
+    until: Time | None = None,
+    source: Sources | None = None,
+) -> Iterator[Message]:
+    """Return an iterator over the messages of the export in `out`, typed as a walk gives them.
+
+    `out` is a folder, or the address of an object store such as `s3://bucket/prefix`: its files are then
+    downloaded, a few ahead, without those of other times and sources, and removed when they are read.
+
+    - `since`, `until`: messages sent in that time, both included, in the forms that a `Plan` takes. Messages
+      that tell no time are always given. Files and row groups of other times are not read.
+    - `source`: the messages stored for a source, such as `"user alice"`, `"group team"`, `"pair alice bob"`,
+      or several of these. Each message is stored once, in the first source that it belongs to, so this is
+      not all of alice's messages where another source of the plan comes first.
+
+    Messages come in the order of the files: within a source by ascending id, as far as they were written so.
+    Memory is needed for some thousand rows. Nothing in the folder is changed.
+
+    It is no coroutine: it reads a disk, and blocks. In a program with asyncio let a thread do the whole work,
+    `await asyncio.to_thread(work, "out")`, where `work` iterates and returns what is needed.
+
+    Raises `RequestInvalidError` at once for a wrong argument and for a folder that is not an export, and
+    while it is read `ChatRestError` for a damaged file, and OSError.
+    """
+    return _typed(_records(out, since, until, source))
+
+
+def read_raw(
+    out: str | PathLike[str],
+    *,
+    since: Time | None = None,
+    until: Time | None = None,
+    source: Sources | None = None,
+) -> Iterator[bytes]:
+    """Return an iterator over the records of an export as they were served: bytes of JSON, on one line each.
+
+    Arguments and errors are those of `read`, which costs several times as much.
+    """
+    return (raw for _, raws in _records(out, since, until, source) for raw in raws)
+
+
+def _typed(batches: Iterator[tuple[Path, list[bytes]]]) -> Iterator[Message]:
+    for path, raws in batches:
+        for start in range(0, len(raws), _DECODED_AT_ONCE):
+            yield from _messages(path, raws[start : start + _DECODED_AT_ONCE])
+
+
+def _messages(path: Path, raws: list[bytes]) -> Iterator[Message]:
+    """Return the messages of records: as one page, which is faster, or one by one where some are odd."""
+    page = _LIST.kind.listing(b'{"data":[%b]}' % b",".join(raws), Coercions())
+    if page is not None and len(page.data) == len(raws):
+        yield from page.data
+        return
+    for raw in raws:
+        try:
+            yield parse(Message, raw)
+        except ReplyUnreadableError as error:
+            raise damaged(path, error) from None
+
+
+# ── the choice ──
+
+
+class _Choice(NamedTuple):
+    """The choice of a reader."""
+
+    window: TimeWindow
+    sources: frozenset[Source] | None = None
+    """None is any."""
+    left: IdSet | None = None
+    """The ids that are not given yet; None is any."""
+
+
+def _records(
+    out: object, since: Time | None, until: Time | None, source: Sources | None
+) -> Iterator[tuple[Path, list[bytes]]]:
+    """Check the arguments and the folder, and return an iterator over batches of records with their file."""
+    window = TimeWindow(_time("since", since, end=False), _time("until", until, end=True))
+    if window.since is not None and window.until is not None and window.until < window.since:
+        raise RequestInvalidError(
+            f"until = {timestamp_words(window.until)}: the window ends before it begins; "
+            f"expected since ({timestamp_words(window.since)}) or later"
+        )
+    with ExitStack() as stack:
+        view = stack.enter_context(open_view(out))
+        files = _files(view, window, source)
+        stack.pop_all()
+    return _batches(view, files, window)
+
+
+def _time(name: str, time: Time | None, *, end: bool) -> int | None:
+    return None if time is None else milliseconds(parse_timestamp(name, time, end=end), end=end)
+
+
+def _named_sources(source: Sources, sources: Collection[Source]) -> Iterator[Source]:
+    """Return the sources of these names; `RequestInvalidError` for one that the export does not have."""
+    known = {str(each): each for each in sources}
+    for text in [source] if isinstance(source, str) else source:
+        kind, _, names = str(text).partition(" ")
+        turned = f"pair {' '.join(reversed(names.split(' ')))}" if kind == "pair" else ""
+        if (match := known.get(text) or known.get(turned)) is None:
+            near = get_close_matches(str(text), known, n=3, cutoff=0.5) or list(known)[:3]
+            listed = ", ".join(map(repr, near)) or "none: the export has no sources yet"
+            raise RequestInvalidError(
+                f"source = {shown(text)}: expected sources of the export, such as {listed}"
+            )
+        yield match
+
+
+# ── the files ──
+
+
+class _File(NamedTuple):
+    """A file with messages that are to be read."""
+
+    path: Path
+    name: str
+    """Below the export's folder; of a segment that of the file that it becomes."""
+    ids: IdSet
+    size: int | None = None
+    """Bytes to read; None for all whole records that are there."""
+    is_segment: bool = False
+    is_wanted: Callable[[bytes], bool] | None = None
+    """Whether a record was stored for the sources that are to be read; None if all were."""
+
+
+class _Files(NamedTuple):
+    """The files of an export."""
+
+    files: list[_File]
+    again: Callable[[IdSet], list[_File]] = lambda _: []
+    """Returns the files that have these ids by now, with a filter for these."""
+
+
+def _files(view: FolderView, window: TimeWindow, source: Sources | None) -> _Files:
+    """Return what is to be read: what is committed now, while a run writes, too."""
+
+    def again(left: IdSet) -> list[_File]:
+        return with_state(view.folder, lambda state: _files_of(view.folder, state, window, source, left))
+
+    files = with_state(view.folder, lambda state: _files_of(view.folder, state, window, source))
+    return _Files(files, again)
+
+
+def _files_of(
+    folder: Path, state: FolderState, window: TimeWindow, source: Sources | None, left: IdSet | None = None
+) -> list[_File]:
+    """Return the files of an export. Raises `ChatRestError` where no one knows what is committed."""
+    manifest, journal = state.manifest, state.journal
+    is_finished = manifest is not None and manifest.finished is not None
+    if journal is not None:
+        try:
+            names = [each.source for each in journal.sources()]
+            sources = None if source is None else frozenset(_named_sources(source, names))
+            return list(_of_journal(folder, journal, _Choice(window, sources, left)))
+        except RequestInvalidError:
+            raise
+        except ChatRestError:
+            if not is_finished:  # else the manifest lists the files as well
+                raise
+    if manifest is not None and is_finished:
+        _refuse_sources(folder, source)
+        parts = [entry for entry in manifest.files if entry.role == "part"]
+        return [_File(path_inside(folder, each.name), each.name, IdSet(), each.bytes) for each in parts]
+    if manifest is None:
+        raise ChatRestError(f"{folder / MANIFEST}: {state.manifest_fault}")
+    fault = state.journal_fault or "it is lost, and the last run did not come to its end"
+    raise ChatRestError(f"{folder / JOURNAL}: {fault}")
+
+
+def _refuse_sources(folder: Path, source: Sources | None) -> None:
+    if source is not None:
+        raise ChatRestError(
+            f"{folder / JOURNAL}: only it tells which source wrote a message, and it is lost or damaged: "
+            "read without source"
+        )
+
+
+def _of_journal(folder: Path, journal: Journal, choice: _Choice) -> Iterator[_File]:
+    stored = [
+        file
+        for file in journal.files("open", "sealing", "sealed")
+        if file.size and file.stem.partition("/")[0] == STEM
+    ]
+    is_wanted = None if choice.sources is None else _SourceIds(journal, stored, choice.sources)
+    for file in stored:
+        path_inside(folder, file.name)
+        path = path_of(folder, file)
+        if file.state == "sealing" and not path.exists():  # it was renamed, and not noted
+            path = folder / file.name
+        is_told = _is_told(file.name, choice)
+        if is_told is False or (choice.window != ALL_TIMES and not _may_hold(journal, file, choice.window)):
+            continue
+        ids = journal.ids_in([file])
+        is_any = choice.left is None and (is_told or is_wanted is None)
+        if is_told is None and is_wanted is not None:
+            ids = is_wanted.of(file)
+        if choice.left is not None:
+            ids = ids & choice.left
+        if is_any or ids:
+            wanted = None if is_any else _one_of(journal, ids)
+            yield _File(path, file.name, ids, file.size, path.suffix == SEGMENT, wanted)
+
+
+def _one_of(journal: Journal, ids: IdSet) -> Callable[[bytes], bool]:
+    """Return what says whether the id of a record is one of these."""
+    keys = set(journal.keys_of(ids).values())
+
+    def is_wanted(raw: bytes) -> bool:
+        row = row_of(raw)
+        return (number(row.id) or 0) in ids or key_of(row) in keys
+
+    return is_wanted
+
+
+def _may_hold(journal: Journal, file: StoreFile, window: TimeWindow) -> bool:
+    """Return False if no row of a file was sent in a window; those that have no numbers may be undated."""
+    return any(
+        len(block.ids) < block.rows or window.may_hold(block.since, block.until)
+        for block in journal.blocks(file.number)
+    )
+
+
+class _SourceIds:
+    """The ids that were stored for some sources, by their files.
+
+    A row of a file that was adopted is of no source: it counts as the first one's that has shown it. Raises
+    `ChatRestError` where the journal has no row of a file.
+    """
+
+    def __init__(self, journal: Journal, files: list[StoreFile], sources: Collection[Source]) -> None:
+        self._blocks = {file.number: journal.blocks(file.number) for file in files}
+        if unknown := [file.name for file in files if file.size and not self._blocks[file.number]]:
+            raise ChatRestError(
+                f"{journal.path}: only it tells which source wrote a message here, and it has no row of "
+                f"{unknown[0]}: read without source"
+            )
+        numbers = {each.number: each.source in sources for each in journal.sources()}
+        self._numbers = {number for number, is_chosen in numbers.items() if is_chosen}
+        blocks = [block for blocks in self._blocks.values() for block in blocks]
+        left, self._adopted = IdSet.union(block.ids for block in blocks if not block.source), IdSet()
+        for each, is_chosen in numbers.items():
+            if not left:
+                break
+            shown = journal.seen(each) & left
+            left.discard(shown)
+            if is_chosen:
+                self._adopted.update(shown)
+
+    def of(self, file: StoreFile) -> IdSet:
+        """Return those of a file."""
+        blocks = self._blocks[file.number]
+        ids = IdSet.union(block.ids for block in blocks if block.source in self._numbers)
+        ids.update(self._adopted & IdSet.union(block.ids for block in blocks if not block.source))
+        return ids
+
+
+def _is_told(name: str, choice: _Choice) -> bool | None:
+    """Return whether a file holds rows of the sources, as its folder says; None if that does not."""
+    if choice.sources is None:
+        return True
+    folder, prefix = name.rpartition("/")[0], f"{MESSAGES}/source="
+    if not folder.startswith(prefix):
+        return None
+    return folder.removeprefix(prefix) in set(map(source_name, choice.sources))
+
+
+# ── their records ──
+
+
+def _batches(view: FolderView, files: _Files, window: TimeWindow) -> Iterator[tuple[Path, list[bytes]]]:
+    left = files.files
+    with view:
+        while left:
+            places = [file.path.relative_to(view.folder).as_posix() for file in left]
+            view.expect(places)
+            for at, (file, place) in enumerate(zip(left, places, strict=True)):
+                try:
+                    with view.file(place):
+                        for raws in _of_file(file, window):
+                            if file.is_wanted is not None:
+                                raws = list(filter(file.is_wanted, raws))
+                            if raws := window.within(raws):
+                                yield file.path, raws
+                except FileNotFoundError:  # before the first of its records
+                    left = _others(files, left[at:])
+                    break
+            else:
+                return
+
+
+def _others(files: _Files, lost: list[_File]) -> list[_File]:
+    """Return the files that have by now what was in files of which the first one is not there any more."""
+    path = lost[0].path
+    now = files.again(IdSet.union(file.ids for file in lost))
+    if any(file.path == path for file in now) or not now:
+        raise damaged(path, "it is not there any more")
+    return now
+
+
+def _of_file(file: _File, window: TimeWindow) -> Iterator[list[bytes]]:
+    """Yield the records of a file; where that is cheap, without those of other times."""
+    if file.is_segment or not file.name.endswith(".parquet"):
+        yield from lines(file.path, file.name, file.size)
+    else:
+        yield from (raws for raws, _ in parquet_batches(file.path, (), window))
+
+
+def runs(out: str | PathLike[str]) -> Iterator[RunEntry]:
+    """Yield the runs of the export in a folder or object store, oldest first.
+
+    Those that were killed have left no entry.
+
+    Lines that are damaged, or of another program, are left out. Raises OSError where there is no such file.
+    """
+    with open_view(out) as view:
+        yield from runs_in(view.folder)

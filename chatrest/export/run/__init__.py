@@ -1,0 +1,1 @@
+"""A run of an export, of one app or of many, and the dry run."""

@@ -1,0 +1,161 @@
+"""Exports of many apps in one run: a folder an app, each with its own limit, some of them at a time."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+from ..._cloud.address import is_address
+from ..._core.requests.arguments import check, check_count
+from ..._telemetry import LOGGER
+from ..._threads import for_each
+from ...errors import ChatRestError, ExportIncompleteError
+from ...session import AsyncSession
+from ..plan.app_file import AppExport, check_names
+from ..plan.plan import Plan
+from ..remote.local_path import local_path
+from .entry_points import journal_root
+
+if TYPE_CHECKING:  # from the package, which is loaded by the time that anything here runs
+    from .. import Progress, Report
+
+AT_ONCE: Final = 4
+"""Apps that are exported at the same time."""
+
+
+class AppResult(Struct):
+    """The export of one app within a run of many: its report, or its error."""
+
+    export: AppExport
+    folder: Path | str
+    """The folder of the app's export, or its address in an object store."""
+    progress: "Progress"
+    """The numbers of the export while it runs."""
+    report: "Report | None" = None
+    """None before the end, and for an app that failed."""
+    error: Exception | None = None
+
+    @property
+    def app_id(self) -> str:
+        """The id of the app."""
+        return self.export.app.app_id
+
+    def check(self) -> None:
+        """Raise what the app failed by, or `ExportIncompleteError`."""
+        if self.error is not None:
+            raise self.error
+        if self.report is None:
+            raise ExportIncompleteError("the export is not complete: it did not come to its end")
+        self.report.check()
+
+
+Watch = Callable[[AppResult], object]
+"""Called when an app begins and when it ends; must be fast."""
+
+
+ExportApp = Callable[..., Awaitable["Report"]]
+"""Exports one app, with the arguments of `chatrest.export.export`."""
+
+
+async def export_apps(
+    apps: Sequence[AppExport],
+    out: str | PathLike[str],
+    plan: Plan | None = None,
+    *,
+    at_once: int = AT_ONCE,
+    journal: str | PathLike[str] | None = None,
+    headers: Mapping[str, str] | None = None,
+    proxy: str | None = None,
+    watch: Watch | None = None,
+    **options: Any,
+) -> list[AppResult]:
+    """Export many apps, each into `out/<app id>`, or continue the exports that are there.
+
+        for result in await export_apps(read_apps("apps.toml"), "backups"):
+            result.check()
+
+    - `apps`: those of a file (`read_apps`), or `AppExport(app)` of any.
+    - `plan`: for apps without a plan of their own. `options` are those of `export`, for each app.
+    - `at_once`: how many apps are exported at the same time. Each app has a session, and so a rate limit, of
+      its own; memory is that of so many exports.
+    - `journal`: where `out` is the address of an object store, the folder of the working copies, each in
+      `journal/<app id>`; by default folders of the user's own.
+    - `headers`, `proxy`: those of all sessions. `watch` is called when an app begins and when it ends.
+
+    An app that fails does not stop the others: its error is in its result. A cancel or a kill loses what it
+    would lose of each single export; the same call continues. Raises `RequestInvalidError` for wrong
+    arguments, before anything is written. `chatrest.distributed.export_apps` does it with a cluster.
+    """
+    from .. import export
+
+    return await export_each(
+        make_runs(apps, out, at_once), export, plan, out=out, at_once=at_once, journal=journal,
+        sessions={"headers": headers, "proxy": proxy}, watch=watch, **options,
+    )  # fmt: skip
+
+
+def make_runs(apps: Sequence[AppExport], out: str | PathLike[str], at_once: int) -> list[AppResult]:
+    """Return the runs of apps before they begin; `RequestInvalidError` for wrong arguments."""
+    fits = len(apps) > 0 and all(isinstance(each, AppExport) for each in apps)
+    check(fits, "apps", apps, "a list of AppExport, one at least")
+    check_names([each.app.app_id for each in apps], [f"apps[{number}]" for number in range(len(apps))])
+    check_count("at_once", at_once)
+    from .. import Progress
+
+    return [AppResult(each, _place(out, each.app.app_id), Progress()) for each in apps]
+
+
+async def export_each(
+    runs: Sequence[AppResult],
+    export: ExportApp,
+    plan: Plan | None,
+    *,
+    out: str | PathLike[str],
+    at_once: int,
+    journal: str | PathLike[str] | None,
+    sessions: Mapping[str, Any],
+    watch: Watch | None,
+    **options: Any,
+) -> list[AppResult]:
+    """Export apps with `export`, `at_once` at a time; `sessions` are the options of their sessions."""
+    root = journal_root(out, journal)
+    journals = None if journal is None else root
+
+    async def work(run: AppResult) -> None:
+        _notify(watch, run)
+        copy = {} if journals is None else {"journal": journals / run.app_id}
+        progress = run.progress
+        try:
+            async with AsyncSession(run.export.app, telemetry=progress.heard, **sessions) as session:
+                run.report = await export(
+                    session, run.folder, run.export.plan or plan, progress=progress, **options, **copy
+                )
+        except Exception as error:
+            run.error = first_error(error)
+            if not isinstance(run.error, ChatRestError | OSError):
+                LOGGER.exception("the export of app %s failed", run.app_id)
+        _notify(watch, run)
+
+    await for_each(runs, work, at_once)
+    return list(runs)
+
+
+def _place(out: str | PathLike[str], app_id: str) -> Path | str:
+    """Return the folder of an app, or its address where `out` is one."""
+    if isinstance(out, str) and is_address(out):
+        return f"{out.rstrip('/')}/{app_id}"
+    return local_path(out) / app_id
+
+
+def first_error(error: Exception) -> Exception:
+    """Return the first error of a group, and any other error as it is."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _notify(watch: Watch | None, run: AppResult) -> None:
+    if watch is not None:
+        watch(run)

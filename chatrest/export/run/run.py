@@ -1,0 +1,535 @@
+"""One run of an export: from a plan to a folder that holds all of it.
+
+```
+newest id → sources → pieces of lists → archive.commit → … until no gap is left → missing → finish
+```
+
+- The end is frozen: no id above the newest of the app at the beginning; where that is not known, above the
+  newest of each list when its reading begins. What comes later comes with the next run, whose gaps begin
+  where this one's intervals end.
+- A source that the service refuses is noted, and the rest continues; a key that it refuses ends the run.
+- Gaps are looked for more than once: users may be made while others are read, and a worker that begins in the
+  middle of a list may be told that there is no such position.
+"""
+
+import sqlite3
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol, final
+
+from msgspec import structs
+
+from ..._core.paging.intervals import LAST, Gap
+from ..._core.replies.rows import Row
+from ..._core.requests.arguments import check, check_count
+from ..._threads import in_thread
+from ...errors import ChatRestError, RequestInvalidError
+from ...session import AsyncSession
+from ..dataset.attachments import AttachmentOptions
+from ..dataset.dataset import Dataset
+from ..fetch.jobs import ListJob
+from ..fetch.news import MOST_RUNS, RUNS, News, runs_by_app_list
+from ..fetch.page_check import Window
+from ..fetch.rereads import Rereads
+from ..fetch.source_list import (
+    GOES_BACKWARDS,
+    SourceList,
+    ago,
+    goes_backwards,
+    newest,
+    sent_by,
+    user_with_messages,
+)
+from ..fetch.work_left import Work, work_left
+from ..fetch.worker_pool import WORKERS, WorkerPool
+from ..folder.edits import apply_edits
+from ..folder.export_folder import Amended, ExportFolder, RemoteFiles
+from ..folder.id_continuity import IdsBeginAnewError
+from ..folder.journal import NAME as JOURNAL, SourceState
+from ..folder.manifest import NAME as MANIFEST, Manifest, find_undamaged, write_finished, write_unfinished
+from ..folder.run_log import append_run
+from ..folder.tables import Table, tables_of
+from ..plan.message_ids import key_of, number
+from ..plan.ownership import OwnershipRules
+from ..plan.plan import Plan
+from ..plan.report import Failure, Phase, Progress, Report
+from ..store.disk import Disk
+
+
+class OpenWalk(NamedTuple):
+    """A run that is about to read lists."""
+
+    sources: SourceList
+    pool: WorkerPool
+    """Has the archive and the progress, counts what was written, and knows the sources that have failed, or
+    whose end was proven."""
+    until: int
+    """The frozen end."""
+    left: Callable[[Iterable[SourceState]], Iterable[Work]]
+    """What is left to read of sources, by what the journal has now."""
+
+
+class WalkAhead(Protocol):
+    """Reads what it can of the gaps of a run, on other machines; the run itself reads what is left."""
+
+    @property
+    def requests(self) -> int:
+        """The number of requests that it has sent."""
+
+    async def __call__(self, walk: OpenWalk, /) -> None:
+        """Read, and commit to the archive."""
+
+
+ROUNDS: Final = 4
+"""How often gaps are looked for."""
+_UNFINISHED: Final = "it is being written, or was interrupted"
+_NEWEST: Final = 100
+"""The app's newest messages that are asked for: that of the last run is usually among them."""
+
+
+async def export_folder(
+    session: AsyncSession,
+    folder: Path,
+    plan: Plan | None = None,
+    *,
+    tables: Sequence[Table] = (),
+    attachments: bool | AttachmentOptions = False,
+    only: bool = False,
+    change_plan: bool = False,
+    recheck: int | None = None,
+    workers: int = WORKERS,
+    progress: Progress | None = None,
+    disk: Disk | None = None,
+    now: Callable[[], float] = time.time,
+    ahead: WalkAhead | None = None,
+    alongside: Callable[[ExportFolder], AbstractAsyncContextManager[None]] = lambda _: nullcontext(),
+    remote: RemoteFiles | None = None,
+) -> Report:
+    """Export into a folder; described at `chatrest.export.export`.
+
+    `ahead` reads lists on other machines before this run does (`chatrest.distributed`); `alongside` is
+    entered with the open archive while the run reads messages. Data files that are not in the folder are
+    looked for in `remote`.
+    """
+    limits = AttachmentOptions() if attachments is True else attachments or None
+    _check_arguments(session, plan, limits, recheck, workers)
+    _check_choice(plan, only, change_plan)
+    if only and not any((folder / name).is_file() for name in (JOURNAL, MANIFEST)):
+        raise RequestInvalidError(
+            f"folder '{folder}' is not an export yet: only=True reads a part of its plan"
+        )
+    tables = tables_of(tables)
+    shown, started, sent = progress or Progress(), int(now()), sent_by(session)
+    try:
+        opened = partial(
+            ExportFolder, folder, None if only else plan, app_id=session.app.app_id, change_plan=change_plan,
+            disk=disk, remote=remote,
+        )  # fmt: skip
+        archive = await in_thread(opened, ExportFolder.close)
+        with archive:
+            part = plan.part_of(archive.plan) if only and plan is not None else None
+            former = await in_thread(lambda: find_undamaged(folder))
+            run = Run(
+                session, archive, shown, workers=workers, recheck=recheck, now=now, ahead=ahead, only=part
+            )
+            dataset = await in_thread(
+                lambda: Dataset(archive, tables, limits, rechecks=recheck is not None, now=now)
+            )
+
+            def end() -> tuple[int, int]:
+                return int(now()), sent_by(session) - sent + (ahead.requests if ahead is not None else 0)
+
+            with _logged_failure(archive, Report(run=archive.journal.run, started=started), end):
+                async with alongside(archive):
+                    report = await _run(run, archive, started)
+                report.run, report.started = archive.journal.run, started
+
+                def save() -> None:
+                    report.finished, report.requests = end()
+                    claim = report if part is None else _claim(report, former)
+                    write_finished(archive.folder, archive.disk, archive.journal, claim)
+                    archive.before_change = lambda: write_unfinished(
+                        archive.folder, archive.disk, archive.journal, started, _UNFINISHED
+                    )
+
+                await dataset.add(session, report, shown, save)
+            await in_thread(lambda: append_run(archive.disk, archive.folder, report))
+    except sqlite3.Error as error:  # a disk that is full says it this way, too
+        raise OSError(f"{folder}: {error}") from error
+    shown.enter(Phase.DONE)
+    return report
+
+
+@final
+class Run:
+    """One run over an open archive."""
+
+    def __init__(
+        self,
+        session: AsyncSession,
+        archive: ExportFolder,
+        progress: Progress,
+        *,
+        workers: int = WORKERS,
+        recheck: int | None = None,
+        now: Callable[[], float] = time.time,
+        ahead: WalkAhead | None = None,
+        only: Plan | None = None,
+    ) -> None:
+        """With `only` its sources are read, and no others of the folder's plan."""
+        self._ahead = ahead if only is None else None
+        self._only = only
+        self._session = session.with_options(priority="bulk")
+        self._now = now
+        self._recheck = recheck
+        self._pool = WorkerPool(self._session, archive, OwnershipRules(), progress, workers)
+        self._has_own_window = only is not None and only.window != archive.plan.window
+        if only is not None:
+            self._pool.check.takes_all = True
+            self._pool.check.window = self._pool.ends.window = Window(*only.window)
+        self._sources = SourceList(self._session, self._pool, only)
+        self._until = LAST
+        self._newest_names: set[str] = set()
+        self._has_checked_end = False
+        self._knows_unit = False
+        self._is_open = False
+        """True if the app's newest messages do not tell where its lists end."""
+        self._asks_all = False
+        self._is_by_app_list = False
+
+    async def result(self) -> Report:
+        """Run to the end; return what has arrived of it. However it ends, what was committed stays."""
+        archive, progress = self._pool.archive, self._pool.progress
+        rereads = Rereads(self._pool, self._sources, int(self._now()))
+        progress.enter(Phase.LISTING_SOURCES)
+        try:
+            last = await self._newest()
+        except IdsBeginAnewError as error:
+            return await self._refused(str(error))
+        self._until = (number(last.id) if last and not self._is_open else None) or LAST
+        self._newest_names = {last.sender, last.receiver} if last else set()
+        await self._sources.check_new()
+        await in_thread(archive.commit_plan)
+        await self._sources.learn()
+        ends = self._pool.ends
+        if not self._knows_unit and ends.window != (None, None):
+            ends.window = ends.window.in_unit_of(await self._sources.recent_time())
+        if self._recheck is not None:
+            end = last.sent_at if last is not None and last.sent_at >= 0 else int(self._now())
+            rereads.begin_recheck(ago(end, self._recheck))
+        progress.enter(Phase.READING_NEWS)
+        news = News(self._session, self._pool, self._sources, self._until)
+        if news.is_worthwhile and self._only is None:
+            # A recheck asks each source in any case, and needs what their own lists have shown.
+            is_due = self._recheck is not None or runs_by_app_list(archive.journal) >= MOST_RUNS
+            self._asks_all = is_due or not await news.read()
+            self._is_by_app_list = not self._asks_all
+            self._sources.refresh()
+        elif self._is_left_to_app_list():
+            self._asks_all = self._recheck is not None or not news.believe()
+            self._is_by_app_list = not self._asks_all
+        progress.enter(Phase.WALKING)
+        await self._walk()
+        progress.enter(Phase.RECHECKING)  # after what is new: a message must not come by two ways
+        progress.deleted = await rereads.recheck()
+        progress.enter(Phase.READING_MISSING)
+        is_whole = await self._read_missing(rereads)
+        progress.changed += await apply_edits(self._session, archive)
+        progress.enter(Phase.FINISHING)
+        amended = await in_thread(archive.finish)
+        unread = [*self._left(), *rereads.left()]
+        report = self._report(amended)
+        if any(work.known.number not in self._pool.failed for work in unread):
+            report.reasons.append("some sources are not read to their end; run it again")
+        if not is_whole:
+            report.reasons.append("some messages could not be read from any source that has shown them")
+        report.reasons += filter(None, [self._sources.fault, await self._empty_fault(report)])
+        report.complete = not report.failed and not report.reasons and not report.only
+        return report
+
+    async def _read_missing(self, rereads: Rereads) -> bool:
+        """Read what is missing; a run of a part of the sources leaves it to the next one of all of them."""
+        if self._only is None:
+            return await rereads.read_missing()
+        archive = self._pool.archive
+        return await in_thread(lambda: not archive.missing())
+
+    async def _newest(self) -> Row | None:
+        """Return the app's newest message; None if it is not known: the export has an open end then.
+
+        Raises `IdsBeginAnewError`.
+        """
+        rows, journal = await newest(self._session, _NEWEST), self._pool.archive.journal
+        # Ids that are no numbers, or come twice, stand first in a page, wherever they are in the list. The
+        # others are in its order, in which the last one may not be the one with the largest id.
+        counts = Counter(row.id for row in rows)
+        numbered = [row for row in rows if number(row.id) is not None]
+        unique = [row for row in numbered if counts[row.id] == 1]
+        last = next(iter(unique or numbered or rows), None)
+        if last is not None and last.sent_at > 0:
+            self._pool.ends.window = self._pool.ends.window.in_unit_of(last.sent_at)
+            self._knows_unit = True
+        if last is None or number(last.id) is None:
+            return last  # what has no number is no end
+        if not journal[GOES_BACKWARDS]:
+            self._has_checked_end = await goes_backwards(self._session, last)
+            if not self._has_checked_end:
+                return None
+        await self._pool.ids.check_app(rows)
+        highest = max(unique or numbered, key=lambda row: number(row.id) or 0)
+        # In another order the end is not known: messages behind the last one may have lower ids.
+        self._is_open = last is not highest or await self._may_hide_newer(highest, rows)
+        return highest
+
+    async def _may_hide_newer(self, highest: Row, rows: list[Row]) -> bool:
+        """Return whether the app may have newer messages than that with the highest id of its newest ones.
+
+        So it is where these are others than the newest, such as those that were edited last, or where ids
+        that are no numbers are new, and say nothing of where they are.
+        """
+        if self._pool.ids.may_hide_newer(highest):
+            return True
+        keys = {key_of(row) for row in rows if number(row.id) is None}
+        return bool(keys) and await in_thread(lambda: self._has_new_key(keys, number(highest.id) or 0))
+
+    def _has_new_key(self, keys: set[str], until: int) -> bool:
+        journal = self._pool.archive.journal
+        proven = max((known.proven for known in journal.iter_sources()), default=0)
+        named, written = journal.names(keys), self._pool.archive.store.written
+        return until <= proven and not all(named.get(key, 0) in written for key in keys)
+
+    async def _refused(self, reason: str) -> Report:
+        """Return the report of a run that reads nothing, as its messages would be mixed up with others."""
+        self._sources.refresh()
+        report = self._report(await in_thread(self._pool.archive.finish))
+        report.reasons.append(reason)
+        report.complete = False
+        return report
+
+    # ── what is to be read ──
+
+    async def _walk(self) -> None:
+        if self._has_own_window:  # which covers nothing: what is before and after it is not read
+            works = [Work(known, [Gap(0, LAST)], "missing") for known in self._sources.known]
+            await self._pool.read_again(works)
+            await self._sources.update()
+            return
+        if self._ahead is not None:
+            await self._ahead(OpenWalk(self._sources, self._pool, self._until, self._left))
+        await self._read_left()
+        if await self._hides_newer():
+            self._until, self._is_open = LAST, True
+            self._asks_all, self._is_by_app_list = True, False
+            self._pool.ended.clear()
+            await self._read_left()
+
+    async def _hides_newer(self) -> bool:
+        """Return whether the app's own list lacks what a list has shown behind the frozen end.
+
+        Costs a request where one has: what came meanwhile is there by now, and comes with the next run.
+        """
+        shown = self._pool.ends.highest
+        if self._until == LAST or shown <= self._until:
+            return False
+        return all((number(row.id) or 0) < shown for row in await newest(self._session, _NEWEST))
+
+    async def _read_left(self) -> None:
+        for count in range(ROUNDS):
+            pieces = [
+                self._pool.piece(self._job(work), gap, from_start=count == ROUNDS - 1)
+                for work in self._left()
+                for gap in work.gaps
+            ]
+            if not pieces:
+                break
+            # Those between intervals first.
+            await self._pool.read(sorted(pieces, key=lambda piece: piece.is_open))
+            await self._sources.update()
+
+    def _is_left_to_app_list(self) -> bool:
+        """Return whether no list is to be read, as the app's own one shows nothing new."""
+        plan = self._pool.archive.plan
+        is_asked = self._only is not None or plan.everything or plan.until is not None
+        return not is_asked and any(self._sources.known) and not any(self._left())
+
+    def _job(self, work: Work) -> ListJob:
+        source = work.source
+        has_newest = source.kind == "everything" or not self._newest_names.isdisjoint(source.names)
+        return work.job(until=self._until, has_newest=has_newest)
+
+    def _left(self, sources: Iterable[SourceState] | None = None) -> Iterator[Work]:
+        """Return what is left of the sources that have not failed; of all, where none are given."""
+        pool = self._pool
+        if self._has_own_window:
+            return iter(())
+        journal, sources = pool.archive.journal, self._sources.known if sources is None else sources
+        sources = (known for known in sources if known.number not in pool.failed)
+        # A list that is covered up to the frozen end may have more than the app's own one shows.
+        until = self._until + (self._asks_all and self._until != LAST)
+        return work_left(journal, sources, until, ended=pool.ended, asks_all=self._asks_all)
+
+    # ── what has arrived of it ──
+
+    def _report(self, amended: Amended) -> Report:
+        """Note what has become of each source, and return the counts."""
+        pool, archive = self._pool, self._pool.archive
+        report = Report(
+            until=None if self._until == LAST else self._until,
+            by_app_list=self._is_by_app_list,
+            written=pool.stats.written,
+            changed=amended.changed,
+            deleted=pool.progress.deleted + amended.deleted,
+            missing=len(archive.journal.deleted(missing=True)),
+            messages=sum(archive.counts().values()),
+            kept=self._sources.kept,
+            only=[] if self._only is None else self._only.names,
+            warnings=[*pool.warned, *archive.warnings()],
+        )
+        with archive.journal.transaction():
+            self._prove_covered()
+            pool.ids.save()
+            for known in archive.journal.iter_sources():
+                if not self._sources.reads(known):
+                    report.not_read += known.is_read
+                    continue
+                report.sources += known.is_read
+                if known.is_read or known.number in pool.failed:
+                    self._note(known, report)
+            if self._has_checked_end and report.messages > 1:  # of one, the oldest is the newest
+                archive.journal[GOES_BACKWARDS] = "yes"
+            if self._asks_all and not any(self._left()):
+                archive.journal[RUNS] = "0"
+        report.sources -= len(report.deleted_users)
+        pool.progress.failed = len(report.failed)
+        pool.progress.changed, pool.progress.deleted = report.changed, report.deleted
+        return report
+
+    def _prove_covered(self) -> None:
+        """Note as proven the ends of sources that are covered up to the frozen end.
+
+        An earlier run has read them that far, and ended before it could note so: nothing is left to read.
+        """
+        if self._until == LAST or self._has_own_window:
+            return
+        left = {work.known.number for work in self._left()} | self._pool.failed.keys()
+        for known in self._sources.known:
+            if known.number not in left and not known.by_time and known.proven < self._until:
+                self._pool.archive.journal.prove(known.number, self._until)
+
+    def _note(self, known: SourceState, report: Report) -> None:
+        error, journal = self._pool.failed.get(known.number), self._pool.archive.journal
+        if error is None:
+            journal.set_state(known.number, "open")
+        elif self._sources.is_deleted(known):
+            journal.set_state(known.number, "deleted_user", str(error))
+            # Of a name that the service never listed nothing is kept.
+            if journal.seen(known.number) or self._sources.lists(known):
+                report.deleted_users.append(str(known.source))
+        else:
+            journal.set_state(known.number, "failed", str(error))
+            report.failed.append(Failure(str(known.source), str(error)))
+
+    async def _empty_fault(self, report: Report) -> str | None:
+        """Return the reason why an export that holds nothing is not whole: the app has messages."""
+        plan = self._only or self._pool.archive.plan
+        if plan.all_users and self._until != LAST and not any(self._pool.archive.journal.iter_sources()):
+            return "the service lists no users, although the app has messages"
+        is_doubtful = plan.everything or (plan.all_users and self._until != LAST)
+        if not is_doubtful or report.messages or report.failed:
+            return None
+        uid = await user_with_messages(self._session, self._pool.ends.window)
+        lists = "the app's own list of messages is" if plan.everything else "the lists of all users are"
+        return uid and f"{lists} empty, although the list of user {uid} is not"
+
+
+# ── around a run ──
+
+
+def _check_arguments(
+    session: AsyncSession, plan: object, limits: object, recheck: object, workers: object
+) -> None:
+    """Refuse wrong arguments of `export` with `RequestInvalidError`, before anything is written."""
+    check(plan is None or isinstance(plan, Plan), "plan", plan, "a Plan, or None")
+    check_count("workers", workers)
+    fits = limits is None or isinstance(limits, AttachmentOptions)
+    check(fits, "attachments", limits, "True, False or AttachmentOptions")
+    if session.sender.acting_user is not None:
+        raise RequestInvalidError(
+            f"session = {session!r}: expected one that acts as nobody; as a user it sees other lists"
+        )
+    fits = recheck is None or (type(recheck) is int and recheck > 0)
+    check(fits, "recheck", recheck, "a whole number of seconds from 1, or None")
+
+
+def _check_choice(plan: Plan | None, only: object, change_plan: object) -> None:
+    check(isinstance(only, bool), "only", only, "True or False")
+    check(isinstance(change_plan, bool), "change_plan", change_plan, "True or False")
+    if only and change_plan:
+        raise RequestInvalidError("only = True: the plan stays as it is then: expected is no change_plan")
+    if (only or change_plan) and plan is None:
+        name = "only" if only else "change_plan"
+        raise RequestInvalidError(f"{name} = True: expected is a plan with the sources that it is about")
+
+
+async def _run(run: Run, archive: ExportFolder, started: int) -> Report:
+    """The run; from its first page to its end, the manifest says that the export is not whole."""
+    changed = threading.Event()
+
+    def note(reason: str) -> None:
+        write_unfinished(archive.folder, archive.disk, archive.journal, started, reason)
+
+    def change() -> None:
+        note(_UNFINISHED)
+        changed.set()
+
+    archive.before_change = change
+    try:
+        return await run.result()
+    except Exception as error:
+        if changed.is_set():
+            with suppress(OSError):  # a disk that is full is told of by the first error
+                note(_reason(error))
+        raise
+
+
+def _claim(report: Report, former: Manifest | None) -> Report:
+    """Return what the manifest says after a run of a part of the plan: what it said of the plan before.
+
+    What was complete up to an id stays so, unless the run found something wrong.
+    """
+    claim = structs.replace(report, until=None)
+    if former is None or former.finished is None:
+        claim.reasons = [*report.reasons, "an earlier run was interrupted; run the export without only"]
+        return claim
+    claim.until = None if former.until is None else number(former.until)
+    claim.reasons = [*report.reasons, *former.reasons]
+    claim.complete = former.complete and not report.failed and not report.reasons
+    return claim
+
+
+@contextmanager
+def _logged_failure(
+    archive: ExportFolder, report: Report, end: Callable[[], tuple[int, int]]
+) -> Iterator[None]:
+    """Log a run that fails inside of the block; `end` gives the time, and the number of requests by then."""
+    try:
+        yield
+    except Exception as error:
+        report.finished, report.requests = end()
+        report.reasons.append(_reason(error))
+        with suppress(OSError, ChatRestError):  # the first error says more
+            report.messages = sum(archive.counts().values())
+            append_run(archive.disk, archive.folder, report)
+        raise
+
+
+def _reason(error: Exception) -> str:
+    """Return an error as a reason for the manifest and the log of runs."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error) or type(error).__name__

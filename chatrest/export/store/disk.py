@@ -1,0 +1,82 @@
+"""The file system as an export uses it: few calls, in one place.
+
+A test puts its own in the place of it, and lets any call fail, or be the process's last.
+"""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import final
+
+from ..plan.file_names import DAMAGED
+
+
+class Disk:
+    """The real one. Raises OSError, with the file's name."""
+
+    def write(self, file: int, position: int, data: bytes) -> int:
+        """Write `data` at a position of an open file; return how many bytes were written."""
+        return os.pwrite(file, data, position)
+
+    def sync(self, file: int) -> None:
+        """Let what was written survive a loss of power."""
+        os.fsync(file)
+
+    def replace(self, old: Path, new: Path) -> None:
+        """Rename, in one moment, over what is there."""
+        old.replace(new)
+
+    def remove(self, path: Path) -> None:
+        """Remove a file; fine where there is none."""
+        path.unlink(missing_ok=True)
+
+
+@final
+class ErrorPath:
+    """The path that an OSError inside of `with` is given, where the call knew only a number."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(self._path)
+
+
+def sync_folder(disk: Disk, folder: Path) -> None:
+    """Let the names of files in `folder` survive a loss of power, where the system can do that."""
+    with suppress(PermissionError):  # a system that opens no folders
+        file = os.open(folder, os.O_RDONLY)
+        try:
+            with ErrorPath(folder):
+                disk.sync(file)
+        finally:
+            os.close(file)
+
+
+def make_folder(disk: Disk, folder: Path) -> None:
+    """Make a folder, with those that it is in; their names survive a loss of power."""
+    if not folder.exists():
+        make_folder(disk, folder.parent)
+        folder.mkdir(exist_ok=True)
+        sync_folder(disk, folder.parent)
+
+
+def set_aside(disk: Disk, folder: Path, path: Path) -> None:
+    """Move a file of an export to the folder `damaged`; nothing is overwritten."""
+    new = free_aside(disk, folder, path)
+    disk.replace(path, new)
+    sync_folder(disk, new.parent)
+    sync_folder(disk, path.parent)
+
+
+def free_aside(disk: Disk, folder: Path, path: Path) -> Path:
+    """Return a path in the folder `damaged`, which is made, that no file has yet."""
+    name, count = path.relative_to(folder), 1
+    while (aside := folder / DAMAGED / f"{name}.damaged-{count}").exists():
+        count += 1
+    make_folder(disk, aside.parent)
+    return aside
