@@ -243,7 +243,7 @@ class NewBotMessage(TrackedMessage):
         goals = [each for each in get_args(Goal) if each != _REFUSED_GOALS.get(self.type)]
         if kind is not None and kind not in goals:
             raise RequestInvalidError(
-                f"interaction_goal = {shown(kind)}: allowed for the type {self.type!r} is "
+                f"interaction_goal = {shown(kind)}: expected for the type {self.type!r} "
                 f"{', '.join(map(repr, goals))}"
             )
 

@@ -42,7 +42,7 @@ class CheckedArguments(Struct, frozen=True):
                 msgspec.convert(value, rule)
             except msgspec.ValidationError:
                 subject = f"{type(self).__name__}." if self.subject is None else self.subject
-                raise RequestInvalidError(f"{subject}{name} = {value!r}: allowed {words}") from None
+                raise RequestInvalidError(f"{subject}{name} = {value!r}: expected {words}") from None
 
 
 @cache
@@ -57,8 +57,8 @@ def _words(hint: Any) -> str:
     for part in (hint, *get_args(hint)):
         rest = ", or None" if type(None) in get_args(hint) else ""
         if get_origin(part) is Literal:
-            return f"are {', '.join(get_args(part))}{rest}"
+            return f"{', '.join(get_args(part))}{rest}"
         for meta in getattr(part, "__metadata__", ()):
             if meta.description:
-                return f"is {meta.description}{rest}"
+                return f"{meta.description}{rest}"
     return ""

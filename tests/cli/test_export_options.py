@@ -9,7 +9,7 @@ from chatrest._cli import export as command_module
 from chatrest._cli.export import WORKERS, export
 from chatrest.export import Plan
 from chatrest.export.fetch import worker_pool
-from chatrest.export.plan.plan import plan as plans
+from chatrest.export.plan import plan as plans
 from tests.cases import loop_over
 from tests.commands import Run
 

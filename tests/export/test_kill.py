@@ -23,7 +23,8 @@ EXPORTS = """
 import asyncio, sys
 from chatrest import App, AsyncSession
 from chatrest._core.pace import pacer
-from chatrest.export import backlog, export
+from chatrest.export import export
+from chatrest.export.fetch import backlog
 from chatrest._resources import listing
 
 listing.LARGEST_PAGE, backlog.MOST, pacer.FIRST_RATE = 40, 3, 1000.0

@@ -186,7 +186,7 @@ def test_an_interactive_message_of_a_bot() -> None:
     ("kind", "goal"), [("form", "anyAction"), ("card", "anyAction"), ("scheduler", "anyOf")]
 )
 def test_a_goal_that_a_type_does_not_know_is_refused(kind: Any, goal: Any) -> None:
-    with pytest.raises(RequestInvalidError, match=rf"^interaction_goal = '{goal}': allowed for the type"):
+    with pytest.raises(RequestInvalidError, match=rf"^interaction_goal = '{goal}': expected for the type"):
         NewBotMessage.interactive("bob", kind, {}, goal=InteractionGoal(type=goal))
     data = {"interactiveData": {}, "interactionGoal": {"type": goal}}
     with pytest.raises(RequestInvalidError, match=r"^interaction_goal = "):
@@ -196,7 +196,7 @@ def test_a_goal_that_a_type_does_not_know_is_refused(kind: Any, goal: Any) -> No
 
 def test_a_goal_of_a_mapping_is_one_of_the_documented_ones() -> None:
     data = {"interactiveData": {}, "interactionGoal": {"type": "someAction"}}
-    with pytest.raises(RequestInvalidError, match=r"^interaction_goal = 'someAction': allowed .* 'none'$"):
+    with pytest.raises(RequestInvalidError, match=r"^interaction_goal = 'someAction': expected .* 'none'$"):
         NewBotMessage(receiver="bob", category="interactive", type="customInteractive", data=data)
 
 
