@@ -27,7 +27,7 @@ from rich.table import Table
 from rich.text import Text
 
 from chatrest import AsyncSession, TextMessage
-from chatrest._cli.export_progress import Monitor, progress_line
+from chatrest._cli.export.display import Monitor, progress_line
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import Latency
 from chatrest.export import Plan, Progress, export

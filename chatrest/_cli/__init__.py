@@ -3,10 +3,9 @@
 | file                                 | holds                                                        |
 |--------------------------------------|--------------------------------------------------------------|
 | `root`                               | the command group, its exit statuses, `completion`           |
-| `lists` `writing` `call`             | commands that read and write; `call` is a folder                |
-| `export` `stored_export` `importing` | commands of exports and imports                              |
-| `load`                               | an export in a database                                      |
-| `html` `view`                        | an export as pages, in a folder or from a server             |
+| `lists` `writing` `call`             | commands that read and write; `call` is a folder             |
+| `export`                             | a folder: `export`, and the commands that read an export     |
+| `importing`                          | `import`                                                     |
 | `emulator` `demo`                    | a service to try it with                                     |
 | `guide`                              | the manual                                                   |
 | `options` `filters` `environment`    | what commands take: option types, filters, credentials       |

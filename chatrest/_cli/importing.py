@@ -10,7 +10,7 @@ from msgspec import structs
 from ..errors import ChatRestError
 from . import streams
 from .environment import session
-from .export_texts import plural
+from .export.summary import plural
 from .options import AS_JSON, option_table
 from .process import can_continue, continuation, run
 

@@ -31,15 +31,15 @@ from .demo import demo
 from .doctor import doctor, limits
 from .emulator import emulator
 from .environment import RootOptions, apps_file, hint
-from .export import export
+from .export.command import export
+from .export.html import html, view
+from .export.load import load
+from .export.status import status
+from .export.stored import cat, changes, verify
 from .guide import contents, guide
-from .html import html, view
 from .importing import import_
 from .lists import apps, messages, users
-from .load import load
 from .process import NAME
-from .status import status
-from .stored_export import cat, changes, verify
 from .writing import send, token
 
 

@@ -18,7 +18,7 @@ from typing import Any, Self, TypeVar
 import pytest
 from click.testing import CliRunner, Result
 
-from chatrest._cli.export_progress import ProgressLog
+from chatrest._cli.export.display import ProgressLog
 from chatrest._cli.root import root
 from chatrest.emulator import Emulator
 
@@ -192,7 +192,7 @@ def no_waits(fast_ramp: None) -> None:
 @pytest.fixture(autouse=True)
 def no_log_of_progress(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a command of this process write no lines of progress: which there are depends on its speed."""
-    if request.module.__name__ != "tests.cli.test_export_progress":
+    if request.module.__name__ != "tests.cli.export.test_display":
         monkeypatch.setattr(ProgressLog, "show", lambda self, snapshot: None)
 
 

@@ -221,7 +221,7 @@ def test_without_the_extra_one_sentence_says_what_to_install(monkeypatch: pytest
 
 def test_nothing_else_imports_dask() -> None:
     code = (
-        "import sys, chatrest._cli.export, chatrest.export\n"
+        "import sys, chatrest._cli.export.command, chatrest.export\n"
         "from chatrest import AsyncSession\n"
         "assert not {'dask', 'distributed', 'chatrest.distributed'} & sys.modules.keys()"
     )

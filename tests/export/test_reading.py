@@ -228,7 +228,7 @@ def test_on_a_file_system_without_locks_one_run_writes_all_the_same(
 READER = """
 import json, sys
 from chatrest._core.replies.rows import row_of
-from chatrest._cli.export_facts import facts_of
+from chatrest.export.read.facts import facts_of
 from chatrest.export import changes
 from chatrest.export.read.reading import read_raw
 out = sys.argv[1]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession, RequestInvalidError
-from chatrest._cli.export_progress import Monitor, progress_line
+from chatrest._cli.export.display import Monitor, progress_line
 from chatrest._cloud.lease import LEASE, LeaseRecord
 from chatrest._cloud.publication import EMPTY, Publisher, read_version
 from chatrest._cloud.store import ObjectInfo

@@ -11,14 +11,14 @@ from threading import Event
 
 import pytest
 
-from chatrest._cli.export import _resume_hint
+from chatrest._cli.export.command import _resume_hint
 from chatrest.export import Phase, Progress
 from chatrest.export.folder.opening import FolderLock
 from chatrest.export.store.disk import Disk
 from tests.cases import loop_over
 from tests.commands import PATIENCE, Run, Start, all_ids, ids_of, summary_of
 
-from .conftest import EmulatorThread, error_line
+from ..conftest import EmulatorThread, error_line
 
 pytestmark = pytest.mark.usefixtures("called")
 STUCK_AT = 9

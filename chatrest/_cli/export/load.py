@@ -6,9 +6,9 @@ A file of its own because each command that stands for a package has one.
 import click
 from msgspec import structs
 
-from . import streams
-from .export_texts import plural
-from .options import option_table
+from .. import streams
+from ..options import option_table
+from .summary import plural
 
 DELETED = ("keep", "blank")
 
@@ -41,7 +41,7 @@ def load(out: str, database: str, deleted: str | None, search: bool, as_json: bo
       chatrest load s3://bucket/chat postgresql://etl@db/chat
       chatrest load backup chat.sqlite --deleted blank
     """
-    from ..database import load as load_export  # imports what a help text does not need
+    from ...database import load as load_export  # imports what a help text does not need
 
     with streams.status_line("loading the export"):
         report = load_export(out, database, deleted=deleted, search=search or None)  # type: ignore[arg-type]

@@ -21,11 +21,11 @@ from typing import Final, Literal, NamedTuple, TypeAlias, final
 import msgspec
 from msgspec import Struct
 
-from .._network.pool import PoolState
-from ..export.plan.report import Phase, Progress, Report
-from ..session import AsyncSession
-from . import streams
-from .export_texts import about, duration, plural, size
+from ..._network.pool import PoolState
+from ...export.plan.report import Phase, Progress, Report
+from ...session import AsyncSession
+from .. import streams
+from .summary import about, duration, plural, size
 
 _RATE_WINDOW: Final = 10.0
 _REMAINING_WINDOWS: Final = (10.0, 60.0)

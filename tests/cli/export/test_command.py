@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from chatrest._cli.export import TABLES
-from chatrest._cli.export_texts import FileTotals, attachments_line, estimate_lines, summary_lines
+from chatrest._cli.export.command import TABLES
+from chatrest._cli.export.summary import FileTotals, attachments_line, estimate_lines, summary_lines
 from chatrest.export import AttachmentCounts, Failure, Plan, Progress, Report
 from chatrest.export.folder.tables import TABLES as OF_THE_PACKAGE
 from tests.commands import Run, all_ids, ids_of, summary_of
 
-from .conftest import EmulatorThread, error_line
+from ..conftest import EmulatorThread, error_line
 
 pytestmark = pytest.mark.usefixtures("called")
 

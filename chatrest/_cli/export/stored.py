@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from msgspec import structs
 
-from .._models.messages import Message
-from ..errors import ChatRestError
-from . import streams
-from .export_texts import plural
-from .options import AS_JSON, SINCE, UNTIL, option_table
-from .record_formats import Format, RecordWriter, format_option, kind_of
+from ..._models.messages import Message
+from ...errors import ChatRestError
+from .. import streams
+from ..options import AS_JSON, SINCE, UNTIL, option_table
+from ..record_formats import Format, RecordWriter, format_option, kind_of
+from .summary import plural
 
 if TYPE_CHECKING:
-    from ..database.finding import Wanted
-    from ..export import VerifyResult
+    from ...database.finding import Wanted
+    from ...export import VerifyResult
 
 PROBLEMS_SHOWN: Final = 20
 """The largest number of problems, and of notes, that are printed."""
@@ -45,7 +45,7 @@ def verify(out: str, as_json: bool, quiet: bool) -> None:
       chatrest verify out --quiet && rsync -a out/ backup/
       chatrest verify s3://bucket/chat       downloads one file after the other
     """
-    from ..export import verify as verify_export  # imports aiohttp, which a help text does not need
+    from ...export import verify as verify_export  # imports aiohttp, which a help text does not need
 
     with streams.progress_bar(is_shown=not quiet, of_bytes=True) as show:
         result = verify_export(out, progress=lambda done, total: show("verifying", done, total))
@@ -131,7 +131,7 @@ def cat(
       chatrest cat out --since 2026-11-01 --source 'group team' | jq -r .data.text
       chatrest cat out --until 2026-10-31 | gzip > older.ndjson.gz
     """
-    from ..database.finding import find_raw  # imports aiohttp, which a help text does not need
+    from ...database.finding import find_raw  # imports aiohttp, which a help text does not need
 
     if raw and format_ not in (None, "json"):
         raise click.UsageError("--raw prints the records as they are: give it without --format")
@@ -157,7 +157,7 @@ def _wanted(
     search: str | None,
     sort: str | None,
 ) -> "Wanted":
-    from ..database.finding import Wanted, ids_of_names
+    from ...database.finding import Wanted, ids_of_names
 
     return Wanted(
         ids_of_names(out, "sender", senders) if senders else (),
@@ -172,7 +172,7 @@ def _wanted(
 
 def _say_none(out: str, wanted: "Wanted") -> None:
     """Say that a sender or conversation has no messages, with names that are near."""
-    from ..database.finding import near_names
+    from ...database.finding import near_names
 
     for kind, texts in (("sender", wanted.senders), ("conversation", wanted.conversations)):
         if texts:
@@ -206,7 +206,7 @@ def changes(out: str, run: int | None) -> None:
       chatrest changes out | jq -r 'select(.kind == "deleted").id'
       chatrest changes out --since-run 41 > news.ndjson
     """
-    from ..export.read.changes import (
+    from ...export.read.changes import (
         changes as export_changes,  # imports aiohttp, which a help text does not need
     )
 

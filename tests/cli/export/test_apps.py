@@ -10,7 +10,7 @@ import pytest
 
 from tests.commands import Run, Start
 
-from .conftest import SECRETS, EmulatorThread, Proxy, error_line
+from ..conftest import SECRETS, EmulatorThread, Proxy, error_line
 
 pytestmark = pytest.mark.usefixtures("called")
 

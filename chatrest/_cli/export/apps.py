@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import structs
 
-from .._core.environment import headers_from_env
-from ..errors import AuthenticationError, ExportIncompleteError, RequestInvalidError
-from . import streams
-from .environment import all_apps, proxy
-from .export_texts import duration, plural
-from .process import continuation, run
+from ..._core.environment import headers_from_env
+from ...errors import AuthenticationError, ExportIncompleteError, RequestInvalidError
+from .. import streams
+from ..environment import all_apps, proxy
+from ..process import continuation, run
+from .summary import duration, plural
 
 if TYPE_CHECKING:
-    from ..export import Plan
-    from ..export.plan.app_file import AppExport
-    from ..export.run.apps import AppResult
+    from ...export import Plan
+    from ...export.plan.app_file import AppExport
+    from ...export.run.apps import AppResult
 
 
 LOG_INTERVAL: Final = 60.0
@@ -52,7 +52,7 @@ async def _run(
     exports: "list[AppExport]", out: str, plan: "Plan | None", options: Mapping[str, Any], dask: str | None,
     *, quiet: bool,
 ) -> "list[AppResult]":  # fmt: skip
-    from ..export.run.apps import export_apps as run_apps
+    from ...export.run.apps import export_apps as run_apps
 
     runs: dict[str, AppResult] = {}
     is_shown = not quiet
@@ -66,8 +66,8 @@ async def _run(
     async with _log(runs, len(exports), is_shown=is_shown):
         if dask is None:
             return await run_apps(exports, out, plan, proxy=proxy(), **given)
-        from ..distributed.job import connect
-        from ..distributed.start import export_apps as run_on_cluster
+        from ...distributed.job import connect
+        from ...distributed.start import export_apps as run_on_cluster
 
         async with connect(dask, quiet=True) as client:
             return await run_on_cluster(client, exports, out, plan, **given)

@@ -5,15 +5,15 @@ from pathlib import Path
 import click
 import pytest
 
-from chatrest._cli import export as command_module
-from chatrest._cli.export import WORKERS, export
+from chatrest._cli.export import command as command_module
+from chatrest._cli.export.command import WORKERS, export
 from chatrest.export import Plan
 from chatrest.export.fetch import worker_pool
 from chatrest.export.plan import plan as plans
 from tests.cases import loop_over
 from tests.commands import Run
 
-from .conftest import error_line
+from ..conftest import error_line
 
 pytestmark = pytest.mark.usefixtures("called")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chatrest._cli import streams
-from chatrest._cli.export_progress import (
+from chatrest._cli.export.display import (
     Monitor,
     ProgressLog,
     Snapshot,
@@ -17,7 +17,7 @@ from chatrest._cli.export_progress import (
     progress_line,
     status_file,
 )
-from chatrest._cli.export_texts import about, duration
+from chatrest._cli.export.summary import about, duration
 from chatrest.export.plan.report import Phase, Progress, Report
 from tests.cases import loop_over
 

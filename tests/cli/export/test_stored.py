@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from chatrest._cli import streams
+from chatrest._cli.export.stored import PROBLEMS_SHOWN
 from chatrest._cli.root import root
-from chatrest._cli.stored_export import PROBLEMS_SHOWN
 from chatrest._core.replies.rows import row_of
 from chatrest._extras import missing_extra
 from chatrest.export import Plan, export
@@ -24,7 +24,7 @@ from tests.commands import Run, all_ids, summary_of
 from tests.exporting import served
 from tests.stored import StoredExport, record
 
-from .conftest import EmulatorThread, error_line
+from ..conftest import EmulatorThread, error_line
 
 
 @pytest.fixture(scope="module")

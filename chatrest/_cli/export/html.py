@@ -9,10 +9,10 @@ from typing import Any, Final
 import click
 from msgspec import structs
 
-from . import streams
-from .export_texts import plural
-from .options import AS_JSON, SINCE, UNTIL, option_table, shown_default
-from .process import run
+from .. import streams
+from ..options import AS_JSON, SINCE, UNTIL, option_table, shown_default
+from ..process import run
+from .summary import plural
 
 CHOICE: Final = (
     ("--conversation conversations", None, "ID",
@@ -54,7 +54,7 @@ def html(out: str, site: Path, as_json: bool, quiet: bool, **choice: Any) -> Non
       chatrest html backup site --conversation group_team --title 'The team' --redact
       chatrest html s3://bucket/chat site
     """
-    from ..site import write_site  # imports aiohttp, which a help text does not need
+    from ...site import write_site  # imports aiohttp, which a help text does not need
 
     with streams.progress_bar(is_shown=not quiet) as progress:
         result = write_site(out, site, progress=progress, **choice)
@@ -95,7 +95,7 @@ def view(out: str, port: int, title: str) -> None:
 
 
 async def _serve(out: str, port: int, title: str) -> None:
-    from ..site import Viewer  # imports aiohttp, which a help text does not need
+    from ...site import Viewer  # imports aiohttp, which a help text does not need
 
     with streams.status_line("reading the export") as update:
         viewer = Viewer(

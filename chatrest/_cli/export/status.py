@@ -2,17 +2,19 @@
 
 import shlex
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 import msgspec
 
-from . import streams
-from .export_facts import ExportFacts, RunFacts, facts_of
-from .export_texts import duration, name_list, plural, size
-from .message_text import LINE_TIME, local_time
-from .options import AS_JSON, option_table
-from .process import invocation
+from .. import streams
+from ..message_text import LINE_TIME, local_time
+from ..options import AS_JSON, option_table
+from ..process import invocation
+from .summary import duration, name_list, plural, size
+
+if TYPE_CHECKING:
+    from ...export.read.facts import ExportFacts, RunFacts
 
 _STATES: Final = {
     "complete": "complete",
@@ -42,6 +44,8 @@ def status(out: str, as_json: bool) -> None:
       chatrest status out
       chatrest status s3://bucket/chat --json | jq -r .state
     """
+    from ...export.read.facts import facts_of  # imports aiohttp, which a help text does not need
+
     facts = facts_of(out)
     if as_json:
         streams.write_json(msgspec.structs.asdict(facts) | {"next": next_steps(facts)})
@@ -49,7 +53,7 @@ def status(out: str, as_json: bool) -> None:
         streams.write_lines(f"{name:<{_INDENT}}{streams.visible(text)}" for name, text in lines_of(facts))
 
 
-def lines_of(facts: ExportFacts) -> Iterator[tuple[str, str]]:
+def lines_of(facts: "ExportFacts") -> Iterator[tuple[str, str]]:
     """Yield the facts for a person, a line each: its name, "" for a further one of the same, and its text."""
     plan = msgspec.json.decode(facts.plan) or {}
     state = _STATES[facts.state] + (_AS_FAR if facts.state == "complete" and _is_by_app_list(facts) else "")
@@ -68,7 +72,7 @@ def lines_of(facts: ExportFacts) -> Iterator[tuple[str, str]]:
         yield "" if index else "next", step
 
 
-def _contents(facts: ExportFacts) -> Iterator[tuple[str, str]]:
+def _contents(facts: "ExportFacts") -> Iterator[tuple[str, str]]:
     ids = f", ids {facts.first_id} to {facts.last_id}" if facts.first_id else ""
     is_known = facts.until and facts.state == "complete" and not _is_by_app_list(facts)
     until = f", complete up to id {facts.until}" if is_known else ""
@@ -95,7 +99,7 @@ def _contents(facts: ExportFacts) -> Iterator[tuple[str, str]]:
         yield "", f"{len(facts.missing_files):,} of them not there, or not of their size: {names}"
 
 
-def _is_by_app_list(facts: ExportFacts) -> bool:
+def _is_by_app_list(facts: "ExportFacts") -> bool:
     """Return whether the newest complete run has asked the app's own list, and not each source."""
     return any(run.by_app_list for run in [run for run in facts.runs if run.complete][-1:])
 
@@ -115,7 +119,7 @@ def _plan_text(plan: dict[str, Any]) -> str:
     return ", ".join(chosen) + (f" ({plan['compress']})" if plan.get("compress") != "none" else "")
 
 
-def _run_text(run: RunFacts) -> str:
+def _run_text(run: "RunFacts") -> str:
     changes = ((run.written, "new"), (run.changed, "changed"), (run.deleted, "deleted"))
     counts = ", ".join(f"{count:,} {words}" for count, words in changes if count) or "nothing new"
     end = "complete" if run.complete else "not complete"
@@ -124,7 +128,7 @@ def _run_text(run: RunFacts) -> str:
     return f"{local_time(run.started, LINE_TIME)}, {took}: {counts}, {plural(run.requests, 'request')}, {end}"
 
 
-def next_steps(facts: ExportFacts) -> list[str]:
+def next_steps(facts: "ExportFacts") -> list[str]:
     """Return the commands that make sense now, with their reason; none for a complete export."""
     out, command = shlex.quote(facts.export), invocation()
     if facts.state == "damaged":

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from .streams import one_line
+from ..streams import one_line
 
 if TYPE_CHECKING:
-    from ..export import AttachmentCounts, Progress, Report
-    from ..export.run.dry_run import Estimate
+    from ...export import AttachmentCounts, Progress, Report
+    from ...export.run.dry_run import Estimate
 
 _MINUTE: Final = 60
 _HOUR: Final = 3600

@@ -1,6 +1,6 @@
 """What `status` reads of an export: its manifest, its log of runs, its journal's sources, its files' sizes.
 
-The one file of the commands that knows how an export describes itself. Nothing is changed, no hash is
+Nothing is changed, no hash is
 checked, and no message is read: `verify` does that. While a run is writing, the messages are those that it
 has committed; the rest is of the last run that ended.
 """
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from msgspec import Raw, Struct, json
 
 if TYPE_CHECKING:
-    from ..export.folder.manifest import FileEntry, Manifest
-    from ..export.folder.opening import FolderState
-    from ..export.folder.run_log import RunEntry
-    from ..export.read.folder_view import FolderView
+    from ..folder.manifest import FileEntry, Manifest
+    from ..folder.opening import FolderState
+    from ..folder.run_log import RunEntry
+    from .folder_view import FolderView
 
 State: TypeAlias = Literal["complete", "not complete", "running", "interrupted", "damaged"]
 _MANIFEST: Final = "manifest.json"
@@ -96,8 +96,8 @@ def facts_of(out: str) -> ExportFacts:
 
     Raises `RequestInvalidError` where it is not an export, and `ObjectStoreError` where a store fails.
     """
-    from ..export.folder.opening import with_state
-    from ..export.read.folder_view import open_view  # imports aiohttp, which a help text does not need
+    from ..folder.opening import with_state
+    from .folder_view import open_view  # imports aiohttp, which a help text does not need
 
     with open_view(out) as view:
         return with_state(view.folder, lambda state: _facts(out, view, state))
@@ -155,7 +155,7 @@ def _of_manifest(manifest: "Manifest") -> dict[str, Any]:
 
 def _on_disk(state: "FolderState") -> dict[str, Any]:
     """Return what an interrupted run has left, as its journal knows it; nothing where no run was."""
-    from ..export.plan.file_names import STEM
+    from ..plan.file_names import STEM
 
     if state.journal is None or state.is_finished:
         return {}
@@ -202,7 +202,7 @@ def _missing_files(view: "FolderView", state: "FolderState") -> list[str]:
 
 
 def _runs(folder: Path) -> list[RunFacts]:
-    from ..export import runs
+    from .reading import runs
 
     newest: deque[RunEntry] = deque(maxlen=RUNS_SHOWN)
     try:

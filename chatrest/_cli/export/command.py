@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from msgspec import Raw, structs
 
-from ..errors import AuthenticationError, ChatRestError, ExportIncompleteError
-from . import streams
-from .environment import named_app, proxy, session
-from .export_apps import APPS_AT_ONCE, export_apps
-from .export_texts import FileTotals, estimate_lines, summary_lines
-from .options import AgeOption, TimeOption, local_copy, option_table, shown_default
-from .process import can_continue, continuation, invocation, run
+from ...errors import AuthenticationError, ChatRestError, ExportIncompleteError
+from .. import streams
+from ..environment import named_app, proxy, session
+from ..options import AgeOption, TimeOption, local_copy, option_table, shown_default
+from ..process import can_continue, continuation, invocation, run
+from .apps import APPS_AT_ONCE, export_apps
+from .summary import FileTotals, estimate_lines, summary_lines
 
 if TYPE_CHECKING:
-    from ..export import AttachmentOptions, Plan, Progress, Report
-    from ..export.folder.tables import Table
-    from ..export.plan.app_file import AppExport
-    from ..session import AsyncSession
+    from ...export import AttachmentOptions, Plan, Progress, Report
+    from ...export.folder.tables import Table
+    from ...export.plan.app_file import AppExport
+    from ...session import AsyncSession
 
 # Copies of the plan's constants: importing them would slow the help text down. A test compares them.
 FORMATS: Final = ("ndjson", "parquet")
@@ -188,8 +188,8 @@ def export(
         del options["tables"], options["attachments"]
         _estimate(out, plan, options, as_json=as_json)
         return
-    from ..export import Progress, export
-    from .export_progress import Monitor, progress_display, shown_progress, status_file as written_status
+    from ...export import Progress, export
+    from .display import Monitor, progress_display, shown_progress, status_file as written_status
 
     progress = Progress()
     monitor = Monitor(progress)
@@ -246,9 +246,9 @@ async def _export_by_cluster(
     chat: "AsyncSession", named: "AppExport | None", dask: str, out: str, plan: "Plan | None",
     options: dict[str, Any],
 ) -> "Report":  # fmt: skip
-    from ..distributed.job import connect
-    from ..distributed.start import export_with
-    from ..export.plan.app_file import AppReference
+    from ...distributed.job import connect
+    from ...distributed.start import export_with
+    from ...export.plan.app_file import AppReference
 
     reference = None  # workers have the app of their environment
     if named is not None and (named.key_env or named.key_file):
@@ -258,7 +258,7 @@ async def _export_by_cluster(
 
 
 def _attachments(asked: bool, max_megabytes: int | None) -> "AttachmentOptions | bool":
-    from ..export import AttachmentOptions
+    from ...export import AttachmentOptions
 
     if max_megabytes is None:
         return asked
@@ -269,14 +269,14 @@ def _attachments(asked: bool, max_megabytes: int | None) -> "AttachmentOptions |
 
 def _plan_of(given: dict[str, Any]) -> "Plan | None":
     """Return the plan that the options give; None without any, which means the plan of the folder."""
-    from ..export import Plan
+    from ...export import Plan
 
     named = {name.rstrip("_"): value for name, value in given.items() if value not in (None, (), False)}
     return Plan(**named) if named else None
 
 
 def _estimate(out: str, plan: "Plan | None", options: Mapping[str, Any], *, as_json: bool) -> None:
-    from ..export.run.dry_run import Estimate, estimate
+    from ...export.run.dry_run import Estimate, estimate
 
     async def work() -> Estimate:
         async with session() as chat:
@@ -304,7 +304,7 @@ def _resume_hint(out: str, options: Mapping[str, object], progress: "Progress") 
     try:
         yield
     except BaseException as error:
-        from ..export.fetch.worker_pool import first_error
+        from ...export.fetch.worker_pool import first_error
 
         cause = first_error(error)
         if advice := _advice(cause, out, options, progress):
@@ -313,7 +313,7 @@ def _resume_hint(out: str, options: Mapping[str, object], progress: "Progress") 
 
 
 def _advice(error: BaseException, out: str, options: Mapping[str, object], progress: "Progress") -> str:
-    from .._storage import InUseError, UnreadableError
+    from ..._storage import InUseError, UnreadableError
 
     has_plan, again = progress.phase.has_plan and bool(options), "run the same command again"
     command = continuation("export", [out], options) if has_plan else again
@@ -356,8 +356,8 @@ def _print_report(
 
 
 def _files(out: Path) -> FileTotals:
-    from ..export import Plan
-    from ..export.folder import manifest
+    from ...export import Plan
+    from ...export.folder import manifest
 
     contents = manifest.read(out / manifest.NAME)
     sizes = [file.bytes for file in contents.files]

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from chatrest._cli.export_facts import facts_of
-from chatrest._cli.status import lines_of
+from chatrest._cli.export.status import lines_of
 from chatrest.export import export
 from chatrest.export.folder.manifest import encode, read
+from chatrest.export.read.facts import facts_of
 from tests.commands import PATIENCE, Run, Start, all_ids
 from tests.small_service import Record, SmallService, talk
 from tests.stored import StoredRuns, record
 
-from .conftest import EmulatorThread, error_line
+from ..conftest import EmulatorThread, error_line
 
 pytestmark = pytest.mark.usefixtures("called")
 STUCK_AT = 9
