@@ -9,10 +9,9 @@ import sys
 import pytest
 
 TESTS = (
-    "tests/export/test_crash.py",
+    "tests/export/run/test_run_crash.py",
     "tests/export/dataset/test_table_deaths.py",
-    "tests/export/test_database_deaths.py",
-    "tests/export/test_recheck.py",
+    "tests/export/run/test_run_recheck.py",
     "tests/export/remote",
     "tests/distributed/test_coordinator.py",
 )

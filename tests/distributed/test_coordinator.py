@@ -21,7 +21,7 @@ from chatrest.export.run.run import export_folder
 from tests.damaging import MIXED
 from tests.distributed.clusters import HomeCluster
 from tests.dying import Fate, dies, instants
-from tests.export.test_lists_by_time import shuffled
+from tests.export.fetch.test_list_end_times import shuffled
 from tests.exporting import assert_whole, ids_of, raws_of, served, small_pages as small_pages
 from tests.runs import to_user
 from tests.small_service import SmallService, talk
