@@ -1,0 +1,250 @@
+"""An export of parts: its folder, and the part that a name belongs to. Pure, but for reading `parts.json`.
+
+```
+OUT/parts.json              the number of parts, app, plan, and the nights (`Parts`)
+OUT/users/0000.json.gz      what a night has found, for all parts: the users that are new, the app's newest
+                            messages, what is new where that was asked for once (`NightFile`); never changed
+OUT/part=00/                an export, exactly what one machine makes: journal, manifest, files, proof
+OUT/part=00/part.json       how far it is (`PartState`): the night that it has read, and what it took in
+OUT/part=00/foreign/07.ids  what the lists of part 07 showed, and part 00 owns (`Foreign`)
+OUT/app=NAME/               of many apps: each an export, or itself of parts
+```
+
+A night is one reading of all parts: it begins with the list of users, which is read once. Its number is what
+the rule of ownership goes by (`part_ownership`). In an object store these are objects below the address.
+
+| call (`chatrest.export`)                                | does                                              |
+|---------------------------------------------------------|---------------------------------------------------|
+| `export(session, out, plan, parts=P)`                   | begins a night, and runs all parts one by one     |
+| `export(session, out)` of such a folder                 | the same                                          |
+| `export(session, out, plan, parts=P, part=N)`           | begins a night where part N has read the newest,  |
+|                                                         | runs N, and the last one settles all              |
+| `export(session, out, plan, parts=P, claim=True)`       | runs the next part that nobody has, until all are |
+|                                                         | complete                                          |
+| `run.run_parts.prepare(session, out, plan, parts=P)`    | begins a night, where one is due; gives a `Parts` |
+| `run.run_parts.run_part(session, out, number, **more)`  | one run of one part: its `Report`; `InUseError`   |
+|                                                         | or `LeaseHeldError` where another one runs it     |
+"""
+
+import gzip
+import re
+import zlib
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final, Self, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from ...errors import ChatRestError, RequestInvalidError
+from .file_names import file_name
+from .plan import Plan
+
+T = TypeVar("T")
+
+NAME: Final = "parts.json"
+VERSION: Final = 1
+STATE: Final = "part.json"
+"""In the folder of a part: a `PartState`."""
+FOREIGN: Final = "foreign"
+"""In the folder of a part: the folder of what other parts have left there."""
+USERS: Final = "users"
+MOST_PARTS: Final = 10_000
+_PART: Final = re.compile(r"part=([0-9]{2,4})")
+_APP: Final = "app="
+_GZIP_LEVEL: Final = 3
+
+
+class Night(Struct, frozen=True):
+    """One reading of all parts; the first has the number 0."""
+
+    listed: int
+    """When the users were listed, in epoch seconds."""
+    file: str
+    """The name of its `NightFile` below the export's folder, such as `users/0000.json.gz`."""
+    users: int = 0
+    """The users that are new in it."""
+    until: int | None = None
+    """The app's newest id when it began: the frozen end of all parts. None where it is not known."""
+
+
+class Parts(Struct, frozen=True, kw_only=True):
+    """The content of `parts.json`."""
+
+    version: int = VERSION
+    parts: int
+    """How many there are; it never changes."""
+    app_id: str
+    plan: Plan
+    """The plan of all parts together; it never changes."""
+    nights: tuple[Night, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The folders of the parts, in their order; one that has not begun need not be there."""
+        return [part_name(number, self.parts) for number in range(self.parts)]
+
+    @property
+    def night(self) -> int:
+        """The number of the newest night; -1 before the first one."""
+        return len(self.nights) - 1
+
+    def encoded(self) -> bytes:
+        return msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n"
+
+    @classmethod
+    def parse(cls, data: bytes, where: object) -> Self:
+        """Return the parts of a file's content; `ChatRestError` where it is damaged, and
+        `RequestInvalidError` where it is of another version. `where` is what an error calls it.
+        """
+        parts = _decoded(data, cls, where)
+        if parts.version != VERSION:
+            raise RequestInvalidError(f"{where} is of version {parts.version}: expected {VERSION}")
+        if not 0 < parts.parts <= MOST_PARTS:
+            raise ChatRestError(f"{where} is damaged: parts = {parts.parts}: expected 1 to {MOST_PARTS:,}")
+        return parts
+
+
+class NightFile(Struct, frozen=True, kw_only=True):
+    """What a night has found for all parts: a file that is never changed."""
+
+    users: list[str] = []
+    """The uids that no earlier night has listed."""
+    newest: list[Raw] = []
+    """The app's newest messages, the newest first, as served."""
+    goes_backwards: bool = False
+    """True if the app's own list was seen to begin with its newest message where asked for it."""
+    fault: str = ""
+    """The reason why the users are not known to be all; empty as usually."""
+    after: int | None = None
+    """Where the app's own list shows all that is new after this id, up to the frozen end: no list is asked
+    for it. None where each list is to be asked."""
+    news: list[Raw] = []
+    """These messages, as served."""
+
+    def encoded(self) -> bytes:
+        return gzip.compress(msgspec.json.encode(self), _GZIP_LEVEL, mtime=0)
+
+    @classmethod
+    def parse(cls, data: bytes, where: object) -> Self:
+        """Return what `encoded` made; `ChatRestError` where it is damaged."""
+        try:
+            return _decoded(gzip.decompress(data), cls, where)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ChatRestError(f"{where} is damaged: {error}") from None
+
+
+class PartState(Struct, frozen=True, kw_only=True):
+    """How far a part is: the content of `part.json`, written after each of its runs."""
+
+    night: int = -1
+    """The night that its lists were read in to their end; -1 before the first one."""
+    complete: bool = False
+    """True if that run was complete (`Report.complete`)."""
+    messages: int = 0
+    taken: dict[str, str] = {}
+    """By the name of each file in `foreign/` that was taken in, its stamp: another one, or one that is not
+    here, holds what is to be taken in still, and the part is not complete."""
+
+    def encoded(self) -> bytes:
+        return msgspec.json.encode(self)
+
+    @classmethod
+    def parse(cls, data: bytes, where: object) -> Self:
+        return _decoded(data, cls, where)
+
+
+class Foreign(Struct, frozen=True, kw_only=True):
+    """What the lists of one part have shown, and another part owns: the content of `foreign/07.ids`."""
+
+    numbers: bytes = b""
+    """The ids that are numbers, an `IdSet` as bytes; empty for none."""
+    names: list[str] = []
+    """The ids that are no numbers."""
+    rows: list[Raw] = []
+    """Messages that no list of the owner can show, as served; their ids are above as well."""
+    edits: list[Raw] = []
+    """Newer versions of its messages, as an edit or a deletion shows them."""
+
+    def encoded(self) -> bytes:
+        data = zlib.compress(msgspec.msgpack.encode(self), 1)
+        return blake2b(data, digest_size=STAMP // 2).hexdigest().encode() + data
+
+    @classmethod
+    def parse(cls, data: bytes, where: object) -> Self:
+        """Return what `encoded` made; `ChatRestError` where a byte of it is another one."""
+        stamp, packed = data[:STAMP], data[STAMP:]
+        if blake2b(packed, digest_size=STAMP // 2).hexdigest().encode() != stamp:
+            raise ChatRestError(f"{where} is damaged: run the export again, and its part writes it anew")
+        return msgspec.msgpack.decode(zlib.decompress(packed), type=cls)
+
+
+STAMP: Final = 32
+"""The first characters of a file in `foreign/`: a hash of the rest, by which an owner knows what it has taken
+in."""
+
+
+def _decoded(data: bytes, kind: type[T], where: object) -> T:
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RequestInvalidError) as error:
+        raise ChatRestError(f"{where} is damaged: {error}") from None
+
+
+def part_name(number: int, parts: int) -> str:
+    """Return the name of a part's folder, such as `part=07`."""
+    return f"part={digits(number, parts)}"
+
+
+def digits(number: int, parts: int) -> str:
+    """Return the number of a part in so many digits as that of the last one has, at least two."""
+    return f"{number:0{max(2, len(str(parts - 1)))}}"
+
+
+def part_number(name: str) -> int | None:
+    """Return the number of the part whose folder has this name; None for another name."""
+    match = _PART.fullmatch(name)
+    return int(match[1]) if match else None
+
+
+def app_name(name: str) -> str:
+    """Return the name of an app's folder in an export of many apps, such as `app=shop`."""
+    return f"{_APP}{file_name(name)}"
+
+
+def is_app_name(name: str) -> bool:
+    """Return whether a folder of this name is that of an app in an export of many."""
+    return name.startswith(_APP) and len(name) > len(_APP)
+
+
+def spread(name: str, parts: int) -> int:
+    """Return the part that a name belongs to: the same for ever, on every machine."""
+    digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") % parts
+
+
+def read_parts(folder: Path) -> Parts | None:
+    """Return the parts of an export in a folder; None where the folder is no export of parts.
+
+    Raises `ChatRestError` where `parts.json` is damaged, `RequestInvalidError` where it is of another
+    version, and OSError where it cannot be read.
+    """
+    try:
+        data = (folder / NAME).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return Parts.parse(data, folder / NAME)
+
+
+def app_folders(folder: Path) -> list[Path]:
+    """Return the folders of the apps of an export of many, by name; none where it is no such export."""
+    return sorted(path for path in folder.glob(f"{_APP}?*") if path.is_dir())
+
+
+def part_folders(folder: Path) -> list[Path] | None:
+    """Return the folders of an export's parts, in their order; None where it is no export of parts.
+
+    One that has not begun yet need not be there. Raises as `read_parts`.
+    """
+    parts = read_parts(folder)
+    return None if parts is None else [folder / name for name in parts.names]
