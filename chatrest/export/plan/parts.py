@@ -13,17 +13,17 @@ OUT/app=NAME/               of many apps: each an export, or itself of parts
 A night is one reading of all parts: it begins with the list of users, which is read once. Its number is what
 the rule of ownership goes by (`part_ownership`). In an object store these are objects below the address.
 
-| call (`chatrest.export`)                                | does                                              |
-|---------------------------------------------------------|---------------------------------------------------|
-| `export(session, out, plan, parts=P)`                   | begins a night, and runs all parts one by one     |
-| `export(session, out)` of such a folder                 | the same                                          |
-| `export(session, out, plan, parts=P, part=N)`           | begins a night where part N has read the newest,  |
-|                                                         | runs N, and the last one settles all              |
-| `export(session, out, plan, parts=P, claim=True)`       | runs the next part that nobody has, until all are |
-|                                                         | complete                                          |
-| `run.run_parts.prepare(session, out, plan, parts=P)`    | begins a night, where one is due; gives a `Parts` |
-| `run.run_parts.run_part(session, out, number, **more)`  | one run of one part: its `Report`; `InUseError`   |
-|                                                         | or `LeaseHeldError` where another one runs it     |
+| call (`chatrest.export`)                            | does                                              |
+|-----------------------------------------------------|---------------------------------------------------|
+| `export(session, out, plan, parts=P)`, or later     | begins a night, or continues one that was killed, |
+| `export(session, out)` of such a folder             | and runs all parts one by one                     |
+| `export(…, part=N)`                                 | begins a night where part N has read the newest,  |
+|                                                     | runs part N; who is last settles all              |
+| `export(…, claim=True)`                             | runs the next part that nobody has, until all are |
+|                                                     | read and settled                                  |
+| `run.run_parts.prepare(session, out, plan, …)`      | begins a night where one is due; gives a `Parts`  |
+| `run.run_parts.run_part(session, out, number, …)`   | one run of one part: its `Report`; `InUseError`   |
+|                                                     | or `LeaseHeldError` where another one runs it     |
 """
 
 import gzip
