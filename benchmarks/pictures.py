@@ -27,10 +27,10 @@ from rich.table import Table
 from rich.text import Text
 
 from chatrest import AsyncSession, TextMessage
-from chatrest._cli.export.display import Monitor, progress_line
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import Latency
 from chatrest.export import Plan, Progress, export
+from chatrest.export.run.monitor import Monitor, progress_line
 
 FOLDER: Final = Path(__file__).parents[1] / "chatrest" / "guide" / "pictures"
 WIDTH: Final = 92

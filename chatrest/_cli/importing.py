@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import click
 from msgspec import structs
 
+from .._texts import plural
 from ..errors import ChatRestError
 from . import streams
 from .environment import session
-from .export.summary import plural
 from .options import AS_JSON, option_table
 from .process import can_continue, continuation, run
 

@@ -31,11 +31,12 @@ from .demo import demo
 from .doctor import doctor, limits
 from .emulator import emulator
 from .environment import RootOptions, apps_file, hint
+from .export.cat import cat, changes
 from .export.command import export
 from .export.html import html, view
 from .export.load import load
 from .export.status import status
-from .export.stored import cat, changes, verify
+from .export.verify import verify
 from .guide import contents, guide
 from .importing import import_
 from .lists import apps, messages, users

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import structs
 
 from ..._core.environment import headers_from_env
+from ..._texts import duration, plural
 from ...errors import AuthenticationError, ExportIncompleteError, RequestInvalidError
 from .. import streams
 from ..environment import all_apps, proxy
 from ..process import continuation, run
-from .summary import duration, plural
 
 if TYPE_CHECKING:
     from ...export import Plan

@@ -189,7 +189,9 @@ def export(
         _estimate(out, plan, options, as_json=as_json)
         return
     from ...export import Progress, export
-    from .display import Monitor, progress_display, shown_progress, status_file as written_status
+    from ...export.run.monitor import Monitor
+    from ...export.run.status_file import status_file as written_status
+    from .display import progress_display, shown_progress
 
     progress = Progress()
     monitor = Monitor(progress)
@@ -207,7 +209,10 @@ def export(
         streams.warn(f"the local copy of {out} is in {root}")
     again = {} if only or change_plan else {"--journal": journal, "--dask": dask}
     with _resume_hint(out, again, progress):
-        with written_status(status_file, out) as reports, progress_display(quiet=quiet) as show:
+        with (
+            written_status(status_file, out, clean=streams.without_keys) as reports,
+            progress_display(quiet=quiet) as show,
+        ):
             report = run(work())
             reports.append(report)
         totals = _files(Path(out) if root is None else root / "export")

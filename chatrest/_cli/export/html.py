@@ -9,10 +9,10 @@ from typing import Any, Final
 import click
 from msgspec import structs
 
+from ..._texts import plural
 from .. import streams
 from ..options import AS_JSON, SINCE, UNTIL, option_table, shown_default
 from ..process import run
-from .summary import plural
 
 CHOICE: Final = (
     ("--conversation conversations", None, "ID",

@@ -6,9 +6,9 @@ A file of its own because each command that stands for a package has one.
 import click
 from msgspec import structs
 
+from ..._texts import plural
 from .. import streams
 from ..options import option_table
-from .summary import plural
 
 DELETED = ("keep", "blank")
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import msgspec
 
+from ..._texts import duration, name_list, plural, size
 from .. import streams
 from ..message_text import LINE_TIME, local_time
 from ..options import AS_JSON, option_table
 from ..process import invocation
-from .summary import duration, name_list, plural, size
 
 if TYPE_CHECKING:
     from ...export.read.facts import ExportFacts, RunFacts

@@ -1,21 +1,17 @@
-"""Texts for numbers, for the summary of an export and for its estimate."""
+"""The lines of the summary of an export, and of its estimate."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from ..._texts import duration, name_list, plural, size
 from ..streams import one_line
 
 if TYPE_CHECKING:
     from ...export import AttachmentCounts, Progress, Report
     from ...export.run.dry_run import Estimate
 
-_MINUTE: Final = 60
-_HOUR: Final = 3600
-_DAY: Final = 86_400
-_NAMES_SHOWN: Final = 20
-"""The largest number of names in one line."""
 _KEPT_SHOWN: Final = 5
 """Of the sources that are kept: there may be thousands, in every run."""
 
@@ -24,42 +20,6 @@ class FileTotals(Struct, frozen=True):
     format: str
     count: int
     bytes: int
-
-
-def duration(seconds: float) -> str:
-    """A measured time: `4.2 s`, `3:12`, `1:02:03`, `2 d 01:02:03`."""
-    if seconds < _MINUTE:
-        return f"{seconds:.1f} s"
-    days, rest = divmod(round(seconds), _DAY)
-    hours, minutes = divmod(rest // _MINUTE, _MINUTE)
-    if days:
-        return f"{days:,} d {hours:02}:{minutes:02}:{rest % _MINUTE:02}"
-    return f"{hours}:{minutes:02}:{rest % _MINUTE:02}" if hours else f"{minutes}:{rest % _MINUTE:02}"
-
-
-def about(seconds: float) -> str:
-    """An estimated time, rounded: `about 40 s`, `about 3 h 20 min`."""
-    if seconds < 10:
-        return "a few seconds"
-    if seconds < 1.5 * _MINUTE:
-        return f"about {5 * round(seconds / 5)} s"
-    if seconds < 1.5 * _HOUR:
-        return f"about {round(seconds / _MINUTE)} min"
-    if seconds < _DAY:
-        hours, minutes = divmod(10 * round(seconds / 600), _MINUTE)
-        return f"about {hours} h {minutes} min" if minutes else f"about {hours} h"
-    days, hours = divmod(round(seconds / _HOUR), 24)
-    return f"about {days:,} d {hours} h" if hours else f"about {days:,} d"
-
-
-def size(count: int) -> str:
-    """A number of bytes: `12.3 MB`."""
-    return f"{count / 1e9:,.2f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
-
-
-def plural(count: int, noun: str) -> str:
-    """A number and its noun: `1 source`, `2 sources`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 # ── the summary ──
@@ -121,12 +81,6 @@ def attachments_line(counts: "AttachmentCounts") -> str:
     }
     parts = [f"{count:,} {words}" for words, count in others.items() if count]
     return ", ".join([f"{counts.stored:,}, {counts.fetched:,} of them new ({size(counts.bytes)})", *parts])
-
-
-def name_list(names: list[str], most: int = _NAMES_SHOWN) -> str:
-    """The first `most` names of `names`, and the number of the others."""
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return f"{', '.join(names[:most])}{more}"
 
 
 # ── an estimate ──

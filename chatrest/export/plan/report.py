@@ -8,6 +8,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from ..._telemetry import Attempt, Record
+from ..._texts import plural
 from ...errors import ExportIncompleteError
 
 
@@ -217,7 +218,6 @@ class Report(Struct, kw_only=True):
             return
         reasons = list(self.reasons)
         if self.failed:
-            sources = "source" if self.sources == 1 else "sources"
-            reasons.insert(0, f"{len(self.failed):,} of {self.sources:,} {sources} failed")
+            reasons.insert(0, f"{len(self.failed):,} of {plural(self.sources, 'source')} failed")
         text = "; ".join(reasons) or "it did not come to its end"
         raise ExportIncompleteError(f"the export is not complete: {text}")

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession, RequestInvalidError
-from chatrest._cli.export.display import Monitor, progress_line
 from chatrest._cloud.lease import LEASE, LeaseRecord
 from chatrest._cloud.publication import EMPTY, Publisher, read_version
 from chatrest._cloud.store import ObjectInfo
@@ -21,6 +20,7 @@ from chatrest.export.folder.export_folder import ExportFolder
 from chatrest.export.plan.plan import Format, Partition
 from chatrest.export.plan.report import Progress
 from chatrest.export.remote.store_export import Sleep, StoreExport, store_export
+from chatrest.export.run.monitor import Monitor, progress_line
 from chatrest.export.run.run import export_folder
 from tests.cloud.store_double import CrashError, StoreDouble
 from tests.dying import instants

@@ -1,4 +1,4 @@
-"""`verify` and `cat`: an export in a folder or in an object store, checked and printed."""
+"""`verify`: an export in a folder or in an object store, checked."""
 
 import asyncio
 import json
@@ -7,24 +7,23 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from chatrest._cli import streams
-from chatrest._cli.export.stored import PROBLEMS_SHOWN
+from chatrest._cli.export.verify import PROBLEMS_SHOWN
 from chatrest._cli.root import root
-from chatrest._core.replies.rows import row_of
 from chatrest._extras import missing_extra
 from chatrest.export import Plan, export
 from chatrest.export.folder.journal import NAME as JOURNAL
 from chatrest.export.folder.manifest import NAME as MANIFEST
 from tests.commands import Run, all_ids, summary_of
 from tests.exporting import served
-from tests.stored import StoredExport, record
 
 from ..conftest import EmulatorThread, error_line
+
+pytestmark = pytest.mark.usefixtures("called")
 
 
 @pytest.fixture(scope="module")
@@ -172,58 +171,6 @@ def test_ctrl_c_ends_the_check(out: Path) -> None:
         assert running.stderr.read() == b"chatrest: interrupted\n"
 
 
-pytestmark = pytest.mark.usefixtures("called")
-
-RECORDS = [record(number) for number in range(1, 11)]
-ODD = b'{"id":"11","data":{"text":"\xff"},"sentAt":1600000000}'
-
-
-@pytest.fixture(params=["ndjson", "parquet"])
-def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    return stored(tmp_path / "out", request.param)
-
-
-def stored(path: Path, format: Any, count: int = 10) -> Path:
-    with StoredExport(path, Plan(users=["ann"], groups=["den"], format=format)) as export:
-        export.commit({"user ann": map(record, range(1, count + 1)), "group den": [ODD]})
-        export.finish()
-    return path
-
-
-def cat(*args: object) -> Result:
-    return CliRunner().invoke(root, ["cat", *map(str, args)])
-
-
-def test_every_message_is_a_line_as_it_was_served(folder: Path) -> None:
-    result = cat(folder, "--source", "user ann")
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout_bytes.splitlines() == RECORDS
-
-
-def test_what_is_not_utf_8_can_be_read_as_json_or_exactly(folder: Path) -> None:
-    [line] = cat(folder, "--source", "group den").stdout_bytes.splitlines()
-    assert json.loads(line)["data"]["text"] == "\ufffd"
-    assert cat(folder, "--source", "group den", "--raw").stdout_bytes == ODD + b"\n"
-
-
-@pytest.mark.parametrize(
-    ("args", "words"),
-    [
-        (["--source", "ann"], "source = 'ann': expected sources of the export, such as 'user ann'"),
-        (["--since", "20260101"], "'--since': '20260101': it may be a date"),
-    ],
-)
-def test_wrong_usage_is_one_line_with_status_2(tmp_path: Path, args: list[str], words: str) -> None:
-    assert words in error_line(cat(stored(tmp_path, "ndjson"), *args), 2)
-
-
-def test_a_file_that_is_missing_is_one_line_that_names_verify(tmp_path: Path) -> None:
-    folder = stored(tmp_path, "ndjson")
-    next(folder.glob("messages/**/*.ndjson")).unlink()
-    line = error_line(cat(folder), 1)
-    assert "it is not there any more; `chatrest verify` says what is damaged" in line
-
-
 @pytest.mark.usefixtures("buckets")
 def test_an_export_in_a_store_is_made_read_checked_and_merged(
     service: EmulatorThread, command: Run, tmp_path: Path
@@ -252,29 +199,3 @@ def test_without_the_extra_one_sentence_says_what_to_install(
         line = error_line(command(args[0], "s3://bucket/chat", *args[1:], XDG_STATE_HOME=str(tmp_path)), 2)
         assert line == missing_extra("an object store", "cloud")
     assert list(tmp_path.iterdir()) == []
-
-
-# ── changes ──
-
-
-def test_changes_prints_a_line_of_json_for_each_and_since_a_run(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    with StoredExport(out, Plan(users=["ann"])) as stored:
-        stored.begin_manifest()
-        stored.commit({"user ann": [record(1, text="a"), record(2, text="\udcff")]})
-        stored.finish()
-    with StoredExport(out, Plan(users=["ann"])) as stored:
-        stored.begin_manifest()
-        with stored.journal.transaction():
-            stored.journal.change([row_of(record(1, text="b"))])
-        stored.finish()
-    first = CliRunner().invoke(root, ["changes", str(out)])
-    assert [json.loads(line)["id"] for line in first.stdout.splitlines()] == ["1", "2"]
-    since = CliRunner().invoke(root, ["changes", str(out), "--since-run", "1"])
-    assert json.loads(since.stdout) == {
-        "run": 2, "kind": "changed", "id": "1", "reason": None,
-        "before": json.loads(record(1, text="a")), "after": json.loads(record(1, text="b")),
-    }  # fmt: skip
-    assert CliRunner().invoke(root, ["changes", str(out), "--since-run", "2"]).stdout == ""
-    refused = CliRunner().invoke(root, ["changes", str(tmp_path)])
-    assert (refused.exit_code, "is not an export" in refused.stderr) == (2, True)

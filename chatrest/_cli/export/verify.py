@@ -1,0 +1,73 @@
+"""`verify`: check that an export is complete and undamaged, without the service."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+import click
+from msgspec import structs
+
+from ..._texts import plural
+from ...errors import ChatRestError
+from .. import streams
+from ..options import AS_JSON, option_table
+
+if TYPE_CHECKING:
+    from ...export import VerifyResult
+
+PROBLEMS_SHOWN: Final = 20
+"""The largest number of problems, and of notes, that are printed."""
+
+
+@click.command(short_help="Check that an export is complete and undamaged.")
+@click.argument("out")
+@option_table(
+    AS_JSON,
+    ("--quiet -q", bool, None, "Print nothing if the export is complete and undamaged."),
+)
+def verify(out: str, as_json: bool, quiet: bool) -> None:
+    """Check the export in OUT, a folder or the address of an object store.
+
+    Reads all files and compares them with the manifest and journal: every checksum and record, that no
+    message is missing or stored twice, and that no source has a gap. It needs no credentials of the service,
+    and changes nothing. Exit status: 0 the export is complete and undamaged, 1 it is not. Each problem is a
+    line on standard error that says what can safely be done. With --json they are members of one object on
+    standard output: kind, place, text, remedy and advice.
+
+    \b
+    Examples:
+      chatrest verify out
+      chatrest verify out --quiet && rsync -a out/ backup/
+      chatrest verify s3://bucket/chat       downloads one file after the other
+    """
+    from ...export import verify as verify_export  # imports aiohttp, which a help text does not need
+
+    with streams.progress_bar(is_shown=not quiet, of_bytes=True) as show:
+        result = verify_export(out, progress=lambda done, total: show("verifying", done, total))
+    if as_json:
+        streams.write_json({"export": str(out), **structs.asdict(result), "count": result.count})
+    else:
+        for each in [*result.problems[:PROBLEMS_SHOWN], *result.notes[:PROBLEMS_SHOWN]]:
+            streams.warn(str(each))
+    if not result.ok:
+        raise ChatRestError(_failure_text(out, result))
+    if not quiet and not as_json:
+        streams.write_lines(_summary(result))
+
+
+def _failure_text(out: str, result: "VerifyResult") -> str:
+    if not result.count:
+        return f"{out} is not complete: a run is writing it; verify it again when that has ended"
+    more = result.count - PROBLEMS_SHOWN
+    hidden = f", of which {more:,} are not shown" if more > 0 else ""
+    problems = f"{plural(result.count, 'problem')}{hidden}"
+    return f"{out} is damaged or not complete: {problems}; {result.messages:,} messages are undamaged"
+
+
+def _summary(result: "VerifyResult") -> Iterator[str]:
+    id_range = f", ids {result.first} to {result.last}" if result.first is not None else ""
+    yield f"{result.messages:,} messages{id_range}"
+    end = "" if result.until is None else f" up to id {result.until}"
+    shown = " as far as the app's own list shows" if result.by_app_list else ""
+    files, checksums = plural(result.files, "file"), plural(result.hashes, "checksum")
+    end = f"complete{shown}{end} ({result.plan})"
+    yield f"{files}, {result.bytes:,} bytes, {checksums}: all correct, and {end}"
