@@ -8,7 +8,8 @@ from itertools import count
 from random import Random
 from typing import Final, Literal, TypeAlias
 
-from chatrest._core.pace.pacer import GatePacer, Pace, Pacer, Signal
+from chatrest._core.pace.pacer import GatePacer, Pace, Pacer
+from chatrest._core.replies.rate_signal import Signal
 from chatrest.distributed.credit_pacer import CreditAccount
 from chatrest.distributed.credits import CreditBook, Grants, RateReport
 from chatrest.emulator.limits import Limiter

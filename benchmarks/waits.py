@@ -15,7 +15,7 @@ from statistics import median
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from chatrest import App, AsyncSession, Pace
-from chatrest._telemetry import Attempt, Record
+from chatrest._telemetry import Attempt, Telemetry
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import HalfOpen, Latency
 
@@ -58,7 +58,7 @@ async def wait_for_place(seconds: int, waiting: int) -> Waits:
 async def _waits(app: App, seconds: int, waiting: int, **options: Any) -> Waits:
     waits = Waits([], [])
 
-    def listen(record: Record) -> None:
+    def listen(record: Telemetry) -> None:
         if isinstance(record, Attempt) and record.error is None:
             lane = waits.interactive if record.template == "/users" else waits.bulk
             lane.append(record.paced + record.queued)

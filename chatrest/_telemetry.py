@@ -1,14 +1,14 @@
-"""Telemetry: immutable records of each attempt and of each call, for listeners.
+"""Telemetry: immutable values that describe each attempt and each call, for listeners.
 
-A listener is a function of one record: `AsyncSession(app, telemetry=print)`. It is called in the task of the
-call, must be fast, and must not block. A listener that needs something around each call, such as a current
-span, is a `CallListener`. Exceptions of both are logged and do not affect the call. Records contain no key,
-uid, query or body: the path is a template.
+A listener is a function of one such value: `AsyncSession(app, telemetry=print)`. It is called in the task of
+the call, must be fast, and must not block. A listener that needs something around each call, such as a
+current span, is a `CallListener`. Exceptions of both are logged and do not affect the call. No key, uid,
+query or body is in it: the path is a template.
 
 The order for each call: `around_call` of all listeners, one `Attempt` for each attempt, one `Outcome`, then
 the exits of the context managers, the last entered first. Errors and cancellation do not change this order.
 
-Without listeners no record is created, and decoding is not measured. The logger `chatrest` logs a line for
+Without listeners no telemetry is created, and decoding is not measured. The logger `chatrest` logs a line for
 each attempt at INFO, and at DEBUG why one is repeated and where the time of each call went; it has no
 handler. The logger `chatrest.requests` logs the address of each call as it is sent, with ids and filters, and
 its headers without secrets: at DEBUG, if its own level is set to that.
@@ -31,9 +31,9 @@ LISTENER_FAILED: Final = "a telemetry listener failed"
 """The log message for an exception of a listener."""
 
 
-class _CallRecord(Struct, frozen=True, kw_only=True, gc=False):
+class _OfCall(Struct, frozen=True, kw_only=True, gc=False):
     call: int
-    """The number of the call in its process, the same in all of its records."""
+    """The number of the call in its process, the same in all of its telemetry."""
     operation: str
     """The endpoint's name, such as `messages.list_user`."""
     method: str
@@ -46,14 +46,14 @@ class _CallRecord(Struct, frozen=True, kw_only=True, gc=False):
     server_port: int = 0
 
 
-class CallStart(_CallRecord, frozen=True, kw_only=True, gc=False):
+class CallStart(_OfCall, frozen=True, kw_only=True, gc=False):
     """One call, before its first attempt."""
 
 
-class Attempt(_CallRecord, frozen=True, kw_only=True, gc=False):
+class Attempt(_OfCall, frozen=True, kw_only=True, gc=False):
     """One attempt, whether or not its request was sent. All durations are in seconds.
 
-    The record is sent when the attempt has ended and the pause after it is planned, before that pause.
+    It is sent when the attempt has ended and the pause after it is planned, before that pause.
     """
 
     number: int
@@ -85,7 +85,7 @@ class Attempt(_CallRecord, frozen=True, kw_only=True, gc=False):
     """The class name of the previous attempt's error; None for a first attempt."""
 
 
-class Outcome(_CallRecord, frozen=True, kw_only=True, gc=False):
+class Outcome(_OfCall, frozen=True, kw_only=True, gc=False):
     """One call, after its last attempt.
 
     Durations are in seconds. `paced`, `queued`, `network` and `decoded` are the sums of all attempts.
@@ -106,15 +106,15 @@ class Outcome(_CallRecord, frozen=True, kw_only=True, gc=False):
     """The class name of the raised error; None for a success."""
 
 
-Record: TypeAlias = Attempt | Outcome
-Listener: TypeAlias = Callable[[Record], None]
+Telemetry: TypeAlias = Attempt | Outcome
+Listener: TypeAlias = Callable[[Telemetry], None]
 
 
 class CallListener(Protocol):
     """A listener with a context manager around each call, given as any other: `AsyncSession(telemetry=…)`."""
 
-    def __call__(self, record: Record, /) -> None:
-        """Take a record, as every listener does."""
+    def __call__(self, telemetry: Telemetry, /) -> None:
+        """Take an `Attempt` or an `Outcome`, as every listener does."""
 
     def around_call(self, start: CallStart, /) -> AbstractContextManager[Mapping[str, str] | None]:
         """Return the context manager of one call; entering it gives headers for its requests, or None.
@@ -131,46 +131,48 @@ class CallListener(Protocol):
         ...
 
 
-def notify(listeners: Sequence[Listener], record: Record) -> None:
-    """Call every listener with `record`; log their exceptions."""
+def notify(listeners: Sequence[Listener], telemetry: Telemetry) -> None:
+    """Call every listener with `telemetry`; log their exceptions."""
     for listener in listeners:
         try:
-            listener(record)
+            listener(telemetry)
         except Exception:
             LOGGER.exception(LISTENER_FAILED)
 
 
-def log_attempt(record: Record) -> None:
+def log_attempt(telemetry: Telemetry) -> None:
     """Log to the logger `chatrest`: an attempt at INFO, and where the time of a call went at DEBUG."""
-    if isinstance(record, Outcome):
+    if isinstance(telemetry, Outcome):
         LOGGER.debug(
             "%s: %d attempts in %.3f s: %.3f s held back by the rate limit, %.3f s waiting for a place, "
             "%.3f s on the network, %.3f s decoding, %.3f s waiting between attempts",
-            record.operation,
-            record.attempts,
-            record.seconds,
-            record.paced,
-            record.queued,
-            record.network,
-            record.decoded,
-            record.waited,
+            telemetry.operation,
+            telemetry.attempts,
+            telemetry.seconds,
+            telemetry.paced,
+            telemetry.queued,
+            telemetry.network,
+            telemetry.decoded,
+            telemetry.waited,
         )
         return
     notes = (
-        ("request id ", record.request_id),
-        ("rate limit ", _whole(record.limit)),
-        ("remaining ", _whole(record.remaining)),
-        ("again in ", None if record.pause is None else f"{record.pause:.1f} s"),
+        ("request id ", telemetry.request_id),
+        ("rate limit ", _whole(telemetry.limit)),
+        ("remaining ", _whole(telemetry.remaining)),
+        ("again in ", None if telemetry.pause is None else f"{telemetry.pause:.1f} s"),
     )
     LOGGER.info(
         "%s %s to %s: attempt %d: %s, %d bytes in %.3f s%s",
-        record.method,
-        record.template,
-        record.server_address,
-        record.number,
-        record.status if record.error is None else f"{record.status or ''} {record.error}".strip(),
-        record.reply_bytes,
-        record.network,
+        telemetry.method,
+        telemetry.template,
+        telemetry.server_address,
+        telemetry.number,
+        telemetry.status
+        if telemetry.error is None
+        else f"{telemetry.status or ''} {telemetry.error}".strip(),
+        telemetry.reply_bytes,
+        telemetry.network,
         "".join(f", {words}{value}" for words, value in notes if value is not None),
     )
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, Unpack, final
 
 from ._core.requests.arguments import hides_arguments
 from ._core.requests.wire import Headers
+from ._fan_out.stream import fan_out as _fan_out
 from ._network.options import ClientOptions, Destination
 from ._network.view import ClientView
 from ._resources.lazy import collection
@@ -15,7 +16,7 @@ if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first
     from ._resources.webhooks import Triggers, Webhooks
 
 NAME: Final = "management"
-"""The name of the pool, and the app id in records and cursors."""
+"""The name of the pool, and the app id in telemetry and cursors."""
 _CONCURRENCY: Final = 10
 
 
@@ -43,6 +44,8 @@ class AsyncManagement(ClientView):
         if "_client" not in vars(self):  # a traceback shows what was never finished, too
             return "<AsyncManagement, not made>"
         return f"<AsyncManagement at {self._options.destination.addresses['management']}>"
+
+    fan_out = _fan_out
 
     def _view(self, **changes: Any) -> Self:
         if changes.get("acting_user") is not None:

@@ -7,6 +7,7 @@ from msgspec import structs
 from ._core.requests.arguments import check_unquoted, hides_arguments
 from ._core.requests.endpoint import check_acting_user
 from ._core.requests.wire import LOGIN_HEADER, Headers
+from ._fan_out.stream import fan_out as _fan_out
 from ._network.options import ClientOptions, Destination
 from ._network.view import ClientView
 from ._resources.lazy import collection
@@ -90,6 +91,8 @@ class AsyncSession(ClientView):
         keys = Headers({LOGIN_HEADER: check_key("auth_token", auth_token)})
         own = structs.replace(self._options.destination, keys=keys)
         return self._view(acting_user=acting_user, destination=own)
+
+    fan_out = _fan_out
 
     def _view(self, **changes: Any) -> Self:
         if "acting_user" in changes and "destination" not in changes:

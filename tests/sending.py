@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from chatrest._core.paging.cursor_key import CursorKey
-from chatrest._core.paging.paging import PageSizes
+from chatrest._core.paging.cursor import CursorKey
+from chatrest._core.paging.page_sizes import PageSizes
 from chatrest._core.requests.encode import Arrays, query_pairs
 from chatrest._core.requests.endpoint import Call
 

@@ -11,7 +11,7 @@ from chatrest import App, AsyncSession
 from chatrest._core.requests.timeouts import Timeouts
 from chatrest._core.requests.wire import Request
 from chatrest._network.transport import Reply
-from chatrest._telemetry import Record
+from chatrest._telemetry import Telemetry
 from tests.faulty import KEY, Time
 
 PAGE = b'{"data":[],"meta":{}}'
@@ -49,7 +49,7 @@ class Stage:
         Stage.latest = self
         self.answers, self.slow = list(answers), slow
         self.time = Time()
-        self.records: list[Record] = []
+        self.records: list[Telemetry] = []
         self.requests: list[Request] = []
         options = {
             "telemetry": self.records.append, "dice": lambda: 0.0,

@@ -1,4 +1,4 @@
-"""The floors of the house: a file imports from its own floor and those below, and never in a circle.
+"""The floors of the house: files and folders import from their floor and those below, never in a circle.
 
 And its numbers, which only shrink: the sizes of files and bodies, class names that stand twice, and files
 that are too small to be one.
@@ -24,14 +24,18 @@ FLOORS: Final = {
     "_storage": 0.1, "_threads": 0.1, "_telemetry": 0.1, "_models": 0.1, "_parameters": 0.2, "_core": 0.3,
     "app": 0.4,
     "_walk": 1.0, "_resources": 1.0,
-    "_network": 2.0, "otel": 2.0, "session": 2.0, "management": 2.0,
-    "_fan_out": 2.0,
+    "_network": 2.0, "otel": 2.0, "_fan_out": 2.1, "session": 2.2, "management": 2.2,
     "_cloud": 3.0, "emulator": 3.0, "webhooks": 3.0, "export": 3.1, "importing": 3.2, "pytest_plugin": 3.0,
     "distributed": 3.5, "database": 3.5, "site": 3.5,
     "_cli": 4.0, "examples": 4.0, "__main__": 4.0, "__init__": 4.0,
 }  # fmt: skip
 """By a file's first name below the package. The ground has an order of its own: models know neither
 parameters nor core, and parameters do not know core."""
+ROOMS: Final = {
+    "_core": ("requests", "replies", "paging", "pace"),
+    "export": ("plan", "formats", "store", "folder", "fetch dataset", "remote", "read", "run verify"),
+}
+"""The folders of a package from the lowest one up; those of one text know nothing of each other."""
 NOT_ON_THE_GROUND: Final = {
     "asyncio", "aiohttp", "concurrent", "logging", "multidict", "multiprocessing", "random", "secrets",
     "select", "selectors", "signal", "socket", "ssl", "subprocess", "tenacity", "threading", "time", "uuid",
@@ -167,6 +171,30 @@ def graph() -> dict[str, list[str]]:
     return edges
 
 
+def room(module: str) -> str:
+    """Return the folder of a file; a file beside folders is a room of its own."""
+    folder = module if MODULES[module].name == "__init__.py" else module.rpartition(".")[0]
+    return module if any(MODULES[module].parent.glob("*/__init__.py")) else folder
+
+
+def rooms() -> dict[str, list[str]]:
+    """The edges between the folders."""
+    edges: dict[str, set[str]] = {}
+    for module, names in graph().items():
+        edges.setdefault(room(module), set()).update(room(name) for name in names)
+    return {name: sorted(targets - {name}) for name, targets in edges.items()}
+
+
+def levels() -> dict[str, tuple[str, int]]:
+    """The package and the level of each room in `ROOMS`."""
+    return {
+        f"chatrest.{package}.{name}": (package, level)
+        for package, rows in ROOMS.items()
+        for level, row in enumerate(rows)
+        for name in row.split()
+    }
+
+
 def public_classes() -> dict[str, list[str]]:
     """The modules that have a public class, by the class's name."""
     places: dict[str, list[str]] = {}
@@ -253,6 +281,27 @@ def test_only_the_transport_imports_aiohttp() -> None:
 def test_no_modules_import_each_other_in_a_cycle() -> None:
     lines = [" → ".join(circle) for circle in circles(graph())]
     assert not lines, "files import each other in a circle:\n" + "\n".join(lines)
+
+
+def test_no_folders_import_each_other_in_a_cycle() -> None:
+    lines = [" → ".join(circle) for circle in circles(rooms())]
+    assert not lines, "folders import each other in a circle:\n" + "\n".join(lines)
+
+
+def test_the_rooms_of_a_package_import_in_one_direction() -> None:
+    level = levels()
+    wrong = [
+        f"{name} imports {target}"
+        for name, targets in rooms().items()
+        for target in targets
+        if name in level
+        and target in level
+        and level[name][0] == level[target][0]
+        and level[name] <= level[target]
+    ]
+    assert not wrong, f"imports from above: {wrong}"
+    folders = {name for name in rooms() if name.rpartition(".")[0] in {f"chatrest.{each}" for each in ROOMS}}
+    assert {name for name in folders if (ROOT.parent / name.replace(".", "/")).is_dir()} == level.keys()
 
 
 def test_the_table_of_floors_has_every_file() -> None:

@@ -13,7 +13,7 @@ from chatrest import (
     RetryPolicy,
     ServerError,
 )
-from chatrest._telemetry import Record
+from chatrest._telemetry import Telemetry
 from chatrest.emulator import Emulator
 from tests.faulty import Faulty, chain, no_wait, reply
 
@@ -57,7 +57,7 @@ async def test_what_is_sent() -> None:
 
 async def test_it_has_the_views_and_the_requests_of_a_session() -> None:
     async with Faulty(reply({"a": 1}), reply(b"", 503)) as server:
-        records: list[Record] = []
+        records: list[Telemetry] = []
         async with management(server, headers={"X-A": "1"}, telemetry=records.append) as account:
             view = account.with_options(headers={"X-B": "2"}, retry=RetryPolicy(attempts=1), priority="bulk")
             assert await view.request("GET", "/apps/x", query={"a": 1}) == {"a": 1}

@@ -11,13 +11,13 @@ import msgspec
 import pytest
 from multidict import CIMultiDict
 
+import chatrest._network.call_telemetry as records_module
 import chatrest._network.client as client_module
-import chatrest._network.records as records_module
 from chatrest import App, ChatRestError, ConnectError, DeadlineExceededError, RetryPolicy, UserQuery
 from chatrest._core.pace.pacer import Pace
 from chatrest._network.transport import Reply
 from chatrest._resources import users
-from chatrest._telemetry import Attempt, Outcome, Record
+from chatrest._telemetry import Attempt, Outcome, Telemetry
 from tests.cases import loop_over
 from tests.faulty import KEY
 from tests.stage import PAGE, UID, Stage, forever, reply
@@ -161,7 +161,7 @@ async def test_the_time_waiting_for_a_place_is_recorded() -> None:
 # ── the pause after an attempt, and where the time of a call goes ──
 
 
-def sums(record: Record) -> float:
+def sums(record: Telemetry) -> float:
     assert isinstance(record, Outcome)
     return record.paced + record.queued + record.network + record.decoded + record.waited
 
@@ -283,13 +283,13 @@ async def test_no_record_and_no_log_line_shows_a_key_a_uid_or_a_query(
 # ── listeners ──
 
 
-def raising(record: Record) -> None:
+def raising(record: Telemetry) -> None:
     raise KeyError("a listener's own")
 
 
 @pytest.mark.parametrize("answer", [reply(), reply(404)], ids=["success", "error"])
 async def test_a_listener_that_raises_does_no_harm(answer: Reply, caplog: pytest.LogCaptureFixture) -> None:
-    heard: list[Record] = []
+    heard: list[Telemetry] = []
     stage = Stage(answer, telemetry=[heard.append, raising, heard.append])
     [done] = await asyncio.gather(stage.list(), return_exceptions=True)
     assert done == [] or (isinstance(done, ChatRestError) and not isinstance(done.__context__, KeyError))

@@ -11,7 +11,7 @@ import pytest
 
 from chatrest import ChatRestError, ConnectError, DeadlineExceededError, NotFoundError
 from chatrest._resources import users
-from chatrest._telemetry import CallStart, Record
+from chatrest._telemetry import CallStart, Telemetry
 from tests.faulty import KEY
 from tests.stage import UID, Stage, forever, reply
 
@@ -31,7 +31,7 @@ class Surrounding:
     def __init__(self, log: list[tuple[str, str]], name: str = "a", **headers: str) -> None:
         self.log, self.name, self.headers = log, name, headers
 
-    def __call__(self, record: Record) -> None:
+    def __call__(self, record: Telemetry) -> None:
         self.log.append((f"{self.name} {type(record).__name__}", CURRENT.get()))
 
     @contextmanager
@@ -215,7 +215,7 @@ class Around:
     def __init__(self, enter: Any = lambda: None, leave: Any = lambda: None) -> None:
         self.enter, self.leave = enter, leave
 
-    def __call__(self, record: Record) -> None:
+    def __call__(self, record: Telemetry) -> None:
         pass
 
     def around_call(self, start: CallStart) -> AbstractContextManager[Any]:

@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from .._core.pace.pacer import DOCUMENTED_RATES
-from .._core.replies.faults import signal
+from .._core.replies.rate_signal import signal
 from ..errors import ChatRestError, RateLimitError
 from . import streams
 from .doctor_checks import Check, examine, line_of

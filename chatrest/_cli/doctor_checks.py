@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from .._core.environment import headers_from_env
-from .._core.replies.faults import http_date, signal
+from .._core.replies.rate_signal import http_date, signal
 from .._extras import DISTRIBUTION, install_command
 from ..app import REGIONS, App, is_loopback
 from ..errors import (

@@ -9,8 +9,8 @@ import click
 import msgspec
 
 from .._core.paging.cursor import Cursor
-from .._core.replies.rows import AsRows
 from .._core.replies.scanner import whole
+from .._core.send import AsRows
 from .._models.apps import AppInfo
 from .._models.messages import Message, MessageCount
 from .._models.users import User

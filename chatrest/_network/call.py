@@ -3,7 +3,7 @@
 tenacity repeats: its loop waits and calls from the second attempt on. It would cost 25 µs for a call that
 succeeds at once, as much as all else that this package adds to aiohttp, so the first attempt is made before
 it, and its failure is the loop's first outcome. Whether and when a call is repeated is decided right after
-an attempt, by `core.pace.retry`, as the record of the attempt has the pause; the loop's `retry` and `wait`
+an attempt, by `core.pace.retry`, as the telemetry of the attempt has the pause; the loop's `retry` and `wait`
 read it.
 
 A 429 is read once, into a `RateLimitError`. The pacer learns the limit from it, and the retry policy asks the
@@ -15,9 +15,9 @@ from typing import Final, Generic, TypeVar
 import tenacity
 from msgspec import Struct, field, structs
 
-from .._core.pace.retry import Attempts, attempt_log, leaves_open
+from .._core.pace.retry import Attempts, Consequence, attempt_log, consequence
 from .._core.replies.bounds import INLINE_BYTES
-from .._core.replies.faults import signal
+from .._core.replies.rate_signal import signal
 from .._core.requests.endpoint import Call
 from .._core.requests.wire import Headers, Request, with_headers
 from .._telemetry import LOGGER, CallStart, Listener, Outcome, notify
@@ -31,9 +31,9 @@ from ..errors import (
     RequestInvalidError,
     TransportError,
 )
+from .call_telemetry import CallProgress, Durations, attempt_telemetry, outcome_telemetry
 from .options import CallOptions, Dice
 from .pool import Pool
-from .records import CallProgress, Durations, attempt_record, outcome_record
 from .replies import (
     DEPRECATION,
     SUNSET,
@@ -71,7 +71,7 @@ class CallContext(Struct, frozen=True, kw_only=True):
     listeners: tuple[Listener, ...]
     notices: Notices = field(default_factory=Notices)
     start: CallStart | None = None
-    """The first record of the call; None without listeners."""
+    """The first telemetry of the call; None without listeners."""
 
 
 class ActiveCall(CallProgress, Generic[R]):
@@ -92,7 +92,7 @@ class ActiveCall(CallProgress, Generic[R]):
         self._pool.budget.earn()
         try:
             # Without listeners no one wants the durations of each attempt.
-            return await (self._attempt(self) if self._context.start is None else self._recorded_attempt())
+            return await (self._attempt(self) if self._context.start is None else self._reported_attempt())
         except (ApiError, TransportError) as error:
             failure = error
         if self._attempts.pause is not None:
@@ -121,7 +121,7 @@ class ActiveCall(CallProgress, Generic[R]):
 
     async def _later_attempt(self) -> R:
         try:
-            return await (self._attempt(self) if self._context.start is None else self._recorded_attempt())
+            return await (self._attempt(self) if self._context.start is None else self._reported_attempt())
         except RequestInvalidError:
             # Closed: a change that was sent before must not say that nothing was. A read may.
             is_change = self._call.endpoint.replay == "idempotent"
@@ -154,8 +154,8 @@ class ActiveCall(CallProgress, Generic[R]):
 
     # ── one attempt ──
 
-    async def _recorded_attempt(self) -> R:
-        """Make an attempt and send its record, which has the pause that is planned after it."""
+    async def _reported_attempt(self) -> R:
+        """Make an attempt and send its telemetry, which has the pause that is planned after it."""
         spent, cause = Durations(), self._attempts.error
         error_name: str | None = "CancelledError"
         try:
@@ -169,7 +169,7 @@ class ActiveCall(CallProgress, Generic[R]):
             raise
         finally:
             assert self._context.start is not None
-            record = attempt_record(
+            telemetry = attempt_telemetry(
                 self._context.start,
                 self,
                 spent,
@@ -178,7 +178,7 @@ class ActiveCall(CallProgress, Generic[R]):
                 cause=cause,
                 secrets=self._options.secrets,
             )
-            notify(self._context.listeners, record)
+            notify(self._context.listeners, telemetry)
 
     async def _attempt(self, spent: Durations) -> R:
         """Send the request once and decode the reply, with their durations; plan what follows a failure."""
@@ -289,7 +289,7 @@ class ActiveCall(CallProgress, Generic[R]):
         """Return the error to raise: `error` with the log of the attempts, or an unknown outcome."""
         name, attempts = self._call.endpoint.name, self._attempts
         final: ChatRestError = error
-        if self._call.endpoint.replay == "never" and leaves_open(error):
+        if consequence(error, self._call.endpoint.replay) is Consequence.UNKNOWN:
             final = outcome_unknown(name, error)
         elif isinstance(error, TransportError):
             final.args = (f"{name}: {error}",)
@@ -357,4 +357,4 @@ class ActiveCall(CallProgress, Generic[R]):
 
     def outcome(self, error_name: str | None) -> Outcome:
         assert self._context.start is not None
-        return outcome_record(self._context.start, self, self._context.timing.now(), error_name)
+        return outcome_telemetry(self._context.start, self, self._context.timing.now(), error_name)

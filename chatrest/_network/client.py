@@ -11,8 +11,8 @@ from typing import Final, TypeVar, final
 from msgspec import structs
 
 from .._core.pace.pacer import Pace
-from .._core.paging.cursor_key import CursorKey
-from .._core.paging.paging import PageSizes
+from .._core.paging.cursor import CursorKey
+from .._core.paging.page_sizes import PageSizes
 from .._core.requests.arguments import detach
 from .._core.requests.endpoint import Call
 from .._core.requests.wire import LOGIN_HEADER, Headers, Request, request
@@ -20,9 +20,9 @@ from .._telemetry import LOGGER, REQUESTS, Listener, log_attempt, notify
 from ..app import check_way
 from ..errors import ChatRestError, DeadlineExceededError, RequestInvalidError
 from .call import ActiveCall, CallContext
+from .call_telemetry import CallScope, call_start, log_request
 from .options import CallOptions, Dice
 from .pool import MakePacer, Pool, PoolState
-from .records import CallScope, call_start, log_request
 from .timing import Clock, Home, Sleep, Timing
 from .transport import Transport, Verify
 
@@ -111,7 +111,7 @@ class Client:
 
 
 class Sender:
-    """The sender of one view, the only part of it that the resources use: `core.requests.endpoint.Send`."""
+    """The sender of one view, the only part of it that the resources use: `core.send.Send`."""
 
     def __init__(self, client: Client, options: CallOptions) -> None:
         self.app_id: Final = options.destination.app_id
@@ -189,7 +189,7 @@ def _with_time_left(options: CallOptions, operation: str, now: float) -> CallOpt
 def run_call(
     call: Call[R], request: Request, pool: Pool, options: CallOptions, context: CallContext
 ) -> Awaitable[R]:
-    """Return an awaitable that makes the call within its deadline, with records for listeners."""
+    """Return an awaitable that makes the call within its deadline, with telemetry for listeners."""
     if LOGGER.isEnabledFor(logging.INFO):
         context = structs.replace(context, listeners=(log_attempt, *context.listeners))
         if REQUESTS.isEnabledFor(logging.DEBUG):
@@ -215,7 +215,7 @@ async def _bounded(active: ActiveCall[R], deadline: float) -> R:
 
 
 async def _observed(active: ActiveCall[R], deadline: float | None, context: CallContext) -> R:
-    """Return the result of a call, with the listeners' context managers around it and a record of it."""
+    """Return the result of a call, with the listeners' context managers around it and its telemetry."""
     assert context.start is not None
     error_name: str | None = "CancelledError"
     with CallScope(context.listeners, context.start) as headers:

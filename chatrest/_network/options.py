@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from .._core.pace.pacer import Pace
 from .._core.pace.retry import RetryPolicy
-from .._core.paging.cursor_key import CursorKey
+from .._core.paging.cursor import CursorKey
 from .._core.requests.arguments import check_count, check_unquoted, instance
 from .._core.requests.encode import ARRAYS, Arrays
 from .._core.requests.endpoint import Interface

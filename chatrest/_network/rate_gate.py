@@ -11,7 +11,8 @@ from itertools import chain
 from typing import Final, TypeAlias, final
 from weakref import WeakValueDictionary
 
-from .._core.pace.pacer import GatePacer, Signal
+from .._core.pace.pacer import GatePacer
+from .._core.replies.rate_signal import Signal
 from .._core.requests.endpoint import RateClass
 from .places import AppShare, LaneQueues, Priority, PrioritySemaphore, Waiter
 from .timing import Timing

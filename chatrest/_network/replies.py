@@ -22,11 +22,11 @@ from urllib.parse import unquote
 import msgspec
 from msgspec import structs
 
-from .._core.pace.pacer import Signal
 from .._core.replies.acting_user import is_of_others
 from .._core.replies.bounds import STRICT_BYTES, check_values
 from .._core.replies.decode import NoRecordError
-from .._core.replies.faults import error_of, fault, http_date, signal
+from .._core.replies.faults import error_of, fault
+from .._core.replies.rate_signal import Signal, http_date, signal
 from .._core.requests.endpoint import Call, Endpoint, Reader
 from .._core.requests.form import Form
 from .._secrets import credential_values, is_credential, scrub

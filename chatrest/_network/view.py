@@ -23,7 +23,6 @@ from .._core.requests.endpoint import (
 )
 from .._core.requests.timeouts import Timeouts, check_seconds
 from .._core.requests.wire import Headers
-from .._fan_out.stream import fan_out as _fan_out
 from ..errors import ChatRestError, RequestInvalidError
 from .client import Client, Sender
 from .options import (
@@ -161,8 +160,6 @@ class ClientView:
         if failure is not None:
             raise failure
         return await running
-
-    fan_out = _fan_out
 
     def _interface(self, interface: object) -> Interface:
         addresses = self._options.destination.addresses

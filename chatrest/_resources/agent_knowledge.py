@@ -7,8 +7,8 @@ that is not the service's own. How it is to be sent there is not documented, so 
 from collections.abc import Sequence
 from typing import Any, Final
 
-from .._core.paging.paging import BY_CURSOR, Paging
 from .._core.replies.decode import ACK, Ack, bare, many, one
+from .._core.requests.dialects import BY_CURSOR, Paging
 from .._core.requests.endpoint import Endpoint
 from .._models.agent_knowledge import (
     DiscoveredUrl,

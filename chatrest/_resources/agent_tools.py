@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
-from .._core.paging.paging import BY_CREATED
 from .._core.replies.decode import ACK, Ack, array, bare, many, one
+from .._core.requests.dialects import BY_CREATED
 from .._core.requests.endpoint import Endpoint
 from .._models.agent_tools import ApiTool, FrontendAction, McpServer, Variable, VariableUsage
 from .._models.agents import Agent

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final, final
 
-from .._core.paging.paging import BY_CREATED
 from .._core.replies.decode import ACK, Ack, array, bare, many, one
+from .._core.requests.dialects import BY_CREATED
 from .._core.requests.endpoint import Endpoint
 from .._models.agents import (
     Agent,

@@ -7,9 +7,9 @@ from collections.abc import Awaitable
 from datetime import date
 from typing import Final, final
 
-from .._core.paging.paging import BY_PAGE, BY_REPLY_PAGE
 from .._core.replies.decode import Ack, bare, many, one
 from .._core.requests.arguments import hides_arguments
+from .._core.requests.dialects import BY_PAGE, BY_REPLY_PAGE
 from .._core.requests.endpoint import Endpoint
 from .._models.apps import ApiKey, AppInfo, MessageMetrics, UsageMetrics
 from .._parameters.apps import ApiKeyChanges, ApiKeyQuery, AppQuery, NewApiKey, NewApp, UsageQuery

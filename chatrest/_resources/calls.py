@@ -5,8 +5,8 @@ A file of its own, as the noun has one in `models` and `parameters`, too.
 
 from typing import Final, final
 
-from .._core.paging.paging import BY_PAGE
 from .._core.replies.decode import many, one
+from .._core.requests.dialects import BY_PAGE
 from .._core.requests.endpoint import Endpoint
 from .._models.calls import CallRecord, Transcription
 from .._parameters.calls import CallQuery, TranscriptionQuery

@@ -19,7 +19,8 @@ from msgspec import Struct
 
 from .._core.paging.cursor import Cursor
 from .._core.replies.decode import Listing
-from .._core.requests.endpoint import Call, Endpoint, Send
+from .._core.requests.endpoint import Call, Endpoint
+from .._core.send import Send
 from .._parameters.checked import Checked, nearest
 from .._secrets import description, shown
 from .._walk.walk import Walk

@@ -6,8 +6,8 @@ from typing import Final, NamedTuple, TypeVar, final
 
 from msgspec import UNSET, UnsetType, structs
 
-from .._core.paging.paging import BY_PAGE, Paging
 from .._core.replies.decode import ACK, Ack, many, one
+from .._core.requests.dialects import BY_PAGE, Paging
 from .._core.requests.endpoint import Endpoint, Method, Reader
 from .._models.conversations import Conversation
 from .._parameters.checked import Body

@@ -4,9 +4,9 @@ from typing import Any, Final, final
 
 from msgspec import structs
 
-from .._core.paging.paging import BY_PAGE
 from .._core.replies.decode import ACK, Ack, Outcomes, each, many, one
 from .._core.replies.outcomes import outcomes_of
+from .._core.requests.dialects import BY_PAGE
 from .._core.requests.endpoint import Endpoint
 from .._models.groups import AddedMember, Group, Member, MemberScope
 from .._parameters.groups import (

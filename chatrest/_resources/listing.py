@@ -7,13 +7,14 @@ from typing import Any, Final, TypeVar
 from msgspec import structs
 
 from .._core.paging.cursor import Cursor, beginning, resumed
-from .._core.paging.paging import LARGEST_PAGE, UNPAGED, Paging
 from .._core.paging.walk_state import Rules
 from .._core.replies.decode import Listing
 from .._core.replies.expectation import Expectation
-from .._core.replies.rows import AsRows, row_identity
+from .._core.replies.rows import row_identity
+from .._core.requests.dialects import LARGEST_PAGE, UNPAGED, Paging
 from .._core.requests.encode import WalkQuery, filter_values, query_pairs
-from .._core.requests.endpoint import Call, Pairs, Send
+from .._core.requests.endpoint import Call, Pairs
+from .._core.send import AsRows, Send
 from .._walk.filter_check import FilterCheck
 from .._walk.walk import Walk, WalkSource
 

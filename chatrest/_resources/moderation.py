@@ -4,8 +4,8 @@ from typing import Any, Final, final
 
 from msgspec import structs
 
-from .._core.paging.paging import BY_NEXT
 from .._core.replies.decode import ACK, Ack, many
+from .._core.requests.dialects import BY_NEXT
 from .._core.requests.endpoint import Endpoint
 from .._models.messages import Message
 from .._models.moderation import (

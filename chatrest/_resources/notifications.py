@@ -3,9 +3,9 @@
 from collections.abc import Awaitable
 from typing import Final, Generic, NamedTuple, TypeVar, final
 
-from .._core.paging.paging import Paging
 from .._core.replies.decode import ACK, Ack, many, one
 from .._core.requests.arguments import hides_arguments
+from .._core.requests.dialects import Paging
 from .._core.requests.endpoint import Endpoint, Reader
 from .._models.notifications import (
     ContactDetails,

@@ -5,8 +5,8 @@ from typing import Final, final
 
 from msgspec import UNSET
 
-from .._core.paging.paging import BY_PAGE
 from .._core.replies.decode import ACK, Ack, Outcomes, each, many
+from .._core.requests.dialects import BY_PAGE
 from .._core.requests.endpoint import Endpoint
 from .._models.groups import Member
 from .._models.outcomes import ItemAck

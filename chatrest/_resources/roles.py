@@ -5,8 +5,8 @@ from typing import Final, final
 
 from msgspec import UNSET, Struct, structs
 
-from .._core.paging.paging import BY_PAGE, BY_REPLY_PAGE
 from .._core.replies.decode import ACK, Ack, Outcomes, each, many, one, parse, read_json
+from .._core.requests.dialects import BY_PAGE, BY_REPLY_PAGE
 from .._core.requests.endpoint import Endpoint
 from .._models.outcomes import ItemAck
 from .._models.raw_json import write_value

@@ -8,10 +8,10 @@ from typing import Any, Final, final
 
 from msgspec import UNSET
 
-from .._core.paging.paging import BY_PAGE
 from .._core.replies.decode import ACK, Ack, many, one
 from .._core.replies.outcomes import outcomes_of
 from .._core.requests.arguments import hides_arguments
+from .._core.requests.dialects import BY_PAGE
 from .._core.requests.endpoint import Endpoint
 from .._models.users import AuthToken, DeactivatedUsers, ReactivatedUsers, User
 from .._parameters.checked import PageQuery

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final, final
 
-from .._core.paging.paging import BY_PAGE, BY_REPLY_PAGE
 from .._core.replies.decode import ACK, Ack, Outcomes, each, many
+from .._core.requests.dialects import BY_PAGE, BY_REPLY_PAGE
 from .._core.requests.endpoint import Endpoint
 from .._models.outcomes import ItemAck
 from .._models.webhooks import Trigger, Webhook

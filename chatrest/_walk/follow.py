@@ -18,8 +18,8 @@ from msgspec import structs
 
 from .._core.paging.cursor import Cursor
 from .._core.paging.order import is_number
-from .._core.paging.paging import Paging
 from .._core.paging.walk_state import WalkState
+from .._core.requests.dialects import Paging
 from .._core.requests.endpoint import Pairs
 from .source import Dice, PageReader, PendingPage, Sleep
 

@@ -15,7 +15,8 @@ from functools import partial
 from math import inf
 from typing import Final, final
 
-from .._core.pace.pacer import RateSource, Signal
+from .._core.pace.pacer import RateSource
+from .._core.replies.rate_signal import Signal
 from .._core.requests.endpoint import RateClass
 from ..errors import ChatRestError
 from .credits import LATE, Grant, Grants, RateReport, Refusal, Usage

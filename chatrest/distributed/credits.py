@@ -25,7 +25,8 @@ from typing import Final, final
 
 from msgspec import Struct
 
-from .._core.pace.pacer import DOCUMENTED_RATES, Pace, Pacer, Signal
+from .._core.pace.pacer import DOCUMENTED_RATES, Pace, Pacer
+from .._core.replies.rate_signal import Signal
 from .._core.requests.endpoint import RateClass
 
 HORIZON: Final = 0.3

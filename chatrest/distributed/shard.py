@@ -15,10 +15,10 @@ from typing import Final, final
 import msgspec
 from msgspec import Struct
 
-from .._core.paging.intervals import Gap, Interval
 from .._storage import sql_in
 from ..export.folder.adoption import ShardAttempt
 from ..export.plan.id_set import IdSet
+from ..export.plan.intervals import Gap, Interval
 from ..export.plan.ownership import OwnershipRules, Source
 from ..export.plan.plan import Plan
 from ..export.store.segments import NEW

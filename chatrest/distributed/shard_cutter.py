@@ -23,7 +23,7 @@ from typing import Final, final
 
 from msgspec import Struct, structs
 
-from .._core.paging.intervals import Gap, gaps as gaps_between
+from ..export.plan.intervals import Gap, gaps as gaps_between
 from .shard import Budget, Shard, ShardResult, ShardSource, SourceResult
 
 MOST_SOURCES: Final = 250  # of one shard: each costs a request at least, usually two

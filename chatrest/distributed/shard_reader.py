@@ -17,9 +17,9 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
-from .._core.paging.intervals import Gap
 from .._core.replies.decode import Listing
-from .._core.requests.endpoint import Call, Send
+from .._core.requests.endpoint import Call
+from .._core.send import Send
 from .._threads import in_thread
 from ..errors import ChatRestError, NotFoundError
 from ..export.fetch.jobs import ListJob
@@ -28,6 +28,7 @@ from ..export.fetch.worker_pool import WorkerPool
 from ..export.folder.adoption import AttemptSource, ShardAttempt
 from ..export.folder.export_folder import ExportFolder
 from ..export.plan.file_names import STEM
+from ..export.plan.intervals import Gap
 from ..export.plan.report import Progress
 from ..export.store.disk import Disk
 from ..export.store.fragments import Fragment

@@ -19,7 +19,7 @@ from opentelemetry.propagators.textmap import TextMapPropagator
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from .._core.requests.arguments import check_unquoted
-from .._telemetry import LOGGER, Attempt, CallListener, CallStart, Outcome, Record
+from .._telemetry import LOGGER, Attempt, CallListener, CallStart, Outcome, Telemetry
 
 _Attributes: TypeAlias = dict[str, str | int | float]
 
@@ -55,16 +55,16 @@ class OpenTelemetryListener(CallListener):
         """Return the context manager that makes the span of a call current."""
         return _CallSpan(start, self._tracer, self._propagator, self._spans)
 
-    def __call__(self, record: Record) -> None:
-        """Add a record to the span of its call."""
-        span = self._spans.get(record.call)
+    def __call__(self, telemetry: Telemetry) -> None:
+        """Add telemetry to the span of its call."""
+        span = self._spans.get(telemetry.call)
         if span is None or not span.is_recording():
             return
-        if isinstance(record, Attempt):
-            span.add_event("attempt", _of_attempt(record))
+        if isinstance(telemetry, Attempt):
+            span.add_event("attempt", _of_attempt(telemetry))
             return
-        span.set_attributes(_of_outcome(record))
-        if record.error is not None:
+        span.set_attributes(_of_outcome(telemetry))
+        if telemetry.error is not None:
             span.set_status(trace.StatusCode.ERROR)
 
 
@@ -161,8 +161,8 @@ def _of_attempt(attempt: Attempt) -> _Attributes:
     return attributes
 
 
-def _add_ending(attributes: _Attributes, record: Record) -> None:
-    if record.status is not None:
-        attributes["http.response.status_code"] = record.status
-    if record.error is not None:
-        attributes["error.type"] = record.error
+def _add_ending(attributes: _Attributes, telemetry: Telemetry) -> None:
+    if telemetry.status is not None:
+        attributes["http.response.status_code"] = telemetry.status
+    if telemetry.error is not None:
+        attributes["error.type"] = telemetry.error

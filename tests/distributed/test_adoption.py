@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from chatrest._core.paging.intervals import Gap, merge
 from chatrest.distributed.attempt_place import AttemptFolder
 from chatrest.distributed.shard import Budget, OpenJob, Shard, ShardSource, write_job
 from chatrest.distributed.shard_reader import read_shard
@@ -20,6 +19,7 @@ from chatrest.export.folder.adoption import ShardAttempt, adopt
 from chatrest.export.folder.export_folder import ExportFolder
 from chatrest.export.folder.manifest import write_unfinished
 from chatrest.export.plan.id_set import NAMES, IdSet
+from chatrest.export.plan.intervals import Gap, merge
 from chatrest.export.store.fragments import FragmentLostError
 from chatrest.export.store.segments import fragment_path
 from tests.dying import DyingDisk, Fate, ProcessDeath

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatrest._core.pace.pacer import Signal
+from chatrest._core.replies.rate_signal import Signal
 from chatrest.distributed.credit_pacer import LOST, CreditAccount, CreditPacer
 from chatrest.distributed.credits import LATE, Grant, Grants
 from chatrest.errors import ChatRestError

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 from benchmarks import credits as benchmark
 from benchmarks.credit_simulation import Cluster, Delay, prompt
 from chatrest import Pace
-from chatrest._core.pace.pacer import Signal
+from chatrest._core.replies.rate_signal import Signal
 from chatrest.distributed.credit_pacer import CreditAccount
 from chatrest.distributed.credits import HORIZON, LATE, CreditBook
 from chatrest.emulator import RateLimit

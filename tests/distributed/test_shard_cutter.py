@@ -6,9 +6,9 @@ from random import Random
 
 from hypothesis import given, strategies as st
 
-from chatrest._core.paging.intervals import LAST, Gap, Interval, gaps, merge
 from chatrest.distributed.shard import Budget, Shard, ShardResult, ShardSource, SourceResult
 from chatrest.distributed.shard_cutter import CONCURRENCY, MOST_SOURCES, ShardCutter, gaps_left
+from chatrest.export.plan.intervals import LAST, Gap, Interval, gaps, merge
 
 UNTIL = 20_000
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chatrest._core.requests.endpoint import Send
+from chatrest._core.send import Send
 from chatrest.distributed.shard import Budget
 from chatrest.distributed.shard_reader import BudgetedSender, BudgetUsedError
 from tests.exporting import served

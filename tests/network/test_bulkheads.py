@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from chatrest import App, AsyncSession, RetryPolicy
-from chatrest._core.pace.pacer import Pace, Signal
+from chatrest._core.pace.pacer import Pace
+from chatrest._core.replies.rate_signal import Signal
 from chatrest._network import places
 from chatrest._network.places import PRIORITIES, Priority
 from chatrest._network.pool import Pool

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from multidict import CIMultiDict
 
-from chatrest._core.pace.pacer import Pace, Pacer, Signal
+from chatrest._core.pace.pacer import Pace, Pacer
+from chatrest._core.replies.rate_signal import Signal
 from chatrest._core.requests.endpoint import Replay
 from chatrest._core.requests.timeouts import Timeouts
 from chatrest._core.requests.wire import Request

@@ -6,7 +6,8 @@ from itertools import combinations, pairwise
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest._core.pace.pacer import Pace, Pacer, Signal
+from chatrest._core.pace.pacer import Pace, Pacer
+from chatrest._core.replies.rate_signal import Signal
 from chatrest._network.places import Priority, PrioritySemaphore
 from chatrest._network.rate_gate import RateGate
 from chatrest._network.timing import Timing

@@ -13,8 +13,8 @@ from msgspec.structs import fields
 
 from chatrest import App, AsyncManagement, AsyncSession, MessageQuery, NewUser
 from chatrest._cli.call.parameters import snake_case
-from chatrest._core.paging.paging import BY_ID, BY_PAGE
 from chatrest._core.replies.decode import ACK, JSON, many
+from chatrest._core.requests.dialects import BY_ID, BY_PAGE
 from chatrest._core.requests.endpoint import Acting, Endpoint
 from chatrest._models.messages import Message
 from chatrest._models.users import User

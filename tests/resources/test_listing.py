@@ -8,8 +8,8 @@ import pytest
 
 from chatrest import App, AsyncSession
 from chatrest._core.paging.cursor import Cursor
-from chatrest._core.paging.paging import BY_ID, BY_PAGE, BY_UPDATED, LARGEST_PAGE, Paging
 from chatrest._core.replies.decode import Listing, many
+from chatrest._core.requests.dialects import BY_ID, BY_PAGE, BY_UPDATED, LARGEST_PAGE, Paging
 from chatrest._core.requests.endpoint import Acting, Call, Endpoint
 from chatrest._models.messages import Message
 from chatrest._models.meta import Meta, Pagination, Position

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from chatrest._core.paging.paging import PageSizes
+from chatrest._core.paging.page_sizes import PageSizes
 from chatrest._core.replies.decode import Listing
 from chatrest._core.requests.endpoint import Call
 from chatrest._models.meta import Meta, Pagination

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from chatrest._core.paging.cursor import Cursor
-from chatrest._core.paging.paging import ONE_REPLY
 from chatrest._core.replies.decode import Listing
+from chatrest._core.requests.dialects import ONE_REPLY
 from chatrest._models.meta import Meta
 from chatrest._walk.walk import Walk
 from chatrest.errors import CursorError, RequestInvalidError, ServerError

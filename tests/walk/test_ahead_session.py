@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession, MessageQuery, RequestInvalidError, RetryPolicy, ServerError, Walk
-from chatrest._core.replies.rows import AsRows
+from chatrest._core.send import AsRows
 from chatrest._resources.messages import Messages
 from chatrest._telemetry import CallStart
 from chatrest.emulator import Emulator

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chatrest import ActingUserIgnoredError, App, AsyncSession, MessageQuery
-from chatrest._core.replies.rows import AsRows
+from chatrest._core.send import AsRows
 from chatrest._resources.conversations import Conversations
 from chatrest._resources.messages import Messages
 from tests.faulty import Faulty, reply

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from chatrest._core.paging.cursor import Cursor
-from chatrest._core.paging.paging import BY_PAGE
 from chatrest._core.replies.decode import MESSAGE, Listing, Many
+from chatrest._core.requests.dialects import BY_PAGE
 from chatrest._models.meta import Meta, Pagination, Position
 from chatrest._walk.walk import Fetch, Page, Walk
 from chatrest.errors import ApiError, ChatRestError, CursorError, NotFoundError, api_error_class

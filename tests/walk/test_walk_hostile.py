@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from chatrest._core.paging.cursor import Cursor
-from chatrest._core.paging.paging import BY_NEXT, BY_PAGE, LargestPage
+from chatrest._core.paging.page_sizes import LargestPage
 from chatrest._core.replies.decode import Listing
+from chatrest._core.requests.dialects import BY_NEXT, BY_PAGE
 from chatrest._models.meta import Meta, Pagination, Position
 from chatrest._walk.walk import Walk, WalkSource
 from chatrest.errors import CursorError

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from chatrest._core.paging.cursor import Cursor
-from chatrest._core.paging.paging import BY_ID, BY_UPDATED
 from chatrest._core.replies.decode import Listing
+from chatrest._core.requests.dialects import BY_ID, BY_UPDATED
 from chatrest._models.meta import Meta, Pagination, Position
 from chatrest._walk.walk import Walk
 from chatrest.errors import CursorError, NotFoundError

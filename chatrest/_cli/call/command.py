@@ -13,8 +13,8 @@ from click.shell_completion import CompletionItem
 
 from ... import _resources as resources
 from ..._core.replies.decode import Many
-from ..._core.replies.rows import AsRows
 from ..._core.requests.endpoint import Endpoint
+from ..._core.send import AsRows
 from ...errors import ChatRestError, RequestInvalidError
 from .. import streams
 from ..lists import ListPrinter, list_options

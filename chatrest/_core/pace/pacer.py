@@ -31,6 +31,7 @@ from typing import Final, Literal, Protocol, TypeAlias, final
 from msgspec import Struct
 
 from ...errors import RequestInvalidError
+from ..replies.rate_signal import Signal
 from ..requests.arguments import hides_arguments
 from ..requests.timeouts import check_seconds
 from .rate_search import EVIDENCE, AcceptedRun, Ramp, RateCurve, RateSearch, Strike
@@ -68,16 +69,6 @@ class Pace(Struct, frozen=True, kw_only=True):
         check_seconds("pace.rate", self.rate)
         if check_seconds("pace.window", self.window) is None:
             raise RequestInvalidError("pace.window = None: expected a number of seconds above 0")
-
-
-class Signal(Struct, frozen=True):
-    """The state of the rate limit as one reply shows it."""
-
-    limited: bool
-    """True for a 429."""
-    limit: float | None = None
-    remaining: float | None = None
-    retry_after: float | None = None
 
 
 class _GivenRate:

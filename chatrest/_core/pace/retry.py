@@ -1,24 +1,6 @@
 """The attempts of a call so far, and the next step: whether it is repeated, and after how long.
 
-Pure: the network floor sends and sleeps. The rules of `RetryPolicy.repeats`, by the end of the last attempt:
-
-| the attempt ended in                              | safe, idempotent | never                        |
-|---------------------------------------------------|------------------|------------------------------|
-| no connection (`ConnectError`)                    | again            | again: nothing was sent      |
-| a rate limit, by status 429 or by its code        | again            | again: it was not processed  |
-| cut off, timed out, not JSON (`TransportError`)   | again            | the outcome is unknown       |
-| a complete success of another shape, or too large | raised           | raised: it was applied       |
-| a certificate that is refused, a host without TLS | raised           | raised: nothing was sent     |
-| 408, 500, 502, 503, 504, 520 to 529 (a proxy's)   | again            | the outcome is unknown       |
-| any other 5xx but 501 and 505                     | raised           | the outcome is unknown       |
-| a code that refuses, whatever its status          | raised           | raised: it was not applied   |
-| a code of a failed service with a 4xx             | raised           | raised: it was not applied   |
-| any other answer                                  | raised           | raised                       |
-
-The two lines on codes: `500 ERR_BAD_REQUEST` comes from a service that has read the request and refused it,
-so it is final, and a POST has no unknown outcome; `400 ERR_OPERATION_FAILED` is a `ServerError`, but a 4xx
-states that nothing was applied, and does not promise that a repeat would end better. A `RateLimitError`
-is repeated whatever its status (`400 ERR_TOO_MANY_REQUESTS`): the code means "not processed".
+Pure: the network floor sends and sleeps. `RULES` is the table of what follows an attempt: `help` shows it.
 
 Waits are full jitter below a bound that doubles; a wait that the service names is kept to, and spread a
 little so that a thousand clients do not come back in one instant. The budget keeps an outage from being
@@ -27,9 +9,10 @@ off, for an export of days must not end by a bad minute.
 """
 
 from collections.abc import Callable, Sequence
+from enum import Enum
 from itertools import groupby
 from operator import itemgetter
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from msgspec import Struct, structs
 
@@ -55,9 +38,85 @@ _LEAST_NAMED: Final = 1.0
 _SHARE: Final = 0.25
 _PER_SECOND: Final = 10.0
 _SAVED: Final = 100.0
-REPEATED_STATUSES: Final = frozenset({408, 500, 502, 503, 504})
+_PASSING: Final = frozenset({408, 500, 502, 503, 504, *range(520, 530)})  # 520 to 529 are a proxy's
+_UNDONE: Final = frozenset({501, 505})
 
 Dice: TypeAlias = Callable[[], float]
+
+
+# ── what follows an attempt ──
+
+
+class Consequence(Enum):
+    """The fate of a call whose last attempt failed."""
+
+    AGAIN = "again"
+    RAISED = "raised"
+    UNKNOWN = "the outcome is unknown"
+
+
+class Rule(NamedTuple):
+    """A row of `RULES`: an end of an attempt, and what follows it by the `replay` of the operation."""
+
+    ended_in: str
+    holds: Callable[[ChatRestError], bool]
+    repeatable: Consequence
+    """Of an operation that is `safe` or `idempotent`."""
+    never: Consequence
+    """Of one that might be applied twice."""
+
+
+def _is_rate_limit(error: ChatRestError) -> bool:
+    return isinstance(error, RateLimitError) or (isinstance(error, ServerError) and error.status == 429)
+
+
+def _is_passing(error: ChatRestError) -> bool:
+    # Any other class was made of a code that refuses: final, as the service has read the request.
+    return (isinstance(error, ServerError) or type(error) is ApiError) and error.status in _PASSING
+
+
+_AGAIN, _RAISED, _UNKNOWN = Consequence
+RULES: Final = (
+    Rule(
+        "a certificate that is refused, a host without TLS: nothing was sent",
+        lambda error: isinstance(error, ConnectError) and error.is_final, _RAISED, _RAISED,
+    ),
+    Rule("no connection: nothing was sent", lambda error: isinstance(error, ConnectError), _AGAIN, _AGAIN),
+    Rule("a rate limit, by status 429 or by its code: it was not processed", _is_rate_limit, _AGAIN, _AGAIN),
+    Rule(
+        "a complete success of another shape, or too large: it was applied",
+        lambda error: isinstance(error, ReplyUnreadableError) and error.answered, _RAISED, _RAISED,
+    ),
+    Rule("cut off, timed out, not JSON", lambda error: isinstance(error, TransportError), _AGAIN, _UNKNOWN),
+    Rule("408, 500, 502, 503, 504, 520 to 529, without a code that refuses", _is_passing, _AGAIN, _UNKNOWN),
+    Rule(
+        "any other 5xx but 501 and 505, without a code that refuses",
+        lambda error: isinstance(error, ServerError) and error.status >= 500 and error.status not in _UNDONE,
+        _RAISED, _UNKNOWN,
+    ),
+    Rule("any other answer: it was not applied", lambda error: True, _RAISED, _RAISED),
+)  # fmt: skip
+"""The first row that holds decides.
+
+`500 ERR_BAD_REQUEST` comes from a service that has read the request and refused it, so it is final, and a
+POST has no unknown outcome. `400 ERR_OPERATION_FAILED` is a `ServerError`, but a 4xx states that nothing was
+applied, and does not promise that a repeat would end better. A `RateLimitError` is repeated whatever its
+status (`400 ERR_TOO_MANY_REQUESTS`): the code means "not processed".
+"""
+_HEAD: Final = ("an attempt ended in", "safe, idempotent", "never")
+__doc__ = f"{__doc__}\n" + "\n".join(
+    "| {:<68} | {:<16} | {:<22} |".format(*cells)
+    for cells in (_HEAD, *((rule.ended_in, rule.repeatable.value, rule.never.value) for rule in RULES))
+)
+
+
+def consequence(error: ChatRestError, replay: Replay) -> Consequence:
+    """Return what follows an attempt that ended in `error`, by the table."""
+    rule = next(rule for rule in RULES if rule.holds(error))
+    return rule.never if replay == "never" else rule.repeatable
+
+
+# ── the attempts so far, and the policy ──
 
 
 class Attempts(Struct, frozen=True, kw_only=True):
@@ -148,7 +207,7 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
     def repeats(self, attempts: Attempts, replay: Replay) -> bool:
         """True if the call is sent again after its last error."""
         error = attempts.error
-        if error is None or self.attempts == 1 or not may_repeat(error, replay):
+        if error is None or self.attempts == 1 or consequence(error, replay) is not Consequence.AGAIN:
             return False
         named = _named_wait(attempts)
         if isinstance(error, ConnectError):
@@ -204,32 +263,6 @@ def _named_wait(attempts: Attempts) -> float | None:
     if isinstance(error, RateLimitError) and attempts.limited > 1 and (named or 0.0) < _LEAST_NAMED:
         return None
     return named
-
-
-def may_repeat(error: ChatRestError, replay: Replay) -> bool:
-    """True if a call may be sent again after `error`."""
-    if isinstance(error, ConnectError):
-        return not error.is_final
-    if isinstance(error, RateLimitError):
-        return True
-    if isinstance(error, ServerError) and error.status == 429:
-        return True  # whatever its code: a 429 was not processed
-    return replay != "never" and is_passing(error)
-
-
-def is_passing(error: ChatRestError) -> bool:
-    """True if `error` may be gone when the call is repeated."""
-    if isinstance(error, ServerError) or type(error) is ApiError:  # any other class is a refusal: final
-        return error.status in REPEATED_STATUSES or 520 <= error.status < 530
-    if isinstance(error, ReplyUnreadableError) and error.answered:
-        return False
-    return isinstance(error, TransportError) and not isinstance(error, ConnectError)
-
-
-def leaves_open(error: ChatRestError) -> bool:
-    """True if a call that ended in `error` may have been applied; 501 and 505 mean that it was not."""
-    failed = isinstance(error, ServerError) and error.status >= 500 and error.status not in (501, 505)
-    return failed or is_passing(error)
 
 
 def attempt_log(entries: Sequence[tuple[str, float | None]], last: str = "", omitted: int = 0) -> str:

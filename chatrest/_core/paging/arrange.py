@@ -16,6 +16,7 @@ from msgspec import Struct
 from ..._models.meta import Position
 from ...errors import CursorError
 from ..replies.decode import Listing
+from ..requests.dialects import position_pairs
 from .cursor import Cursor
 from .order import (
     Affix,
@@ -28,7 +29,6 @@ from .order import (
     runs_by_time,
     sorted_by,
 )
-from .paging import position_pairs
 from .walk_state import Memory, Rules
 
 T = TypeVar("T")

@@ -13,22 +13,42 @@ import hashlib
 import hmac
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from typing import Any, Final
+from typing import Any, Final, final
 
 import msgspec
 from msgspec import Struct
 
 from ...errors import CursorError
+from ..requests.dialects import COMPARED_MEMBERS, LARGEST_PAGE, Paging
 from ..requests.endpoint import Pairs
-from .cursor_key import MAC_BYTES, CursorKey
 from .order import Affix, is_ahead, is_number
-from .paging import COMPARED_MEMBERS, LARGEST_PAGE, Paging
 
+MAC_BYTES: Final = 32
 _VERSION: Final = b"\x01"
 _SUM: Final = 6
 # The standard library's: an id may hold a lone surrogate, which only an escape can carry.
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"), sort_keys=True)
 _DAMAGED: Final = "the cursor token is damaged: it was not made by str(cursor)"
+
+
+@final
+class CursorKey:
+    """A session's key for the tokens of its cursors. No repr shows it, and it cannot be pickled."""
+
+    __slots__ = ("_key",)
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def __repr__(self) -> str:
+        return "<CursorKey>"
+
+    def __reduce__(self) -> str:
+        raise TypeError("a CursorKey is a secret and cannot be pickled: give the key to each session")
+
+    def sign(self, payload: bytes) -> bytes:
+        """Return the signature (HMAC-SHA256) of a token's payload, `MAC_BYTES` long."""
+        return hmac.digest(self._key, payload, "sha256")
 
 
 class Cursor(Struct, frozen=True, array_like=True):

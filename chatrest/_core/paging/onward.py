@@ -28,11 +28,7 @@ from msgspec import UNSET, Struct
 
 from ..._models.meta import Pagination
 from ..replies.decode import Listing
-from ..requests.endpoint import Pairs
-from .arrange import OrderedPage, affix_of
-from .cursor import Cursor
-from .order import Affix, is_ahead, is_number, last_id
-from .paging import (
+from ..requests.dialects import (
     COMPARED_MEMBERS,
     LARGEST_PAGE,
     ONE_LIMITED_REPLY,
@@ -41,6 +37,10 @@ from .paging import (
     SMALLEST_DEFAULT,
     position_pairs,
 )
+from ..requests.endpoint import Pairs
+from .arrange import OrderedPage, affix_of
+from .cursor import Cursor
+from .order import Affix, is_ahead, is_number, last_id
 from .walk_state import Memory, Rules
 
 NO_PLACE: Final = frozenset({"affix", "perPage", "limit"})

@@ -5,9 +5,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from ..requests.dialects import Paging
 from ..requests.endpoint import Pairs
 from .cursor import Cursor
-from .paging import Paging
 
 
 class Rules(Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@
 from typing import Final
 
 from ...errors import ReplyUnreadableError
-from ..paging.paging import LARGEST_PAGE
+from ..requests.dialects import LARGEST_PAGE
 
 MOST_RECORDS: Final = 10 * LARGEST_PAGE
 """Records of a list; the largest page that can be asked for has a tenth of them."""

@@ -9,8 +9,6 @@ text, nothing) the error says what came in its place. Whatever the service wrote
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -22,15 +20,14 @@ from ...error_codes import KINDS
 from ...errors import (
     ApiError,
     BadRequestError,
-    ChatRestError,
     ConflictError,
     NotFoundError,
     RateLimitError,
     ReplyUnreadableError,
     api_error_class,
 )
-from ..pace.pacer import Signal
 from .bounds import ERROR_BYTES
+from .rate_signal import retry_after
 from .scanner import whole
 
 _NOT_JSON: Final = object()
@@ -38,7 +35,6 @@ _LONGEST: Final = 300
 _LONGEST_TEXT: Final = 80
 """Characters of a body that is not the service's own, such as a proxy's page."""
 _WINDOW: Final = 20 * _LONGEST
-_QUIET: Final = Signal(limited=False)
 _UNSERVED: Final = "ERR_ROUTE_NOT_FOUND"
 _ROUTE: Final = re.compile(r"ROUTE|ENDPOINT|PATH|METHOD|OPERATION|URL")
 _EXISTS: Final = re.compile(
@@ -50,12 +46,6 @@ _ERROR_HEAD: Final = re.compile(
     rb"""\s*+\{\s*+"error"\s*+:\s*+\{((?:\s*+"[^"\\]*+"\s*+:\s*+(?:"(?:[^"\\]++|\\.)*+"|[\w.+-]++)\s*+,)++)""",
     re.DOTALL,
 )
-_LIMIT_PREFIX: Final = re.compile(r"^(?:x-)?rate-?limit-")
-_LEAST_EPOCH: Final = 1e9
-"""Less is no time of this century, but seconds to go."""
-_LARGEST_EPOCH: Final = 1e11
-"""More is in milliseconds."""
-_NUMBER = re.compile(r"[0-9]{1,13}(?:\.[0-9]{1,9})?")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _TAG = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^<>]*+>", re.DOTALL | re.IGNORECASE)
 
@@ -138,51 +128,6 @@ def _root_message(value: dict[str, Any]) -> str:
     message = value.get("message")
     texts = message if isinstance(message, list) else [message]
     return "; ".join(text for text in texts if isinstance(text, str))
-
-
-def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds to wait, from `Retry-After` or the limit's reset; None if neither is there.
-
-    The reset is an epoch, in seconds or milliseconds; a number too small for one is seconds to go.
-    """
-    named = {_LIMIT_PREFIX.sub("x-rate-limit-", name.lower()): value for name, value in headers.items()}
-    after = named.get("retry-after", "").strip()
-    seconds = _number(after)
-    if seconds is not None:
-        return seconds
-    at = http_date(after)
-    if at is None:
-        at = _number(named.get("x-rate-limit-reset", "").strip())
-        if at is not None and at < _LEAST_EPOCH:
-            return at
-        if at is not None and at > _LARGEST_EPOCH:
-            at /= 1000
-    return None if at is None else max(0.0, at - now)
-
-
-def signal(headers: Mapping[str, str], error: ChatRestError | None = None) -> Signal:
-    """The state of the rate limit in a reply, in either spelling; `headers` take names without case.
-
-    `error` is that of the reply: a 429 by its status or by its code, which has the time to wait.
-    """
-    limit = headers.get("X-Rate-Limit") or headers.get("X-RateLimit-Limit")
-    left = headers.get("X-Rate-Limit-Remaining") or headers.get("X-RateLimit-Remaining")
-    if isinstance(error, ApiError) and (error.status == 429 or isinstance(error, RateLimitError)):
-        return Signal(True, _number(limit), _number(left), error.retry_after)
-    return Signal(False, _number(limit), _number(left)) if limit or left else _QUIET
-
-
-def _number(text: str | None) -> float | None:
-    return float(text) if text and _NUMBER.fullmatch(text) else None
-
-
-def http_date(date: str) -> float | None:
-    """Epoch seconds of an HTTP date; one that names no zone is in UTC (RFC 9110, 5.6.7)."""
-    try:
-        at = parsedate_to_datetime(date)
-        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        return None
 
 
 def _read(body: bytes) -> Any:

@@ -6,7 +6,7 @@ page at less than half of the cost. A record that does not have its documented t
 """
 
 import re
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import count
 from operator import attrgetter
 from typing import Annotated, Any, Final, TypeVar, final
@@ -18,9 +18,6 @@ from ..._models.lenient import Coercions, type_name
 from ..._models.raw_json import REFUSED
 from ..._models.record import Id, OfId
 from ...errors import ReplyUnreadableError
-from ..paging.cursor_key import CursorKey
-from ..paging.paging import PageSizes
-from ..requests.endpoint import Call, Send
 from .bounds import check_records
 from .decode import Listing, Many, decoded_listing
 from .envelope import NO_META, read_envelope
@@ -197,32 +194,6 @@ def lines_of(rows: Sequence[Row]) -> bytes | bytearray:
         places = list(map(_PLACE, rows))
         return lines.data if places == list(lines.places) else lines.select(places)
     return b"\n".join([*(row.raw for row in rows), b""])
-
-
-@final
-class AsRows:
-    """A `Send` for collections whose lists are to be read as rows."""
-
-    def __init__(self, send: Send, *, leaves_out: bool = False) -> None:
-        """`leaves_out`: who reads the rows leaves out by himself those that do not fit, as an export does; so
-        that the service ignored a filter is no news.
-        """
-        self.leaves_out = leaves_out
-        self.app_id: str = send.app_id
-        self.acting_user: str | None = send.acting_user
-        self.page_sizes: PageSizes = send.page_sizes
-        self.cursor_key: CursorKey | None = send.cursor_key
-        self.check_acting_user: bool = send.check_acting_user
-        self.has_reader_token: bool = send.has_reader_token
-        self.sleep: Callable[[float], Awaitable[None]] = send.sleep
-        self.dice: Callable[[], float] = send.dice
-        self._send: Callable[[Call[Any]], Awaitable[Any]] = send
-
-    def __call__(self, call: Call[R], /) -> Awaitable[R]:
-        """Make the call of a list; what it gives is a `Listing[Row]`, whatever the endpoint says."""
-        reply: Any = call.endpoint.reply
-        read = RowReader(reply if isinstance(reply, Many) else None)
-        return self._send(structs.replace(call, endpoint=structs.replace(call.endpoint, reply=read)))
 
 
 def row_identity(reply: object) -> Callable[[Row], str]:

@@ -6,7 +6,7 @@ of its weather, the rate classes, and the names in errors and metrics are read f
 """
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from operator import attrgetter
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
@@ -16,8 +16,7 @@ from msgspec import Struct, structs
 
 from ..._secrets import HIDDEN, is_credential
 from ...errors import RequestInvalidError
-from ..paging.cursor_key import CursorKey
-from ..paging.paging import ONE_LIMITED_REPLY, ONE_REPLY, PageSizes, Paging
+from .dialects import ONE_LIMITED_REPLY, ONE_REPLY, Paging
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -173,42 +172,6 @@ class Call(Struct, Generic[R], frozen=True):
     """Where a walk stands: query pairs, sent beside the filter's own."""
     headers: Any = None
     """A struct of headers (`Endpoint.headers`); None for no further ones."""
-
-
-class Send(Protocol):
-    """All that a resource knows of the session."""
-
-    @property
-    def app_id(self) -> str:
-        """The app that calls go to: a walk's token is bound to it."""
-
-    @property
-    def acting_user(self) -> str | None:
-        """The acting user of calls that name none."""
-
-    @property
-    def page_sizes(self) -> PageSizes:
-        """The largest pages that the session was served."""
-
-    @property
-    def cursor_key(self) -> CursorKey | None:
-        """The key that signs cursors; None for none."""
-
-    @property
-    def check_acting_user(self) -> bool:
-        """True if a walk that shows that the acting user was ignored is an error, and no warning."""
-
-    @property
-    def has_reader_token(self) -> bool:
-        """True if a login token is sent beside the app's key: lists may be those of the token's user."""
-
-    def __call__(self, call: Call[R], /) -> Awaitable[R]: ...
-
-    def sleep(self, seconds: float, /) -> Awaitable[None]:
-        """Wait by the session's clock, between the requests of an operation that makes several."""
-
-    def dice(self) -> float:
-        """Return a random number from 0 to 1, to spread such waits."""
 
 
 def segment(name: str, value: object) -> str:

@@ -24,7 +24,6 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from ..._core.paging.intervals import LAST
 from ..._core.replies.rows import Row
 from ..._core.requests.arguments import check, check_count
 from ..._threads import in_thread
@@ -34,6 +33,7 @@ from ...session import AsyncSession
 from ..folder.export_folder import ExportFolder
 from ..folder.tables import ATTACHMENTS
 from ..plan.id_set import IdSet
+from ..plan.intervals import LAST
 from ..plan.message_ids import number
 from ..plan.report import AttachmentCounts
 from ..store.disk import Disk, sync_folder

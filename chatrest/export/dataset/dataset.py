@@ -23,7 +23,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, final
 
 import msgspec
 
-from ..._core.replies.rows import AsRows
+from ..._core.send import AsRows
 from ..._parameters.conversations import ConversationQuery
 from ..._parameters.groups import GroupQuery
 from ..._parameters.users import UserQuery

@@ -5,11 +5,11 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from ..._core.paging.intervals import LAST
 from ..._parameters.messages import MessageQuery
 from ..._resources.messages import Messages
 from ..._walk.walk import Walk
 from ..folder.export_folder import Purpose
+from ..plan.intervals import LAST
 from ..plan.ownership import Source
 from .pieces import ListPiece
 

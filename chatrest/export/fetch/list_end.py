@@ -21,7 +21,6 @@ from typing import Any, Final, final
 
 from msgspec import Struct, field
 
-from ..._core.paging.intervals import LAST
 from ..._core.replies.rows import UNKNOWN, Row
 from ..._core.requests.endpoint import Pairs
 from ..._parameters.messages import MessageQuery
@@ -32,6 +31,7 @@ from ...errors import BadRequestError, ChatRestError
 from ..folder.export_folder import ExportFolder
 from ..folder.id_continuity import IdContinuity
 from ..plan.id_set import IdSet
+from ..plan.intervals import LAST
 from ..plan.message_ids import PageIds, ids_of, number
 from ..plan.ownership import Source
 from ..plan.report import Active

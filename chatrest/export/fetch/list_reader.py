@@ -23,7 +23,6 @@ from typing import Final, final
 
 from msgspec import structs
 
-from ..._core.paging.intervals import LAST
 from ..._core.paging.order import Affix
 from ..._core.replies.rows import Row
 from ..._parameters.messages import MessageQuery
@@ -31,6 +30,7 @@ from ..._resources.messages import Messages
 from ..._walk.source import Page
 from ...errors import CursorError
 from ..folder.export_folder import ExportFolder
+from ..plan.intervals import LAST
 from ..plan.message_ids import ids_of, number
 from ..plan.ownership import OwnershipRules
 from ..plan.report import Progress

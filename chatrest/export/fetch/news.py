@@ -29,14 +29,15 @@ from contextlib import aclosing
 from operator import attrgetter
 from typing import Final, final
 
-from ..._core.paging.intervals import LAST
-from ..._core.replies.rows import AsRows, Row
+from ..._core.replies.rows import Row
+from ..._core.send import AsRows
 from ..._parameters.messages import MessageQuery
 from ..._resources.messages import Messages
 from ...errors import ApiError, AuthenticationError, CursorError, ServerError
 from ...session import AsyncSession
 from ..folder.journal import Journal, SourceState
 from ..plan.id_set import IdSet
+from ..plan.intervals import LAST
 from ..plan.message_ids import ids_of
 from ..plan.ownership import Source
 from ..plan.plan import Plan

@@ -24,12 +24,12 @@ from typing import Any, final
 from msgspec import Struct, structs
 
 from ..._core.paging.cursor import Cursor
-from ..._core.paging.intervals import number_of
 from ..._core.paging.order import Affix
 from ..._core.requests.endpoint import Pairs
 from ..._walk.source import Page
 from ..._walk.walk import Walk
 from ...errors import ApiError, AuthenticationError, CursorError, RateLimitError, ServerError
+from ..plan.intervals import number_of
 from .pieces import ListPiece
 
 

@@ -11,8 +11,8 @@ from typing import Generic, TypeVar, final
 
 from msgspec import Struct, structs
 
-from ..._core.paging.intervals import LAST
 from ..._core.requests.endpoint import Pairs
+from ..plan.intervals import LAST
 
 L = TypeVar("L")
 

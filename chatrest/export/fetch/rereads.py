@@ -18,11 +18,11 @@ all that is asked of it.
 from collections.abc import Iterable, Iterator
 from typing import final
 
-from ..._core.paging.intervals import LAST, Gap
-from ..._core.paging.paging import LARGEST_PAGE
+from ..._core.requests.dialects import LARGEST_PAGE
 from ..._threads import in_thread
 from ..folder.journal import SourceState
 from ..plan.id_set import IdSet
+from ..plan.intervals import LAST, Gap
 from .news import runs_by_app_list
 from .source_list import SourceList, is_app_list
 from .work_left import Work, rechecks_left, rechecks_since

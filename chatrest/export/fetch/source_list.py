@@ -9,7 +9,8 @@ from contextlib import aclosing
 from itertools import islice
 from typing import Any, Final, final
 
-from ..._core.replies.rows import UNKNOWN, AsRows, Row
+from ..._core.replies.rows import UNKNOWN, Row
+from ..._core.send import AsRows
 from ..._parameters.messages import MessageQuery
 from ..._parameters.users import UserQuery
 from ..._resources.messages import Messages

@@ -18,10 +18,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from ..._core.paging.intervals import LAST, Gap, gaps
 from ..._core.replies.rows import Row
 from ..folder.export_folder import Purpose
 from ..folder.journal import Journal, SourceState
+from ..plan.intervals import LAST, Gap, gaps
 from ..plan.message_ids import number
 from ..plan.ownership import Source
 from .jobs import ListJob

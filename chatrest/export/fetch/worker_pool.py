@@ -14,8 +14,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Final, final
 
-from ..._core.paging.intervals import LAST, Gap
-from ..._core.replies.rows import AsRows
+from ..._core.send import AsRows
 from ..._resources.messages import Messages
 from ..._threads import in_thread
 from ...errors import (
@@ -27,6 +26,7 @@ from ...errors import (
 from ...session import AsyncSession
 from ..folder.export_folder import CommitStats, ExportFolder, FetchedPage
 from ..folder.id_continuity import IdContinuity
+from ..plan.intervals import LAST, Gap
 from ..plan.ownership import OwnershipRules
 from ..plan.report import Active, Progress
 from .backlog import Backlog

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from ..._core.paging.intervals import Interval
 from ..._core.replies.rows import Row
 from ..plan.id_set import IdSet
+from ..plan.intervals import Interval
 from ..plan.message_ids import PageIds
 from ..store.fragments import Fragment
 from .export_folder import CommitStats, ExportFolder, FetchedPage

@@ -20,7 +20,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from ..._core.replies.rows import AsRows, Row, row_of
+from ..._core.replies.rows import Row, row_of
+from ..._core.send import AsRows
 from ..._models.raw_json import REFUSED
 from ..._resources.messages import Messages
 from ..._threads import for_each, in_thread

@@ -19,12 +19,12 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, Self, TypeAlias, T
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from ..._core.paging.intervals import LAST
 from ..._core.replies.rows import UNKNOWN, PageLines, Row, lines_of, row_of
 from ..._core.requests.endpoint import Pairs
 from ..._models.raw_json import REFUSED
 from ..plan.file_names import STEM, partition_folder, partition_rows
 from ..plan.id_set import IdSet
+from ..plan.intervals import LAST
 from ..plan.message_ids import PageIds, ids_of
 from ..plan.ownership import Source
 from ..plan.plan import Plan

@@ -20,9 +20,9 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct, structs
 
-from ..._core.paging.intervals import LAST
 from ...errors import ChatRestError, RequestInvalidError
 from ..plan.file_names import HISTORY, STEM
+from ..plan.intervals import LAST
 from ..plan.plan import Plan
 from ..plan.report import Report
 from ..store.disk import Disk, ErrorPath, sync_folder

@@ -6,9 +6,9 @@ from typing import Annotated, Final, NamedTuple
 
 import msgspec
 
-from ..._core.paging.intervals import LAST, number_of as number
 from ..._core.replies.rows import UNKNOWN, Row
 from .id_set import IdSet
+from .intervals import LAST, number_of as number
 
 __all__ = ["PageIds", "ids_of", "key_of", "number", "numbers_of", "times"]
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from ..._telemetry import Attempt, Record
+from ..._telemetry import Attempt, Telemetry
 from ..._texts import plural
 from ...errors import ExportIncompleteError
 
@@ -99,7 +99,7 @@ class Progress:
         """Note the step of the run."""
         self.phase, self.detail = phase, detail
 
-    def heard(self, record: Record) -> None:
+    def heard(self, record: Telemetry) -> None:
         """Count a request: a telemetry listener, `AsyncSession(app, telemetry=progress.heard)`."""
         if not isinstance(record, Attempt):
             return

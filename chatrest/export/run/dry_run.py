@@ -18,10 +18,10 @@ from typing import Final, NamedTuple, TypeVar
 
 from msgspec import Struct, structs
 
-from ..._core.paging.intervals import LAST, Gap
-from ..._core.paging.paging import LARGEST_PAGE
-from ..._core.replies.rows import AsRows, Row
+from ..._core.replies.rows import Row
 from ..._core.requests.arguments import check, check_count
+from ..._core.requests.dialects import LARGEST_PAGE
+from ..._core.send import AsRows
 from ..._parameters.messages import MessageQuery
 from ..._resources.messages import LIST, Messages
 from ..._storage import InUseError
@@ -37,6 +37,7 @@ from ..fetch.worker_pool import WORKERS
 from ..folder.journal import NAME as JOURNAL, Journal, SourceState
 from ..folder.opening import agreed, check_folder, check_place, first_meta, is_unused, run_under_way
 from ..plan.id_set import IdSet
+from ..plan.intervals import LAST, Gap
 from ..plan.message_ids import key_of, number
 from ..plan.ownership import Source
 from ..plan.plan import Plan

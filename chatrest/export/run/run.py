@@ -24,7 +24,6 @@ from typing import Final, NamedTuple, Protocol, final
 
 from msgspec import structs
 
-from ..._core.paging.intervals import LAST, Gap
 from ..._core.replies.rows import Row
 from ..._core.requests.arguments import check, check_count
 from ..._threads import in_thread
@@ -54,6 +53,7 @@ from ..folder.journal import NAME as JOURNAL, SourceState
 from ..folder.manifest import NAME as MANIFEST, Manifest, find_undamaged, write_finished, write_unfinished
 from ..folder.run_log import append_run
 from ..folder.tables import Table, tables_of
+from ..plan.intervals import LAST, Gap
 from ..plan.message_ids import key_of, number
 from ..plan.ownership import OwnershipRules
 from ..plan.plan import Plan

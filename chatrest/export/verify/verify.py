@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from ..._cloud.store_errors import ObjectStoreError
-from ..._core.paging.intervals import gaps
 from ..._storage import UnreadableError
 from ...errors import ChatRestError, RequestInvalidError
 from ..fetch.news import runs_by_app_list
@@ -32,6 +31,7 @@ from ..folder.run_log import NAME as RUNS
 from ..folder.tables import ATTACHMENTS, attachment_rows, check_attachment, table_stem
 from ..plan.file_names import DAMAGED, HISTORY, MESSAGES, SPOOL, STEM, is_of_system
 from ..plan.id_set import IdSet
+from ..plan.intervals import gaps
 from ..plan.message_ids import number
 from ..plan.plan import Plan
 from ..read.folder_view import FolderView, open_view

@@ -11,7 +11,8 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Final, Literal, Protocol, TypeAlias
 
-from chatrest._core.pace.pacer import Pace, Pacer, Signal
+from chatrest._core.pace.pacer import Pace, Pacer
+from chatrest._core.replies.rate_signal import Signal
 
 RetryAfter: TypeAlias = Literal["none", "whole", "exact"]
 RETRY_AFTER: Final[tuple[RetryAfter, ...]] = ("none", "whole", "exact")

@@ -8,7 +8,8 @@ from typing import Any, Final
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest._core.pace.pacer import DOCUMENTED_RATES, FIRST_RATE, Pace, Pacer, Signal
+from chatrest._core.pace.pacer import DOCUMENTED_RATES, FIRST_RATE, Pace, Pacer
+from chatrest._core.replies.rate_signal import Signal
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
 from tests.core.pace.rate_limits import Simulation, TokenBucket, exchange, exchange_all

@@ -6,15 +6,16 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from chatrest._core.pace import retry
 from chatrest._core.pace.retry import (
     LOGGED,
+    RULES,
     Attempts,
+    Consequence,
     RetryBudget,
     RetryPolicy,
     attempt_log,
-    is_passing,
-    leaves_open,
-    may_repeat,
+    consequence,
 )
 from chatrest.errors import (
     ApiError,
@@ -34,7 +35,12 @@ from chatrest.errors import (
 )
 from tests.cases import loop_over
 
-AGAIN, RAISED = True, False
+AGAIN, RAISED, UNKNOWN = Consequence.AGAIN, Consequence.RAISED, Consequence.UNKNOWN
+
+
+def marked(error: ChatRestError, **flags: bool) -> ChatRestError:
+    vars(error).update(flags)
+    return error
 
 
 def wait(
@@ -55,19 +61,28 @@ def wait(
     return policy.wait(attempts, dice) if policy.repeats(attempts, replay) else None
 
 
-TABLE: list[tuple[ChatRestError, bool, bool]] = [
+TABLE: list[tuple[ChatRestError, Consequence, Consequence]] = [
     (ConnectError("x"), AGAIN, AGAIN),
+    (marked(ConnectError("x"), is_final=True), RAISED, RAISED),
     (RateLimitError("x", status=429), AGAIN, AGAIN),
-    (TransportError("x"), AGAIN, RAISED),
-    (RequestTimeoutError("x"), AGAIN, RAISED),
-    (ReplyUnreadableError("x"), AGAIN, RAISED),
-    *[(ServerError("x", status=status), AGAIN, RAISED) for status in (500, 502, 503, 504, 520, 529)],
-    (ApiError("x", status=408), AGAIN, RAISED),
-    *[(ServerError("x", status=status), RAISED, RAISED) for status in (501, 505, 507, 519, 530, 599)],
+    *[(RateLimitError("x", status=s, code="ERR_TOO_MANY_REQUESTS"), AGAIN, AGAIN) for s in (400, 417, 503)],
+    (ServerError("x", status=429, code="ERR_OPERATION_FAILED"), AGAIN, AGAIN),
+    (TransportError("x"), AGAIN, UNKNOWN),
+    (RequestTimeoutError("x"), AGAIN, UNKNOWN),
+    (ReplyUnreadableError("x"), AGAIN, UNKNOWN),
+    (marked(ReplyUnreadableError("x"), answered=True), RAISED, RAISED),
+    *[(ServerError("x", status=status), AGAIN, UNKNOWN) for status in (500, 502, 503, 504, 520, 529)],
+    (ServerError("x", status=500, code="ERR_EXCEPTION"), AGAIN, UNKNOWN),
+    (ApiError("x", status=408), AGAIN, UNKNOWN),
+    *[(ServerError("x", status=status), RAISED, UNKNOWN) for status in (507, 519, 530, 599)],
+    *[(ServerError("x", status=status), RAISED, RAISED) for status in (200, 400, 499, 501, 505)],
     *[(ApiError("x", status=status), RAISED, RAISED) for status in (0, 301, 402, 410, 417, 425)],
     (BadRequestError("x", status=400), RAISED, RAISED),
+    (BadRequestError("x", status=500, code="ERR_BAD_REQUEST"), RAISED, RAISED),
     (NotFoundError("x", status=404), RAISED, RAISED),
+    (NotFoundError("x", status=503, code="ERR_UID_NOT_FOUND"), RAISED, RAISED),
     (ConflictError("x", status=409), RAISED, RAISED),
+    (ConflictError("x", status=408, code="ERR_SAME_SCOPE"), RAISED, RAISED),
     (RequestInvalidError("x"), RAISED, RAISED),
     (DeadlineExceededError("x"), RAISED, RAISED),
     (CursorError("x"), RAISED, RAISED),
@@ -75,19 +90,15 @@ TABLE: list[tuple[ChatRestError, bool, bool]] = [
 
 
 @loop_over(("error", "repeatable", "never"), TABLE)
-def test_the_table(error: ChatRestError, repeatable: bool, never: bool) -> None:
-    for replay, again in (("safe", repeatable), ("idempotent", repeatable), ("never", never)):
-        assert may_repeat(error, replay) == again  # type: ignore[arg-type]
-        assert (wait(RetryPolicy(), error, replay, 1, 1) is not None) == again
+def test_the_table(error: ChatRestError, repeatable: Consequence, never: Consequence) -> None:
+    for replay, expected in (("safe", repeatable), ("idempotent", repeatable), ("never", never)):
+        assert consequence(error, replay) is expected  # type: ignore[arg-type]
+        assert (wait(RetryPolicy(), error, replay, 1, 1) is not None) == (expected is AGAIN)
         assert wait(RetryPolicy(attempts=1), error, replay, 1, 1) is None
-    assert is_passing(error) == (repeatable and not never)
 
 
-@loop_over(
-    ("status", "is_open"), [(499, False), (500, True), (501, False), (504, True), (505, False), (507, True)]
-)
-def test_a_5xx_leaves_a_call_open_unless_it_says_that_nothing_was_done(status: int, is_open: bool) -> None:
-    assert leaves_open(ServerError("x", status=status)) is is_open
+def test_the_header_shows_the_table() -> None:
+    assert all(rule.ended_in in (retry.__doc__ or "") for rule in RULES)
 
 
 def test_a_call_is_sent_as_often_as_the_policy_says_and_no_more() -> None:
@@ -166,17 +177,6 @@ def test_a_named_time_of_nothing_is_believed_once(named: float, patient: bool) -
     assert wait(policy, empty, limited=5, patient=patient, dice=lambda: 0.0) == 1.0
 
 
-def test_what_would_end_the_same_is_not_repeated() -> None:
-    shape, garbled, refused = ReplyUnreadableError("x"), ReplyUnreadableError("x"), ConnectError("x")
-    shape.answered = refused.is_final = True
-    for error in (shape, refused):
-        assert not may_repeat(error, "safe")
-        assert not may_repeat(error, "never")
-        assert not leaves_open(error)
-    assert may_repeat(garbled, "safe")
-    assert leaves_open(garbled)
-
-
 # ── the budget ──
 
 
@@ -213,47 +213,6 @@ def test_what_is_saved_has_an_end_and_what_goes_beyond_is_put_off() -> None:
 def test_a_clock_that_goes_back_gives_and_takes_nothing() -> None:
     budget = RetryBudget()
     assert [budget.spend(now) for now in [500.0] * 60 + [0.0] * 41] == pytest.approx([0.0] * 100 + [0.1])
-
-
-# ── codes ──
-
-POST = "never"
-
-
-@loop_over(
-    "error",
-    [
-        BadRequestError("x", status=500, code="ERR_BAD_REQUEST"),
-        NotFoundError("x", status=503, code="ERR_UID_NOT_FOUND"),
-        ConflictError("x", status=408, code="ERR_SAME_SCOPE"),
-        ServerError("x", status=400, code="ERR_OPERATION_FAILED"),
-        ServerError("x", status=200, code="ERR_EXCEPTION"),
-    ],
-)
-def test_a_refusal_is_final_and_leaves_no_doubt_whatever_its_status(error: ApiError) -> None:
-    assert not may_repeat(error, "safe")
-    assert not may_repeat(error, POST)
-    assert not leaves_open(error)
-
-
-@loop_over("status", [400, 417, 429, 503])
-def test_a_rate_limit_is_repeated_whatever_its_status(status: int) -> None:
-    error = RateLimitError("x", status=status, code="ERR_TOO_MANY_REQUESTS")
-    assert may_repeat(error, POST)
-    assert not leaves_open(error)
-
-
-def test_a_429_was_not_processed_though_its_code_says_that_the_service_failed() -> None:
-    error = ServerError("x", status=429, code="ERR_OPERATION_FAILED")
-    assert may_repeat(error, POST)
-    assert not leaves_open(error)
-
-
-def test_a_failure_of_the_service_by_code_and_status_leaves_a_post_open() -> None:
-    error = ServerError("x", status=500, code="ERR_EXCEPTION")
-    assert may_repeat(error, "safe")
-    assert not may_repeat(error, POST)
-    assert leaves_open(error)
 
 
 # ── the attempts so far ──

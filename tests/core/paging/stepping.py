@@ -5,10 +5,10 @@ from typing import Any
 from msgspec import UNSET
 
 from chatrest._core.paging.cursor import Cursor
-from chatrest._core.paging.paging import BY_PAGE, BY_THREAD
 from chatrest._core.paging.step import Step, step
 from chatrest._core.paging.walk_state import Memory, Rules
 from chatrest._core.replies.decode import Listing
+from chatrest._core.requests.dialects import BY_PAGE, BY_THREAD
 from chatrest._models.meta import Meta, Position
 from tests.walk.walking import Item, rules_for
 

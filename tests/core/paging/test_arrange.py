@@ -8,9 +8,9 @@ from msgspec import structs
 
 from chatrest._core.paging.arrange import OrderedPage, arrange
 from chatrest._core.paging.cursor import Cursor
-from chatrest._core.paging.paging import BY_ID, BY_PAGE
 from chatrest._core.paging.walk_state import Memory
 from chatrest._core.replies.decode import Listing
+from chatrest._core.requests.dialects import BY_ID, BY_PAGE
 from chatrest._models.meta import Meta, Position
 from chatrest.errors import CursorError
 from tests.cases import loop_over

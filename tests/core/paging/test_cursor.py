@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, strategies as st
 from msgspec import structs
 
-from chatrest._core.paging.cursor import Cursor, beginning, fingerprint, resumed
-from chatrest._core.paging.cursor_key import CursorKey
-from chatrest._core.paging.paging import BY_ID, BY_NEXT, BY_PAGE, Paging
+from chatrest._core.paging.cursor import Cursor, CursorKey, beginning, fingerprint, resumed
+from chatrest._core.requests.dialects import BY_ID, BY_NEXT, BY_PAGE, Paging
 from chatrest.errors import CursorError
 from tests.cases import loop_over
 
@@ -304,7 +303,7 @@ def test_a_session_without_a_key_takes_a_signed_token_too() -> None:
 def test_a_signed_token_goes_on_in_another_process() -> None:
     code = (
         "from chatrest._core.paging.cursor import Cursor\n"
-        "from chatrest._core.paging.cursor_key import CursorKey\n"
+        "from chatrest._core.paging.cursor import CursorKey\n"
         f"print(Cursor({CURSOR.query!r}, {CURSOR.position!r}, 'append').signed(CursorKey(b'shared')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

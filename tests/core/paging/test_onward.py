@@ -7,10 +7,18 @@ import pytest
 from msgspec import UNSET, Struct, structs
 
 from chatrest._core.paging.cursor import Cursor
-from chatrest._core.paging.paging import BY_CREATED, BY_CURSOR, BY_NEXT, BY_PAGE, BY_UPDATED, UNPAGED, Paging
 from chatrest._core.paging.step import step
 from chatrest._core.paging.walk_state import Memory
 from chatrest._core.replies.decode import Listing
+from chatrest._core.requests.dialects import (
+    BY_CREATED,
+    BY_CURSOR,
+    BY_NEXT,
+    BY_PAGE,
+    BY_UPDATED,
+    UNPAGED,
+    Paging,
+)
 from chatrest._models.meta import Current, Meta, Pagination, Position
 from tests.cases import loop_over
 from tests.core.paging.stepping import BY_IDS, PAGED, THREAD, again, at, onward, page, placed, position, taken

@@ -8,10 +8,10 @@ from msgspec import UNSET
 
 from chatrest._core.paging import step as step_module
 from chatrest._core.paging.cursor import Cursor
-from chatrest._core.paging.paging import BY_ID, BY_PAGE, BY_UPDATED
 from chatrest._core.paging.step import Step, step
 from chatrest._core.paging.walk_state import Memory, Rules
 from chatrest._core.replies.decode import Listing
+from chatrest._core.requests.dialects import BY_ID, BY_PAGE, BY_UPDATED
 from chatrest._models.meta import Meta, Pagination, Position
 from chatrest.errors import CursorError
 from tests.core.paging.stepping import BY_IDS, PAGED, THREAD, at, page, position, taken

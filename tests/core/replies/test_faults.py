@@ -10,8 +10,8 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest._core.pace.pacer import Signal
-from chatrest._core.replies.faults import error_of, fault, retry_after, signal
+from chatrest._core.replies.faults import error_of, fault
+from chatrest._core.replies.rate_signal import Signal, retry_after, signal
 from chatrest.errors import (
     ApiError,
     AuthenticationError,

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from chatrest._core.replies.decode import Many
-from chatrest._core.replies.rows import UNKNOWN, AsRows, Row, lines_of, row_of, rows
+from chatrest._core.replies.rows import UNKNOWN, Row, lines_of, row_of, rows
+from chatrest._core.send import AsRows
 from chatrest._models.meta import Position
 from chatrest._resources.agents import Agents
 from chatrest._resources.messages import Messages

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from chatrest._core.paging.cursor import Cursor
-from chatrest._core.paging.intervals import LAST
 from chatrest._core.replies.decode import Listing
 from chatrest._models.meta import Meta, Pagination, Position
 from chatrest.errors import (
@@ -22,6 +21,7 @@ from chatrest.export.fetch.piece_reader import (
     PositionRefusedError,
 )
 from chatrest.export.fetch.pieces import ListPiece
+from chatrest.export.plan.intervals import LAST
 from tests.cases import loop_over
 from tests.walk.walking import Item, Service, few, run, services, sizes, walk_over
 

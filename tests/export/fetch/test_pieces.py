@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from chatrest._core.paging.intervals import LAST
 from chatrest.export.fetch.pieces import ListPiece, PieceQueue, cut
+from chatrest.export.plan.intervals import LAST
 from tests.cases import loop_over
 
 NAMED = (("affix", "append"), ("id", "9"))

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from chatrest._core.paging.intervals import Interval
 from chatrest.export.folder.journal import Journal
+from chatrest.export.plan.intervals import Interval
 from tests.journals import MEMORY, USERS, by_hand
 
 # ── sources ──

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from chatrest._core.replies.rows import AsRows, Row
+from chatrest._core.replies.rows import Row
+from chatrest._core.send import AsRows
 from chatrest._parameters.messages import MessageQuery
 from chatrest._resources.messages import Messages
 from chatrest.errors import NotFoundError

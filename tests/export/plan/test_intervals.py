@@ -4,7 +4,8 @@ from itertools import pairwise
 
 from hypothesis import given, strategies as st
 
-from chatrest._core.paging.intervals import (
+from chatrest._core.requests.endpoint import Pairs
+from chatrest.export.plan.intervals import (
     LAST,
     Gap,
     Interval,
@@ -12,7 +13,6 @@ from chatrest._core.paging.intervals import (
     merge,
     number_of,
 )
-from chatrest._core.requests.endpoint import Pairs
 from tests.cases import loop_over
 
 numbers = st.integers(-4, 14)

@@ -1,11 +1,11 @@
-"""Dialects of paging as values: what is sent back of a position, and what a short page is measured by."""
+"""Dialects of paging as values: what is sent back of a position, and under which names."""
 
 from typing import Any
 
 import pytest
 from msgspec import UNSET
 
-from chatrest._core.paging.paging import (
+from chatrest._core.requests.dialects import (
     BY_ID,
     BY_NEXT,
     BY_PAGE,
@@ -13,7 +13,6 @@ from chatrest._core.paging.paging import (
     BY_UPDATED,
     ONE_REPLY,
     UNPAGED,
-    PageSizes,
     Paging,
     position_pairs,
 )
@@ -58,12 +57,3 @@ def test_a_member_is_sent_back_under_the_name_that_the_list_asks_by() -> None:
     assert position_pairs(Position("append", message_id=5), logs) == (("logId", "5"),)
     assert "logId" in logs.position_names
     assert "messageId" not in logs.position_names
-
-
-def test_the_largest_page_is_that_of_one_list_asked_in_one_way() -> None:
-    sizes = PageSizes()
-    sizes.of("app", "users.list", "perPage", 1000).note(30)
-    sizes.of("app", "users.list", "perPage", 1000).note(20)
-    assert sizes.of("app", "users.list", "perPage", 1000).count == 30
-    for other in (("app", "users.list", "perPage", 10), ("app", "apps.list", "perPage", 1000), ("other",)):
-        assert sizes.of(*other).count == 0

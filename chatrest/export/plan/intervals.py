@@ -7,7 +7,7 @@ showed there is safe. The ids between two intervals, or after the last one, are 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from ..requests.endpoint import Pairs
+from ..._core.requests.endpoint import Pairs
 
 LAST: Final = (1 << 63) - 1
 """An open end: no id is as high."""

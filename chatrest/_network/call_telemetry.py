@@ -1,6 +1,6 @@
-"""Telemetry of one call: its durations, its records, and the context managers that listeners put around it.
+"""Telemetry of one call: its durations, what listeners get, and the context managers that they put around it.
 
-The records are made with all their fields written out, as a call with `**` takes five times as long.
+Its structs are made with all their fields written out, as a call with `**` takes five times as long.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Any, Final, final
 from urllib.parse import urlsplit
 
 from .._core.pace.retry import Attempts
-from .._core.replies.faults import signal
+from .._core.replies.rate_signal import signal
 from .._core.requests.endpoint import Call
 from .._core.requests.wire import Headers, Request, check_headers
 from .._secrets import HIDDEN, is_credential, scrub
@@ -144,7 +144,7 @@ def _server(origin: str) -> tuple[str, int]:
     return parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)
 
 
-def attempt_record(
+def attempt_telemetry(
     start: CallStart,
     progress: CallProgress,
     spent: Durations,
@@ -154,7 +154,7 @@ def attempt_record(
     cause: BaseException | None,
     secrets: tuple[str, ...],
 ) -> Attempt:
-    """Return the record of the attempt that has just ended, without `secrets` in what the service named.
+    """Return the telemetry of the attempt that has just ended, without `secrets` in what the service named.
 
     `attempts` includes this one if it failed and a repetition was considered; `cause` is the error of the
     attempt before.
@@ -188,7 +188,9 @@ def attempt_record(
     )
 
 
-def outcome_record(start: CallStart, progress: CallProgress, now: float, error_name: str | None) -> Outcome:
+def outcome_telemetry(
+    start: CallStart, progress: CallProgress, now: float, error_name: str | None
+) -> Outcome:
     reply = progress.reply
     return Outcome(
         call=start.call,

@@ -18,10 +18,10 @@ The dialect says what is documented, the reply decides: services of this kind se
 `meta.next` is documented, and positions at the top level.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from operator import attrgetter
-from typing import Any, Final, Literal, TypeAlias, final
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import UNSET, Struct, structs
 
@@ -143,73 +143,3 @@ def position_pairs(position: Position, paging: Paging) -> tuple[tuple[str, str],
 
 _members = attrgetter(*(name for _, name in POSITION_MEMBERS))
 _NOWHERE: Final = (None, 0, "", "0")
-
-
-@final
-class LargestPage:
-    """The count of records of the largest page that one list gave, asked in one way."""
-
-    __slots__ = ("count",)
-
-    def __init__(self) -> None:
-        self.count: int = 0
-
-    def note(self, count: int) -> None:
-        """Remember a page of `count` records."""
-        if count > self.count:
-            self.count = count
-
-
-@final
-class OtherSize:
-    """Another parameter for a page's size, for services that ignore the documented one.
-
-    It is tried where a full page echoes another size than was asked for, and kept if its page is larger. A
-    page that was asked for by it is measured by such pages alone.
-    """
-
-    __slots__ = ("_is_settled", "is_used", "largest", "name")
-
-    def __init__(self, name: str) -> None:
-        self.name: str = name
-        self.largest: LargestPage = LargestPage()
-        self.is_used = False
-        self._is_settled = False
-
-    def note(self, count: int, echoed: int | None, asked: int, documented: LargestPage) -> None:
-        """Note a page of `count` records, and the size that it says; `documented` are the other pages."""
-        if self._is_settled:
-            return
-        if not self.is_used:
-            self.is_used = 0 < count < asked and echoed == count
-            return
-        self.is_used = count > documented.count
-        self._is_settled = True
-
-
-@final
-class PageSizes:
-    """The largest pages that a session was served: what a short page is measured by.
-
-    Services cap pages at sizes of their own, say "last" on every page, and repeat the size that was asked as
-    theirs. A page that is smaller than another of the same list, asked in the same way, was not cut off by a
-    cap.
-    """
-
-    def __init__(self) -> None:
-        self._largest: dict[Hashable, LargestPage] = {}
-        self._others: dict[Hashable, OtherSize] = {}
-
-    def of(self, *key: Hashable) -> LargestPage:
-        """The largest page of one list; `key`: the app, the operation, the size's parameter, the size."""
-        largest = self._largest.get(key)
-        if largest is None:
-            largest = self._largest[key] = LargestPage()
-        return largest
-
-    def other_size(self, name: str, *key: Hashable) -> OtherSize:
-        """The other parameter of one list, called `name`; `key` as above."""
-        other = self._others.get(key)
-        if other is None:
-            other = self._others[key] = OtherSize(name)
-        return other

@@ -1,0 +1,79 @@
+"""All that operations know of the session: `Send` makes their calls, `AsRows` those whose lists are rows.
+
+Above the rooms of the core, as a session remembers something of each of them.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol, TypeVar, final
+
+from msgspec import structs
+
+from .paging.cursor import CursorKey
+from .paging.page_sizes import PageSizes
+from .replies.decode import Many
+from .replies.rows import RowReader
+from .requests.endpoint import Call
+
+R = TypeVar("R")
+
+
+class Send(Protocol):
+    """All that a resource knows of the session."""
+
+    @property
+    def app_id(self) -> str:
+        """The app that calls go to: a walk's token is bound to it."""
+
+    @property
+    def acting_user(self) -> str | None:
+        """The acting user of calls that name none."""
+
+    @property
+    def page_sizes(self) -> PageSizes:
+        """The largest pages that the session was served."""
+
+    @property
+    def cursor_key(self) -> CursorKey | None:
+        """The key that signs cursors; None for none."""
+
+    @property
+    def check_acting_user(self) -> bool:
+        """True if a walk that shows that the acting user was ignored is an error, and no warning."""
+
+    @property
+    def has_reader_token(self) -> bool:
+        """True if a login token is sent beside the app's key: lists may be those of the token's user."""
+
+    def __call__(self, call: Call[R], /) -> Awaitable[R]: ...
+
+    def sleep(self, seconds: float, /) -> Awaitable[None]:
+        """Wait by the session's clock, between the requests of an operation that makes several."""
+
+    def dice(self) -> float:
+        """Return a random number from 0 to 1, to spread such waits."""
+
+
+@final
+class AsRows:
+    """A `Send` for collections whose lists are to be read as rows."""
+
+    def __init__(self, send: Send, *, leaves_out: bool = False) -> None:
+        """`leaves_out`: who reads the rows leaves out by himself those that do not fit, as an export does; so
+        that the service ignored a filter is no news.
+        """
+        self.leaves_out = leaves_out
+        self.app_id: str = send.app_id
+        self.acting_user: str | None = send.acting_user
+        self.page_sizes: PageSizes = send.page_sizes
+        self.cursor_key: CursorKey | None = send.cursor_key
+        self.check_acting_user: bool = send.check_acting_user
+        self.has_reader_token: bool = send.has_reader_token
+        self.sleep: Callable[[float], Awaitable[None]] = send.sleep
+        self.dice: Callable[[], float] = send.dice
+        self._send: Callable[[Call[Any]], Awaitable[Any]] = send
+
+    def __call__(self, call: Call[R], /) -> Awaitable[R]:
+        """Make the call of a list; what it gives is a `Listing[Row]`, whatever the endpoint says."""
+        reply: Any = call.endpoint.reply
+        read = RowReader(reply if isinstance(reply, Many) else None)
+        return self._send(structs.replace(call, endpoint=structs.replace(call.endpoint, reply=read)))
