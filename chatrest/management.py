@@ -52,7 +52,10 @@ class AsyncManagement(ClientView):
             raise RequestInvalidError("on_behalf_of: nobody acts on the management interface but the account")
         return super()._view(**changes)
 
-    # One line a collection, in the order of the alphabet: the attribute has the name of its module.
+    # One attribute per collection, in the order of the alphabet; it has the name of its module.
     apps: "collection[Apps]" = collection()
+    """Apps of the account: list, make."""
     triggers: "collection[Triggers]" = collection()
+    """Events that a webhook receives."""
     webhooks: "collection[Webhooks]" = collection()
+    """Webhooks of an app: list, make, change, delete."""

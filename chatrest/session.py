@@ -99,26 +99,45 @@ class AsyncSession(ClientView):
             changes["destination"] = _destination(self.app)  # the token of one user is not another one's
         return super()._view(**changes)
 
-    # One line a collection, in the order of the alphabet: the attribute has the name of its module.
+    # One attribute per collection, in the order of the alphabet; it has the name of its module.
     agents: "collection[Agents]" = collection()
+    """Agents of the app, their tools and what they know."""
     api_keys: "collection[ApiKeys]" = collection()
+    """Keys of the app's interface: list, make, change, delete."""
     auth_tokens: "collection[AuthTokens]" = collection()
+    """Login tokens of end users."""
     banned_users: "collection[BannedUsers]" = collection()
+    """Users who are banned from a group."""
     blocked_users: "collection[BlockedUsers]" = collection()
+    """Users whom a user blocks."""
     calls: "collection[Calls]" = collection()
+    """Audio and video calls that were made."""
     conversations: "collection[Conversations]" = collection()
+    """Conversations of the acting user: list, count unread, mark as read or delivered, pin, tag."""
     data_import: "collection[DataImport]" = collection()
+    """Users, groups, members and messages of another system, in bulk."""
     friends: "collection[Friends]" = collection()
+    """Friends of a user."""
     groups: "collection[Groups]" = collection()
+    """Groups: list, make, change, delete."""
     members: "collection[Members]" = collection()
+    """Members of a group, and their scopes."""
     messages: "collection[Messages]" = collection()
+    """Messages: list, search, send, edit, delete, react, pin, save."""
     metrics: "collection[Metrics]" = collection()
+    """Figures of the app's use."""
     moderation: "collection[Moderation]" = collection()
+    """Rules and keyword lists, and messages that are blocked or flagged."""
     notifications: "collection[Notifications]" = collection()
+    """Push, e-mail and SMS: providers, preferences, tokens of devices, log."""
     rbac: "collection[Rbac]" = collection()
+    """Permissions of roles."""
     restricted_features: "collection[RestrictedFeatures]" = collection()
+    """Features of the app that are switched off."""
     roles: "collection[Roles]" = collection()
+    """Roles of users."""
     users: "collection[Users]" = collection()
+    """Users: list, make, change, delete, switch off and on."""
 
 
 def _destination(app: object) -> Destination:

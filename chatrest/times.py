@@ -12,12 +12,16 @@ Queries, plans and the command take a time in the same forms, all of them read b
 | date | `date(2026, 1, 31)`, `"2026-01-31"` | its first second in UTC; as an end its last one |
 | date and time with a zone | `"2026-01-31T12:00Z"`, `"2026-01-31 12:00:30+02:00"` | that moment |
 | timestamp | `1767225600`, `"1767225600"`, `"1767225600000"` | the number as it is |
-| timestamp of any size, as text | `"@86400"` | the number behind the `@` |
+| timestamp of any size, as text | `"@86400"` | the number after the `@` |
+| day before today or today | `"today"`, `"yesterday"` | that date in UTC, as a date |
+| age | `"90s"`, `"12h"`, `"7d"` (s, m, h, d, w), `timedelta(days=7)` | the moment so long ago |
 
-Forms with two meanings are refused: `20260101` is a date to a reader, and August 1970 to a service.
+A relative time is read once, when the query or plan is made. Forms with two meanings are refused:
+`20260101` is a date to a reader, and August 1970 to a service.
 """
 
 import re
+from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Final, TypeAlias
 
@@ -26,12 +30,14 @@ from msgspec import UNSET, UnsetType
 from ._secrets import shown
 from .errors import RequestInvalidError
 
-Time: TypeAlias = int | date | str
-"""A time as a caller may give it."""
+Time: TypeAlias = int | date | timedelta | str
+"""A time as a caller may give it: a timestamp, a date, an aware datetime, a timedelta (so long ago), or a
+text such as `"7d"`, `"yesterday"`, `"2026-01-31"` or `"2026-01-31T12:00Z"`."""
+Now: TypeAlias = Callable[[], float]
 
 TIME_FORMS: Final = (
-    "a datetime with a time zone, a date, a timestamp as a whole number, 0 or later, "
-    "or a text such as '2026-01-31', '2026-01-31T12:00Z' or '1767225600'"
+    "a datetime with a time zone, a date, a timedelta (so long ago), a timestamp as a whole number, "
+    "0 or later, or a text such as '2026-01-31', '2026-01-31T12:00Z', '7d', 'yesterday' or '1767225600'"
 )
 SMALLEST_PLAIN: Final = 100_000_000
 """The smallest timestamp (March 1973) that is taken as text without `@`: shorter numbers may be dates."""
@@ -40,6 +46,9 @@ MILLISECONDS_FROM: Final = 100_000_000_000
 _AFTER_9999: Final = 253_402_300_800
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY: Final = timedelta(days=1)
+_AGE: Final = re.compile(r"([0-9]{1,9})([smhdw])")
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_DAYS_AGO: Final = {"today": 0, "yesterday": 1}
 _NUMBER: Final = re.compile(r"@?[0-9]{1,100}")
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _DATE_TIME: Final = re.compile(
@@ -53,6 +62,11 @@ _LONGEST_DAY: Final = 10**14
 _COMPACT_YEARS: Final = range(1970, 2200)
 _SLASHED: Final = re.compile(r"[0-9]{1,4}[/.][0-9]{1,2}[/.][0-9]{1,4}.*", re.DOTALL)
 _LONG_YEAR: Final = re.compile(r"[+-]?[0-9]{5,}-[0-9]{2}.*", re.DOTALL)
+
+
+def clock() -> float:
+    """Return the epoch seconds now: what a relative time is relative to."""
+    return datetime.now(UTC).timestamp()
 
 
 def to_datetime(stamp: float | UnsetType | None) -> datetime | None:
@@ -98,12 +112,15 @@ def timestamp_of(
     end: bool = False,
     zone: tzinfo | None = None,
     forms: str = TIME_FORMS,
+    now: Now | None = None,
 ) -> int:
-    """Return the timestamp as `parse_timestamp` does.
+    """Return the timestamp as `parse_timestamp` does; `now` is the clock for relative times.
 
     Raises ValueError with what is wrong, and with `forms` where the value has none of them.
     """
-    moment = read_time(value, zone, forms) if isinstance(value, str) else value
+    moment = _relative_time(value, now or clock)
+    if moment is value and isinstance(value, str):
+        moment = read_time(value, zone, forms)
     if isinstance(moment, date):
         is_day = not isinstance(moment, datetime)
         stamp = _since_epoch(moment) * per_second // timedelta(seconds=1)
@@ -118,6 +135,30 @@ def timestamp_of(
     if stamp < 0:
         raise ValueError(f"expected {forms}")
     return stamp
+
+
+def _relative_time(value: object, now: Now) -> object:
+    """Return the date or moment of an age, of today or of yesterday; any other value as it is."""
+    if isinstance(value, str):
+        if (days := _DAYS_AGO.get(value.lower())) is not None:
+            return datetime.fromtimestamp(now(), UTC).date() - timedelta(days)
+        age: float | None = age_seconds(value)
+    else:
+        age = value.total_seconds() if isinstance(value, timedelta) else None
+    if age is None:
+        return value
+    if age < 0:
+        raise ValueError("it is in the future: expected an age, so a timedelta of 0 or more")
+    try:
+        return datetime.fromtimestamp(int(now()), UTC) - timedelta(seconds=age)
+    except OverflowError:  # before the year 1
+        return date.min
+
+
+def age_seconds(text: str) -> int | None:
+    """Return the seconds of an age such as `7d`; None for any other text, and for an age of 0."""
+    match = _AGE.fullmatch(text)
+    return int(match[1]) * _SECONDS[match[2]] or None if match is not None else None
 
 
 def to_seconds(name: str, moment: Time) -> int:

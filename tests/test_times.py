@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 from msgspec import UNSET
 
-from chatrest import RequestInvalidError, to_datetime
+from chatrest import RequestInvalidError, times, to_datetime
 from chatrest.times import parse_timestamp, timestamp_words, to_seconds
 from tests.cases import loop_over
 
@@ -95,6 +95,9 @@ def test_seconds_come_back_as_they_were(seconds: int) -> None:
 # ── in the forms of a caller ──
 
 BERLIN = timezone(timedelta(hours=1))
+NOW = int(datetime(2026, 3, 1, 15, 30, 20, tzinfo=UTC).timestamp())
+MIDNIGHT = int(datetime(2026, 3, 1, tzinfo=UTC).timestamp())
+DAY = 86_400
 
 
 @loop_over(
@@ -113,9 +116,18 @@ BERLIN = timezone(timedelta(hours=1))
         ("100000000", 100_000_000, 100_000_000),
         ("@0", 0, 0),
         ("@20260101", 20_260_101, 20_260_101),
+        ("today", MIDNIGHT, MIDNIGHT + DAY - 1),
+        ("Yesterday", MIDNIGHT - DAY, MIDNIGHT - 1),
+        ("7d", NOW - 7 * DAY, NOW - 7 * DAY),
+        ("90s", NOW - 90, NOW - 90),
+        (timedelta(hours=12), NOW - DAY // 2, NOW - DAY // 2),
+        (timedelta(), NOW, NOW),
     ],
 )
-def test_a_text_is_a_moment_and_a_date_a_whole_day(text: str, stamp: int, end: int) -> None:
+def test_a_text_is_a_moment_and_a_date_a_whole_day(
+    text: Any, stamp: int, end: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(times, "clock", lambda: NOW + 0.5)
     assert parse_timestamp("since", text) == stamp
     assert parse_timestamp("until", text, end=True) == end
 
@@ -166,6 +178,9 @@ def test_a_text_without_a_zone_is_in_the_one_that_is_assumed_or_refused() -> Non
         (None, "expected a datetime"),
         (datetime(1969, 12, 31, tzinfo=UTC), "expected a datetime"),
         (datetime(2026, 1, 1), r"expected a datetime with a time zone \(tzinfo=UTC\)"),
+        *((text, "expected a datetime") for text in ("tomorrow", "0d", "7 d", "-7d", "7y", "999999999w")),
+        (timedelta(seconds=-1), "it is in the future"),
+        (timedelta.max, "expected a datetime"),
     ],
 )
 def test_what_is_no_time_or_two_is_refused_with_what_to_write(value: Any, words: str) -> None:

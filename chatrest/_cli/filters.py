@@ -1,4 +1,4 @@
-"""Options made from a filter's fields, with the struct's types and the meanings of `parameters.meanings`."""
+"""Options made from a filter's fields, with the struct's types and the words under them in the source."""
 
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -8,8 +8,7 @@ import click
 from msgspec import inspect
 
 from .._parameters.apps import AppQuery
-from .._parameters.checked import Filter
-from .._parameters.meanings import meaning
+from .._parameters.checked import Filter, meaning
 from .._parameters.messages import MessageQuery
 from .._parameters.users import UserQuery
 from .options import SINCE, UNTIL, TimeOption

@@ -1,17 +1,7 @@
-"""Types and helpers of options that several commands have: times, ages, whole numbers, `--journal`.
+"""Types and helpers of options that several commands have: times, ages, whole numbers, `--journal`."""
 
-A time is absolute as in a plan, or relative to now:
-
-| relative time          | is                                                                 |
-|------------------------|--------------------------------------------------------------------|
-| `today`, `yesterday`   | that date in UTC: its first second, as an end its last one         |
-| `90s`, `12h`, `7d` …   | the moment so long ago (s, m, h, d, w)                             |
-"""
-
-import re
-import time
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, final
 
@@ -19,58 +9,32 @@ import click
 
 from .._secrets import shown
 from ..errors import RequestInvalidError
-from ..times import timestamp_of
+from ..times import Now, age_seconds, timestamp_of
 
 if TYPE_CHECKING:
     _ParamType: TypeAlias = click.ParamType[Any]
 else:  # before click 8.4 it is not generic
     _ParamType: TypeAlias = click.ParamType
 
-Now: TypeAlias = Callable[[], float]
-
 _FORMS: Final = (
     "a date such as 2026-01-31, a time such as 2026-01-31T12:00Z, a timestamp such as 1767225600, "
     "today, yesterday, or an age such as 7d"
 )
-"""The forms of `times` without the types of Python, and the relative times."""
-_AGE: Final = re.compile(r"([0-9]{1,9})([smhdw])")
-_SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_DAYS_AGO: Final = {"today": 0, "yesterday": 1}
+"""The forms of `times` without the types of Python."""
 
 
-def parse_time(name: str, text: str, *, per_second: int = 1, end: bool = False, now: Now = time.time) -> int:
+def parse_time(
+    name: str, text: str, *, per_second: int = 1, end: bool = False, now: Now | None = None
+) -> int:
     """Return the timestamp of an absolute or relative time, in UTC where it has no zone.
 
     A date is its first second, or with `end` its last. `per_second` is 1000 for a time in milliseconds.
     Raises `RequestInvalidError` with the parameter's `name` for any other text.
     """
     try:
-        return _timestamp(text, per_second, end=end, now=now)
+        return timestamp_of(text, per_second, end=end, zone=UTC, forms=_FORMS, now=now)
     except ValueError as reason:
         raise RequestInvalidError(f"{name} = {shown(text)}: {reason}") from None
-
-
-def _timestamp(text: str, per_second: int, *, end: bool, now: Now) -> int:
-    moment = _relative_time(text, now)
-    return timestamp_of(text if moment is None else moment, per_second, end=end, zone=UTC, forms=_FORMS)
-
-
-def _relative_time(text: str, now: Now) -> date | None:
-    """Return the date or moment of a relative time; None for any other text."""
-    if (days := _DAYS_AGO.get(text.lower())) is not None:
-        return datetime.fromtimestamp(now(), UTC).date() - timedelta(days)
-    if (seconds := _age(text)) is None:
-        return None
-    try:
-        return datetime.fromtimestamp(int(now()) - seconds, UTC)
-    except (OverflowError, OSError, ValueError):  # before the year 1
-        return date.min
-
-
-def _age(text: str) -> int | None:
-    """Return the seconds of an age such as `7d`; None for any other text, and for an age of 0."""
-    match = _AGE.fullmatch(text)
-    return int(match[1]) * _SECONDS[match[2]] or None if match is not None else None
 
 
 @final
@@ -79,7 +43,7 @@ class TimeOption(_ParamType):
 
     name = "time"
 
-    def __init__(self, *, end: bool = False, per_second: int = 1, now: Now = time.time) -> None:
+    def __init__(self, *, end: bool = False, per_second: int = 1, now: Now | None = None) -> None:
         self._end = end
         self._per_second = per_second
         self._now = now
@@ -88,7 +52,7 @@ class TimeOption(_ParamType):
         if isinstance(value, int):
             return value
         try:
-            return _timestamp(value, self._per_second, end=self._end, now=self._now)
+            return timestamp_of(value, self._per_second, end=self._end, zone=UTC, forms=_FORMS, now=self._now)
         except ValueError as reason:
             self.fail(f"{shown(value)}: {reason}", param, ctx)
 
@@ -102,7 +66,7 @@ class AgeOption(_ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if isinstance(value, int):
             return value
-        if (seconds := _age(value)) is None:
+        if (seconds := age_seconds(value)) is None:
             self.fail(
                 f"{value!r} is not an age: give a whole number from 1 to 999,999,999 with s, m, h, d or w, "
                 "such as 7d",

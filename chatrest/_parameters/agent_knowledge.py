@@ -29,7 +29,9 @@ class _Window(Filter):
     windows: ClassVar[tuple[tuple[str, str], ...]] = (("start_time", "end_time"),)
 
     start_time: Millis | None = None
+    """From this time on."""
     end_time: Millis | None = None
+    """Until this time."""
 
 
 class KnowledgeQuery(_Window):
@@ -40,26 +42,37 @@ class KnowledgeQuery(_Window):
     """
 
     cursor: Text | None = None
+    """Where the list continues, as the service gave it."""
     limit: PageLimit | None = None
+    """Records of a page."""
     affix: Affix | None = None
+    """The direction: append gives what comes after the position, prepend what comes before it."""
     start: Whole | None = None
+    """The begin of the range, as the service counts it."""
     end: Whole | None = None
+    """The end of the range, as the service counts it."""
 
 
 class SourcePageQuery(Filter):
     """The filter of the pages of a source; a walk starts at `page`."""
 
     limit: Size | None = None
+    """Records of a page."""
     page: Ordinal | None = None
+    """The number of the first page, from 1."""
     affix: Affix | None = None
+    """The direction: append gives what comes after the position, prepend what comes before it."""
 
 
 class DiscoveredUrlQuery(_Window):
     """The filter of the addresses that a website led to. A walk starts at `cursor`."""
 
     cursor: Text | None = None
+    """Where the list continues, as the service gave it."""
     limit: PageLimit | None = None
+    """Records of a page."""
     affix: Affix | None = None
+    """The direction: append gives what comes after the position, prepend what comes before it."""
     status: UrlStatus | None = None
 
 
@@ -67,6 +80,7 @@ class KnowledgeSource(Body):
     """The kind of a source, as a path has it."""
 
     source_type: SourceType
+    """Where it comes from."""
 
 
 class NewUpload(Body):
@@ -74,6 +88,7 @@ class NewUpload(Body):
 
     file_name: Text
     mime_type: Text
+    """The file's type, such as image/png."""
     file_size: _FileSize
 
 
@@ -106,23 +121,29 @@ class PolledSources(Body):
     """The ids whose status is asked for; the member's name is in the singular."""
 
     unique_id: AnyTexts
+    """Ids of the sources."""
 
 
 class SourceIds(Body):
     """The ids of sources, or of addresses."""
 
     unique_ids: AnyTexts
+    """Ids of the sources."""
 
 
 class WebsiteToScrape(Body):
-    """A website to read: `include` and `exclude` are parts of addresses."""
+    """A website to read."""
 
     url: Uri
     max_depth: _Depth | UnsetType = UNSET
+    """Links to follow from the first page."""
     max_pages: _Pages | UnsetType = UNSET
     include: AnyTexts | UnsetType = UNSET
+    """Parts of addresses: only these are read."""
     exclude: AnyTexts | UnsetType = UNSET
+    """Parts of addresses to leave out."""
     fetch_sitemap: Flag | UnsetType = UNSET
+    """Read the site's map first."""
 
 
 class PageToScrape(Body):
@@ -130,7 +151,9 @@ class PageToScrape(Body):
 
     url: Uri
     timeout: _Timeout | UnsetType = UNSET
+    """How long the page may take."""
     format: PageForm | UnsetType = UNSET
+    """The form of the page's text."""
 
 
 class UrlsToLeaveOut(Body):

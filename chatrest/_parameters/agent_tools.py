@@ -13,7 +13,9 @@ class NewToolParameter(Body):
     """A parameter of a tool, which an agent fills in."""
 
     key: Text
+    """The parameter's name."""
     type: Text
+    """The parameter's type."""
     description: AnyText
     required: Flag | UnsetType = UNSET
 
@@ -33,18 +35,25 @@ class NewApiTool(Body):
     hidden_fields: ClassVar[frozenset[str]] = frozenset({"headers"})
 
     slug: Text
+    """The name in addresses."""
     name: ShortText
     description: Text
     endpoint: Uri
+    """The address that the tool calls."""
     method: HttpMethod
     enable_basic_auth: Flag = False
     basic_auth_username: Text | UnsetType = UNSET
     basic_auth_password: Text | UnsetType = UNSET
     headers: AnyText | UnsetType = UNSET
+    """HTTP headers of the request; they may hold credentials."""
     body_template: AnyText | UnsetType = UNSET
+    """The body of the request, with placeholders for parameters."""
     allow_additional_properties: Flag | UnsetType = UNSET
+    """Let the agent pass parameters that are not declared."""
     parameters: ToolParameters | UnsetType = UNSET
+    """The parameters that the agent fills in."""
     icon: AnyText | UnsetType = UNSET
+    """The address of a picture."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -79,8 +88,11 @@ class NewFrontendAction(Body):
     name: Text
     description: Text
     trigger_function: Text
+    """The function that the frontend calls."""
     parameters: ToolParameters | UnsetType = UNSET
+    """The parameters that the agent fills in."""
     icon: AnyText | UnsetType = UNSET
+    """The address of a picture."""
 
 
 class FrontendActionChanges(Body):
@@ -97,9 +109,11 @@ class NewMcpServer(Body):
 
     name: Text
     slug: Text
+    """The name in addresses."""
     url: Uri
     description: Text
     icon: AnyText | UnsetType = UNSET
+    """The address of a picture."""
 
 
 class McpServerChanges(Body):
@@ -130,6 +144,7 @@ class VariableQuery(Filter):
     """The form of the list of all variables: with `group_by_category` it is served by category."""
 
     group_by_category: Flag | None = None
+    """Group the variables by their category."""
 
 
 class NewVariable(Body):
@@ -139,10 +154,14 @@ class NewVariable(Body):
 
     name: _Name
     source_type: _SourceKind
+    """Where it comes from."""
     constant_value: _Constant
+    """The value of a constant variable."""
     description: _Words | UnsetType = UNSET
     source_path: _Path | UnsetType = UNSET
+    """Where the value stands in the source."""
     default_value: _Words | UnsetType = UNSET
+    """The value where the source has none."""
 
 
 class VariableChanges(Body):

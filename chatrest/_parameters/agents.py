@@ -13,53 +13,58 @@ class AgentHeaders(Filter):
     """The header that names the version of the chat service; `v3.0` where it is not sent."""
 
     chat_api_version: Text | None = None
-
-
-class AgentQuery(Filter):
-    """The filter of GET agents. A walk starts at `created_at`, in milliseconds, which goes with `affix`.
-
-    `search` is looked for in names, descriptions and uids.
-    """
-
-    limit: Size | None = None
-    affix: Affix | None = None
-    created_at: Millis | None = None
-    search: Text | None = None
+    """The version of the agents' interface."""
 
 
 class ToolQuery(Filter):
     """The filter of lists of API tools, frontend actions and MCP servers; a walk starts at `created_at`."""
 
     limit: Size | None = None
+    """Records of a page."""
     affix: Affix | None = None
+    """The direction: append gives what was created after `created_at`, prepend what was created before."""
     created_at: Millis | None = None
+    """The time from which the list continues, see `affix`."""
 
 
-class IntegrationQuery(Filter):
-    """The filter of tool integrations; `slug` is that of one. A walk starts at `created_at`."""
+class AgentQuery(ToolQuery):
+    """The filter of GET agents."""
+
+    search: Text | None = None
+    """Words to look for in names, descriptions and uids."""
+
+
+class IntegrationQuery(ToolQuery):
+    """The filter of tool integrations."""
 
     slug: Text | None = None
-    limit: Size | None = None
-    affix: Affix | None = None
-    created_at: Millis | None = None
+    """The slug of one integration."""
     search: Text | None = None
+    """Words to look for."""
 
 
 class ToolSearchQuery(Filter):
-    """A search of tools: `key` is of a name, description or slug, `slug` that of one integration."""
+    """A search of tools."""
 
     key: Text | None = None
+    """Words to look for in names, descriptions and slugs."""
     slug: Text | None = None
+    """The slug of one integration."""
 
 
 class EnabledItemsQuery(Filter):
     """The kinds of items that are asked for, all by default; `key` is of a name or description."""
 
     tools: Flag | None = None
+    """Include tools."""
     frontend_actions: Flag | None = None
+    """Include frontend actions."""
     api_tools: Flag | None = None
+    """Include API tools."""
     mcp_servers: Flag | None = None
+    """Include MCP servers."""
     key: Text | None = None
+    """Words to look for."""
 
 
 class NewAgent(Body):
@@ -72,14 +77,21 @@ class NewAgent(Body):
     name: ShortText
     is_active: Flag = True
     icon: Uri | UnsetType = UNSET
+    """The address of a picture."""
     description: AnyText | UnsetType = UNSET
     tools: AnyTexts | UnsetType = UNSET
+    """Tools of the agent, by their slugs."""
     api_tools: AnyTexts | UnsetType = UNSET
+    """API tools of the agent, by their slugs."""
     mcp_servers: AnyTexts | UnsetType = UNSET
+    """MCP servers of the agent, by their slugs."""
     instruction: Instruction | UnsetType = UNSET
+    """What the agent shall do, in words."""
     meta_data: Json | UnsetType = UNSET
+    """Any facts, for the app."""
     model: Text | UnsetType = UNSET
     model_meta_data: Json | UnsetType = UNSET
+    """Settings of the language model."""
 
 
 class AgentChanges(Body):
@@ -102,24 +114,28 @@ class AgentTools(Body):
     """The slugs of integrations."""
 
     tools: AnyTexts
+    """Tools of the agent, by their slugs."""
 
 
 class AgentApiTools(Body):
     """The slugs of API tools."""
 
     api_tools: AnyTexts
+    """API tools of the agent, by their slugs."""
 
 
 class AgentFrontendActions(Body):
     """The function names of frontend actions."""
 
     frontend_actions: AnyTexts
+    """Frontend actions of the agent, by their ids."""
 
 
 class AgentMcpServers(Body):
     """The slugs of MCP servers."""
 
     mcps: AnyTexts
+    """MCP servers, by their slugs."""
 
 
 class EnabledActions(Body):
@@ -130,6 +146,7 @@ class EnabledActions(Body):
     """
 
     actions: AnyTexts
+    """Slugs of the actions."""
     auth_meta: AuthMeta | UnsetType = UNSET
 
 
@@ -137,6 +154,7 @@ class DisabledActions(Body):
     """The actions of a tool to disable."""
 
     actions: AnyTexts
+    """Slugs of the actions."""
 
 
 # ── external agents ──
@@ -170,9 +188,13 @@ class IntegrationMeta(Checked):
     hidden_fields: ClassVar[frozenset[str]] = frozenset({"headers"})
 
     base_url: Text | UnsetType = UNSET
+    """The address of the agent's server."""
     agent_id: Text | UnsetType = UNSET
+    """The agent's id in its framework."""
     headers: _Headers | UnsetType = UNSET
+    """HTTP headers of the request; they may hold credentials."""
     default_user_id: Text | UnsetType = UNSET
+    """The user for whom the agent acts if none is named."""
 
 
 _Meta: TypeAlias = Annotated[IntegrationMeta, Meta(description="an object with a baseUrl")]
@@ -188,13 +210,20 @@ class NewExternalAgent(Body):
 
     name: ShortText
     icon: Uri
+    """The address of a picture."""
     integrate_with: _Framework
+    """The agent's framework."""
     integration_meta: _Meta
+    """Where and how the agent is reached."""
     is_active: Flag = True
     integration_type: _IntegrationType = "agent"
+    """What is integrated."""
     tools: AnyTexts | UnsetType = UNSET
+    """Tools of the agent, by their slugs."""
     actions: AnyTexts | UnsetType = UNSET
+    """Slugs of the actions."""
     meta_data: Json | UnsetType = UNSET
+    """Any facts, for the app."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -228,9 +257,12 @@ class _ToolFields(Body):
     name: _ToolName
     display_name: Text
     execution_text: Text
+    """What users see while the tool runs."""
     description: AnyText | UnsetType = UNSET
     parameters: Json | UnsetType = UNSET
+    """The parameters that the agent fills in."""
     do_not_execute: Flag | UnsetType = UNSET
+    """Show the tool's call, and do not run it."""
 
 
 class NewExternalTool(_ToolFields):

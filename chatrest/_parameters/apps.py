@@ -4,27 +4,28 @@ from typing import ClassVar, Literal, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
-from .checked import Body, Filter, Flag, Millis, Ordinal, Size, Text
+from .checked import Body, Filter, Flag, Millis, PageQuery, Text
 from .fields import ShortText
 
 Region: TypeAlias = Literal["us", "eu", "in"]
 
 
-class AppQuery(Filter):
+class AppQuery(PageQuery):
     """The filter of GET {management_base_url}/apps; a walk starts at `page`."""
 
     search_key: Text | None = None
-    per_page: Size | None = None
-    page: Ordinal | None = None
+    """The text that the name or id begins with."""
 
 
 class NewApp(Body):
-    """An app to make. `version` is that of its client libraries, "3" where it is not given."""
+    """An app to make."""
 
     name: Text
     region: Region = "us"
     version: Text | UnsetType = UNSET
+    """The version of its client libraries, by default "3"."""
     skip_sample_data: Flag | UnsetType = UNSET
+    """Make the app without sample users and groups."""
 
 
 # ── API keys ──
@@ -33,10 +34,11 @@ KeyScope: TypeAlias = Literal["authOnly", "fullAccess"]
 
 
 class ApiKeyQuery(Filter):
-    """The filter of GET /apikeys; `search_key` is a text in the key's name."""
+    """The filter of GET /apikeys."""
 
     scope: KeyScope | None = None
     search_key: Text | None = None
+    """Only keys with this text in their name."""
 
 
 class NewApiKey(Body):
@@ -57,12 +59,11 @@ class ApiKeyChanges(Body):
 
 
 class UsageQuery(Filter):
-    """The window of GET /stats, in epoch milliseconds; datetimes and dates are converted.
-
-    Raises `RequestInvalidError` if it ends before it begins.
-    """
+    """The window of GET /stats; `RequestInvalidError` if it ends before it begins."""
 
     windows: ClassVar[tuple[tuple[str, str], ...]] = (("from_date", "to_date"),)
 
     from_date: Millis
+    """From this time on."""
     to_date: Millis
+    """Until this time."""

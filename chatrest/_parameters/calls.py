@@ -5,7 +5,7 @@ A file of its own, as the noun has one in `models` and `resources`, too.
 
 from typing import Literal, TypeAlias
 
-from .checked import Filter, Flag, Ordinal, Size, Stamp, Uid
+from .checked import Flag, PageQuery, Stamp, Uid
 from .fields import Count, ReceiverType
 
 CallType: TypeAlias = Literal["audio", "video"]
@@ -13,9 +13,8 @@ CallMode: TypeAlias = Literal["call", "meet", "presenter"]
 CallStatus: TypeAlias = Literal["initiated", "ongoing", "ended", "unanswered", "rejected", "canceled"]
 
 
-class CallQuery(Filter):
-    """The filter of GET /calls; `participants_count` is exact, `uid` a user who takes part; a walk starts at
-    `page`.
+class CallQuery(PageQuery):
+    """The filter of GET /calls; a walk starts at `page`.
 
     Timestamps are in the service's unit (`chatrest guide service`, "Filters and times").
     """
@@ -24,18 +23,18 @@ class CallQuery(Filter):
     mode: CallMode | None = None
     status: CallStatus | None = None
     participants_count: Count | None = None
+    """Only calls with exactly so many participants."""
     started_at: Stamp | None = None
+    """Only calls that started at this time."""
     ended_at: Stamp | None = None
+    """Only calls that ended at this time."""
     receiver_type: ReceiverType | None = None
+    """Whether the receiver is a user or a group."""
     has_recording: Flag | None = None
     has_transcription: Flag | None = None
     uid: Uid | None = None
-    per_page: Size | None = None
-    page: Ordinal | None = None
+    """Only calls in which this user takes part."""
 
 
-class TranscriptionQuery(Filter):
+class TranscriptionQuery(PageQuery):
     """The filter of GET /calls/{sessionId}/transcriptions; a walk starts at `page`."""
-
-    per_page: Size | None = None
-    page: Ordinal | None = None

@@ -4,6 +4,7 @@ The type of each field contains its rule and the description for errors, so docu
 text cannot differ.
 """
 
+import sys
 from collections.abc import Collection, Mapping
 from functools import cache
 from typing import (
@@ -92,8 +93,6 @@ def _signature(cls: Any) -> Any:
 def _documentation(cls: Any, own: str) -> str:
     from inspect import cleandoc
 
-    from .meanings import meaning
-
     lines = []
     for field in fields(cls):
         mark = "*" if field.required else ""
@@ -101,6 +100,42 @@ def _documentation(cls: Any, own: str) -> str:
         lines.append(f"  {field.name}{mark}: {words}")
     head = ["", "Fields (* is required):"] if lines else []
     return "\n".join([cleandoc(own), *head, *lines])
+
+
+def meaning(kind: type, field: str) -> str:
+    """Return the words under a field in the source, as a phrase; empty for a field whose name says all."""
+    texts = (_field_texts(owner.__module__).get(owner.__name__, {}).get(field) for owner in kind.__mro__)
+    text = next(filter(None, texts), "").removesuffix(".")
+    return text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
+
+
+@cache
+def _field_texts(module: str) -> dict[str, dict[str, str]]:
+    """Return by class and field what the source of a module has under its fields; nothing costs until asked.
+
+    The fields of `GroupChanges` that have no words have those of the body above it: `NewGroup`.
+    """
+    import ast
+    from inspect import getsource
+    from itertools import pairwise
+
+    texts: dict[str, dict[str, str]] = {}
+    above: dict[str, str] = {}
+    try:
+        source = getsource(sys.modules[module])
+    except (OSError, TypeError):  # compiled files alone
+        return texts
+    for node in ast.parse(source).body:
+        if not isinstance(node, ast.ClassDef):
+            continue
+        texts[node.name] = own = dict(above) if node.name.endswith("Changes") else {}
+        for field, under in pairwise(node.body):
+            match field, under:
+                case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
+                    own[name] = " ".join(text.split())
+        if not node.name.endswith("Query"):
+            above |= own
+    return texts
 
 
 def _call_fault(cls: Any, positional: int, names: Collection[str]) -> str:
@@ -133,12 +168,17 @@ _UID: Final = Meta(min_length=1, pattern=rf"\A[^{_CONTROL}{_SURROGATE}]+\Z")
 _UID_IN_LIST: Final = Meta(min_length=1, pattern=rf"\A[^,{_CONTROL}{_SURROGATE}]+\Z")
 
 Flag: TypeAlias = Annotated[bool, Meta(description="True or False")]
+"""True or False."""
 Text: TypeAlias = Annotated[str, _TEXT, Meta(description="a text that is not empty, and is valid Unicode")]
+"""A text that is not empty."""
 Uid: TypeAlias = Annotated[
     str, _UID, Meta(description="a text that is not empty, without control characters, and is valid Unicode")
 ]
+"""An id: a text that is not empty, without control characters."""
 Size: TypeAlias = Annotated[int, Meta(ge=1, le=1000, description="a whole number from 1 to 1000")]
+"""The number of records of a page: 1 to 1000."""
 Ordinal: TypeAlias = Annotated[int, Meta(ge=1, description="a whole number from 1")]
+"""A whole number from 1."""
 Affix: TypeAlias = Annotated[
     Literal["append", "prepend"], Meta(description="'append' (after the id) or 'prepend' (before it)")
 ]
@@ -146,18 +186,19 @@ _AttachmentType: TypeAlias = Literal["image", "video", "audio", "file"]
 Presence: TypeAlias = Literal["available", "offline"]
 ScopeName: TypeAlias = Literal["admin", "moderator", "participant"]
 Json: TypeAlias = Annotated[dict[str, Any], Meta(description="a JSON object, as a mapping with text keys")]
-
-
+"""A JSON object, as a mapping with text keys."""
 Texts: TypeAlias = Annotated[
     Listed[Annotated[str, _TEXT]],
     Meta(min_length=1, description="a list of texts, none of them empty, and all valid Unicode"),
 ]
+"""A list of texts, none of them empty."""
 Uids: TypeAlias = Annotated[
     Listed[Annotated[str, _UID_IN_LIST]],
     Meta(
         min_length=1, description="a list of uids, none of them empty, without commas and control characters"
     ),
 ]
+"""A list of ids, none of them empty or with a comma."""
 SearchIn: TypeAlias = Annotated[Listed[Literal["name", "uid"]], Meta(min_length=1)]
 Scopes: TypeAlias = Annotated[Listed[ScopeName], Meta(min_length=1)]
 Attachments: TypeAlias = Annotated[
@@ -171,7 +212,11 @@ TextOrTexts: TypeAlias = Annotated[
 ]
 if TYPE_CHECKING:  # the type of arguments: a checked struct converts datetimes to seconds
     Stamp: TypeAlias = Time
+    """A time: a text such as `"7d"`, `"yesterday"`, `"2026-01-31"` or `"2026-01-31T12:00Z"`, a timedelta (so
+    long ago), a date, an aware datetime, or a timestamp. A relative time is read when the filter is made: to
+    continue a list by its token, keep the moment."""
     Millis: TypeAlias = Time
+    """A time as `Stamp`; it is sent in milliseconds."""
 else:
     Stamp: TypeAlias = Annotated[int, Meta(ge=0, description=TIME_FORMS, extra={"per_second": 1})]
     Millis: TypeAlias = Annotated[
@@ -254,22 +299,29 @@ class _Rule(Struct, frozen=True):
     """The struct for which a caller may give a plain mapping."""
     is_keyed: bool
     """True for a mapping of keys to such structs."""
+    is_end: bool
+    """True for the end of a window of time: a date is its last second there."""
+    is_switch: bool
+    """True for 0 and 1, in whose place a caller may give a bool."""
 
 
 @cache
 def _rules(kind: type[Checked]) -> dict[str, _Rule]:
     hints = get_type_hints(kind, include_extras=True)
-    return {name: _rule(hints[name]) for name in kind.__struct_fields__}
+    ends = {end for _, end in getattr(kind, "windows", ())}
+    return {name: _rule(hints[name], name in ends) for name in kind.__struct_fields__}
 
 
-def _rule(hint: Any) -> _Rule:
+def _rule(hint: Any, is_end: bool) -> _Rule:
     parts = get_args(hint)
     takes_null = type(None) in parts
     is_optional = takes_null or UnsetType in parts
     if UnsetType in parts:
         hint = Union[tuple(part for part in parts if part is not UnsetType)]  # noqa: UP007
     units = next((meta.extra["per_second"] for meta in _metas(hint) if meta.extra), None)
-    return _Rule(hint, is_optional, takes_null, units, _nested(hint), _is_keyed(hint))
+    return _Rule(
+        hint, is_optional, takes_null, units, _nested(hint), _is_keyed(hint), is_end, _is_switch(hint)
+    )
 
 
 def _check_field(record: Checked, name: str) -> str | None:
@@ -303,7 +355,9 @@ def _shown(record: Checked, name: str, value: Any) -> str:
 
 def _converted(name: str, value: Any, rule: _Rule) -> Any:
     if rule.per_second is not None:
-        return parse_timestamp(name, value, per_second=rule.per_second)
+        return parse_timestamp(name, value, per_second=rule.per_second, end=rule.is_end)
+    if rule.is_switch and isinstance(value, bool):
+        return int(value)
     if rule.nested is not None:
         if rule.is_keyed and isinstance(value, Mapping):
             value = {key: _with_wire_names(rule.nested, item) for key, item in value.items()}
@@ -326,6 +380,10 @@ def _nested(hint: Any) -> type[Checked] | None:
 
 def _is_keyed(hint: Any) -> bool:
     return get_origin(hint) is dict or any(map(_is_keyed, get_args(hint)))
+
+
+def _is_switch(hint: Any) -> bool:
+    return get_args(hint) == (0, 1) or any(map(_is_switch, get_args(hint)))
 
 
 def _with_wire_names(kind: type[Checked], value: Any) -> Any:
@@ -404,4 +462,6 @@ class PageQuery(Filter):
     """The page size of a list by page numbers; a walk starts at `page`."""
 
     per_page: Size | None = None
+    """Records of a page."""
     page: Ordinal | None = None
+    """The number of the first page, from 1."""

@@ -6,7 +6,7 @@ from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import force_setattr
 
 from ..errors import RequestInvalidError
-from .checked import Body, Filter, Flag, Ordinal, Size, Text, Texts, Uid
+from .checked import Body, Flag, PageQuery, Text, Texts, Uid
 from .fields import Listed, MessageNumber, ReceiverType, Switch, Tags
 
 APP_PINS: Final = 5
@@ -15,29 +15,36 @@ APP_PINS: Final = 5
 PinnedBy: TypeAlias = Annotated[Listed[Literal["me", "system"]], Meta(min_length=1)]
 
 
-class ConversationQuery(Filter):
-    """The filter of GET /conversations; a walk starts at `page`.
-
-    `use_cursored_index` and `unique` are sent as 0 or 1; `unique` is not for calls with an acting user.
-    """
+class ConversationQuery(PageQuery):
+    """The filter of GET /conversations; a walk starts at `page`."""
 
     search_key: Text | None = None
+    """Words to look for."""
     conversation_type: ReceiverType | None = None
     with_tags: Flag | None = None
+    """Show tags."""
     tags: Texts | None = None
+    """Only those with these tags."""
     with_user_and_group_tags: Flag | None = None
+    """Show the tags of users and groups."""
     user_tags: Texts | None = None
+    """Only conversations with users who have these tags."""
     group_tags: Texts | None = None
+    """Only conversations with groups that have these tags."""
     unread: Flag | None = None
-    per_page: Size | None = None
-    page: Ordinal | None = None
+    """Only what the acting user has not read."""
     include_blocked_users: Flag | None = None
+    """Include conversations with users whom the acting user blocks."""
     with_blocked_info: Flag | None = None
+    """Show who blocks whom."""
     hide_agentic: Flag | None = None
     only_agentic: Flag | None = None
     use_cursored_index: Switch | None = None
+    """Continue by positions, not by page numbers."""
     unique: Switch | None = None
+    """Every user once; not for calls with an acting user."""
     pinned_by: PinnedBy | None = None
+    """Only conversations pinned by the acting user (me), by the app (system), or by both."""
 
 
 class ConversationPin(Body):
@@ -62,29 +69,32 @@ class PinnedConversations(Body):
     """The conversations that the app pins, in the order in which they are shown; an empty list pins none."""
 
     pinned_conversations: Pins
+    """The conversations, in their order."""
 
 
 class ConversationChanges(Body):
     """The new tags of a conversation; an empty list removes those that it has."""
 
     tags: Tags
+    """All tags from now on."""
 
 
 class UserReset(Body):
-    """The reset of a conversation with a user: `preserve_order` keeps its place in the list.
-
-    `conversation_with` is the uid of the path.
-    """
+    """The reset of a conversation with a user."""
 
     conversation_with: Uid | UnsetType = UNSET
+    """The uid of the other user, as in the path."""
     delete_messages_permanently: Flag | UnsetType = UNSET
+    """Remove the messages for both users."""
     preserve_order: Flag | UnsetType = UNSET
+    """Keep the conversation's place in the list."""
 
 
 class GroupReset(Body):
-    """The reset of a conversation with a group: `preserve_order` keeps its place in the list."""
+    """The reset of a conversation with a group."""
 
     preserve_order: Flag | UnsetType = UNSET
+    """Keep the conversation's place in the list."""
 
 
 class ReceiptMark(Body):
@@ -94,6 +104,7 @@ class ReceiptMark(Body):
     """
 
     message_id: MessageNumber | UnsetType = UNSET
+    """The last message that it is about."""
 
     def __post_init__(self) -> None:
         value = self.message_id

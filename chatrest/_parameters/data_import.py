@@ -31,13 +31,19 @@ class UserImport(Body):
     uid: Uid
     name: Text
     avatar: Url | UnsetType = UNSET
+    """The address of the user's picture."""
     link: Url | UnsetType = UNSET
+    """The address of the user's profile."""
     role: Text | UnsetType = UNSET
     created_at: Stamp | UnsetType = UNSET
+    """Time of creation."""
     last_active_at: Stamp | UnsetType = UNSET
+    """Time of the last activity."""
     metadata: Json | UnsetType = UNSET
+    """Any facts, for the app."""
     tags: Tags | UnsetType = UNSET
     deactivated_at: Stamp | UnsetType = UNSET
+    """Time of switching off; 0 for a user who is on."""
 
 
 UserDetails: TypeAlias = Annotated[Given[UserImport], Meta(description="a UserImport, or its JSON object")]
@@ -55,13 +61,19 @@ class GroupImport(Body):
     guid: Uid
     name: Text
     type: GroupType
+    """Who may join: public, private, password."""
     icon: Url | UnsetType = UNSET
+    """The address of a picture."""
     password: AnyText | UnsetType = UNSET
     owner: Uid | UnsetType = UNSET
+    """The uid of the group's owner."""
     created_at: Stamp | UnsetType = UNSET
+    """Time of creation."""
     metadata: Json | UnsetType = UNSET
+    """Any facts, for the app."""
     tags: Tags | UnsetType = UNSET
     group_owner_details: UserDetails | UnsetType = UNSET
+    """The group's owner, if the user does not exist yet."""
 
 
 GroupDetails: TypeAlias = Annotated[Given[GroupImport], Meta(description="a GroupImport, or its JSON object")]
@@ -73,11 +85,16 @@ class MemberImport(Body):
     guid: Uid
     uid: Uid
     member_id: Text | UnsetType = UNSET
+    """<guid>_member_<uid>, the key of the entry."""
     scope: Text | UnsetType = UNSET
     is_banned: Flag | UnsetType = UNSET
+    """The user is banned from the group."""
     joined_at: Stamp | UnsetType = UNSET
+    """Time of joining the group."""
     group_details: GroupDetails | UnsetType = UNSET
+    """The group, if it does not exist yet."""
     user_details: UserDetails | UnsetType = UNSET
+    """The user, if it does not exist yet."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -89,21 +106,35 @@ class MessageImport(Body):
     """A message to import. `muid` is an id that the caller chooses; one that was used already is refused."""
 
     muid: Text
+    """The client's own id of the message, by which it is found again."""
     sender: Uid
+    """The uid of the sender."""
     receiver_type: ReceiverType
+    """Whether the receiver is a user or a group."""
     receiver: Uid
+    """The uid of the other user, or the guid."""
     sent_at: Stamp
+    """Time of sending."""
     category: SentCategory | UnsetType = UNSET
     type: Text | UnsetType = UNSET
+    """The message's type, such as text or image."""
     data: Json | UnsetType = UNSET
+    """The content: text, attachments, customData, metadata."""
     tags: Tags | UnsetType = UNSET
     delivered_at: Stamp | UnsetType = UNSET
+    """Time of delivery."""
     read_at: Stamp | UnsetType = UNSET
+    """Time of reading."""
     sender_user_details: UserDetails | UnsetType = UNSET
+    """The sender, if the user does not exist yet."""
     receiver_user_details: UserDetails | UnsetType = UNSET
+    """The receiving user, if it does not exist yet."""
     receiver_group_details: GroupDetails | UnsetType = UNSET
+    """The receiving group, if it does not exist yet."""
     receiver_group_owner_details: UserDetails | UnsetType = UNSET
+    """The owner of the receiving group, if the user does not exist yet."""
     mentioned_user_details: UsersDetails | UnsetType = UNSET
+    """Users whom the message mentions, if they do not exist yet."""
 
 
 if TYPE_CHECKING:  # the type of arguments: a body makes a mapping by key of them

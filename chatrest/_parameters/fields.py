@@ -75,11 +75,14 @@ MessageTags: TypeAlias = Annotated[
 # ── messages and conversations ──
 
 ReceiverType: TypeAlias = Literal["user", "group"]
-Switch: TypeAlias = Annotated[Literal[0, 1], Meta(description="the number 0 or 1")]
 
-if TYPE_CHECKING:  # the type of an argument
+if TYPE_CHECKING:  # the types of arguments
+    Switch: TypeAlias = bool | Literal[0, 1]
+    """True or False; it is sent as 1 or 0."""
     MessageNumber: TypeAlias = int | str
+    """The id of a message: its digits, or a number."""
 else:
+    Switch: TypeAlias = Annotated[Literal[0, 1], Meta(description="True or False, or the number 0 or 1")]
     MessageNumber: TypeAlias = Annotated[
         int, Meta(ge=1, description="the id of a message: digits, or a whole number from 1")
     ]

@@ -1,6 +1,6 @@
 """Filters and bodies of groups and of their members."""
 
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType, field
 
@@ -8,14 +8,12 @@ from ..errors import RequestInvalidError
 from .checked import (
     Affix,
     Body,
-    Filter,
     Flag,
     Json,
-    Ordinal,
+    PageQuery,
     Presence,
     ScopeName as ScopeName,
     Scopes,
-    Size,
     Stamp,
     Text,
     Texts,
@@ -27,13 +25,12 @@ from .fields import Count, Description, Given, Listed, NewId, ShortText, Tags
 # ── members ──
 
 
-class MemberQuery(Filter):
+class MemberQuery(PageQuery):
     """The filter of GET /groups/{guid}/members; a walk starts at `page`."""
 
-    per_page: Size | None = None
-    page: Ordinal | None = None
     status: Presence | None = None
     scopes: Scopes | None = None
+    """Only members with one of these scopes."""
 
 
 class NewMembers(Body, forbid_unknown_fields=True):
@@ -43,9 +40,13 @@ class NewMembers(Body, forbid_unknown_fields=True):
     """
 
     admins: Uids | UnsetType = UNSET
+    """Uids of the members with the scope admin."""
     moderators: Uids | UnsetType = UNSET
+    """Uids of the members with the scope moderator."""
     participants: Uids | UnsetType = UNSET
+    """Uids of the members with the scope participant."""
     users_to_ban: Uids | UnsetType = UNSET
+    """Uids of the users to ban from the group."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -81,53 +82,78 @@ else:
     SearchGroupsIn: TypeAlias = Texts
 
 
-class GroupQuery(Filter):
+class GroupQuery(PageQuery):
     """The filter of GET /groups; a walk starts at `page`.
 
     With `updated_at` and `affix` the service lists the groups that were changed after (`append`) or before
-    (`prepend`) that time. `search_in` has `name`, `guid` or both. `has_joined` is about the acting user.
-    Times are epoch seconds, a date or an aware datetime.
+    (`prepend`) that time.
     """
 
+    windows: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("created_at_from", "created_at_to"),
+        ("updated_at_from", "updated_at_to"),
+    )
+
     search_key: Text | None = None
+    """Words to look for."""
     search_in: SearchGroupsIn | None = None
+    """The fields to look in: name, guid or both."""
     sort_by: GroupSort | None = None
+    """The field that orders the list."""
     sort_order: SortOrder | None = None
-    per_page: Size | None = None
-    page: Ordinal | None = None
+    """The order of `sort_by`: asc or desc."""
     affix: Affix | None = None
+    """The direction: append gives what comes after the position, prepend what comes before it."""
     updated_at: Stamp | None = None
+    """The time from which the list continues, see `affix`."""
     with_tags: Flag | None = None
+    """Show tags."""
     tags: Texts | None = None
+    """Only those with these tags."""
     type: ListedType | None = None
     types: Texts | None = None
     has_joined: Flag | None = None
+    """Only groups that the acting user has joined."""
     guid: Uid | None = None
     guids: Uids | None = None
     created_at_from: Stamp | None = field(default=None, name="createdAt[from]")
+    """Created at this time or later."""
     created_at_to: Stamp | None = field(default=None, name="createdAt[to]")
+    """Created at this time or earlier."""
     updated_at_from: Stamp | None = field(default=None, name="updatedAt[from]")
+    """Changed at this time or later."""
     updated_at_to: Stamp | None = field(default=None, name="updatedAt[to]")
+    """Changed at this time or earlier."""
     members_count_gt: Count | None = field(default=None, name="membersCount[gt]")
+    """Groups with more members."""
     members_count_gte: Count | None = field(default=None, name="membersCount[gte]")
+    """Groups with so many members or more."""
     members_count_lt: Count | None = field(default=None, name="membersCount[lt]")
+    """Groups with fewer members."""
     members_count_lte: Count | None = field(default=None, name="membersCount[lte]")
+    """Groups with so many members or fewer."""
     members_count_eq: Count | None = field(default=None, name="membersCount[eq]")
+    """Groups with exactly so many members."""
 
 
 class NewGroup(Body):
-    """A group to make. One of the type `password` needs a `password`; `owner` is a uid."""
+    """A group to make."""
 
     guid: NewId
     name: ShortText
     type: GroupType
+    """Who may join: public, private, password (which needs a `password`)."""
     password: ShortText | UnsetType = UNSET
     icon: Text | UnsetType = UNSET
+    """The address of a picture."""
     description: Description | UnsetType = UNSET
     metadata: Json | UnsetType = UNSET
+    """Any facts, for the app."""
     owner: Uid | UnsetType = UNSET
+    """The uid of the group's owner."""
     tags: Tags | UnsetType = UNSET
     members: FirstMembers | UnsetType = UNSET
+    """The first members, by scope."""
 
 
 class GroupChanges(Body):
@@ -144,4 +170,6 @@ class GroupChanges(Body):
     metadata: Json | UnsetType = UNSET
     owner: Uid | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
+    """All tags from now on."""
     unset: UnsetOfGroup | UnsetType = UNSET
+    """Fields to remove."""

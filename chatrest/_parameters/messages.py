@@ -65,7 +65,7 @@ else:
 
 
 class MultipleReceivers(Body):
-    """Several receivers of one message: `uids` of users, `guids` of groups; one at least."""
+    """Several receivers of one message; one at least."""
 
     uids: Uids | UnsetType = UNSET
     guids: Uids | UnsetType = UNSET
@@ -85,7 +85,9 @@ class NewAttachment(Body):
     ]
     name: Text | UnsetType = UNSET
     mime_type: Text | UnsetType = UNSET
+    """The file's type, such as image/png."""
     extension: Text | UnsetType = UNSET
+    """The file name's extension, without the dot."""
     size: ByteCount | UnsetType = UNSET
 
     def __post_init__(self) -> None:
@@ -100,7 +102,9 @@ class InteractionGoal(Body):
     """
 
     type: Annotated[Goal, Meta(description="'anyAction', 'anyOf', 'allOf', 'oneOf' or 'none'")]
+    """Which interactions complete the message."""
     element_ids: Texts | UnsetType = UNSET
+    """Ids of the elements that count."""
 
 
 Receivers: TypeAlias = Annotated[
@@ -131,11 +135,16 @@ class MessageBody(Body):
     """
 
     receiver: Uid | UnsetType = UNSET
+    """The uid of the other user, or with `receiver_type="group"` the guid."""
     receiver_type: ReceiverType = "user"
+    """Whether the receiver is a user or a group."""
     category: Text | UnsetType = UNSET
     type: Text
+    """The message's type, such as text or image; of a bot also card and others."""
     data: Json
+    """The content: `{"text": …}` of a text, else attachments, customData, metadata."""
     multiple_receivers: Receivers | UnsetType = UNSET
+    """Several receivers, in place of or beside `receiver`."""
     tags: MessageTags | UnsetType = UNSET
 
     def __post_init__(self) -> None:
@@ -169,7 +178,9 @@ class TrackedMessage(MessageBody):
     """A message that may have an id of the caller's (`muid`) and quote another one."""
 
     quoted_message_id: Text | UnsetType = UNSET
+    """The id of the message that this one quotes."""
     muid: Text | UnsetType = UNSET
+    """An id that the caller chooses and the message keeps; `find_sent` finds it by this id."""
 
     @classmethod
     def text(
@@ -216,12 +227,11 @@ class TrackedMessage(MessageBody):
 class NewMessage(TrackedMessage):
     """A message to send: the body of POST /messages.
 
-    `receiver` is a uid for `receiver_type="user"`, a guid for `"group"`; `multiple_receivers` takes its place
-    for several. `data` is a JSON object, `{"text": …}` for a text. `muid` is an id that the caller chooses
-    and the message keeps. `category` is `message` where it is not given.
+    `NewMessage.text`, `.media` and `.custom` make the usual ones.
     """
 
     category: SentCategory | UnsetType = UNSET
+    """By default message."""
 
 
 class NewBotMessage(TrackedMessage):
@@ -303,10 +313,8 @@ class MessageQuery(Filter):
 
     `limit` and `per_page` are page sizes (`walk.limit(n)` limits the number of messages): `limit` is for
     calls with an acting user, `per_page` for calls without one; by default a walk requests the largest page.
-    Timestamps are in the service's unit (`chatrest guide service`, "Filters and times").
-    `sent_at` is where a walk starts, with `affix`; `sent_at_from` to `edited_at_to` are windows. A service
-    may ignore a parameter that its list does not declare. Raises `RequestInvalidError` for a wrong value, or
-    if a window ends before it begins.
+    A service may ignore a parameter that its list does not declare. Raises `RequestInvalidError` for a wrong
+    value, or if a window ends before it begins.
     """
 
     windows: ClassVar[tuple[tuple[str, str], ...]] = (
@@ -317,65 +325,111 @@ class MessageQuery(Filter):
     )
 
     search_key: Text | None = None
+    """Only messages with these words."""
     has_attachments: Flag | None = None
+    """Only messages with attachments."""
     attachment_types: Attachments | None = None
+    """Only messages with attachments of these types."""
     has_mentions: Flag | None = None
+    """Only messages with mentions."""
     has_links: Flag | None = None
+    """Only messages with links."""
     mentioned_uids: Uids | None = None
+    """Only messages that mention these users."""
     unread: Flag | None = None
+    """Only messages that the acting user has not read."""
     undelivered: Flag | None = None
+    """Only messages that are not delivered to the acting user."""
     count: Flag | None = None
+    """Count instead of listing; `messages.counts` reads the counts of messages."""
     hide_replies: Flag | None = None
+    """Leave out replies inside threads."""
     affix: Affix | None = None
+    """Append: oldest first, those after `id`; prepend: newest first, those before it."""
     id: Uid | None = None
+    """The message after or before which the list continues, see `affix`."""
     category: Text | None = None
+    """Only this category: message, custom, action, call or interactive."""
     categories: Texts | None = None
+    """Only these categories: message, custom, action, call, interactive."""
     type: Text | None = None
+    """Only this type, such as text or image."""
     types: Texts | None = None
+    """Only these types, such as text and image."""
     my_mentions_only: Flag | None = None
+    """Only messages that mention the acting user."""
     has_reactions: Flag | None = None
+    """Only messages of `sender` that have reactions."""
     sender: Uid | None = None
+    """Only messages of this user."""
     mentions_with_blocked_info: Flag | None = None
+    """Show of mentioned users who blocks whom."""
     mentions_with_tag_info: Flag | None = None
+    """Show the tags of mentioned users."""
     per_page: Size | None = None
+    """Records of a page; without an acting user."""
     limit: Size | None = None
+    """Records of a page; with an acting user."""
     from_timestamp: Stamp | None = None
+    """Sent at this time or later: "7d", "yesterday", a date, a datetime, a timedelta, a timestamp."""
     to_timestamp: Stamp | None = None
+    """Sent at this time or earlier; a date is its whole day."""
     with_tags: Flag | None = None
+    """Show tags."""
     tags: Texts | None = None
+    """Only those with these tags."""
 
     hide_messages_from_blocked_users: Flag | None = None
+    """Leave out messages of users whom the acting user blocks."""
     receiver_type: ReceiverType | None = None
+    """Whether the receiver is a user or a group."""
     hide_deleted: Flag | None = None
+    """Leave out deleted messages."""
     only_deleted: Flag | None = None
+    """Only deleted messages."""
     sent_at: Stamp | None = None
+    """The time from which the list continues, see `affix`."""
     sent_at_from: Stamp | None = field(default=None, name="sentAt[from]")
+    """Sent at this time or later."""
     sent_at_to: Stamp | None = field(default=None, name="sentAt[to]")
+    """Sent at this time or earlier."""
     updated_at_from: Stamp | None = field(default=None, name="updatedAt[from]")
+    """Changed at this time or later."""
     updated_at_to: Stamp | None = field(default=None, name="updatedAt[to]")
+    """Changed at this time or earlier."""
     edited_at_from: Stamp | None = field(default=None, name="editedAt[from]")
+    """Edited at this time or later."""
     edited_at_to: Stamp | None = field(default=None, name="editedAt[to]")
+    """Edited at this time or earlier."""
     senders: Uids | None = None
+    """Only messages of these users."""
     conversation_id: Text | None = None
+    """Only messages of this conversation."""
     hide_quoted_messages: Flag | None = None
+    """Leave out the quoted message inside a message."""
     saved: Switch | None = None
+    """Only messages that the acting user saved."""
     pinned: Switch | None = None
+    """Only pinned messages."""
     page: Ordinal | None = None
+    """The number of the first page, from 1."""
 
 
 class ThreadQuery(Filter):
-    """The filter of thread lists: `updated_at` is where a walk starts, with `affix`; `limit` is a page's
-    size.
-
-    `participated_by_me` and the counts are about the acting user.
-    """
+    """The filter of thread lists."""
 
     limit: Size | None = None
+    """Records of a page."""
     affix: Affix | None = None
+    """The direction: append gives what comes after the position, prepend what comes before it."""
     updated_at: Stamp | None = None
+    """The time of change from which the list continues, see `affix`."""
     participated_by_me: Flag | None = None
+    """Only threads in which the acting user wrote."""
     with_unread_reply_count: Flag | None = None
+    """Count the unread replies of the acting user."""
     with_mention_count: Flag | None = None
+    """Count the mentions of the acting user."""
 
 
 class MessageChanges(Body):
@@ -386,6 +440,7 @@ class MessageChanges(Body):
 
     data: Json | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
+    """All tags from now on."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -402,9 +457,11 @@ class MessageDeletion(Body):
     """The body of a message's deletion; `permanent` removes the record too."""
 
     permanent: Flag | UnsetType = UNSET
+    """Remove the record too; it cannot be restored."""
 
 
 class Interactions(Body):
     """The elements of an interactive message that the acting user has used, by their ids."""
 
     interactions: Texts
+    """Ids of the elements that the user used."""

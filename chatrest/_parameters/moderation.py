@@ -42,23 +42,36 @@ class RuleFilter(Checked):
     """The users or groups that a rule is for, by their uid, role, tags and so on."""
 
     type: _Party
+    """Whose side is looked at."""
     entity: ReceiverType
+    """The kind of thing that is looked at."""
     operand: _Operand
+    """The part that is compared."""
     operator: _FilterOperator
+    """The comparison."""
     value: Text
+    """What is compared with, such as words or patterns."""
 
 
 class RuleCondition(Checked):
     """A condition of a rule; `value` is a text, or a list as the service's own examples show it."""
 
     id: Whole | UnsetType = UNSET
+    """The condition's number."""
     entity: Text | UnsetType = UNSET
+    """The kind of thing that is looked at."""
     operand: _Content | UnsetType = UNSET
+    """The part that is compared."""
     operator: _Operator | UnsetType = UNSET
+    """The comparison."""
     category: _TermCategory | UnsetType = UNSET
+    """What the value holds: words or patterns."""
     is_keyword_reference_present: Flag | UnsetType = UNSET
+    """`value` is the id of a keyword list."""
     is_media_present: Flag | UnsetType = UNSET
+    """`value` is a formula about media, such as violence_greaterThan_30."""
     value: TextOrTexts | UnsetType = UNSET
+    """What is compared with, such as words or patterns."""
 
 
 _Filters: TypeAlias = Annotated[
@@ -74,23 +87,30 @@ class LimitQuery(Filter):
     """The number of records of a list in one reply."""
 
     limit: Size | None = None
+    """Records of a page."""
 
 
 class RuleQuery(Filter):
     """The number of rules in one reply; the documents type it as a text."""
 
     limit: Size | Text | None = None
+    """Records of a page."""
 
 
 class ModerationQuery(Filter):
     """The filter of GET /moderation/messages."""
 
     sender: Uid | None = None
+    """Only messages of this user."""
     receiver_uid: Uid | None = field(default=None, name="receiverUID")
+    """Only messages to this user."""
     receiver_guid: Uid | None = field(default=None, name="receiverGUID")
+    """Only messages to this group."""
     category: Literal["message", "custom"] | None = None
+    """Only this category: message, custom, action, call or interactive."""
     type: Text | None = None
     moderation_status: Literal["disapproved", "pending"] | None = None
+    """Only messages with this decision."""
 
 
 class NewRule(Body):
@@ -101,8 +121,11 @@ class NewRule(Body):
     description: Text | UnsetType = UNSET
     enabled: Flag | UnsetType = UNSET
     action: Texts | UnsetType = UNSET
+    """What is done with a message that meets the conditions, such as blockMessage."""
     filters: _Filters | UnsetType = UNSET
+    """The senders and receivers that the rule is for."""
     conditions: _Conditions | UnsetType = UNSET
+    """What a message must meet."""
 
 
 class NewKeywordList(Body):
@@ -116,8 +139,11 @@ class NewKeywordList(Body):
     name: Text | UnsetType = UNSET
     description: Text | UnsetType = UNSET
     category: ListCategory
+    """What the list holds."""
     search_terms: TextOrTexts | UnsetType = UNSET
+    """The words or patterns of the list."""
     disallowed_sentences: Texts | UnsetType = UNSET
+    """The sentences of the list."""
     file: Upload | UnsetType = UNSET
 
     def __post_init__(self) -> None:
@@ -144,16 +170,19 @@ class ReasonName(Body):
 
 
 class NewFlag(Body):
-    """A user's flag on a message: `id` is that of the reason."""
+    """A user's flag on a message."""
 
     id: Text
+    """The id of the reason."""
     remark: Text | UnsetType = UNSET
+    """Words of the user who flags."""
 
 
 class FlagReview(Body):
     """The verdict on a flagged message."""
 
     status: Annotated[FlagStatus, Meta(description="'approved' or 'disapproved'")]
+    """The decision."""
 
 
 class BlockReview(Body):
@@ -171,20 +200,31 @@ class NewModeratedMessage(Body):
     """
 
     sender: Uid
+    """The uid of the sender."""
     receiver: Uid
+    """The uid of the other user, or the guid."""
     receiver_type: ReceiverType
+    """Whether the receiver is a user or a group."""
     category: Literal["message"] | UnsetType = UNSET
     type: SentType | UnsetType = UNSET
+    """The message's type."""
     data: Json | UnsetType = UNSET
+    """The content: text, attachments, customData, metadata."""
     muid: Text | UnsetType = UNSET
+    """The client's own id of the message, by which it is found again."""
     tags: Tags | UnsetType = UNSET
     sent_at: Stamp | UnsetType = UNSET
+    """Time of sending."""
     sender_user_details: Json | UnsetType = UNSET
+    """The sender, if the user does not exist yet."""
     receiver_user_details: Json | UnsetType = UNSET
+    """The receiving user, if it does not exist yet."""
     receiver_group_details: Json | UnsetType = UNSET
+    """The receiving group, if it does not exist yet."""
 
 
 class MessageContent(Body):
     """The new content of a message that was handed in for moderation."""
 
     data: Json | UnsetType = UNSET
+    """The content: text, attachments, customData, metadata."""

@@ -32,15 +32,20 @@ class SettingsChanges(Body):
     """Any part of the notification settings of the app."""
 
     preferences: Json | UnsetType = UNSET
+    """The app's preferences, by kind."""
     sound: Json | UnsetType = UNSET
+    """The sounds of chats and calls."""
     templates: Json | UnsetType = UNSET
+    """The texts of notifications, by kind."""
 
 
 class MutePreferences(Checked):
     """Do not disturb (`dnd`: 1 off, 2 on), and the hours of each day."""
 
     dnd: Literal[1, 2] | UnsetType = UNSET
+    """Do not disturb: 1 is off, 2 is on."""
     schedule: Json | UnsetType = UNSET
+    """When notifications are sent, by day."""
 
 
 _Mute: TypeAlias = Annotated[
@@ -55,24 +60,33 @@ class PreferencesChanges(Body):
     """
 
     group_preferences: Json | UnsetType = UNSET
+    """Preferences for groups: a whole number for each event."""
     one_on_one_preferences: Json | UnsetType = UNSET
+    """Preferences for chats of two: a whole number for each event."""
     mute_preferences: _Mute | UnsetType = UNSET
+    """When nothing is sent."""
     use_privacy_template: Flag | UnsetType = UNSET
+    """Hide the message's content in notifications."""
 
 
 class ConversationToMute(Checked):
     """A conversation to mute, by the other's uid or the group's guid; `until` is in epoch milliseconds."""
 
     id: Uid | UnsetType = UNSET
+    """The uid of the other user, or the guid."""
     type: _ConversationType | UnsetType = UNSET
+    """With a user or a group."""
     until: Millis | UnsetType = UNSET
+    """When it ends."""
 
 
 class ConversationToUnmute(Checked):
     """A conversation that is muted no longer."""
 
     id: Uid | UnsetType = UNSET
+    """The uid of the other user, or the guid."""
     type: _ConversationType | UnsetType = UNSET
+    """With a user or a group."""
 
 
 _ToMute: TypeAlias = Annotated[
@@ -89,12 +103,14 @@ class ConversationsToMute(Body):
     """The conversations that a user mutes."""
 
     conversations: _ToMute
+    """The conversations, each with its id and type."""
 
 
 class ConversationsToUnmute(Body):
     """The conversations that a user mutes no longer."""
 
     conversations: _ToUnmute
+    """The conversations, each with its id and type."""
 
 
 class TimezoneChanges(Body):
@@ -108,6 +124,7 @@ class ContactDetailsChanges(Body):
 
     email: Text | UnsetType = UNSET
     phno: Text | UnsetType = UNSET
+    """The user's phone number, with + and the country's code."""
 
 
 class PushTokenQuery(Filter):
@@ -137,10 +154,14 @@ class NewPushToken(Body):
     auth_token: Text | UnsetType = UNSET
     platform: Text | UnsetType = UNSET
     provider_id: Text | UnsetType = UNSET
+    """The id of the provider."""
     timezone: Text | UnsetType = UNSET
     fcm_token: Text | UnsetType = UNSET
+    """The device's token for pushes of Firebase."""
     device_token: Text | UnsetType = UNSET
+    """The device's token for pushes of Apple."""
     voip_token: Text | UnsetType = UNSET
+    """The device's token for calls of Apple."""
 
 
 class NotificationLogQuery(Filter):
@@ -152,25 +173,43 @@ class NotificationLogQuery(Filter):
     windows: ClassVar[tuple[tuple[str, str], ...]] = (("from_", "to"),)
 
     message_id: Count | None = None
+    """Only notifications about this message."""
     reaction_id: Count | None = None
+    """Only notifications about this reaction."""
     from_: Millis | None = field(default=None, name="from")
+    """From this time on."""
     to: Millis | None = None
+    """Until this time."""
     message_category: Literal["message", "interactive"] | None = None
     message_type: Text | None = None
     trigger: _Trigger | None = None
+    """Only notifications of this cause."""
     sender: Uid | None = None
+    """Only messages of this user."""
     reaction_sender: Uid | None = None
+    """Only notifications about reactions of this user."""
     receiver: Uid | None = None
+    """The uid of the other user, or the guid."""
     receiver_type: Literal["user", "group"] | None = None
+    """Whether the receiver is a user or a group."""
     reaction_receiver: Uid | None = None
+    """Only notifications about reactions to messages of this user."""
     member: Uid | None = None
+    """Only notifications for this user."""
     channel: Literal["push", "email", "sms"] | None = None
+    """Only notifications of this channel."""
     provider: Literal["fcm", "apns", "sendgrid", "twilio", "custom"] | None = None
+    """Only notifications of this provider."""
     notification_triggered: Flag | None = None
+    """Only notifications that were sent, or that were not."""
     reason: _Reason | None = None
+    """Only notifications that were not sent for this reason."""
     success: Flag | None = None
+    """Only notifications that succeeded, or that failed."""
     affix: Literal["prepend", "append"] | None = None
+    """The direction: append gives what comes after the position, prepend what comes before it."""
     log_id: Text | None = None
+    """The entry after or before which the list continues."""
 
 
 # ── providers ──
@@ -184,23 +223,33 @@ class FcmProvider(Body):
     """
 
     provider_id: Text | UnsetType = UNSET
+    """The id of the provider."""
     service_account_filename: Text | UnsetType = UNSET
     service_account_creds: Json | UnsetType = UNSET
+    """The service account, the JSON of its file."""
     notification_in_payload: Json | UnsetType = UNSET
+    """Send the notification inside the payload, by platform."""
 
 
 class ApnsProvider(Body):
     """A provider for Apple's devices, by its id; `p8_key` is the text of the key's file."""
 
     provider_id: Text | UnsetType = UNSET
+    """The id of the provider."""
     key_id: Text | UnsetType = UNSET
+    """The id of the signing key."""
     team_id: Text | UnsetType = UNSET
+    """The id of the Apple developer team."""
     bundle_id: Text | UnsetType = UNSET
     p8_key_filename: Text | UnsetType = UNSET
     p8_key: Text | UnsetType = UNSET
+    """The signing key, the text of its .p8 file."""
     include_content_available: Flag | UnsetType = UNSET
+    """Wake the application in the background."""
     include_mutable_content: Flag | UnsetType = UNSET
+    """Let the application change the notification."""
     production_mode: Flag | UnsetType = UNSET
+    """Send by Apple's production servers."""
 
 
 class NewTwilioProvider(Body):
@@ -209,6 +258,7 @@ class NewTwilioProvider(Body):
     twilio_account_sid: Text = field(name="twilioAccountSID")
     twilio_auth_token: Text
     twilio_sender_phone_number: Text
+    """The phone number that sends."""
     is_enabled: Flag | UnsetType = UNSET
 
 
@@ -225,12 +275,17 @@ class NewSendgridProvider(Body):
     """The account that sends e-mails; `sender_email_for_replies` may be None, which is sent as null."""
 
     send_grid_api_key: Text
+    """The key of the SendGrid account."""
     send_grid_template_id: Text = field(name="sendGridTemplateID")
+    """The id of the e-mail template."""
     send_grid_unsubscribe_group_id: Text = field(name="sendGridUnsubscribeGroupID")
+    """The id of the unsubscribe group, digits."""
     sender_name: Text
     sender_email: Text
     allow_email_replies: Flag = False
+    """Let users answer by e-mail."""
     sender_email_for_replies: Text | UnsetType | None = UNSET
+    """The address for answers."""
     is_enabled: Flag | UnsetType = UNSET
 
 
@@ -275,6 +330,7 @@ class NewCustomSmsProvider(_NewCustomProvider):
     """A webhook of one's own for text messages; `use_stored_ph_no`: to the numbers in contact details."""
 
     use_stored_ph_no: Flag = False
+    """Send the phone number that the service has."""
 
 
 class CustomSmsProviderChanges(_CustomProviderChanges):
@@ -287,6 +343,7 @@ class NewCustomEmailProvider(_NewCustomProvider):
     """A webhook of one's own for e-mails; `use_stored_email_id`: to the addresses in contact details."""
 
     use_stored_email_id: Flag = field(name="useStoredEmailID")
+    """Send the e-mail address that the service has."""
 
 
 class CustomEmailProviderChanges(_CustomProviderChanges):

@@ -7,7 +7,7 @@ from typing import Annotated, Final, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
 
-from .checked import Body, Filter, Flag, Ordinal, Size, Text, Uids
+from .checked import Body, Flag, PageQuery, Text, Uids
 
 MOST: Final = 1000
 """Friends of one user."""
@@ -21,19 +21,20 @@ FriendUids: TypeAlias = Annotated[
 ]
 
 
-class FriendQuery(Filter):
-    """The filter of GET /users/{uid}/friends; a walk starts at `page`, `search_key` is of uid or name."""
+class FriendQuery(PageQuery):
+    """The filter of GET /users/{uid}/friends; a walk starts at `page`."""
 
     search_key: Text | None = None
-    per_page: Size | None = None
-    page: Ordinal | None = None
+    """Only friends with this text in their uid or name."""
 
 
 class NewFriends(Body):
-    """The uids to add as friends; `add_to_conversations` also makes a conversation with each of them."""
+    """The uids to add as friends."""
 
     accepted: FriendUids
+    """Uids of the users who become friends."""
     add_to_conversations: Flag | UnsetType = UNSET
+    """Make a conversation with each new friend."""
 
 
 class FormerFriends(Body):

@@ -15,7 +15,9 @@ class NewRoleSettings(Body, forbid_unknown_fields=True):
     """The rights of a role: whom its users see in lists, and to whom they may send messages."""
 
     list_users: Reach | UnsetType = UNSET
+    """Whom users of the role see."""
     send_messages_to: Reach | UnsetType = UNSET
+    """To whom users of the role write."""
 
 
 Settings: TypeAlias = Annotated[
@@ -32,7 +34,9 @@ class NewRole(Body):
     name: ShortText
     description: Description | UnsetType = UNSET
     metadata: Json | UnsetType = UNSET
+    """Any facts, for the app."""
     settings: Settings | UnsetType = UNSET
+    """Whom users of the role see and write to."""
 
 
 class RoleChanges(Body):
@@ -43,6 +47,7 @@ class RoleChanges(Body):
     metadata: Json | UnsetType = UNSET
     settings: Settings | UnsetType = UNSET
     unset: UnsetOfRole | UnsetType = UNSET
+    """Fields to remove."""
 
 
 # ── permissions ──
@@ -72,10 +77,13 @@ class Restriction(Body):
     """The keys of the features to switch off, such as `u.listUsers`."""
 
     features_to_restrict: Texts
+    """Keys of the features to switch off, such as u.listUsers."""
 
 
 class Allowance(Body):
     """The keys of the features to switch on again, or all of them."""
 
     features_to_allow: Texts | UnsetType = UNSET
+    """Keys of the features to allow again, such as u.listUsers."""
     allow_all: Flag | UnsetType = UNSET
+    """Allow all features."""

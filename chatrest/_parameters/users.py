@@ -1,10 +1,21 @@
 """Filters and bodies of users and of their auth tokens."""
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from .checked import Body, Filter, Flag, Json, Ordinal, Presence, SearchIn, Size, Stamp, Text, Texts, Uids
+from .checked import (
+    Body,
+    Flag,
+    Json,
+    PageQuery,
+    Presence,
+    SearchIn,
+    Stamp,
+    Text,
+    Texts,
+    Uids,
+)
 from .fields import AnyText, Listed, NewId, ShortText, Tags, Url
 
 Presences: TypeAlias = Annotated[
@@ -14,42 +25,61 @@ Presences: TypeAlias = Annotated[
 UnsetOfUser: TypeAlias = Listed[Literal["avatar", "link", "metadata"]]
 
 
-class UserQuery(Filter):
-    """The filter of GET /users; a walk starts at `page`.
+class UserQuery(PageQuery):
+    """The filter of GET /users; a walk starts at `page`."""
 
-    Times are epoch seconds, a date or an aware datetime.
-    """
+    windows: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("created_at_from", "created_at_to"),
+        ("updated_at_from", "updated_at_to"),
+    )
 
     search_key: Text | None = None
+    """The text that the name or uid begins with."""
     search_in: SearchIn | None = None
+    """The fields to look in: name, uid or both."""
     status: Presences | None = None
+    """Only those who are available, or offline."""
     count: Flag | None = None
-    per_page: Size | None = None
-    page: Ordinal | None = None
+    """Count instead of listing."""
     role: Text | None = None
+    """Only users with this role."""
     roles: Texts | None = None
+    """Only users with one of these roles."""
     tags: Texts | None = None
+    """Only those with these tags."""
     with_tags: Flag | None = None
+    """Show tags."""
     only_deactivated: Flag | None = None
+    """Only users who are switched off."""
     with_deactivated: Flag | None = None
+    """Include users who are switched off."""
     created_at_from: Stamp | None = field(default=None, name="createdAt[from]")
+    """Created at this time or later."""
     created_at_to: Stamp | None = field(default=None, name="createdAt[to]")
+    """Created at this time or earlier."""
     updated_at_from: Stamp | None = field(default=None, name="updatedAt[from]")
+    """Changed at this time or later."""
     updated_at_to: Stamp | None = field(default=None, name="updatedAt[to]")
+    """Changed at this time or earlier."""
 
 
 class NewUser(Body):
-    """A user to make. With `with_auth_token` the reply has a login token in `auth_token`."""
+    """A user to make."""
 
     uid: NewId
     name: ShortText
     avatar: Url | UnsetType = UNSET
+    """The address of the user's picture."""
     link: Url | UnsetType = UNSET
+    """The address of the user's profile."""
     role: ShortText | UnsetType = UNSET
     status_message: AnyText | UnsetType = UNSET
+    """What the user says of himself."""
     metadata: Json | UnsetType = UNSET
+    """Any facts, for the app."""
     tags: Tags | UnsetType = UNSET
     with_auth_token: Flag | UnsetType = UNSET
+    """Make a login token, too: it is in `auth_token` of the reply."""
 
 
 class UserChanges(Body):
@@ -62,13 +92,16 @@ class UserChanges(Body):
     status_message: AnyText | UnsetType = UNSET
     metadata: Json | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
+    """All tags from now on."""
     unset: UnsetOfUser | UnsetType = UNSET
+    """Fields to remove."""
 
 
 class Deletion(Body):
-    """The way to delete a user: for good where it is `permanent`."""
+    """The way to delete a user."""
 
     permanent: Flag | UnsetType = UNSET
+    """Remove the record too; it cannot be restored."""
 
 
 class Deactivation(Body):
@@ -87,9 +120,10 @@ class Reactivation(Body):
 
 
 class NewToken(Body):
-    """The body of a request for an auth token; `force` requests a new one even if the user has one."""
+    """The body of a request for an auth token."""
 
     force: Flag | UnsetType = UNSET
+    """Make a new token even if the user has one."""
 
 
 class TokenChanges(Body):
@@ -98,3 +132,4 @@ class TokenChanges(Body):
     platform: AnyText | UnsetType = UNSET
     user_agent: AnyText | UnsetType = UNSET
     app_info: Json | UnsetType = UNSET
+    """Any facts about the client application."""

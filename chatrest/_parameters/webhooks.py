@@ -40,20 +40,21 @@ class WebhookVersion(Filter):
     x_webhook_version: Annotated[Literal[2], Meta(description="2, or None")] | None = field(
         default=2, name="X-Webhook-Version"
     )
+    """2 for the current webhooks, None for the legacy ones."""
 
 
 class WebhookQuery(Filter):
-    """The filter of GET /apps/{appId}/webhooks; `search_key` is looked for in names."""
+    """The filter of GET /apps/{appId}/webhooks."""
 
     per_page: Size | None = None
     search_key: Text | None = None
+    """Only webhooks with this text in their name."""
 
 
 class NewWebhook(Body):
     """A webhook to make. `username` and `password` go with each event where `use_basic_auth` is true.
 
     Both of them or neither: given both, `use_basic_auth` is true unless it is given too.
-    With `retry_on_failure` an event that was not answered with 2xx is sent twice again, after 10 s and 30 s.
     """
 
     id: WebhookId
@@ -61,9 +62,12 @@ class NewWebhook(Body):
     webhook_url: WebhookUrl = field(name="webhookURL")
     use_basic_auth: Flag | UnsetType = UNSET
     username: WebhookText | UnsetType = UNSET
+    """The user name of HTTP Basic authentication, with `password`."""
     password: WebhookPassword | UnsetType = UNSET
+    """The password of HTTP Basic authentication, with `username`."""
     enabled: Flag | UnsetType = UNSET
     retry_on_failure: Flag | UnsetType = UNSET
+    """Send an event that was not answered with 2xx twice again, after 10 s and 30 s."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -81,7 +85,9 @@ class WebhookChanges(Body):
     webhook_url: WebhookUrl | UnsetType = field(default=UNSET, name="webhookURL")
     use_basic_auth: Flag | UnsetType = UNSET
     username: WebhookText | UnsetType = UNSET
+    """The user name of HTTP Basic authentication."""
     password: WebhookPassword | UnsetType = UNSET
+    """The password of HTTP Basic authentication."""
     enabled: Flag | UnsetType = UNSET
     retry_on_failure: Flag | UnsetType = UNSET
 
@@ -90,3 +96,4 @@ class TriggerIds(Body):
     """The ids of triggers to add to a webhook, or to take from it."""
 
     trigger_ids: Texts
+    """The ids of the triggers, such as message_sent."""

@@ -15,15 +15,18 @@ from tests.cases import loop_over
     ("given", "sent"),
     [
         (5, "5"),
-        (date(1970, 1, 2), "86400000"),
         (datetime(1970, 1, 1, 0, 0, 1, 500_000, UTC), "1500"),
-        ("1970-01-02", "86400000"),
         ("1600000000000", "1600000000000"),
     ],
 )
 def test_moments_are_sent_in_milliseconds(given: Any, sent: str) -> None:
     query = UsageQuery(from_date=given, to_date=given)
     assert dict(query_pairs(query, "comma")) == {"fromDate": sent, "toDate": sent}
+
+
+def test_a_day_is_sent_from_its_first_to_its_last_millisecond() -> None:
+    query = UsageQuery(from_date=date(1970, 1, 2), to_date="1970-01-02")
+    assert dict(query_pairs(query, "comma")) == {"fromDate": "86400000", "toDate": "172799999"}
 
 
 @loop_over("value", [None, -1, "5", datetime(2020, 1, 1)])

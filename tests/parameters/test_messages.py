@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from chatrest import UserQuery, times
 from chatrest._core.requests.encode import query_pairs
 from chatrest._core.requests.wire import json_body
 from chatrest._parameters.messages import (
@@ -71,8 +72,6 @@ NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
         (NOON, 1_767_355_200),
         (NOON.astimezone(timezone(timedelta(hours=-7, minutes=-30))), 1_767_355_200),
         (NOON + timedelta(microseconds=999_999), 1_767_355_200),
-        (date(2026, 1, 2), 1_767_312_000),
-        ("2026-01-02", 1_767_312_000),
         ("2026-01-02T13:00+01:00", 1_767_355_200),
         ("1767355200", 1_767_355_200),
     ],
@@ -87,8 +86,21 @@ def test_a_moment_travels_as_epoch_seconds(name: str, moment: Any, seconds: int)
 
 def test_a_window_between_moments_ends_where_it_begins_or_later() -> None:
     assert MessageQuery(from_timestamp=date(2026, 1, 2), to_timestamp=NOON).to_timestamp == 1_767_355_200
+    day = date(2026, 1, 2)  # as an end its last second
+    assert MessageQuery(from_timestamp=NOON, to_timestamp=day).to_timestamp == 1_767_312_000 + 86_399
+    assert UserQuery(created_at_from="2026-01-02").created_at_from == 1_767_312_000
     with pytest.raises(RequestInvalidError, match="the window ends before it begins"):
-        MessageQuery(from_timestamp=NOON, to_timestamp=date(2026, 1, 2))
+        MessageQuery(from_timestamp=NOON, to_timestamp=date(2026, 1, 1))
+    with pytest.raises(RequestInvalidError, match=r"^created_at_to = .*: the window ends before it begins"):
+        UserQuery(created_at_from=NOON, created_at_to=date(2026, 1, 1))
+
+
+def test_a_relative_time_is_read_when_the_filter_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(times, "clock", NOON.timestamp)
+    week = MessageQuery(from_timestamp=timedelta(days=7))
+    assert week == MessageQuery(from_timestamp="7d") == MessageQuery(from_timestamp=NOON - timedelta(days=7))
+    day = MessageQuery(from_timestamp="yesterday", to_timestamp="yesterday")
+    assert (day.from_timestamp, day.to_timestamp) == (1_767_225_600, 1_767_311_999)
 
 
 # ── messages to send ──

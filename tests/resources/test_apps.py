@@ -103,9 +103,9 @@ RECEIPTS = b'{"appId":"app","startTime":"60","endTime":"120","dataPoints":[%b]}'
 
 async def test_usage_is_asked_for_in_milliseconds() -> None:
     sender = Sender(b'{"data":{"metrics":%b,"time_range":{"fromDate":6,"toDate":7}}}' % FIGURES)
-    usage = await Metrics(sender).get_usage(5, date(1970, 1, 2))
+    usage = await Metrics(sender).get_usage(5, date(1970, 1, 2))  # all of that day
     assert (sender.call.endpoint.method, sender.call.path) == ("GET", "/stats")
-    assert sender.asked() == {"fromDate": "5", "toDate": "86400000"}
+    assert sender.asked() == {"fromDate": "5", "toDate": "172799999"}
     figures = usage.metrics
     assert figures
     assert (figures.audio_minutes, figures.video_minutes, figures.recorded_minutes) == (1, 2, 3)

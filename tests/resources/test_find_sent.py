@@ -309,7 +309,7 @@ async def test_a_receiver_that_does_not_exist_is_not_found(session: AsyncSession
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"limit": 0}, {"since": "today"}, {"since": datetime(2020, 1, 1)}, {"pauses": [-1]}, {"pauses": 1},
+    [{"limit": 0}, {"since": "tomorrow"}, {"since": datetime(2020, 1, 1)}, {"pauses": [-1]}, {"pauses": 1},
      {"receiver_type": "app"}, {"receiver": ""}],
 )  # fmt: skip
 async def test_wrong_arguments_are_named(session: AsyncSession, arguments: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ import click
 from ... import _resources as resources
 from ..._core.replies.decode import ACK, Each, Many
 from ..._core.requests.endpoint import Endpoint, Replay
-from ..._parameters.meanings import meaning
+from ..._parameters.checked import meaning
 from ..._secrets import shown
 from ...errors import RequestInvalidError
 from .. import streams
@@ -132,15 +132,16 @@ def _words(endpoint: Endpoint[Any], parameter: Parameter) -> str:
         words += " (--limit is the number of all records)"
     if parameter.takes_null:
         words += ", or null" if not parameter.rule.takes_text else ", or null (in body=JSON alone)"
-    return f"{words}  [required]" if parameter.is_required else words
+    return f"{words}  [required]".strip() if parameter.is_required else words
 
 
 def _meaning(kind: type | None, parameter: Parameter) -> str:
     """Return the meaning of a field and its rule, but for what its type says already: TIME, true|false."""
     text = "" if kind is None else meaning(kind, parameter.field)
     rule, label = parameter.rule.description, parameter.rule.label
-    is_plain = label == "TIME" or "|" in label or rule.startswith(_PLAIN)
-    return text if text and is_plain else "; ".join(filter(None, (text, rule))) or _PLAIN
+    if "|" in label or (text and (label == "TIME" or rule.startswith(_PLAIN))):
+        return text
+    return "; ".join(filter(None, (text, rule))) or _PLAIN
 
 
 # ── the list of operations ──

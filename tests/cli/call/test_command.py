@@ -166,7 +166,7 @@ def test_a_file_that_cannot_be_read(command: Run, tmp_path: Path) -> None:
         ),
         (
             ["users.list", "on_behalf_of=a"],
-            "users.list: no parameter 'on_behalf_of'; expected are search_key",
+            "users.list: no parameter 'on_behalf_of'; expected are per_page",
         ),
         (["messages.list_user", "uid=.."], "uid = '..'"),
         (["messages.list", "from_timestamp=2026-13-01"], "from_timestamp = '2026-13-01': expected a"),
@@ -217,7 +217,7 @@ def test_the_help_of_an_operation_names_its_parameters(name: str) -> None:
         ("members.list", "status=available|offline"),
         ("members.add", "the outcome of each item"),
         ("members.kick", "the acknowledgement"),
-        ("members.change_scope", "scope=admin|moderator|participant what is permitted [required]"),
+        ("members.change_scope", "scope=admin|moderator|participant [required]"),
         ("apps.list", "CHATREST_MANAGEMENT_SECRET"),
         ("moderation.create_keyword_list", "file=@FILE @ and the path of a file"),
     ],
