@@ -159,8 +159,10 @@ class Journal(StoreJournal):
         """
         sql = """SELECT number, key, state, error, by_time, proven, asked FROM sources WHERE number > ?
             ORDER BY number LIMIT ?"""
-        kind, after = tuple[int, str, State, str | None, bool, Count, bool], -1
-        while rows := self._typed(sql, kind, after, PORTION):
+        kind, after, is_more = tuple[int, str, State, str | None, bool, Count, bool], -1, True
+        while is_more:
+            rows = self._typed(sql, kind, after, PORTION)
+            is_more = len(rows) == PORTION
             for after, key, *rest in rows:
                 try:
                     source = Source.parse(key)
