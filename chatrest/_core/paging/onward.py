@@ -1,33 +1,17 @@
-"""Where a walk continues after a page: one ladder, whose first step that holds decides.
+"""Where a walk continues after a page: one ladder, whose first rung that holds decides.
 
-1. A fault: a position that is unreadable, or items that came, and did not when they were asked for again.
-2. The end: a short page, smaller than the largest of this list, that says to be the last, or leads nowhere
-   and counts no more; or a reply that is documented as the last one. Short: fewer records than were asked
-   for, and than the service's own `per_page`. None is believed after a "last" that was wrong.
-3. The first way on that was not tried since something new came:
-
-   | the way                 | is taken where                                                              |
-   |-------------------------|-----------------------------------------------------------------------------|
-   | again, in a direction   | nothing says in which one the first page goes                               |
-   | the reply's position    | it moves; an error where it goes back, or comes back                        |
-   | the same request        | an empty page counts more, or lacks the `meta` of others; a position is lost|
-   | an earlier position     | an empty page, although the one before promised more: see `promise`         |
-   | the walk's own last id  | the reply leads nowhere, back, or to the middle of its page                 |
-   | the next page number    | the list goes by numbers, or ignores ids                                    |
-
-4. A fault where there must be more, else the end: at an empty page, or at the item alone that was asked from.
-
-A list by page numbers takes the other ways only where a number brings nothing new. No walk goes round: a way
-leads to another place than the page's own, and places that cannot be compared are remembered.
+The rungs are `BY_COUNTS`, then `BY_POSITIONS`: `help` shows them below, each by the first line of its
+function. A short page has fewer records than were asked for, and than the service's own `per_page`. None is
+believed to be the last after a "last" that was wrong. A list by page numbers takes the other ways only where
+a number brings nothing new. No walk goes round: a way leads to another place than the page's own, and places
+that cannot be compared are remembered.
 """
 
-from collections.abc import Hashable, Sequence
-from typing import Any, Final, final
+from collections.abc import Callable, Hashable
+from typing import Final, TypeAlias
 
 from msgspec import UNSET, Struct
 
-from ..._models.meta import Pagination
-from ..replies.decode import Listing
 from ..requests.dialects import (
     COMPARED_MEMBERS,
     LARGEST_PAGE,
@@ -35,20 +19,15 @@ from ..requests.dialects import (
     ONE_REPLY,
     POSITION_MEMBERS,
     SMALLEST_DEFAULT,
-    position_pairs,
 )
 from ..requests.endpoint import Pairs
-from .arrange import OrderedPage, affix_of
 from .cursor import Cursor
 from .order import Affix, is_ahead, is_number, last_id
-from .walk_state import Memory, Rules
+from .page_view import Lead, PageView, describe, landmark_of, lead_of, place_of, positions_of
 
-NO_PLACE: Final = frozenset({"affix", "perPage", "limit"})
-"""The members of a position that say a direction or a size."""
 _MOST_EMPTY: Final = 100
 """Empty pages in a row: more than that is no list."""
 _ATTRIBUTES: Final = dict(POSITION_MEMBERS)
-_NO_PAGINATION: Final = Pagination()
 
 
 class Onward(Struct, frozen=True):
@@ -68,184 +47,97 @@ class Onward(Struct, frozen=True):
 _END: Final = Onward()
 
 
-@final
-class PageView:
-    """All that decides where a walk continues: each rung of the ladder asks for the same."""
-
-    __slots__ = (
-        "asked", "counts_more_pages", "cursor", "has_lost_place", "has_new", "has_position", "ids",
-        "is_by_number", "is_on_page", "largest", "leads_nowhere", "memory", "ordered", "page", "pagination",
-        "place", "positions", "rules", "says_last", "says_more", "served", "served_place",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        cursor: Cursor,
-        page: Listing[Any],
-        ids: Sequence[str],
-        ordered: OrderedPage[Any],
-        rules: Rules,
-        memory: Memory,
-        largest: int,
-        *,
-        is_repeated: bool,
-    ) -> None:
-        self.cursor, self.page, self.ids, self.ordered = cursor, page, ids, ordered
-        self.rules, self.memory, self.largest = rules, memory, largest
-        self.asked, self.place = dict(cursor.position), place_of(cursor.position)
-        # A resumed walk may know all that is on its page.
-        self.has_new = bool(ordered.items) or (cursor.inside and not is_repeated)
-        self._look_at_counts(page.meta.pagination or _NO_PAGINATION)
-        self.is_by_number = "page" in self.asked
-
-    def _look_at_counts(self, pagination: Pagination) -> None:
-        self.pagination = pagination
-        current, pages = pagination.current_page, pagination.total_pages
-        self.says_last = self.counts_more_pages = False
-        if current is not None and pages is not None:
-            self.says_last, self.counts_more_pages = current >= pages > 0, current < pages
-        is_given = 0 < (pagination.total or 0) <= self.cursor.delivered
-        self.says_more = self.counts_more_pages and not is_given
-
-    def look_at_positions(self) -> None:
-        """Look at what is left, which costs the most, and which most ends and numbers do without."""
-        meta, direction, by_id = self.page.meta, self.ordered.direction, self.ordered.by_id
-        served = (meta.cursor, meta.next, self.page.cursor, meta.previous)  # the likeliest first
-        self.positions = [position for position in served if position is not None]
-        self.served: Pairs = ()
-        self.has_position = False
-        for position in self.positions:
-            if pairs := position_pairs(position, self.rules.paging):
-                self.has_position = True
-                if affix_of(position) in (None, direction):
-                    self.served = (("affix", direction), *pairs)
-                    break
-        # One that leads back shows a list by id that continues by its own.
-        self.leads_nowhere = not self.served and not (by_id and self.has_position)
-        was_given = "page" not in self.asked and self.cursor.last is not None and bool(self.place)
-        self.has_lost_place = was_given and not self.served and not by_id
-        self.served_place = place_of(self.served)
-        self.is_on_page = by_id and bool(self.served) and self._has_items_ahead(self.served_place)
-        self.is_by_number = self.is_by_number or self._goes_by_number()
-
-    def _has_items_ahead(self, place: dict[str, str]) -> bool:
-        """Return True for a position in the middle of the page: the item at it came, and items ahead of it.
-
-        Some services always send the oldest id of a page, going `append` too: from there all items of
-        the page but one would come again. Not so where the item at it is the last by its time: then the list
-        goes by time.
-        """
-        served, items, direction = place.get("id"), self.ordered.items, self.ordered.direction
-        if not (items and served and place.keys() <= {"id", "sentAt"}):
-            return False
-        if not is_ahead(self.rules.identify(items[-1]), served, direction) or served not in self.ids:
-            return False
-        at = self.page.items[self.ids.index(served)]
-        times = getattr(at, "sent_at", 0), getattr(items[-1], "sent_at", 0)
-        return times[0] <= times[1] if direction == "append" else times[0] >= times[1]
-
-    def _goes_by_number(self) -> bool:
-        paging, has_pagination = self.rules.paging, self.page.meta.pagination is not None
-        if self.has_lost_place or (not self.leads_nowhere and (paging.positions or self.asked)):
-            return False
-        is_numbered = paging.numbered and (paging.order == "service" or has_pagination)
-        return is_numbered or (has_pagination and not paging.positions)
-
-    @property
-    def page_number(self) -> int:
-        return int(self.asked.get("page", 1))
-
-    @property
-    def is_short(self) -> bool:
-        """True if the page holds fewer records than were asked for, and than its own `per_page`."""
-        served, count = self.pagination.per_page, len(self.ids)
-        return count < self.rules.size and (served is None or count < served)
-
-    @property
-    def is_below_largest(self) -> bool:
-        """True if a short page can be believed: no cap cut it off, and no "last" was wrong so far."""
-        if self.rules.thorough or self.is_doubted:
-            return False
-        return 0 < len(self.ids) < self.largest and self.is_short
-
-    @property
-    def is_doubted(self) -> bool:
-        """True if the service said "last" before in this walk, and more came."""
-        return self.memory.is_doubted or (self.memory.claimed_last and bool(self.ordered.items))
-
-    @property
-    def has_lost_meta(self) -> bool:
-        """True if the page has neither a position nor pagination, though a page before it had."""
-        return self.memory.has_meta and self.page.meta.pagination is None and not self.positions
-
-
 def onward(view: PageView) -> Onward:
     """Decide where the walk continues."""
-    fault = None if "page" in view.asked else view.page.position_fault
-    if view.memory.is_withheld and not view.ids:
-        return Onward(error="a page with items came empty when it was asked for once more")
-    if fault is None and view.says_last and view.is_below_largest:
-        return _END
-    if view.is_by_number and view.ids and view.has_new:
-        return _next_number(view)
-    view.look_at_positions()
+    for rung in BY_COUNTS:
+        if (result := rung(view)) is not None:
+            return result
+    lead = lead_of(view)
+    return next(result for rung in BY_POSITIONS if (result := rung(view, lead)) is not None)
+
+
+# ── by its counts alone ──
+
+
+def _withheld(view: PageView) -> Onward | None:
+    """Items that came, and did not when they were asked for again: a fault."""
+    if not view.memory.is_withheld or view.ids:
+        return None
+    return Onward(error="a page with items came empty when it was asked for once more")
+
+
+def _counted_end(view: PageView) -> Onward | None:
+    """A short page, smaller than the largest of this list, that says to be the last: the end."""
+    is_last = view.position_fault is None and view.says_last and view.is_below_largest
+    return _END if is_last else None
+
+
+def _counted_on(view: PageView) -> Onward | None:
+    """Something new on a page that was asked for by its number: the next number."""
+    return _next_number(view) if "page" in view.asked and view.ids and view.has_new else None
+
+
+# ── faults and ends by its positions ──
+
+
+def _unreadable(view: PageView, lead: Lead) -> Onward | None:
+    """A position that cannot be read, in a list that does not go by numbers: a fault."""
     # Of a list that is counted by pages positions do not matter.
     is_counted = view.page.meta.pagination is not None and not view.rules.paging.positions
-    if fault is not None and not view.has_position and not is_counted:
-        return Onward(error=fault)
-    if _is_end(view):
-        return _END
-    for way in (_in_a_direction, _by_position, _again, _from_earlier, _by_own_place, _by_number):
-        if (result := way(view)) is not None:
-            return result
-    return _without_a_way(view)
+    is_fault = view.position_fault is not None and not lead.has_position and not is_counted
+    return Onward(error=view.position_fault) if is_fault else None
 
 
-def _is_end(view: PageView) -> bool:
-    """Return True for a short page that is believed to be the last, and for a reply that is documented so."""
-    shows_no_more = view.leads_nowhere and not view.is_by_number and not view.says_more
-    if (view.says_last or shows_no_more) and view.is_below_largest:
-        return True
+def _shown_end(view: PageView, lead: Lead) -> Onward | None:
+    """A short page, smaller than the largest, that leads nowhere and counts no more: the end."""
+    shows_no_more = lead.is_nowhere and not lead.is_by_number and not view.says_more
+    return _END if (view.says_last or shows_no_more) and view.is_below_largest else None
+
+
+def _documented_end(view: PageView, lead: Lead) -> Onward | None:
+    """A reply without the position that is documented for all but the last: the end."""
     meta, paging = view.page.meta, view.rules.paging
     positions = (meta.next, meta.cursor, view.page.cursor)
     if "page" in view.asked or view.page.position_fault is not None or positions != (None, None, None):
-        return False
+        return None
     if paging.shows_end:
-        return view.cursor.earlier is None and (meta.current, meta.previous) != (None, None)
+        is_end = view.cursor.earlier is None and (meta.current, meta.previous) != (None, None)
+        return _END if is_end else None
     # It leads back alone, with fewer records than any page that was cut off.
     is_tiny = 0 < len(view.ids) < min(paging.smallest_cap, view.rules.size)
-    return is_tiny and meta.previous is not None and not view.rules.thorough and not view.says_more
+    is_end = is_tiny and meta.previous is not None and not view.rules.thorough and not view.says_more
+    return _END if is_end else None
 
 
 # ── the ways on ──
 
 
-def _in_a_direction(view: PageView) -> Onward | None:
-    """The first page again, in a direction that both sides know."""
-    if "affix" in view.asked or view.is_by_number or not (view.ids or view.ordered.by_id):
+def _in_a_direction(view: PageView, lead: Lead) -> Onward | None:
+    """A first page of which nothing says in which direction it goes: again, in one that both sides know."""
+    if "affix" in view.asked or lead.is_by_number or not (view.ids or view.ordered.by_id):
         return None
-    paging, is_lost = view.rules.paging, view.leads_nowhere
-    if is_lost and (view.has_lost_place or paging.own_member or not paging.positions):
+    paging = view.rules.paging
+    if lead.is_nowhere and (lead.is_lost or paging.own_member or not paging.positions):
         return None
-    if is_lost and not (view.ids and view.has_new):
+    if lead.is_nowhere and not (view.ids and view.has_new):
         return None
-    is_known = view.ordered.is_stated and not view.is_on_page and (view.ordered.by_id or not is_lost)
+    is_known = view.ordered.is_stated and not lead.is_on_page and (view.ordered.by_id or not lead.is_nowhere)
     direction = ("affix", view.ordered.direction)
     return None if is_known else Onward((direction, *view.cursor.position), is_again=True)
 
 
-def _by_position(view: PageView) -> Onward | None:
-    """The position that the reply gives."""
-    before, after = view.place, view.served_place
-    if not after or after == before or view.is_on_page:
+def _by_position(view: PageView, lead: Lead) -> Onward | None:
+    """The reply's position, if it moves; a fault where it goes back, or comes back."""
+    before, after = view.place, lead.place
+    if not after or after == before or lead.is_on_page:
         return None
-    if view.is_by_number and not _are_numbers_ignored(view):
+    if lead.is_by_number and not _are_numbers_ignored(view):
         return None
     if not before:  # no position leads back to the walk's start
-        return Onward(view.served)
+        return Onward(lead.served)
     has_advanced, is_back = _movements(before, after, view.ordered.direction)
     if has_advanced and not is_back:
-        return Onward(view.served)
+        return Onward(lead.served)
     words = f"the walk stood at {describe(before)}, and its page's cursor was {describe(after)}"
     visited = view.memory.visited
     # In a list that is known to have another order, a lower id may be further on, once.
@@ -253,7 +145,7 @@ def _by_position(view: PageView) -> Onward | None:
         return Onward(error=f"the cursor goes back: going {view.ordered.direction}, {words}")
     if tuple(after.items()) in visited:
         return Onward(error=f"the cursor comes back: {words}, where it had been before")
-    return Onward(view.served, landmark=tuple(before.items()))
+    return Onward(lead.served, landmark=tuple(before.items()))
 
 
 def _are_numbers_ignored(view: PageView) -> bool:
@@ -270,23 +162,23 @@ def _movements(before: dict[str, str], after: dict[str, str], direction: Affix) 
     return has_advanced, any(is_ahead(old, new, direction) for old, new in pairs)
 
 
-def _again(view: PageView) -> Onward | None:
-    """The same request again, where its reply seems to lack something."""
+def _again(view: PageView, lead: Lead) -> Onward | None:
+    """An empty page that counts more or lacks the `meta` of others, or a lost position: again, once."""
     if not view.ids:
         # More pages, and fewer items than were given: one of the counts is wrong.
         is_all = view.pagination.total not in (None, 0) and view.pagination.total == view.cursor.delivered
         is_suspect = view.has_lost_meta or (view.counts_more_pages and not is_all)
     else:
-        is_suspect = view.has_lost_meta and view.is_by_number and not view.has_new
-        is_suspect = is_suspect or (view.has_lost_place and not view.rules.paging.own_member)
+        is_suspect = view.has_lost_meta and lead.is_by_number and not view.has_new
+        is_suspect = is_suspect or (lead.is_lost and not view.rules.paging.own_member)
     if not is_suspect or view.memory.has_asked_again:
         return None
     return Onward(view.cursor.position, is_again=True)
 
 
-def _from_earlier(view: PageView) -> Onward | None:
-    """An earlier page again, after a promise that an empty page does not keep."""
-    position, is_guess_meant = view.cursor.earlier, not view.has_position or view.rules.thorough
+def _from_earlier(view: PageView, lead: Lead) -> Onward | None:
+    """An empty page, although the one before promised more (see `promise`): an earlier position."""
+    position, is_guess_meant = view.cursor.earlier, not lead.has_position or view.rules.thorough
     if position is None and is_guess_meant:  # else this service gives a position always
         position = view.memory.earlier
     if view.ids or position is None or "page" in view.asked:
@@ -304,18 +196,19 @@ def is_placed_by_id(cursor: Cursor) -> bool:
     return cursor.by_id and is_number(cursor.last)
 
 
-def _by_own_place(view: PageView) -> Onward | None:
-    """The page after the walk's own last item: by its id, or by what a position of the list holds."""
-    if not view.ids or (view.is_by_number and (view.has_new or view.says_more or "affix" not in view.asked)):
+def _by_own_place(view: PageView, lead: Lead) -> Onward | None:
+    """A reply that leads nowhere, back, or to the middle of its page: from the walk's own last item."""
+    is_numbered = lead.is_by_number
+    if not view.ids or (is_numbered and (view.has_new or view.says_more or "affix" not in view.asked)):
         return None
     # The position that was served does not move, or the walk was asked for from its own place already.
-    is_stuck = (view.served and not view.is_on_page) or (view.leads_nowhere and not view.has_new)
-    if is_stuck and not view.is_by_number:
+    is_stuck = (lead.served and not lead.is_on_page) or (lead.is_nowhere and not view.has_new)
+    if is_stuck and not is_numbered:
         return None
-    position = _own_id(view) if view.ordered.by_id else _own_position(view)
+    position = _own_id(view) if view.ordered.by_id else _own_position(view, lead)
     if not position or place_of(position) == view.place or position in view.memory.visited:
         return None
-    return Onward(position, landmark=position if view.leads_nowhere else None)
+    return Onward(position, landmark=position if lead.is_nowhere else None)
 
 
 def _own_id(view: PageView) -> Pairs:
@@ -325,19 +218,19 @@ def _own_id(view: PageView) -> Pairs:
     if not last:
         return ()
     position: Pairs = (("affix", view.ordered.direction), ("id", last))
-    is_timed = "sentAt" in view.asked or any(each.sent_at is not UNSET for each in view.positions)
+    is_timed = "sentAt" in view.asked or any(each.sent_at is not UNSET for each in positions_of(view.page))
     if is_timed and items and getattr(items[-1], "sent_at", 0) > 0:
         position += (("sentAt", str(items[-1].sent_at)),)
     return position
 
 
-def _own_position(view: PageView) -> Pairs:
+def _own_position(view: PageView, lead: Lead) -> Pairs:
     """The position of the last item of a list in the service's order, where items hold what it takes."""
     direction, wire = view.ordered.direction, view.rules.paging.own_member
-    if view.is_by_number:
+    if lead.is_by_number:
         return ()
     if not wire:
-        last = view.ordered.items[-1] if view.has_lost_place and view.ordered.items else None
+        last = view.ordered.items[-1] if lead.is_lost and view.ordered.items else None
         place = [(name, getattr(last, _ATTRIBUTES[name], None)) for name in _ATTRIBUTES if name in view.asked]
         if not all(isinstance(value, int | str) and value for _, value in place):
             return ()
@@ -351,13 +244,13 @@ def _own_position(view: PageView) -> Pairs:
     return (("affix", affix), (wire, str(max(places) if affix == "append" else min(places))))
 
 
-def _by_number(view: PageView) -> Onward | None:
-    """The page of the next number, where the list goes by numbers, or where nothing else leads on."""
-    if view.is_by_number:
+def _by_number(view: PageView, lead: Lead) -> Onward | None:
+    """A list that goes by numbers, or ignores ids: the next page number."""
+    if lead.is_by_number:
         leads_on = view.has_new if view.ids else _is_in_the_middle(view)
         return _next_number(view) if leads_on else None
     paging = view.rules.paging
-    if not view.ids or not view.leads_nowhere or view.has_lost_place:
+    if not view.ids or not lead.is_nowhere or lead.is_lost:
         return None
     if paging.own_member or not paging.positions:
         return None
@@ -386,41 +279,27 @@ def _is_in_the_middle(view: PageView) -> bool:
 # ── without a way on ──
 
 
-def _without_a_way(view: PageView) -> Onward:
-    """The end, or why it may not be the end."""
-    if not view.ids:
-        pages = f"{view.pagination.current_page} of {view.pagination.total_pages}"
-        words = f"an empty page, twice, though the service says that it is page {pages}"
-        if view.memory.empty_places and view.memory.empty_pages and not is_placed_by_id(view.cursor):
-            words = "an empty page, from an earlier position, too, though the page before it announced more"
-            return Onward(error=words)
-        return Onward(error=words) if view.says_more else _END
-    if view.is_by_number:
-        return _without_a_number(view)
-    paging, before = view.rules.paging, describe(view.place)
-    if view.has_lost_place and not paging.own_member:
-        return Onward(error=f"the page at {before} has no position that leads on, asked for twice")
-    if _is_border_alone(view):
-        return _END
-    if view.served and not view.is_on_page:
-        after = describe(view.served_place)
-        words = f"the walk stood at {before}, and its page's cursor was {after}"
-        return Onward(error=f"the cursor does not move: {words}, though the page was not empty")
-    if not paging.positions:
-        return _sole_reply(view)
-    if paging.own_member or (view.ordered.by_id and not _own_id(view)):
-        words = f"a full page leads nowhere: no record of it has an {paging.own_member or 'id'} further on"
-        return _END if view.is_short else Onward(error=words)
-    return Onward(error=f"the page at {before} holds nothing new, and no position that leads on")
+def _empty(view: PageView, lead: Lead) -> Onward | None:
+    """An empty page: the end, or a fault where there must be more."""
+    if view.ids:
+        return None
+    if view.memory.empty_places and view.memory.empty_pages and not is_placed_by_id(view.cursor):
+        words = "an empty page, from an earlier position, too, though the page before it announced more"
+        return Onward(error=words)
+    pages = f"{view.pagination.current_page} of {view.pagination.total_pages}"
+    words = f"an empty page, twice, though the service says that it is page {pages}"
+    return Onward(error=words) if view.says_more else _END
 
 
-def _without_a_number(view: PageView) -> Onward:
-    """A page that repeats what was given: the end, unless there must be more."""
+def _repeated_number(view: PageView, lead: Lead) -> Onward | None:
+    """A page number that repeats what was given: the end, or a fault where there must be more."""
+    if not lead.is_by_number:
+        return None
     paging, pages = view.rules.paging, view.pagination.total_pages
     words = f"page {view.page_number} holds nothing but what the page before it held"
     if view.says_more and view.page_number <= (pages or 0):
         return Onward(error=f"{words}, though the service says that there are {pages} pages")
-    if paging.filters and pages is None and view.has_position:
+    if paging.filters and pages is None and lead.has_position:
         names = ", ".join(name for name, _ in paging.filters)
         return Onward(error=f"{words}, and the service goes on by what the list is filtered by ({names})")
     if not paging.positions or view.is_short:
@@ -430,24 +309,37 @@ def _without_a_number(view: PageView) -> Onward:
     )
 
 
-def _is_border_alone(view: PageView) -> bool:
-    """Return True if a short page holds nothing but the item that was asked from: the service includes it.
-
-    In a list that goes by times: nothing but items of the time that was asked from, and fewer of them
-    than fit into a page of this service, so that none is hidden after them.
-    """
-    if view.ordered.by_id:
-        return view.is_short and set(view.ids) == {view.asked.get("id")}
-    return view.is_short and len(view.ids) < max(view.largest, 2) and not view.ordered.items
+def _lost_twice(view: PageView, lead: Lead) -> Onward | None:
+    """A position that is lost, asked for twice: a fault."""
+    if not lead.is_lost or view.rules.paging.own_member:
+        return None
+    return Onward(error=f"the page at {describe(view.place)} has no position that leads on, asked for twice")
 
 
-def _sole_reply(view: PageView) -> Onward:
-    """Return the end of a list that is documented as one reply, or why it may not be the end.
+def _border_alone(view: PageView, lead: Lead) -> Onward | None:
+    """A short page with nothing but the item that was asked from: the end, as the service includes it."""
+    is_alone = set(view.ids) == {view.asked.get("id")}
+    if not view.ordered.by_id:
+        # Nothing but items of the time that was asked from, and fewer of them than fit into a page of this
+        # service, so that none is hidden after them.
+        is_alone = len(view.ids) < max(view.largest, 2) and not view.ordered.items
+    return _END if view.is_short and is_alone else None
 
-    Such a reply has a largest size, too: the largest page that is documented, or the service's own
-    (`meta.current.limit`), if that can be one. It shows nothing that leads on: a full one may lack records,
-    unless it has as many as the caller asked for.
-    """
+
+def _standing_still(view: PageView, lead: Lead) -> Onward | None:
+    """A position that does not move, of a page that is not empty: a fault."""
+    if not lead.served or lead.is_on_page:
+        return None
+    words = f"the walk stood at {describe(view.place)}, and its page's cursor was {describe(lead.place)}"
+    return Onward(error=f"the cursor does not move: {words}, though the page was not empty")
+
+
+def _sole_reply(view: PageView, lead: Lead) -> Onward | None:
+    """A list that is documented as one reply: the end, or a fault where a full one may lack records."""
+    if view.rules.paging.positions:
+        return None
+    # The largest page that is documented, or the service's own (`meta.current.limit`), if that can be one; a
+    # reply may have as many records as the caller asked for.
     current, count = view.page.meta.current, len(view.ids)
     served = 0 if current is None or current.limit is None else current.limit
     limit = served if SMALLEST_DEFAULT <= served <= LARGEST_PAGE else LARGEST_PAGE
@@ -457,22 +349,31 @@ def _sole_reply(view: PageView) -> Onward:
     return Onward(error=f"the only reply of this list is full ({count} records), and leads to no further one")
 
 
-# ── what tells places and pages apart ──
-
-
-def place_of(position: Pairs) -> dict[str, str]:
-    """A position without the direction and the page's size: positions are compared by it."""
-    return {name: value for name, value in position if name not in NO_PLACE}
-
-
-def describe(place: dict[str, str]) -> str:
-    """Return a position in words, for an error: `id=5 sentAt=70`."""
-    return " ".join(f"{name}={value}" for name, value in place.items()) or "its start"
-
-
-def landmark_of(page: Listing[Any], ids: Sequence[str]) -> Hashable:
-    """A page's own mark among those of its list: its ids, and the bytes of records that have none."""
-    if not ids:
+def _without_ids(view: PageView, lead: Lead) -> Onward | None:
+    """Records without what the list goes by: the end of a short page, and a fault of a full one."""
+    member = view.rules.paging.own_member
+    if not member and not (view.ordered.by_id and not _own_id(view)):
         return None
-    items = zip(ids, page.items, strict=True)
-    return hash(tuple(text or bytes(getattr(item, "raw", b"")) for text, item in items))
+    words = f"a full page leads nowhere: no record of it has an {member or 'id'} further on"
+    return _END if view.is_short else Onward(error=words)
+
+
+def _nothing_new(view: PageView, lead: Lead) -> Onward:
+    """Any other page: a fault, as there must be more."""
+    error = f"the page at {describe(view.place)} holds nothing new, and no position that leads on"
+    return Onward(error=error)
+
+
+Rung: TypeAlias = Callable[[PageView, Lead], Onward | None]
+
+BY_COUNTS: Final[tuple[Callable[[PageView], Onward | None], ...]] = (_withheld, _counted_end, _counted_on)
+BY_POSITIONS: Final[tuple[Rung, ...]] = (
+    _unreadable, _shown_end, _documented_end,
+    _in_a_direction, _by_position, _again, _from_earlier, _by_own_place, _by_number,
+    _empty, _repeated_number, _lost_twice, _border_alone, _standing_still, _sole_reply, _without_ids,
+    _nothing_new,
+)  # fmt: skip
+__doc__ = f"{__doc__}\n" + "\n".join(
+    f"{number:>2}. {(rung.__doc__ or '').partition(chr(10))[0]}"
+    for number, rung in enumerate((*BY_COUNTS, *BY_POSITIONS), 1)
+)

@@ -15,8 +15,9 @@ from ..replies.decode import Listing
 from ..requests.endpoint import Pairs
 from .arrange import OrderedPage, arrange
 from .cursor import Cursor
-from .onward import NO_PLACE, Onward, PageView, is_placed_by_id, landmark_of, onward, place_of
+from .onward import Onward, is_placed_by_id, onward
 from .order import Affix, is_ahead, is_number, last_id
+from .page_view import NO_PLACE, PageView, landmark_of, place_of
 from .promise import promise_of
 from .walk_state import Memory, Rules
 
@@ -102,7 +103,7 @@ def step(
     start = cursor
     if cursor.direction != direction or cursor.by_id != arranged.by_id:
         start = structs.replace(cursor, direction=direction, by_id=arranged.by_id)
-    view = PageView(start, page, ids, arranged, rules, memory, largest, is_repeated=is_repeated)
+    view = PageView(start, page, ids, arranged, rules, memory, largest, is_repeated)
     target = onward(view)
     if target.is_again:  # the same page comes again: nothing of this one counts
         retry = cursor
