@@ -265,6 +265,9 @@ class FanOutError(ChatRestError):
 class ExportIncompleteError(ChatRestError):
     """An export ran to its end and does not hold all of its plan; its text has the reasons."""
 
+    can_continue: bool = True
+    """False where another run would end the same way, such as for a user that does not exist."""
+
 
 _BY_STATUS: Final[Mapping[int, type[ApiError]]] = {
     400: BadRequestError,

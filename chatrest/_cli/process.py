@@ -14,14 +14,6 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from ..errors import (
-    ApiError,
-    AuthenticationError,
-    CursorError,
-    RateLimitError,
-    RequestInvalidError,
-    ServerError,
-)
 from . import streams
 
 T = TypeVar("T")
@@ -89,11 +81,9 @@ def invocation() -> str:
 
 def can_continue(error: BaseException) -> bool:
     """Return False where a second run would end as this one: a wrong argument, a route that is missing."""
-    if isinstance(error, BaseExceptionGroup):
-        return can_continue(error.exceptions[0])
-    if isinstance(error, ApiError):
-        return isinstance(error, RateLimitError | ServerError | AuthenticationError)
-    return not isinstance(error, RequestInvalidError | CursorError)
+    from ..export import NextRun  # imports aiohttp, which a help text does not need
+
+    return NextRun.after(error) is NextRun.CONTINUES
 
 
 def continuation(command: str, words: Iterable[str], options: Mapping[str, object]) -> str:

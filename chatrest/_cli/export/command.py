@@ -38,6 +38,7 @@ TABLES: Final = (
 WORKERS: Final = 32
 _MOST_WORKERS: Final = 90  # as many calls as a session runs at a time for bulk work
 _FAILURES_SHOWN: Final = 20
+_CHANGE_PLAN: Final = "another run would end the same way: --change-plan takes other sources"
 
 
 def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -324,7 +325,7 @@ def _advice(error: BaseException, out: str, options: Mapping[str, object], progr
     command = continuation("export", [out], options) if has_plan else again
     match error:
         case ExportIncompleteError():
-            return again
+            return again if error.can_continue else _CHANGE_PLAN
         case InUseError():
             return "wait until it ends, then run this command again"
         case UnreadableError():

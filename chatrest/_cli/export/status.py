@@ -133,6 +133,8 @@ def next_steps(facts: "ExportFacts") -> list[str]:
     out, command = shlex.quote(facts.export), invocation()
     if facts.state == "damaged":
         return [f"{command} verify {out}   # says what is damaged, and what can safely be done"]
+    if facts.state == "not complete" and facts.next_run == "fails":
+        return [f"{command} export {out} --change-plan …   # other sources: the same ones would fail again"]
     if facts.state in ("interrupted", "not complete"):
         return [f"{command} export {out}   # continues it"]
     return []

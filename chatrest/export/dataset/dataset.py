@@ -41,7 +41,7 @@ from ..folder.manifest import table_entries
 from ..folder.tables import Table, tables_of, with_member
 from ..formats.record_members import read
 from ..plan.file_names import SPOOL
-from ..plan.report import AttachmentCounts, Failure, Phase, Progress, Report
+from ..plan.report import AttachmentCounts, Failure, NextRun, Phase, Progress, Report
 from ..store.formats import SourceLines
 from .attachments import AttachmentOptions, AttachmentRun
 
@@ -97,7 +97,8 @@ class Dataset:
         bulk = session.with_options(priority="bulk")
         if self._tables:
             progress.enter(Phase.READING_TABLES)
-            report.failed += await read_tables(bulk, self._archive, self._tables, self._now)
+            for failure in await read_tables(bulk, self._archive, self._tables, self._now):
+                report.lacks(failure)
             entries = await in_thread(lambda: list(table_entries(self._archive.journal)))
             report.tables = {entry.table: entry.rows for entry in entries if entry.table in self._tables}
         report.complete = report.complete and not report.failed
@@ -110,16 +111,20 @@ class Dataset:
         self, session: AsyncSession, report: Report, options: AttachmentOptions, save: Callable[[], None]
     ) -> None:
         """Fetch attachments; until they are there the manifest says so, and vouches for all the rest."""
-        complete, reasons = report.complete, [*report.reasons]
-        report.complete, report.reasons = False, [*reasons, "attachments are not fetched yet"]
+        complete, reasons, next_run = report.complete, [*report.reasons], report.next_run
+        report.complete = False
+        report.lacks("attachments are not fetched yet")
         await in_thread(save)
         with await in_thread(partial(AttachmentRun, self._archive, options, self._now)) as run:
             if report.changed:
                 await in_thread(run.forget_searched)
             is_settled = not self._archive.journal.rechecks()
             report.attachments = await run.fetch(session, is_settled=is_settled)
-        report.reasons = [*reasons, *_reasons(report.attachments)]
-        report.complete = complete and report.reasons == reasons
+        report.reasons, report.next_run = reasons, next_run
+        lacking = _reasons(report.attachments)
+        for reason in lacking:
+            report.lacks(reason)
+        report.complete = complete and not lacking
 
 
 def _stored(text: str | None, kind: Any, default: Any) -> Any:
@@ -248,7 +253,7 @@ class TableLists:
         except AuthenticationError:
             raise
         except ChatRestError as error:
-            return [Failure(parent or table, str(error))]
+            return [Failure.of(parent or table, error)]
         return await self._read_each(table, parent, new)
 
     async def _read_each(self, table: Table, parent: Parent, new: CollectedRows) -> list[Failure]:
@@ -262,7 +267,7 @@ class TableLists:
                 async for outcome in outcomes:
                     error = outcome.error
                     if isinstance(error, ChatRestError) and not isinstance(error, AuthenticationError):
-                        failures.append(Failure(f"{table} of {parent[:-1]} {outcome.item}", str(error)))
+                        failures.append(Failure.of(f"{table} of {parent[:-1]} {outcome.item}", error))
                     elif error is not None:
                         raise error
                     lists, absent = lists + 1, absent + (outcome.value is False)
@@ -271,9 +276,10 @@ class TableLists:
         except FanOutError:
             failures.append(Failure(table, f"the rest was not read after {len(failures)} failures"))
         except ChatRestError as error:  # of a file of messages
-            failures.append(Failure(parent, str(error)))
+            failures.append(Failure.of(parent, error))
         if lists == absent > 0:  # they cannot all have been removed a moment ago
-            failures.append(Failure(table, f"the service has none of {lists:,} lists (404)"))
+            none = f"the service has none of {lists:,} lists (404)"
+            failures.append(Failure(table, none, NextRun.FAILS))
         return failures
 
     async def _reacted(self) -> AsyncIterator[str]:

@@ -63,7 +63,7 @@ class SourceList:
         self._plan = pool.archive.plan
         self._reads = only or self._plan
         self._listed: set[Source] = set()
-        self.fault: str | None = None
+        self.fault: CursorError | None = None
         """The reason why the users are not known to be all, if that is so."""
 
     @property
@@ -153,7 +153,7 @@ class SourceList:
                 self._pool.progress.sources = len(self._listed)
         except CursorError as error:
             # What was listed is read; whether there are more users cannot be told.
-            self.fault = f"the list of users could not be read to its end: {error}"
+            self.fault = CursorError(f"the list of users could not be read to its end: {error}")
 
     async def recent_time(self) -> int | None:
         """Return when one of the newest messages of the first sources was sent, in the service's unit.

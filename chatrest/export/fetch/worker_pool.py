@@ -159,7 +159,7 @@ class WorkerPool:
         except AuthenticationError:
             raise  # no other source would fare better
         except RequestInvalidError as error:  # the plan's own names are checked before anything is sent
-            name = ChatRestError(f"the service lists a name that cannot be asked for: {error}")
+            name = RequestInvalidError(f"the service lists a name that cannot be asked for: {error}")
             self.failed[job.number] = name
         except ChatRestError as error:
             # A user that was deleted is no failure; whether the source is one is known at the end.

@@ -24,7 +24,7 @@ from ...errors import ChatRestError, RequestInvalidError
 from ..plan.file_names import HISTORY, STEM
 from ..plan.intervals import LAST
 from ..plan.plan import Plan
-from ..plan.report import Report
+from ..plan.report import NextRun, Report
 from ..store.disk import Disk, ErrorPath, sync_folder
 from .journal import GENERATION, Journal
 
@@ -77,6 +77,8 @@ class Manifest(Struct, kw_only=True):
     complete: bool = False
     reasons: list[str] = []
     """The reasons why it is not complete."""
+    next_run: NextRun = NextRun.CONTINUES
+    """What another run can do about them."""
     app_id: str
     plan: Raw
     fingerprint: str
@@ -204,6 +206,7 @@ def write_finished(folder: Path, disk: Disk, journal: Journal, report: Report) -
     manifest = structs.replace(
         _begun(journal, report.started),
         reasons=report.all_reasons,
+        next_run=report.next_run,
         complete=report.complete,
         finished=report.finished,
         until=None if report.until is None else str(report.until),

@@ -18,9 +18,8 @@ NAME: Final = "runs.jsonl"
 RunEntry: TypeAlias = Report
 """One line of the log: the report of one run, with the fields that a line has."""
 _FIELDS: Final = (
-    "run", "started", "finished", "seconds", "complete", "reasons", "failed", "written", "changed", "deleted",
-    "missing", "messages", "requests", "only", "not_read",
-    "by_app_list",
+    "run", "started", "finished", "seconds", "complete", "reasons", "next_run", "failed", "written",
+    "changed", "deleted", "missing", "messages", "requests", "only", "not_read", "by_app_list",
 )  # fmt: skip
 
 

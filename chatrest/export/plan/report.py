@@ -9,7 +9,15 @@ from msgspec import Struct
 
 from ..._telemetry import Attempt, Telemetry
 from ..._texts import plural
-from ...errors import ExportIncompleteError
+from ...errors import (
+    ApiError,
+    AuthenticationError,
+    CursorError,
+    ExportIncompleteError,
+    RateLimitError,
+    RequestInvalidError,
+    ServerError,
+)
 
 
 class Phase(StrEnum):
@@ -109,12 +117,42 @@ class Progress:
         self.trouble = record.error
 
 
+class NextRun(StrEnum):
+    """What another run with the same plan can do about what is missing."""
+
+    NOTHING = "nothing"
+    """Nothing is missing."""
+    FAILS = "fails"
+    """It would end the same way, such as for a user that does not exist: change the plan or the service."""
+    CONTINUES = "continues"
+    """It reads what is missing, such as after a failure of the network."""
+
+    @classmethod
+    def after(cls, error: BaseException) -> "NextRun":
+        """Return what another run can do after an error; of a group, after its first."""
+        if isinstance(error, BaseExceptionGroup):
+            return cls.after(error.exceptions[0])
+        if isinstance(error, ApiError):
+            may_pass = isinstance(error, RateLimitError | ServerError | AuthenticationError)
+        elif isinstance(error, ExportIncompleteError):
+            may_pass = error.can_continue
+        else:
+            may_pass = not isinstance(error, RequestInvalidError | CursorError)
+        return cls.CONTINUES if may_pass else cls.FAILS
+
+
 class Failure(Struct, frozen=True):
     """A source that could not be read to its end."""
 
     source: str
     """Its kind and its name, such as `user alice`."""
     error: str
+    next_run: NextRun = NextRun.CONTINUES
+
+    @classmethod
+    def of(cls, source: object, error: BaseException) -> "Failure":
+        """Return the failure of a source by an error."""
+        return cls(str(source), str(error), NextRun.after(error))
 
 
 class AttachmentCounts(Struct, kw_only=True):
@@ -151,6 +189,9 @@ class Report(Struct, kw_only=True):
     service since (`deleted_users`) do not count against it."""
     reasons: list[str] = []
     """The reasons why it is not complete, a sentence each, beside the sources in `failed`."""
+    next_run: NextRun = NextRun.NOTHING
+    """What another run with the same plan can do about these reasons and sources: continue if it can about
+    one of them."""
     until: int | None = None
     """The app's newest message id when the run began: the export holds no later ones. None if the service
     does not tell."""
@@ -208,11 +249,20 @@ class Report(Struct, kw_only=True):
         """The reasons why it is not complete, those of the sources in `failed` included."""
         return [*self.reasons, *(f"{each.source}: {each.error}" for each in self.failed)]
 
+    def lacks(self, what: str | Failure, next_run: NextRun = NextRun.CONTINUES) -> None:
+        """Note a reason why the export is not complete, or a source that failed, and what can be done."""
+        if isinstance(what, Failure):
+            self.failed.append(what)
+            next_run = what.next_run
+        else:
+            self.reasons.append(what)
+        self.next_run = max(self.next_run, next_run, key=list(NextRun).index)
+
     def check(self) -> None:
         """Raise `ExportIncompleteError` with the reasons where the run did not read what it was asked for.
 
-        The same export, run again, continues with what is left. A run with `only=True` was not asked for the
-        other sources of the plan.
+        The same export, run again, continues with what is left; where `can_continue` of the error is False it
+        would fail again. A run with `only=True` was not asked for the other sources of the plan.
         """
         if self.complete or (self.only and not self.failed and not self.reasons):
             return
@@ -220,4 +270,6 @@ class Report(Struct, kw_only=True):
         if self.failed:
             reasons.insert(0, f"{len(self.failed):,} of {plural(self.sources, 'source')} failed")
         text = "; ".join(reasons) or "it did not come to its end"
-        raise ExportIncompleteError(f"the export is not complete: {text}")
+        error = ExportIncompleteError(f"the export is not complete: {text}")
+        error.can_continue = self.next_run is not NextRun.FAILS
+        raise error

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from msgspec import Raw, Struct, json
 
+from ..plan.report import NextRun
+
 if TYPE_CHECKING:
     from ..folder.manifest import FileEntry, Manifest
     from ..folder.opening import FolderState
@@ -64,6 +66,8 @@ class ExportFacts(Struct, frozen=True, kw_only=True):
     plan: Raw = Raw(b"null")
     reasons: list[str] = []
     """Why it is not complete, or cannot be read."""
+    next_run: NextRun = NextRun.CONTINUES
+    """What another run with the same plan can do about that."""
     started: int | None = None
     """The begin of the newest run, in epoch seconds."""
     finished: int | None = None
@@ -139,6 +143,7 @@ def _of_manifest(manifest: "Manifest") -> dict[str, Any]:
         "app": manifest.app_id,
         "plan": Raw(json.format(bytes(manifest.plan), indent=-1)),
         "reasons": manifest.reasons,
+        "next_run": manifest.next_run,
         "started": manifest.started,
         "finished": manifest.finished,
         "until": manifest.until,

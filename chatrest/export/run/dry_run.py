@@ -143,7 +143,7 @@ async def estimate(
         sources=len(sources),
         sampled=len({each.work.source for each in samples}),
         whole=whole,
-        refused=[Failure(str(each.work.source), str(each.error)) for each in samples if each.error],
+        refused=[Failure.of(each.work.source, each.error) for each in samples if each.error],
         is_exact=len(samples) == len(works) and all(each.is_counted for each in samples),
         messages=len(new_keys),
         newest=None if until == LAST else until,

@@ -57,7 +57,7 @@ from ..plan.intervals import LAST, Gap
 from ..plan.message_ids import key_of, number
 from ..plan.ownership import OwnershipRules
 from ..plan.plan import Plan
-from ..plan.report import Failure, Phase, Progress, Report
+from ..plan.report import Failure, NextRun, Phase, Progress, Report
 from ..store.disk import Disk
 
 
@@ -245,10 +245,13 @@ class Run:
         unread = [*self._left(), *rereads.left()]
         report = self._report(amended)
         if any(work.known.number not in self._pool.failed for work in unread):
-            report.reasons.append("some sources are not read to their end; run it again")
+            report.lacks("some sources are not read to their end")
         if not is_whole:
-            report.reasons.append("some messages could not be read from any source that has shown them")
-        report.reasons += filter(None, [self._sources.fault, await self._empty_fault(report)])
+            report.lacks("some messages could not be read from any source that has shown them")
+        if self._sources.fault is not None:
+            report.lacks(str(self._sources.fault), NextRun.after(self._sources.fault))
+        if (reason := await self._empty_fault(report)) is not None:
+            report.lacks(reason, NextRun.FAILS)
         report.complete = not report.failed and not report.reasons and not report.only
         return report
 
@@ -307,7 +310,7 @@ class Run:
         """Return the report of a run that reads nothing, as its messages would be mixed up with others."""
         self._sources.refresh()
         report = self._report(await in_thread(self._pool.archive.finish))
-        report.reasons.append(reason)
+        report.lacks(reason, NextRun.FAILS)
         report.complete = False
         return report
 
@@ -432,7 +435,7 @@ class Run:
                 report.deleted_users.append(str(known.source))
         else:
             journal.set_state(known.number, "failed", str(error))
-            report.failed.append(Failure(str(known.source), str(error)))
+            report.lacks(Failure.of(known.source, error))
 
     async def _empty_fault(self, report: Report) -> str | None:
         """Return the reason why an export that holds nothing is not whole: the app has messages."""
@@ -502,12 +505,13 @@ def _claim(report: Report, former: Manifest | None) -> Report:
 
     What was complete up to an id stays so, unless the run found something wrong.
     """
-    claim = structs.replace(report, until=None)
+    claim = structs.replace(report, until=None, reasons=[*report.reasons], failed=[*report.failed])
     if former is None or former.finished is None:
-        claim.reasons = [*report.reasons, "an earlier run was interrupted; run the export without only"]
+        claim.lacks("an earlier run was interrupted; run the export without only")
         return claim
     claim.until = None if former.until is None else number(former.until)
-    claim.reasons = [*report.reasons, *former.reasons]
+    for reason in former.reasons:
+        claim.lacks(reason, former.next_run)
     claim.complete = former.complete and not report.failed and not report.reasons
     return claim
 
@@ -521,7 +525,7 @@ def _logged_failure(
         yield
     except Exception as error:
         report.finished, report.requests = end()
-        report.reasons.append(_reason(error))
+        report.lacks(_reason(error), NextRun.after(error))
         with suppress(OSError, ChatRestError):  # the first error says more
             report.messages = sum(archive.counts().values())
             append_run(archive.disk, archive.folder, report)

@@ -32,7 +32,10 @@ def test_a_failed_source_is_one_error_line_and_the_others_are_exported(
     first, last = result.stderr.splitlines()
     assert first.startswith("chatrest: group nowhere: ")
     assert "404" in first
-    assert last == ("chatrest: the export is not complete: 1 of 2 sources failed; run the same command again")
+    assert last == (
+        "chatrest: the export is not complete: 1 of 2 sources failed; "
+        "another run would end the same way: --change-plan takes other sources"
+    )
     assert summary_of(result)["export"].endswith("NOT COMPLETE")
     assert summary_of(result)["sources"] == "2, 1 of them failed"
     assert ids_of(out) == sorted(service.ask(lambda emulator: emulator.store.ids(participant="user-001")))

@@ -136,7 +136,7 @@ def test_a_failed_source_is_named_and_what_goes_on_with_it(command: Run, out: Pa
     assert found["failed"][0]["source"] == "group nowhere"
     assert "1 failed" in lines["sources"]
     assert "group nowhere: " in lines["sources"]
-    assert lines["next"].endswith(f" export {out}   # continues it")
+    assert f" export {out} --change-plan" in lines["next"]
 
 
 def test_a_file_that_is_gone_or_cut_is_damage(command: Run, out: Path) -> None:

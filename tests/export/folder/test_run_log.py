@@ -39,8 +39,8 @@ async def test_each_run_has_a_line_with_what_was_new_and_what_failed(
     assert one.seconds == one.finished - one.started > 0
     members = [json.loads(line) for line in (tmp_path / NAME).read_text().splitlines()]
     assert list(members[0]) == [
-        "run", "started", "finished", "seconds", "complete", "reasons", "failed", "written", "changed",
-        "deleted", "missing", "messages", "requests", "only", "not_read", "by_app_list",
+        "run", "started", "finished", "seconds", "complete", "reasons", "next_run", "failed", "written",
+        "changed", "deleted", "missing", "messages", "requests", "only", "not_read", "by_app_list",
     ]  # fmt: skip
 
 

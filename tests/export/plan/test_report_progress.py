@@ -6,7 +6,9 @@ import pytest
 
 from chatrest import AsyncSession, RetryPolicy
 from chatrest._telemetry import Attempt
-from chatrest.export import Progress
+from chatrest.errors import ConnectError, CursorError, ExportIncompleteError, NotFoundError
+from chatrest.export import Failure, NextRun, Progress, Report
+from tests.cases import loop_over
 from tests.faulty import Faulty, no_wait, reply
 
 BUSY = b"HTTP/1.1 429 Too Many Requests\r\nContent-Length: 2\r\n\r\n{}"
@@ -19,6 +21,31 @@ def attempt(**told: Any) -> Attempt:
         "network": 0.0, "decoded": 0.0, "error": None, "cause": None,
     }  # fmt: skip
     return Attempt(**{**plain, **told})
+
+
+@loop_over(
+    ("lacking", "expected"),
+    [
+        ([], NextRun.NOTHING),
+        ([Failure.of("user x", NotFoundError("404"))], NextRun.FAILS),
+        (
+            [Failure.of("user x", ConnectError("down")), Failure.of("user y", NotFoundError("404"))],
+            NextRun.CONTINUES,
+        ),
+        (["some sources are not read"], NextRun.CONTINUES),
+        ([Failure.of("user x", CursorError("a circle")), "some sources are not read"], NextRun.CONTINUES),
+    ],
+)
+def test_a_report_says_whether_another_run_can_help(lacking: list[str | Failure], expected: NextRun) -> None:
+    report = Report(complete=not lacking)
+    for each in lacking:
+        report.lacks(each)
+    assert report.next_run is expected
+    if lacking:
+        with pytest.raises(ExportIncompleteError) as caught:
+            report.check()
+        assert caught.value.can_continue is (expected is NextRun.CONTINUES)
+        assert NextRun.after(caught.value) is expected
 
 
 def test_a_trouble_is_told_until_a_request_succeeds() -> None:
