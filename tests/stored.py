@@ -11,6 +11,7 @@ from chatrest.export.folder.manifest import write_finished, write_unfinished
 from chatrest.export.folder.run_log import append_run
 from chatrest.export.plan.id_set import IdSet
 from chatrest.export.plan.message_ids import PageIds, ids_of
+from chatrest.export.plan.parts import NAME as PARTS, Parts
 from chatrest.export.plan.plan import Plan
 from chatrest.export.plan.report import Report
 from chatrest.export.store.disk import Disk
@@ -110,3 +111,23 @@ class StoredRuns:
                 report.messages = sum(stored.archive.counts().values())
                 append_run(stored.archive.disk, self.folder, report)
             return stored.journal.run
+
+
+class StoredParts:
+    """An export of parts by hand: part n has the messages with ids of that remainder, of a user."""
+
+    def __init__(self, folder: Path, count: int = 3, *, begun: int | None = None, **shape: Any) -> None:
+        self.folder, self.users = folder, [f"u{number}" for number in range(count)]
+        self.parts = Parts(parts=count, app_id="app-1", plan=Plan(users=self.users, **shape))
+        folder.mkdir(parents=True)
+        (folder / PARTS).write_bytes(self.parts.encoded())
+        names = zip(self.parts.names, self.users, strict=True)
+        self.each = [StoredRuns(folder / name, user, **shape) for name, user in names][:begun]
+
+    def run(self, numbers: Iterable[int], **members: Any) -> list[int]:
+        """Run each part that has begun, with those of the messages that are its own."""
+        new, count = list(numbers), self.parts.parts
+        return [
+            each.run([record(n, **members) for n in new if n % count == place])
+            for place, each in enumerate(self.each)
+        ]

@@ -232,6 +232,16 @@ class ObjectStore:
         for meta in await self._call("list", prefix, read):
             yield self._info(meta["path"], meta, {})
 
+    async def entries(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the names of the objects, and of the folders, that are directly in the prefix."""
+
+        async def read() -> Any:
+            return await self._obstore.list_with_delimiter_async(self._client)
+
+        listed = await self._call("list", "", read)
+        folders = (each.rstrip("/").rpartition("/")[2] for each in listed["common_prefixes"])
+        return frozenset(each["path"] for each in listed["objects"] if each["size"]), frozenset(folders)
+
     # ── files ──
 
     async def put_file(self, name: str, path: Path, *, sha256: str | None = None) -> ObjectInfo:

@@ -17,7 +17,6 @@ from ..errors import ChatRestError, RequestInvalidError
 from ..export import read_raw, read_table
 from ..export.formats.record_members import read
 from ..export.read.changes import ExportNews
-from ..export.read.folder_view import open_view
 from ..times import MILLISECONDS_FROM
 from .rows import NAMES, batched, clean_records, message_values
 from .schema import STATE
@@ -66,9 +65,8 @@ def _is_up_to_date(out: str | PathLike[str], path: Path) -> bool:
     if not path.exists():
         return False
     try:
-        with open_view(out) as view, closing(_connect(path)) as db:
+        with ExportNews(out, 0) as news, closing(_connect(path)) as db:
             state = dict(db.execute(f"SELECT name, value FROM {STATE}"))  # noqa: S608
-            news = ExportNews(view, 0)
             is_own = state.get("mark", "").startswith(f"{news.app_id} ") and state.get("deleted") == "keep"
             return is_own and state.get("run") == str(news.run) and news.is_whole
     except (ChatRestError, sqlite3.Error):  # it is another program's

@@ -8,6 +8,7 @@ of no run, from which no later load could continue. Rows are streamed: memory do
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -17,12 +18,14 @@ from msgspec import Struct
 from .._core.requests.arguments import check
 from .._extras import missing_extra
 from ..errors import ChatRestError, RequestInvalidError
-from ..export.folder.manifest import NAME as MANIFEST, read as read_manifest
+from ..export.folder.manifest import TableEntry
 from ..export.folder.run_log import runs_in
 from ..export.formats.columns import TABLE_COLUMNS, Column
 from ..export.read.changes import ExportNews, NewsBatch
-from ..export.read.folder_view import FolderView, open_view
-from ..export.read.read_tables import table_records
+from ..export.read.exports import app_of
+from ..export.read.folder_view import FolderView
+from ..export.read.position import Position, PositionError, parse_position, runs_of
+from ..export.read.read_tables import table_entries, table_records
 from .rows import COLUMNS, batched, clean_records, message_values, table_row
 from .schema import BLANK, INDEXES, SEARCH, STATE, VERSION, tables, views
 from .sqlite import Batch, SqliteDatabase
@@ -38,8 +41,8 @@ _UPSERT: Final = "ON CONFLICT(id) DO UPDATE SET " + ", ".join(
 class LoadReport(Struct, frozen=True, kw_only=True):
     """The result of a load."""
 
-    run: int
-    """The newest run of the export that is in the database."""
+    run: Position
+    """The newest run of the export that is in the database; of a folder of parts a text with that of each."""
     new: int = 0
     changed: int = 0
     deleted: int = 0
@@ -59,7 +62,8 @@ def load(
 ) -> LoadReport:
     """Bring a database to the export in `out` as it is now: what is new, changed and deleted.
 
-    `out` is a folder or the address of an object store. `database` is the path of a SQLite file,
+    `out` is a folder or the address of an object store; of an export by parts all of them are loaded. Many
+    apps are a database each: `load("out/app=shop", "shop.sqlite")`. `database` is the path of a SQLite file,
     `sqlite:///PATH`, or `postgresql://user@host/database` (extra `postgres`). The first load makes tables
     and views (`chatrest guide database`), later ones begin at the position that is in the database.
 
@@ -79,8 +83,8 @@ def load(
     if search and not isinstance(target, SqliteDatabase):
         raise RequestInvalidError("search = True: expected a SQLite database")
     try:
-        with open_view(out) as view, target:
-            return _Load(target, view, deleted, search).run()
+        with target:
+            return _Load(target, out, deleted, search).run()
     except target.errors as error:
         raise ChatRestError(f"{target.name}: {error}; nothing was changed") from error
 
@@ -105,13 +109,14 @@ def open_database(database: str | PathLike[str]) -> Any:
 class _Load:
     """One load, within the transaction of its database."""
 
-    def __init__(self, target: Any, view: FolderView, deleted: Deleted | None, search: bool | None) -> None:
-        self._target, self._view = target, view
+    def __init__(self, target: Any, out: object, deleted: Deleted | None, search: bool | None) -> None:
+        self._target, self._out = target, out
         self._is_first = not target.has_state()
         if self._is_first:
             for sql in tables(target.dialect):
                 target.execute(sql)
         self._before: dict[str, str] = dict(target.execute(f"SELECT name, value FROM {STATE}"))  # noqa: S608
+        self._position = parse_position(self._before.get("run", "0"))
         kept = self._before.get("deleted", "keep")
         if (kept, deleted) == ("blank", "keep"):
             raise RequestInvalidError(
@@ -125,16 +130,30 @@ class _Load:
         self._rows = Counter[str]()
 
     def run(self) -> LoadReport:
-        target, state = self._target, self._state
         if self._before.get("version", VERSION) != VERSION:
-            raise RequestInvalidError(f"{target.name} is of another version of chatrest: load into a new one")
-        news = ExportNews(self._view, int(self._before.get("run", 0)))
+            raise RequestInvalidError(
+                f"{self._target.name} is of another version of chatrest: load into a new one"
+            )
+        try:
+            news = ExportNews(self._out, self._position)
+        except PositionError:
+            raise self._is_of_another() from None
+        with news:
+            return self._take(news)
+
+    def _take(self, news: ExportNews) -> LoadReport:
+        target, state = self._target, self._state
+        if app := next((app for view in news.views if (app := app_of(view.export))), ""):
+            raise RequestInvalidError(
+                f"{self._out} has the exports of several apps, whose messages may have the same ids: load "
+                f"each into a database of its own, such as {self._out}/{app}"
+            )
         state["run"] = str(news.run)
         state["mark"] = self._mark(news)
         rest = "" if self._is_first else _UPSERT
         target.insert("messages", _MESSAGE, map(self._batch, news.batches()), rest)
         target.insert("versions", _MESSAGE, self._versions(news))
-        self._load_tables()
+        self._load_tables(news)
         if self._is_first:
             self._finish_first()
         if state["deleted"] == "blank" and (
@@ -157,17 +176,25 @@ class _Load:
 
         Raises `RequestInvalidError` where the database has been loaded from another one.
         """
-        marks = list[str]()
-        with suppress(FileNotFoundError):  # no run has ended yet
-            for each in runs_in(self._view.folder):
-                marks.append(f"{news.app_id} {each.run} {each.started} {each.finished}")
-        former = self._before.get("mark", "")
-        if (former and former not in marks) or news.run < int(self._before.get("run", 0)):
-            raise RequestInvalidError(
-                f"{self._target.name} was loaded from another export than {self._view.name}, or from one "
-                "that was made again: load into a new database"
-            )
-        return marks[-1] if marks else ""
+        marks, newest = set[str](), dict[str, str]()
+        for view in news.views:
+            with suppress(FileNotFoundError):  # no run has ended yet
+                for each in runs_in(view.folder):
+                    text = f"{news.app_id} {each.run} {each.started} {each.finished} {view.export}".strip()
+                    newest[view.export] = text
+                    marks.add(text)
+        former = runs_of(self._position, list(news.runs))
+        if not marks.issuperset(self._before.get("mark", "").splitlines()) or any(
+            news.runs[name] < run for name, run in former.items()
+        ):
+            raise self._is_of_another()
+        return "\n".join(newest.values())
+
+    def _is_of_another(self) -> RequestInvalidError:
+        return RequestInvalidError(
+            f"{self._target.name} was loaded from another export than {self._out}, or from one that was made "
+            "again: load into a new database"
+        )
 
     def _batch(self, batch: NewsBatch) -> Batch:
         made = self._message_batch(batch.raws, "not_shown" if batch.kind == "deleted" else None)
@@ -193,20 +220,20 @@ class _Load:
         for batch in batched(raws):
             yield self._message_batch(batch, None)
 
-    def _load_tables(self) -> None:
-        """Load the tables whose files have changed."""
-        try:
-            entries = read_manifest(self._view.folder / MANIFEST).tables
-        except FileNotFoundError:
-            return
-        for entry in entries:
-            key = f"table {entry.table}"
-            if self._before.get(key) != entry.sha256:
-                self._state[key] = entry.sha256
-                self._target.execute(f"DELETE FROM {entry.table}")  # noqa: S608
-                columns = TABLE_COLUMNS[entry.table]
-                rows = table_records(self._view, entry)
-                self._target.insert(entry.table, [*columns, _RAW], self._table_batches(entry.table, rows))
+    def _load_tables(self, news: ExportNews) -> None:
+        """Load the tables whose files have changed, in any of the parts."""
+        tables = dict[str, list[tuple[FolderView, TableEntry]]]()
+        for view in news.views:
+            for entry in table_entries(view):
+                tables.setdefault(entry.table, []).append((view, entry))
+        for table, files in tables.items():
+            key, value = f"table {table}", " ".join(entry.sha256 for _, entry in files)
+            if self._before.get(key) != value:
+                self._state[key] = value
+                self._target.execute(f"DELETE FROM {table}")  # noqa: S608
+                rows = chain.from_iterable(table_records(view, entry) for view, entry in files)
+                columns = TABLE_COLUMNS[table]
+                self._target.insert(table, [*columns, _RAW], self._table_batches(table, rows))
 
     def _table_batches(self, table: str, raws: Iterable[bytes]) -> Iterator[Batch]:
         columns = TABLE_COLUMNS[table]

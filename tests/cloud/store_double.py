@@ -121,6 +121,11 @@ class StoreDouble(ObjectStore):
             if not prefix or name.startswith(f"{prefix.rstrip('/')}/"):
                 yield self._facts(name)
 
+    async def entries(self) -> tuple[frozenset[str], frozenset[str]]:
+        names = [name.partition("/") for name in self.objects]
+        folders = frozenset(first for first, slash, _ in names if slash)
+        return frozenset(first for first, slash, _ in names if not slash), folders
+
     async def delete(self, name: str) -> None:
         await self._apply("delete", name, lambda: self.objects.pop(name, None))
 

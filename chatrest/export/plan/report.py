@@ -184,6 +184,8 @@ class Report(Struct, kw_only=True):
     run: int = 0
     """Its number, which `changes(out, after=run)` takes: each run has a higher one than those before it, also
     one that was killed."""
+    part: str = ""
+    """The part or app of a folder of exports, such as `part=03`, where `runs` has read it of one."""
     complete: bool = False
     """True if the export holds all that its plan asks for, up to `until`. Users that were deleted in the
     service since (`deleted_users`) do not count against it."""

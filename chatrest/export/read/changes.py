@@ -17,24 +17,25 @@ history. So the result is the difference of two states: the export at the end of
 with `deletedAt`, and without its content.
 
 It is reported in the first of these runs. So the position of a reader is not the run of the last change, but
-`ExportChanges.run`: the newest run that is in what he has read, and only once he has read all of it.
+`ExportChanges.run`: the newest run that is in what he has read, and only once he has read all of it. Of a
+folder of exports that is a text with the run of each (`position.py`).
 """
 
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
-from itertools import groupby
+from functools import partial
+from itertools import chain, groupby
 from operator import itemgetter
 from os import PathLike
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar, final
+from typing import Final, Literal, NamedTuple, Self, TypeAlias, TypeVar, final
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..._core.replies.decode import parse
 from ..._core.replies.rows import Row, row_of
-from ..._core.requests.arguments import check
 from ..._models.messages import Message
 from ..._storage import sql_in
 from ...errors import ChatRestError
@@ -49,7 +50,9 @@ from ..plan.message_ids import key_of, number
 from ..plan.plan import Plan
 from ..store.converters import format_of
 from ..store.segments import segment_path
-from .folder_view import FolderView, open_view
+from .exports import open_exports
+from .folder_view import FolderView
+from .position import Position, position_of, runs_of
 
 ChangeKind: TypeAlias = Literal["new", "changed", "deleted"]
 DeletionReason: TypeAlias = Literal["by_author", "not_shown"]
@@ -74,6 +77,8 @@ class ExportChange(Struct, frozen=True):
     """The record as it is now; None for a deleted message."""
     reason: DeletionReason | None = None
     """Of a deleted message: its author (or a moderator) deleted it, or no list shows it any more."""
+    part: str = ""
+    """Of a folder of exports the one that has it, such as `part=03`; `run` is the number of a run of it."""
 
     @property
     def before(self) -> Message | None:
@@ -86,31 +91,38 @@ class ExportChange(Struct, frozen=True):
         return None if self.raw_after is None else parse(Message, self.raw_after)
 
     def to_json(self) -> bytes:
-        """Return it as JSON: `run`, `kind`, `id`, `reason`, and the records `before` and `after`, or null."""
+        """Return it as JSON: `run`, `kind`, `id`, `reason`, and the records `before` and `after`, or null.
+
+        Of a folder of exports it has the `part`, too.
+        """
         members = (msgspec.json.encode(each) for each in (self.run, self.kind, self.id, self.reason))
         records = (b"null" if each is None else each for each in (self.raw_before, self.raw_after))
-        return b'{"run":%b,"kind":%b,"id":%b,"reason":%b,"before":%b,"after":%b}' % (*members, *records)
+        part = b'"part":%b,' % msgspec.json.encode(self.part) if self.part else b""
+        text = b'"run":%b,"kind":%b,"id":%b,"reason":%b,"before":%b,"after":%b' % (*members, *records)
+        return b"{%b%b}" % (part, text)
 
 
 @final
 class ExportChanges(Iterator[ExportChange]):
     """An iterator over what is new, changed or deleted; see `changes`."""
 
-    def __init__(self, told: Iterator[ExportChange], run: int) -> None:
+    def __init__(self, told: Iterator[ExportChange], run: Position) -> None:
         self._told = told
         self.run: Final = run
-        """The newest run when the export was opened: who has read all changes continues with `after=run`."""
+        """The newest run when the export was opened: who has read all changes continues with `after=run`. Of
+        a folder of exports it is a text, with the newest run of each."""
 
     def __next__(self) -> ExportChange:
         return next(self._told)
 
 
-def changes(out: str | PathLike[str], *, after: int = 0) -> ExportChanges:
+def changes(out: str | PathLike[str], *, after: Position = 0) -> ExportChanges:
     """Return an iterator over what is new, changed or deleted since the run `after`, by run and kind.
 
     `out` is a folder, or the address of an object store. The number of a run is in its `Report`, and in
     `runs(out)`; a run that was killed has one, too. With 0 all messages are new. If the journal was lost, all
-    messages are new in the next run.
+    messages are new in the next run. Of a folder of exports they come export by export, and `after` is 0 or
+    the `run` of an earlier result: a text with the run of each. Of one that has begun since, all is new.
 
     The next call continues with `after=result.run`, if all of the result was read. Each message is given
     once: with the oldest `before` since then, and the newest `after`. A change that was
@@ -125,12 +137,21 @@ def changes(out: str | PathLike[str], *, after: int = 0) -> ExportChanges:
     Raises `RequestInvalidError` at once for a wrong argument, and for a folder that is not an export;
     `ChatRestError` where the journal is damaged or lost, and while it is read where a file is damaged.
     """
-    check(type(after) is int and after >= 0, "after", after, "the number of a run, or 0 for all")
     with ExitStack() as stack:
-        view = stack.enter_context(open_view(out))
-        stored = with_state(view.folder, lambda state: _read_journal(view, state, after))
+        news = _news_of(out, after, stack)
         stack.pop_all()
-    return ExportChanges(_told(view, stored), stored.run)
+    told = chain.from_iterable(_told(each) for each in news)
+    return ExportChanges(told, position_of({each.view.export: each.run for each in news}))
+
+
+def _news_of(out: object, after: Position, stack: ExitStack) -> "list[_JournalNews]":
+    """Return the news of each export at `out`, whose views are open until `stack` is closed."""
+    views = [stack.enter_context(view) for view in open_exports(out)]
+    runs = runs_of(after, [view.export for view in views])
+    return [
+        with_state(view.folder, lambda state: _read_journal(view, state, runs[view.export]))  # noqa: B023
+        for view in views
+    ]
 
 
 def _journal(folder: Path, state: FolderState) -> Journal:
@@ -169,8 +190,9 @@ class _File(NamedTuple):
 
 
 class _JournalNews(NamedTuple):
-    """The news of the journal."""
+    """The news of the journal of one export."""
 
+    view: FolderView
     news: list[_News]
     files: list[_File]
     history: list[_File]
@@ -200,7 +222,7 @@ def _read_journal(view: FolderView, state: FolderState, after: int) -> _JournalN
     changed = [parted(ids) for ids in _changed_by_run(events, after).values()]
     wanted = {key for each in news for key in each.keys}
     files, history = (_files(view, journal, kind, wanted) for kind in (STEM, HISTORY))
-    return _JournalNews(news, files, history, changed, run, journal["app"] or "", not state.is_in_use)
+    return _JournalNews(view, news, files, history, changed, run, journal["app"] or "", not state.is_in_use)
 
 
 def _changed_by_run(events: list[_Event], after: int) -> dict[int, IdSet]:
@@ -255,14 +277,16 @@ def _files(view: FolderView, journal: Journal, kind: str, wanted: set[str]) -> l
 # ── its records ──
 
 
-def _told(view: FolderView, stored: _JournalNews) -> Iterator[ExportChange]:
-    with view, closing(sqlite3.connect("", isolation_level=None, check_same_thread=False)) as versions:
+def _told(stored: _JournalNews) -> Iterator[ExportChange]:
+    with stored.view, closing(sqlite3.connect("", isolation_level=None, check_same_thread=False)) as versions:
         changed = [news for news in stored.news if news.kind == "changed"]
         keys = {key for news in changed for key in news.keys}
-        _load_versions(view, stored, versions, IdSet.union(news.numbers for news in changed), keys)
+        _load_versions(stored, versions, IdSet.union(news.numbers for news in changed), keys)
         for news in stored.news:
-            for batch in _batches(view, stored, news):
-                yield from _changes(stored, news, batch, versions)
+            for batch in _batches(stored, news):
+                for change in _changes(stored, news, batch, versions):
+                    part = stored.view.export
+                    yield structs.replace(change, part=part) if part else change
 
 
 def _changes(
@@ -301,16 +325,14 @@ def _since(stored: _JournalNews, key: str, older: list[bytes]) -> list[bytes]:
     return older[max(0, len(older) - count) :]
 
 
-def _batches(view: FolderView, stored: _JournalNews, news: _News) -> Iterator[list[Row]]:
+def _batches(stored: _JournalNews, news: _News) -> Iterator[list[Row]]:
     def rows_of(file: _File) -> Iterator[list[Row]]:
         return _of_file(file, file.numbers & news.numbers, file.keys & news.keys)
 
-    return _from_each(view, stored, [news], rows_of)
+    return _from_each(stored, [news], rows_of)
 
 
-def _from_each(
-    view: FolderView, stored: _JournalNews, news: list[_News], work: Callable[[_File], Iterator[T]]
-) -> Iterator[T]:
+def _from_each(stored: _JournalNews, news: list[_News], work: Callable[[_File], Iterator[T]]) -> Iterator[T]:
     """Yield what `work` does of each file that has news, each message once.
 
     Files that a run has merged meanwhile are looked up again, for what was not in those that were read.
@@ -322,16 +344,17 @@ def _from_each(
         file = file._replace(numbers=file.numbers & numbers, keys=file.keys & keys)
         if file.numbers or file.keys:
             try:
-                with view.file(file.name):
+                with stored.view.file(file.name):
                     yield from work(file)
             except FileNotFoundError:  # before the first of its records
-                files[:], at = _files_now(view, stored, file.path), 0
+                files[:], at = _files_now(stored, file.path), 0
                 continue
             numbers, keys = numbers - file.numbers, keys - file.keys
         at += 1
 
 
-def _files_now(view: FolderView, stored: _JournalNews, lost: Path) -> list[_File]:
+def _files_now(stored: _JournalNews, lost: Path) -> list[_File]:
+    view = stored.view
     wanted = {key for each in stored.news for key in each.keys}
     files = with_state(view.folder, lambda state: _files(view, _journal(view.folder, state), STEM, wanted))
     if any(file.path == lost for file in files):
@@ -352,7 +375,7 @@ def _of_file(file: _File, numbers: IdSet, keys: set[str]) -> Iterator[list[Row]]
 
 
 def _load_versions(
-    view: FolderView, stored: _JournalNews, versions: sqlite3.Connection, numbers: IdSet, keys: set[str]
+    stored: _JournalNews, versions: sqlite3.Connection, numbers: IdSet, keys: set[str]
 ) -> None:
     """Put the older versions of these messages into a database that is private."""
     versions.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;")
@@ -364,7 +387,7 @@ def _load_versions(
     versions.execute("BEGIN")
     sql = "INSERT INTO versions(id, raw) VALUES(?, ?)"
     for file in stored.history:
-        with view.file(file.name):
+        with stored.view.file(file.name):
             try:
                 for rows in _of_file(file, numbers, keys):
                     versions.executemany(sql, [(key_of(row), row.raw) for row in rows])
@@ -398,36 +421,54 @@ class ExportNews:
     Raises as `changes`.
     """
 
-    def __init__(self, view: FolderView, after: int) -> None:
-        self._view = view
-        self._stored = with_state(view.folder, lambda state: _read_journal(view, state, after))
-        self.run, self.app_id = self._stored.run, self._stored.app_id
-        self.is_whole: bool = self._stored.is_whole
+    def __init__(self, out: object, after: Position) -> None:
+        with ExitStack() as stack:
+            self._each = _news_of(out, after, stack)
+            self._open = stack.pop_all()
+        self.views: Final = [each.view for each in self._each]
+        """The exports, in the order of the batches: open until the block of this object ends."""
+        self.runs: Final = {each.view.export: each.run for each in self._each}
+        """The newest run of each that is told of, by its name in the folder of exports."""
+        self.run: Final = position_of(self.runs)
+        self.app_id: Final = self._each[0].app_id if self._each else ""
+        self.is_whole: Final = all(each.is_whole for each in self._each)
         """False while a run is writing, whose news are not told yet."""
 
-    def batches(self) -> Iterator[NewsBatch]:
-        return _from_each(self._view, self._stored, self._stored.news, self._of_file)
+    def __enter__(self) -> Self:
+        return self
 
-    def _of_file(self, file: _File) -> Iterator[NewsBatch]:
-        wanted = dict[ChangeKind, tuple[IdSet, set[str]]]()
-        for news in self._stored.news:
-            numbers, keys = wanted.setdefault(news.kind, (IdSet(), set()))
-            numbers.update(file.numbers & news.numbers)
-            keys |= file.keys & news.keys
-        counts = {kind: len(numbers) + len(keys) for kind, (numbers, keys) in wanted.items()}
-        largest = max(counts, key=lambda kind: counts[kind])
-        is_all = counts[largest] == file.rows
-        return _pieces(file, largest) if is_all else _divided(file, wanted)
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def batches(self) -> Iterator[NewsBatch]:
+        for stored in self._each:
+            yield from _from_each(stored, stored.news, partial(_news_batches, stored.news))
 
     def versions(self) -> Iterator[list[bytes]]:
         """Yield the versions of each changed message that were replaced after that run, oldest first."""
-        changed = self._stored.changed
-        numbers, keys = IdSet.union(ids for ids, _ in changed), {key for _, keys in changed for key in keys}
-        with closing(sqlite3.connect("", isolation_level=None)) as versions:
-            _load_versions(self._view, self._stored, versions, numbers, keys)
-            rows = versions.execute("SELECT id, raw FROM versions ORDER BY id, version")
-            for key, group in groupby(rows, itemgetter(0)):
-                yield _since(self._stored, key, [raw for _, raw in group])
+        return chain.from_iterable(map(_versions, self._each))
+
+
+def _news_batches(told: list[_News], file: _File) -> Iterator[NewsBatch]:
+    wanted = dict[ChangeKind, tuple[IdSet, set[str]]]()
+    for news in told:
+        numbers, keys = wanted.setdefault(news.kind, (IdSet(), set()))
+        numbers.update(file.numbers & news.numbers)
+        keys |= file.keys & news.keys
+    counts = {kind: len(numbers) + len(keys) for kind, (numbers, keys) in wanted.items()}
+    largest = max(counts, key=lambda kind: counts[kind])
+    is_all = counts[largest] == file.rows
+    return _pieces(file, largest) if is_all else _divided(file, wanted)
+
+
+def _versions(stored: _JournalNews) -> Iterator[list[bytes]]:
+    changed = stored.changed
+    numbers, keys = IdSet.union(ids for ids, _ in changed), {key for _, keys in changed for key in keys}
+    with closing(sqlite3.connect("", isolation_level=None)) as versions:
+        _load_versions(stored, versions, numbers, keys)
+        rows = versions.execute("SELECT id, raw FROM versions ORDER BY id, version")
+        for key, group in groupby(rows, itemgetter(0)):
+            yield _since(stored, key, [raw for _, raw in group])
 
 
 def _pieces(file: _File, kind: ChangeKind) -> Iterator[NewsBatch]:

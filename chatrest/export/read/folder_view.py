@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Protocol, Self, final
 
 from ..._cloud.address import is_address
+from ..folder.journal import NAME as JOURNAL
+from ..folder.manifest import NAME as MANIFEST
 from ..remote.local_path import local_path
 
 
@@ -17,6 +19,12 @@ class FolderView(Protocol):
     """The folder's path, or the address of the store."""
     is_remote: bool
     """True if a file costs a download."""
+    export: str
+    """Its path in a folder of exports, such as `part=03`; empty for an export itself."""
+
+    @property
+    def is_begun(self) -> bool:
+        """False where no run has written anything yet."""
 
     def __enter__(self) -> Self:
         """Return the view."""
@@ -46,9 +54,14 @@ class LocalView:
 
     is_remote = False
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, export: str = "") -> None:
         self.folder = folder
         self.name = str(folder)
+        self.export = export
+
+    @property
+    def is_begun(self) -> bool:
+        return any((self.folder / name).exists() for name in (MANIFEST, JOURNAL))
 
     def __enter__(self) -> Self:
         return self
@@ -77,8 +90,10 @@ class LocalView:
         return iter(())
 
 
-def open_view(out: object, *, may_be_new: bool = False) -> FolderView:
+def open_view(out: object, *, name: str = "", may_be_new: bool = False) -> FolderView:
     """Return the view of the export at `out`, a folder's path or a store's address.
+
+    `name` is its path in a folder of exports, where no run may have begun it.
 
     Raises `RequestInvalidError` for a wrong path or address, for an address without an export unless it
     `may_be_new`, and without the extra `cloud`; `ObjectStoreError` where the store fails.
@@ -86,5 +101,5 @@ def open_view(out: object, *, may_be_new: bool = False) -> FolderView:
     if isinstance(out, str) and is_address(out):
         from ..remote.store_view import StoreView
 
-        return StoreView(out, may_be_new=may_be_new)
-    return LocalView(local_path(out))
+        return StoreView(out, name, may_be_new=may_be_new or bool(name))
+    return LocalView(local_path(out), name)

@@ -5,7 +5,7 @@ it as a whole; where there is none, it has no records.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from os import PathLike
 from pathlib import Path
 
@@ -14,7 +14,8 @@ from ..folder import manifest
 from ..folder.manifest import TableEntry
 from ..folder.tables import ATTACHMENTS, find_table, read_table as records_of
 from ..plan.file_names import path_inside
-from .folder_view import FolderView, open_view
+from .exports import open_exports
+from .folder_view import FolderView
 
 
 def read_table(out: str | PathLike[str], table: str) -> Iterator[bytes]:
@@ -25,14 +26,19 @@ def read_table(out: str | PathLike[str], table: str) -> Iterator[bytes]:
 
     Raises `RequestInvalidError` for a table that is not as the manifest says, and OSError.
     """
-    with open_view(out) as view:
-        try:
-            entries = manifest.read(view.folder / manifest.NAME).tables
-        except FileNotFoundError:
-            return
-        for entry in entries:
-            if entry.table == table:
-                yield from table_records(view, entry)
+    for view in open_exports(out):
+        with view:
+            for entry in table_entries(view):
+                if entry.table == table:
+                    yield from table_records(view, entry)
+
+
+def table_entries(view: FolderView) -> list[TableEntry]:
+    """Return the tables that the manifest of an open export names; none where there is no manifest yet."""
+    try:
+        return manifest.read(view.folder / manifest.NAME).tables
+    except FileNotFoundError:
+        return []
 
 
 def table_records(view: FolderView, entry: TableEntry) -> Iterator[bytes]:
@@ -59,12 +65,19 @@ def attachment_files(
     The path may be of a file that is not there. One of an object store is downloaded, and removed afterwards.
     Raises `ChatRestError` for a name that leads out of the export, and OSError.
     """
-    with open_view(out) as view:
+    with ExitStack() as stack:
+        views = [stack.enter_context(view) for view in open_exports(out)]
 
         @contextmanager
         def opened(file: str) -> Iterator[Path]:
             name = f"{ATTACHMENTS}/{file}"
-            with view.file(name):
-                yield path_inside(view.folder, name)
+            for view in views:  # one file of several exports has one name, and the same content
+                with view.file(name):
+                    path = path_inside(view.folder, name)
+                    if view is views[-1] or path.is_file():
+                        views.remove(view)
+                        views.insert(0, view)  # the next one is often there, too
+                        yield path
+                        return
 
         yield opened

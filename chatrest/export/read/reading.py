@@ -12,11 +12,14 @@ are not checked: `verify` does that.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from difflib import get_close_matches
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
+
+from msgspec import structs
 
 from ..._core.replies.decode import many, parse
 from ..._core.replies.rows import row_of
@@ -44,7 +47,8 @@ from ..plan.ownership import Source
 from ..store.inspection import path_of
 from ..store.journal import StoreFile
 from ..store.segments import SEGMENT
-from .folder_view import FolderView, open_view
+from .exports import open_exports
+from .folder_view import FolderView
 
 Sources: TypeAlias = str | Sequence[str]
 _LIST: Final = many(Message)
@@ -61,7 +65,8 @@ def read(
     """Return an iterator over the messages of the export in `out`, typed as a walk gives them.
 
     `out` is a folder, or the address of an object store such as `s3://bucket/prefix`: its files are then
-    downloaded, a few ahead, without those of other times and sources, and removed when they are read.
+    downloaded, a few ahead, without those of other times and sources, and removed when they are read. A
+    folder of exports, by parts or by apps, is read export by export; a bag of `chatrest seal` as an export.
 
     - `since`, `until`: messages sent in that time, both included, in the forms that a `Plan` takes. Messages
       that tell no time are always given. Files and row groups of other times are not read.
@@ -137,11 +142,23 @@ def _records(
             f"until = {timestamp_words(window.until)}: the window ends before it begins; "
             f"expected since ({timestamp_words(window.since)}) or later"
         )
-    with ExitStack() as stack:
-        view = stack.enter_context(open_view(out))
-        files = _files(view, window, source)
-        stack.pop_all()
-    return _batches(view, files, window)
+    views = open_exports(out)
+    if source is not None:
+        views = iter(opened := list(views))
+        sources = frozenset(_named_sources(source, {each for view in opened for each in _sources_of(view)}))
+    choice = _Choice(window, None if source is None else sources)
+
+    def begun() -> Iterator[Iterator[tuple[Path, list[bytes]]]]:
+        for view in views:
+            with ExitStack() as stack:
+                stack.enter_context(view)
+                files = _files(view, choice)
+                stack.pop_all()
+            yield _batches(view, files, window)
+
+    exports = begun()
+    first = next(exports, iter(()))  # whose faults are raised at once
+    return chain(first, chain.from_iterable(exports))
 
 
 def _time(name: str, time: Time | None, *, end: bool) -> int | None:
@@ -188,34 +205,30 @@ class _Files(NamedTuple):
     """Returns the files that have these ids by now, with a filter for these."""
 
 
-def _files(view: FolderView, window: TimeWindow, source: Sources | None) -> _Files:
+def _files(view: FolderView, choice: _Choice) -> _Files:
     """Return what is to be read: what is committed now, while a run writes, too."""
 
     def again(left: IdSet) -> list[_File]:
-        return with_state(view.folder, lambda state: _files_of(view.folder, state, window, source, left))
+        return with_state(
+            view.folder, lambda state: _files_of(view.folder, state, choice._replace(left=left))
+        )
 
-    files = with_state(view.folder, lambda state: _files_of(view.folder, state, window, source))
-    return _Files(files, again)
+    return _Files(with_state(view.folder, lambda state: _files_of(view.folder, state, choice)), again)
 
 
-def _files_of(
-    folder: Path, state: FolderState, window: TimeWindow, source: Sources | None, left: IdSet | None = None
-) -> list[_File]:
+def _files_of(folder: Path, state: FolderState, choice: _Choice) -> list[_File]:
     """Return the files of an export. Raises `ChatRestError` where no one knows what is committed."""
     manifest, journal = state.manifest, state.journal
     is_finished = manifest is not None and manifest.finished is not None
     if journal is not None:
         try:
-            names = [each.source for each in journal.sources()]
-            sources = None if source is None else frozenset(_named_sources(source, names))
-            return list(_of_journal(folder, journal, _Choice(window, sources, left)))
+            return list(_of_journal(folder, journal, choice))
         except RequestInvalidError:
             raise
         except ChatRestError:
-            if not is_finished:  # else the manifest lists the files as well
+            if not is_finished or choice.sources is not None:  # else the manifest lists the files as well
                 raise
     if manifest is not None and is_finished:
-        _refuse_sources(folder, source)
         parts = [entry for entry in manifest.files if entry.role == "part"]
         return [_File(path_inside(folder, each.name), each.name, IdSet(), each.bytes) for each in parts]
     if manifest is None:
@@ -224,12 +237,18 @@ def _files_of(
     raise ChatRestError(f"{folder / JOURNAL}: {fault}")
 
 
-def _refuse_sources(folder: Path, source: Sources | None) -> None:
-    if source is not None:
-        raise ChatRestError(
-            f"{folder / JOURNAL}: only it tells which source wrote a message, and it is lost or damaged: "
-            "read without source"
-        )
+def _sources_of(view: FolderView) -> list[Source]:
+    """Return the sources that an export has. Raises `ChatRestError` where its journal is lost or damaged."""
+
+    def sources(state: FolderState) -> list[Source]:
+        if state.journal is None:
+            raise ChatRestError(
+                f"{view.folder / JOURNAL}: only it tells which source wrote a message, and it is lost or "
+                "damaged: read without source"
+            )
+        return [each.source for each in state.journal.sources()]
+
+    return with_state(view.folder, sources)
 
 
 def _of_journal(folder: Path, journal: Journal, choice: _Choice) -> Iterator[_File]:
@@ -365,9 +384,12 @@ def _of_file(file: _File, window: TimeWindow) -> Iterator[list[bytes]]:
 def runs(out: str | PathLike[str]) -> Iterator[RunEntry]:
     """Yield the runs of the export in a folder or object store, oldest first.
 
-    Those that were killed have left no entry.
+    Those that were killed have left no entry. Of a folder of exports the entries come export by export, and
+    `part` says of which one each is.
 
     Lines that are damaged, or of another program, are left out. Raises OSError where there is no such file.
     """
-    with open_view(out) as view:
-        yield from runs_in(view.folder)
+    for view in open_exports(out):
+        with view, suppress(*([FileNotFoundError] if view.export else [])):
+            for entry in runs_in(view.folder):
+                yield structs.replace(entry, part=view.export) if view.export else entry

@@ -39,7 +39,8 @@ class StoreView:
 
     is_remote = True
 
-    def __init__(self, address: str, *, may_be_new: bool = False) -> None:
+    def __init__(self, address: str, export: str = "", *, may_be_new: bool = False) -> None:
+        self.export = export
         self._store = ObjectStore.open(address)
         self.name = self._store.address
         self.folder = Path(mkdtemp(prefix="chatrest-"))
@@ -56,6 +57,10 @@ class StoreView:
             begun = ", as its first run has published nothing yet: wait for that, or run it again"
             lack = f"it has no {MANIFEST}" if version is None else f"its {MANIFEST} names no files{begun}"
             raise RequestInvalidError(f"{address} holds no export: {lack}")
+
+    @property
+    def is_begun(self) -> bool:
+        return bool(self._version.number)
 
     def __enter__(self) -> Self:
         return self

@@ -1,0 +1,133 @@
+"""The exports at a path or address: one, or those of its parts and of many apps.
+
+| OUT has                     | its exports                                                                |
+|-----------------------------|----------------------------------------------------------------------------|
+| a manifest or a journal     | OUT itself, whose name is empty                                            |
+| `parts.json`, or `part=NN/` | `part=00`, `part=01` …: all that `parts.json` names, begun or not          |
+| `app=NAME/`                 | those of each app: `app=shop`, or `app=shop/part=00` …                     |
+| `bagit.txt` and `data/`     | those of `data/`: it is a bag that `chatrest seal` has made                |
+
+A reader goes over them in this order, and does with each what it does with a single one.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from ..._cloud.address import is_address
+from ..._cloud.store_errors import ObjectNotFoundError
+from ..._threads import wait_for
+from ..folder.journal import NAME as JOURNAL
+from ..folder.manifest import NAME as MANIFEST
+from ..plan.parts import NAME as PARTS, Parts, is_app_name, part_number
+from ..remote.local_path import local_path
+from .folder_view import FolderView, open_view
+
+if TYPE_CHECKING:
+    from ..._cloud.store import ObjectStore
+
+_Entries: TypeAlias = tuple[frozenset[str], frozenset[str]]
+"""The names of files, and those of folders."""
+BAG: Final = "bagit.txt"
+DATA: Final = "data"
+
+
+class ExportAddress(NamedTuple):
+    """One of the exports at a path or address."""
+
+    out: Path | str
+    name: str = ""
+    """Its path below what was asked for, such as `app=shop/part=03`; empty for an export itself."""
+
+    def open(self) -> FolderView:
+        """Return its view, of one in a folder of exports also before a run has begun it."""
+        return open_view(self.out, name=self.name)
+
+    def below(self, name: str) -> "ExportAddress":
+        out = self.out / name if isinstance(self.out, Path) else f"{self.out.rstrip('/')}/{name}"
+        return ExportAddress(out, f"{self.name}{self.name and '/'}{name}")
+
+    @property
+    def app(self) -> str:
+        """The folder of the app that it is of; empty where there is one app only."""
+        return app_of(self.name)
+
+
+def app_of(name: str) -> str:
+    """Return the folder of the app that an export of this name is of; empty where there is one app only."""
+    first = name.partition("/")[0]
+    return first if is_app_name(first) else ""
+
+
+def addresses_of(out: object) -> list[ExportAddress]:
+    """Return the exports at `out`, one at least: where there is none, opening it says so.
+
+    Raises `RequestInvalidError` for a wrong path or address; `ChatRestError` for a damaged `parts.json`;
+    `ObjectStoreError` where a store fails. Costs one to four requests to a store.
+    """
+    own = ExportAddress(out if isinstance(out, str) and is_address(out) else local_path(out))
+    return list(_below(own)) or [own]
+
+
+def open_exports(out: object) -> Iterator[FolderView]:
+    """Yield the views of the exports at `out`, each to be closed by its user, without those not begun."""
+    for each in addresses_of(out):
+        if (view := each.open()).is_begun or not each.name:
+            yield view
+        else:
+            view.__exit__()
+
+
+def bag_of(out: object) -> Path | None:
+    """Return the folder of a bag where `out` is one."""
+    if isinstance(out, str) and is_address(out):
+        return None
+    path = local_path(out)
+    return path if (path / BAG).is_file() and (path / DATA).is_dir() else None
+
+
+def _below(own: ExportAddress) -> Iterator[ExportAddress]:
+    names, folders = _names(own.out)
+    if MANIFEST in names or JOURNAL in names:
+        yield own
+    elif BAG in names and DATA in folders:
+        yield from _below(own._replace(out=own.below(DATA).out))
+    elif PARTS in names:
+        yield from map(own.below, _parts(own.out).names)
+    else:
+        yield from map(own.below, sorted(each for each in folders if part_number(each) is not None))
+        for app in sorted(filter(is_app_name, folders)):
+            yield from list(_below(own.below(app))) or [own.below(app)]
+
+
+def _names(out: Path | str) -> _Entries:
+    """Return the names of files and folders directly at a path or address."""
+    if isinstance(out, str):
+        from ..._cloud.store import ObjectStore
+
+        return wait_for(_entries(ObjectStore.open(out)))
+    if not out.is_dir():
+        return frozenset(), frozenset()
+    entries = list(out.iterdir())
+    return (
+        frozenset(each.name for each in entries if each.is_file() and each.stat().st_size),
+        frozenset(each.name for each in entries if each.is_dir()),
+    )
+
+
+async def _entries(store: "ObjectStore") -> _Entries:
+    """Return the names at an address; of an export or its parts the one that says so, without a list."""
+    await store.check_reachable()
+    for name in (MANIFEST, PARTS):
+        with suppress(ObjectNotFoundError):
+            return frozenset([(await store.head(name)).name]), frozenset()
+    return await store.entries()
+
+
+def _parts(out: Path | str) -> Parts:
+    if isinstance(out, Path):
+        return Parts.parse((out / PARTS).read_bytes(), out / PARTS)
+    from ..._cloud.store import ObjectStore
+
+    return Parts.parse(wait_for(ObjectStore.open(out).get(PARTS)).data, f"{out}/{PARTS}")
