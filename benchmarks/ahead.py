@@ -14,8 +14,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final, TypeAlias
 
 from chatrest import App, AsyncSession, MessageQuery, Walk
-from chatrest.emulator import Emulator
-from chatrest.emulator.weather import Latency
+from chatrest.emulator import Emulator, Latency
 
 from .comparison import Comparison, Goal
 from .measure import Benchmark, Size, Times, compare_times, turns

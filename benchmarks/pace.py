@@ -24,9 +24,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from msgspec import structs
 
 from chatrest import AsyncSession, RateLimitError
-from chatrest.emulator import Emulator, RateLimit
+from chatrest.emulator import Emulator, First, Latency, RateLimit, Status
 from chatrest.emulator.limits import Spelling
-from chatrest.emulator.weather import First, Latency, Status
 
 from .comparison import Comparison, Goal
 from .measure import count, table, title

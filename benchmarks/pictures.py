@@ -27,8 +27,7 @@ from rich.table import Table
 from rich.text import Text
 
 from chatrest import AsyncSession, TextMessage
-from chatrest.emulator import Emulator
-from chatrest.emulator.weather import Latency
+from chatrest.emulator import Emulator, Latency
 from chatrest.export import Plan, Progress, export
 from chatrest.export.run.monitor import Monitor, progress_line
 

@@ -16,8 +16,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from chatrest import App, AsyncSession, Pace
 from chatrest._telemetry import Attempt, Telemetry
-from chatrest.emulator import Emulator
-from chatrest.emulator.weather import HalfOpen, Latency
+from chatrest.emulator import Emulator, HalfOpen, Latency
 
 from .measure import arguments, count, table, title
 

@@ -26,7 +26,7 @@ from urllib.parse import parse_qsl, urlencode
 import msgspec
 from msgspec import Raw, structs
 
-from chatrest.emulator.weather import Change, Outgoing, Request
+from chatrest.emulator import Fault, Outgoing, Request
 
 Pairs: TypeAlias = list[tuple[str, str]]
 Meta: TypeAlias = dict[str, Any]
@@ -42,7 +42,7 @@ class List(msgspec.Struct):
     cursor: Any = None
 
 
-class ListFault(Change):
+class ListFault(Fault):
     """A habit of a server with its lists; strikes beside all other faults."""
 
     kind: str

@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
+from chatrest.emulator import Fault, Outgoing
 from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.store import Store
-from chatrest.emulator.weather.faults import Change, Outgoing
 from tests.exporting import GROUPS, START
 
 MIXED: dict[str, Any] = {"all_users": True, "groups": GROUPS, "pairs": (("ann", "bob"), ("cat", "dan"))}
@@ -27,7 +27,7 @@ def fill_plain(store: Store, count: int) -> None:
     store.add_records(to_user("ann", "bob", number) for number in range(1, count + 1))
 
 
-class Meanwhile(Change, frozen=True):
+class Meanwhile(Fault, frozen=True):
     """An unchanged reply; `act` is called while it is created."""
 
     act: Callable[[], object]

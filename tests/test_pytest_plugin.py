@@ -13,7 +13,7 @@ import pytest
 from aiohttp import ClientSession
 from chatrest import DeadlineExceededError, NewMessage
 from chatrest.emulator import RateLimit
-from chatrest.emulator.weather import First, Latency, Status
+from chatrest.emulator import First, Latency, Status
 
 MARK
 

@@ -21,10 +21,8 @@ from chatrest import (
     OutcomeUnknownError,
     RateLimitError,
 )
-from chatrest.emulator import Emulator
-from chatrest.emulator.limits import RateLimit
+from chatrest.emulator import Chance, Emulator, Latency, RateLimit, Reset, Status, storm
 from chatrest.emulator.store.message_index import conversation_id
-from chatrest.emulator.weather import Chance, Latency, Reset, Status, storm
 from chatrest.emulator.weather.script import MAX_STREAK
 from chatrest.pytest_plugin import START, ChatRestTime
 from tests.list_faults import EmptyPage

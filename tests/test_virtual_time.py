@@ -12,8 +12,7 @@ import pytest
 from benchmarks import virtual_time
 from benchmarks.virtual_time import StalledError, run
 from chatrest import AsyncSession, RequestTimeoutError, RetryPolicy, Timeouts
-from chatrest.emulator import Emulator
-from chatrest.emulator.weather import HalfOpen, Latency
+from chatrest.emulator import Emulator, HalfOpen, Latency
 
 INSTANT = 1e-9
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

@@ -244,7 +244,7 @@ class Checked(Struct, metaclass=CheckedType, frozen=True, rename="camel"):
     @classmethod
     def allowed(cls, name: str) -> str:
         """Return the values that the field `name` accepts, in words."""
-        return _words(_rules(cls)[name].hint)
+        return words_of_type(_rules(cls)[name].hint)
 
     def __repr__(self) -> str:
         inner = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
@@ -336,12 +336,12 @@ def _check_field(record: Checked, name: str) -> str | None:
         try:
             value = _converted(name, value, rule)
         except _UnknownMemberError as error:
-            return f"{name} = {_shown(record, name, value)}: expected {_words(rule.hint)}; {error}"
+            return f"{name} = {_shown(record, name, value)}: expected {words_of_type(rule.hint)}; {error}"
         except RequestInvalidError as error:  # of a time
             return str(error)
         except (msgspec.ValidationError, TypeError):
             fault = _nested_fault(rule, value)
-            words = f"{_words(rule.hint)}; {fault}" if fault else _words(rule.hint)
+            words = f"{words_of_type(rule.hint)}; {fault}" if fault else words_of_type(rule.hint)
             return f"{name} = {_shown(record, name, value)}: expected {words}"
     msgspec.structs.force_setattr(record, name, value)
     return None
@@ -430,7 +430,7 @@ def _member_fault(kind: type[Checked], field: msgspec.structs.FieldInfo, members
     try:
         _converted(field.name, value, rule)
     except (_UnknownMemberError, RequestInvalidError, msgspec.ValidationError, TypeError):
-        return f".{field.encode_name}: expected {_words(rule.hint)}"
+        return f".{field.encode_name}: expected {words_of_type(rule.hint)}"
     return ""
 
 
@@ -444,7 +444,7 @@ def _metas(hint: Any) -> list[Meta]:
     return [meta for part in (hint, *get_args(hint)) for meta in getattr(part, "__metadata__", ())]
 
 
-def _words(hint: Any) -> str:
+def words_of_type(hint: Any) -> str:
     """Return the description of the values that a field accepts; of some words, the words themselves."""
     if description := next((str(meta.description) for meta in _metas(hint) if meta.description), ""):
         return description
@@ -452,7 +452,7 @@ def _words(hint: Any) -> str:
         return words_of(get_args(hint))
     if get_origin(hint) is tuple and get_origin(get_args(hint)[0]) is Literal:
         return words_of(get_args(get_args(hint)[0]), is_list=True)
-    return next(filter(None, map(_words, get_args(hint))), "")
+    return next(filter(None, map(words_of_type, get_args(hint))), "")
 
 
 # ── the filter of lists that have nothing to filter ──

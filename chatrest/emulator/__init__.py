@@ -5,13 +5,41 @@
             ...
 
 `Emulator` listens; `Store` is its data, and can be used without it; `IncomingRequest` is a noted request.
-Bad weather is scripted with the faults of `chatrest.emulator.weather`, a rate limit with `RateLimit`.
+`RateLimit` is a limit to enforce. Bad weather is a list of faults, such as `Status(503, when=First(2))`:
+`Status`, `TooManyRequests`, `Latency`, `Reset`, `Cut` and the others, `storm(seed)` for many at random, and
+your own, which derive from `Fault`.
 """
 
 from .limits import RateLimit
 from .outbox import Delivery
 from .server import Emulator, IncomingRequest
+from .service.context import ServiceRequest as Request
 from .store import Store
-from .weather import Fault, Weather, storm
+from .weather.faults import (
+    BadGzip,
+    CloseIdle,
+    Cut,
+    Drip,
+    Fault,
+    Gzip,
+    HalfOpen,
+    IgnoredActingUser,
+    Latency,
+    LostReply,
+    Outgoing,
+    Reset,
+    Skew,
+    Status,
+    TooManyRequests,
+    WrongLength,
+)  # fmt: skip
+from .weather.script import Weather, storm
+from .weather.sending import Sending
+from .weather.triggers import ALWAYS, Always, Between, Chance, Every, First, When
 
-__all__ = ["Delivery", "Emulator", "Fault", "IncomingRequest", "RateLimit", "Store", "Weather", "storm"]
+__all__ = [
+    "ALWAYS", "Always", "BadGzip", "Between", "Chance", "CloseIdle", "Cut", "Delivery", "Drip", "Emulator",
+    "Every", "Fault", "First", "Gzip", "HalfOpen", "IgnoredActingUser", "IncomingRequest", "Latency",
+    "LostReply", "Outgoing", "RateLimit", "Request", "Reset", "Sending", "Skew", "Status", "Store",
+    "TooManyRequests", "Weather", "When", "WrongLength", "storm",
+]  # fmt: skip

@@ -1,21 +1,16 @@
-"""Checked arguments: structs whose annotations say what a field may hold, for options, limits and faults."""
+"""Checked arguments: structs whose annotations say what a field may hold, for options, limits and faults.
+
+Unlike the structs of requests they take functions and other structs, too: only a field whose type has a rule
+is checked.
+"""
 
 from functools import cache
-from typing import (
-    Annotated,
-    Any,
-    ClassVar,
-    Literal,
-    TypeAlias,
-    dataclass_transform,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, ClassVar, TypeAlias, dataclass_transform, get_args, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct
 
+from .._parameters.checked import words_of_type
 from ..errors import RequestInvalidError
 
 Count: TypeAlias = Annotated[int, Meta(ge=1, description="a whole number from 1")]
@@ -48,17 +43,6 @@ class CheckedArguments(Struct, frozen=True):
 @cache
 def _rules(kind: type[CheckedArguments]) -> dict[str, tuple[Any, str]]:
     hints = get_type_hints(kind, include_extras=True)
-    rules = {name: (hints[name], _words(hints[name])) for name in kind.__struct_fields__}
-    return {name: rule for name, rule in rules.items() if rule[1]}
-
-
-def _words(hint: Any) -> str:
-    """Return what is allowed, after the verb; empty for a type without words."""
-    for part in (hint, *get_args(hint)):
-        rest = ", or None" if type(None) in get_args(hint) else ""
-        if get_origin(part) is Literal:
-            return f"{', '.join(get_args(part))}{rest}"
-        for meta in getattr(part, "__metadata__", ()):
-            if meta.description:
-                return f"{meta.description}{rest}"
-    return ""
+    rules = {name: (hints[name], words_of_type(hints[name])) for name in kind.__struct_fields__}
+    rest = {name: ", or None" if type(None) in get_args(hints[name]) else "" for name in rules}
+    return {name: (rule, words + rest[name]) for name, (rule, words) in rules.items() if words}

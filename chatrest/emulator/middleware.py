@@ -25,17 +25,9 @@ from .service.context import ServiceRequest as Request
 from .service.dispatch import Service
 from .service.refusals import ServiceRefusal as Refusal
 from .service.router import rate_class
-from .weather.connection import (
-    CloseIdle,
-    ConnectionFault,
-    HalfOpen,
-    LostReply,
-    Reset,
-    SilentResponse,
-    deliver,
-)
-from .weather.faults import JSON, Change, Outgoing, StatusFault
+from .weather.faults import JSON, Fault, Outgoing
 from .weather.script import FaultSet, Weather
+from .weather.sending import SilentResponse, send
 
 LAST_REQUESTS: Final = 10_000
 _HIDDEN: Final = "[hidden]"
@@ -43,6 +35,7 @@ _SECRET_HEADERS: Final = frozenset({"apikey", "authtoken", "key", "secret", "aut
 _LAST_SECOND: Final = 253_402_300_799  # of the year 9999
 _TOO_LARGE: Final = Outgoing(413, Refusal(413, "ERR_BAD_REQUEST", "The body is too large.").body)
 _NOTHING: Final = Outgoing(0, b"")
+_NONE: Final = Fault()
 
 
 class IncomingRequest(Struct, frozen=True):
@@ -81,7 +74,7 @@ class Middleware:
         self._service, self._weather, self._limit_counter = service, weather, limit_counter
         self._requests, self._clock, self._sleep = requests, clock, sleep
         self._busy: set[asyncio.Task[object]] = set()
-        self._doomed: dict[asyncio.Transport, CloseIdle] = {}
+        self._doomed: dict[asyncio.Transport, Fault] = {}
 
     async def handle(self, http_request: web.BaseRequest) -> web.StreamResponse:
         """Return the response to a request; a `SilentResponse` where it is on its way already."""
@@ -135,46 +128,38 @@ class Middleware:
             self._note(request, 0, "close_idle")
             return SilentResponse(keep_alive=False)
         strike = self._weather.strike(request, self._clock())
-        fault = strike.fault
+        fault = strike.fault or _NONE
         reply = self._reply(strike, request)
-        is_silent = isinstance(fault, HalfOpen) or (isinstance(fault, Reset) and fault.after is None)
-        self._note(request, 0 if is_silent or reply is None else reply.status, strike.name)
-        if isinstance(fault, HalfOpen):
+        sending = fault.sending(reply)
+        is_silent = fault.holds or (sending is not None and not sending.pieces)
+        self._note(request, 0 if is_silent else reply.status, strike.name)
+        if fault.holds:
             await self._weather.released()
-            reply = reply or self._reply(FaultSet(None, strike.beside), request)
-        if strike.latency:
-            await self._sleep(strike.latency)
-        if isinstance(fault, CloseIdle) and fault.upon == "request":
+            reply = self._reply(FaultSet(None, strike.beside), request) if reply is _NOTHING else reply
+        if delay := strike.delay:
+            await self._sleep(delay)
+        if fault.dooms:
             self._doom(http_request, fault)
-        elif isinstance(fault, ConnectionFault) and not isinstance(fault, HalfOpen):
-            return await deliver(fault, http_request, reply or _NOTHING, self._sleep)
-        assert reply is not None
-        return _response(reply)
+        return _response(reply) if sending is None else await send(http_request, sending, self._sleep)
 
-    def _reply(self, strike: FaultSet, request: Request) -> Outgoing | None:
-        """The reply as the weather has it; None for none, and then nothing was processed."""
-        fault = strike.fault
-        if isinstance(fault, LostReply) and fault.is_withheld:
-            return None
-        changes = [change for change in (fault, *strike.beside) if isinstance(change, Change)]
-        rewritten = request
-        for change in changes:
-            rewritten = change.rewritten(rewritten)
-        if isinstance(fault, StatusFault):
-            if fault.processed:
-                self._process(rewritten, strike.skew)
-            reply = fault.reply(self._clock() + strike.skew)
-        else:
-            reply = self._process(rewritten, strike.skew)
-        for change in changes:
-            reply = change.changed(reply, request, strike.number)
-        return self._dated(reply, strike.skew)
+    def _reply(self, strike: FaultSet, request: Request) -> Outgoing:
+        """Return the reply as the weather has it; `_NOTHING` where there is none."""
+        fault, ahead, seen = strike.fault or _NONE, strike.ahead, request
+        for each in strike.all:
+            seen = each.rewritten(seen)
+        reply = _NOTHING if fault.is_withheld else self._process(seen, ahead)
+        reply = fault.reply(self._clock() + ahead) or reply
+        if reply is _NOTHING:
+            return reply
+        for each in strike.all:
+            reply = each.changed(reply, request, strike.number)
+        return self._dated(reply, ahead)
 
     def _dated(self, reply: Outgoing, skew: float) -> Outgoing:
         headers = {"Content-Type": JSON, "Date": _date(int(self._clock() + skew)), **reply.headers}
         return structs.replace(reply, headers=headers)
 
-    def _doom(self, http_request: web.BaseRequest, fault: CloseIdle) -> None:
+    def _doom(self, http_request: web.BaseRequest, fault: Fault) -> None:
         self._doomed = {known: why for known, why in self._doomed.items() if not known.is_closing()}
         if http_request.transport is not None:
             self._doomed[http_request.transport] = fault

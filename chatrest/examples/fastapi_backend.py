@@ -42,8 +42,7 @@ from chatrest import (
     OutcomeUnknownError,
     TextMessage,
 )
-from chatrest.emulator import Emulator
-from chatrest.emulator.weather import First, Reset, TooManyRequests
+from chatrest.emulator import Emulator, First, Reset, TooManyRequests
 from chatrest.examples.web_requests import answer_error
 
 LOGGER: Final = logging.getLogger(__name__)

@@ -26,8 +26,7 @@ from typing import Final, NamedTuple, final
 from uuid import uuid4
 
 from chatrest import App, AsyncSession, ChatRestError, NewMessage, OutcomeUnknownError
-from chatrest.emulator import Emulator
-from chatrest.emulator.weather import Every, Reset
+from chatrest.emulator import Emulator, Every, Reset
 
 PAUSES: Final = (1.0, 5.0)
 """Seconds after which the service is asked again for a message that it did not show."""

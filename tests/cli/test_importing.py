@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from chatrest._cli import importing
 from chatrest._cli.root import root
-from chatrest.emulator.weather import HalfOpen
+from chatrest.emulator import HalfOpen
 from chatrest.importing import KINDS
 from tests.commands import PATIENCE, MakeProxy, Run, Start
 

@@ -18,8 +18,7 @@ from chatrest.distributed.coordinator import ClusterError
 from chatrest.distributed.job import connect
 from chatrest.distributed.shard import write_job
 from chatrest.distributed.start import StoreGuard, export_apps
-from chatrest.emulator import Emulator
-from chatrest.emulator.weather import HalfOpen
+from chatrest.emulator import Emulator, HalfOpen
 from chatrest.export import AppExport, Plan
 from tests.buckets import memory_store
 from tests.distributed.test_job import IN_THIS_PROCESS, OPTIONS

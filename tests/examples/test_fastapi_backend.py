@@ -14,8 +14,7 @@ from msgspec import structs
 
 from benchmarks.virtual_time import run
 from chatrest import AsyncSession, Cursor, RetryPolicy
-from chatrest.emulator import Emulator
-from chatrest.emulator.weather import Fault, First, HalfOpen, Reset, Status, TooManyRequests
+from chatrest.emulator import Emulator, Fault, First, HalfOpen, Reset, Status, TooManyRequests
 from tests.faulty import no_wait
 
 CONVERSATION = "/conversations/user-002/messages"

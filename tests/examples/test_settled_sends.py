@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from chatrest import AsyncSession
-from chatrest.emulator import Emulator
-from chatrest.emulator.weather import Every, First, HalfOpen, Reset, Status
+from chatrest.emulator import Emulator, Every, First, HalfOpen, Reset, Status
 from chatrest.examples.settled_sends import Outbox, deliver
 from tests.faulty import no_wait
 

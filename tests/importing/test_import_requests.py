@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession, AuthenticationError, RequestInvalidError
-from chatrest.emulator import Emulator
-from chatrest.emulator.weather import Change, Latency, Outgoing, Status, StatusFault
+from chatrest.emulator import Emulator, Fault, Latency, LostReply, Outgoing, Status
 from chatrest.export import Plan, export
 from chatrest.export.folder.tables import Table
 from chatrest.importing import ImportResult, check, run
@@ -99,7 +98,7 @@ def test_the_sides_of_a_friendship_are_not_sent_at_once() -> None:
     assert sent == [[["a/b", "a/c"], ["b/c"]], [["b/a"], ["c/b"]]]
 
 
-class RefusesAll(StatusFault, frozen=True, kw_only=True):
+class RefusesAll(LostReply, frozen=True, kw_only=True):
     """A service that refuses a whole request because of one record in it."""
 
     code: str
@@ -138,7 +137,7 @@ async def test_what_a_service_does_not_take_at_all_is_named_and_counted(
     assert len(posts(people, "/blockedusers")) <= 16
 
 
-class IgnoresActingUser(Change, frozen=True):
+class IgnoresActingUser(Fault, frozen=True):
     """A service that makes each reaction for the app."""
 
     def changed(self, reply: Outgoing, request: Any, number: int) -> Outgoing:

@@ -14,8 +14,7 @@ from chatrest import AsyncSession, RequestInvalidError, ServerError
 from chatrest._cloud.publication import EMPTY
 from chatrest._cloud.store import ObjectStore
 from chatrest._cloud.store_errors import ObjectStoreError
-from chatrest.emulator import Emulator
-from chatrest.emulator.weather import First, Status
+from chatrest.emulator import Emulator, First, Status
 from chatrest.export import Plan, export
 from chatrest.export.folder.tables import Table
 from chatrest.export.read.read_tables import table_records

@@ -7,8 +7,7 @@ from pathlib import Path
 from random import Random
 
 from chatrest import AsyncSession
-from chatrest.emulator import Emulator
-from chatrest.emulator.weather import Chance, Latency, TooManyRequests
+from chatrest.emulator import Chance, Emulator, Latency, TooManyRequests
 from chatrest.importing import run
 from tests.faulty import no_wait
 from tests.importing.conftest import Write, message, muids, user

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession, AuthenticationError, OutcomeUnknownError, RequestInvalidError
-from chatrest.emulator import Emulator
-from chatrest.emulator.weather import Cut, Every, First, Outgoing, Reset, Status, StatusFault, TooManyRequests
+from chatrest.emulator import Cut, Emulator, Every, First, LostReply, Outgoing, Reset, Status, TooManyRequests
 from chatrest.export.formats.compression import compression
 from chatrest.importing import ImportResult, Progress, check, run
 from tests.cases import loop_over
@@ -20,7 +19,7 @@ MEMBER = {"guid": "den", "uid": "u1", "scope": "moderator"}
 ROUTE = "data_import.import_messages"
 
 
-class StrictService(StatusFault, frozen=True):
+class StrictService(LostReply, frozen=True):
     """A service that refuses a whole request because of the user u33."""
 
     def fits(self, request: Any) -> bool:
@@ -30,7 +29,7 @@ class StrictService(StatusFault, frozen=True):
         return Status(400, code="ERR_IMPORT_INVALID_USER_FORMAT").reply(now)
 
 
-class Fixed(StatusFault, frozen=True):
+class Fixed(LostReply, frozen=True):
     """A service that gives one reply."""
 
     data: Any

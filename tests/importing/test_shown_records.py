@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession
-from chatrest.emulator import Emulator
-from chatrest.emulator.weather import Change, Outgoing
+from chatrest.emulator import Emulator, Fault, Outgoing
 from chatrest.export import Plan, export
 from chatrest.importing import ImportResult, check, run
 from chatrest.importing.shown_records import read_line
@@ -22,7 +21,7 @@ STORED: dict[str, Any] = {
 }  # fmt: skip
 
 
-class OtherWords(Change, frozen=True, kw_only=True):
+class OtherWords(Fault, frozen=True, kw_only=True):
     """A service of the same wire, written by others: more members, fewer times, and numbers as ids."""
 
     def changed(self, reply: Outgoing, request: Any, number: int) -> Outgoing:

@@ -16,8 +16,7 @@ from chatrest._network.places import PRIORITIES, Priority
 from chatrest._network.pool import Pool
 from chatrest._network.rate_gate import KEPT
 from chatrest._network.timing import Timing
-from chatrest.emulator import Emulator
-from chatrest.emulator.weather import HalfOpen
+from chatrest.emulator import Emulator, HalfOpen
 from tests.faulty import until
 from tests.network.test_timing import Clock
 

@@ -15,8 +15,7 @@ from chatrest import (
     RawReply,
     RequestInvalidError,
 )
-from chatrest.emulator import Emulator
-from chatrest.emulator.weather import First, Latency, Status
+from chatrest.emulator import Emulator, First, Latency, Status
 from tests.cases import loop_over
 from tests.faulty import KEY, Faulty, reply
 

@@ -25,9 +25,9 @@ from chatrest import (
 from chatrest._parameters.messages import MessageChanges, MultipleReceivers, NewBotMessage, NewThreadMessage
 from chatrest._resources.messages import Messages
 from chatrest._resources.sent_lookup import SentMark
-from chatrest.emulator import Emulator
-from chatrest.emulator.weather import (
+from chatrest.emulator import (
     Cut,
+    Emulator,
     Every,
     First,
     HalfOpen,

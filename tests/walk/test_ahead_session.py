@@ -11,8 +11,7 @@ from chatrest import AsyncSession, MessageQuery, RequestInvalidError, RetryPolic
 from chatrest._core.send import AsRows
 from chatrest._resources.messages import Messages
 from chatrest._telemetry import CallStart
-from chatrest.emulator import Emulator
-from chatrest.emulator.weather import First, Latency, Status
+from chatrest.emulator import Emulator, First, Latency, Status
 from tests.faulty import Faulty, hang, no_wait, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession, MessageQuery, Walk
-from chatrest.emulator import Emulator
-from chatrest.emulator.weather import Fault
+from chatrest.emulator import Emulator, Fault
 from tests.list_faults import ListFault
 
 CAPPED: tuple[Fault, ...] = (ListFault("ignored", "perPage"), ListFault("capped", 20))

@@ -1,13 +1,20 @@
-"""Faults as data: `middleware` and `connection` carry them out.
+"""Faults as data: each says what differs in the way of a request, and `middleware` goes that way.
 
-Four families:
+| a fault says  | about                                             | by default                     |
+|---------------|---------------------------------------------------|--------------------------------|
+| `fits`        | the requests that it is for                       | those of its route and method  |
+| `rewritten`   | the request as the service reads it               | as it came                     |
+| `is_withheld` | a request that the service never sees             | it sees all                    |
+| `reply`       | an answer in the place of the service's own       | None: the service's own        |
+| `changed`     | the answer that is sent                           | as it is                       |
+| `delay`       | the seconds that the answer is late               | 0                              |
+| `ahead`       | the seconds that the service's clock is ahead     | 0                              |
+| `holds`       | that the answer waits for `weather.release()`     | it does not                    |
+| `sending`     | the bytes that are sent, and the connection's end | None: as aiohttp sends a reply |
+| `dooms`       | that the next request closes the connection       | it does not                    |
 
-- `StatusFault`: answers something else in place of the service's own answer.
-- `Change`: changes the service's answer, or the request that it reads.
-- `ConnectionFault`: damages the service's answer on its way (`connection`).
-- Faults that accompany (`Latency`, `Skew`, `Gzip`) strike beside all others.
-
-Your own: derive from `StatusFault` or `Change`; the fields are those of a frozen struct.
+Your own derive from `Fault`, or from `LostReply` where the service's own answer does not come; their fields
+are those of a frozen struct.
 """
 
 import gzip
@@ -20,10 +27,11 @@ from typing import Annotated, ClassVar, Final, Literal, TypeAlias
 from msgspec import Meta, structs
 
 from ...errors import RequestInvalidError
-from ..checked import CheckedArguments, Count, Seconds
+from ..checked import CheckedArguments, Count, FromZero, Seconds
 from ..limits import TOO_MANY, Spelling, Verdict, limit_headers
 from ..service.context import Outgoing as Outgoing, ServiceRequest as Request
 from ..service.refusals import ServiceRefusal as Refusal
+from .sending import Sending, head
 from .triggers import ALWAYS, When, target_of
 
 BodyKind: TypeAlias = Literal["json", "html", "text", "empty"]
@@ -42,8 +50,11 @@ class Fault(CheckedArguments, kw_only=True):
     """A request (method, path, query, acting user) that was struck so often in a row is let through."""
 
     accompanies: ClassVar[bool] = False
+    """True for a fault that strikes beside others."""
     only_reads: ClassVar[bool] = False
     """True for a fault that is for GET alone, whatever its `method`."""
+    holds: ClassVar[bool] = False
+    """True for a fault whose answer waits for `weather.release()`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -61,22 +72,64 @@ class Fault(CheckedArguments, kw_only=True):
             return False
         return self.route is None or target_of(self.route).fits(request.method, request.path)
 
+    def rewritten(self, request: Request) -> Request:
+        """Return the request as the service reads it."""
+        return request
+
+    @property
+    def is_withheld(self) -> bool:
+        """True if the service never sees the request: nothing is stored, and no rate limit counts it."""
+        return False
+
+    def reply(self, now: float) -> Outgoing | None:
+        """Return an answer in the place of the service's own, None for the service's own.
+
+        `now` is epoch seconds on the emulator's clock, its skew included.
+        """
+        return None
+
+    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+        """Return the answer that is sent.
+
+        `request` is as it came; `number` counts the strikes of this fault from 1, 0 for one that accompanies.
+        """
+        return reply
+
+    @property
+    def delay(self) -> float:
+        """Seconds that the answer is late, after the service has processed the request."""
+        return 0.0
+
+    @property
+    def ahead(self) -> float:
+        """Seconds that the service's clock is ahead."""
+        return 0.0
+
+    def sending(self, reply: Outgoing) -> Sending | None:
+        """Return what is sent of the answer; None for all of it, as aiohttp sends it."""
+        return None
+
+    @property
+    def dooms(self) -> bool:
+        """True if the next request of the same route on the connection is not answered: it is closed."""
+        return False
+
 
 # ── in place of the service's answer ──
 
 
-class StatusFault(Fault, kw_only=True):
-    """A fault that answers something else in place of the service's own answer."""
+class LostReply(Fault, kw_only=True):
+    """A request that does not get the service's own answer: another one, or none."""
 
     processed: bool = False
-    """The service processes the request before its answer is lost: a message sent is then stored."""
+    """The service processes the request all the same: a message sent is then stored."""
 
-    def reply(self, now: float) -> Outgoing:
-        """Return the answer; `now` is epoch seconds on the emulator's clock, its skew included."""
-        raise NotImplementedError
+    @property
+    def is_withheld(self) -> bool:
+        return not self.processed
 
 
-class TooManyRequests(StatusFault):
+class TooManyRequests(LostReply):
     """429, as from a rate limit. Not processed, as the service documents it."""
 
     wait: Seconds = 1.0
@@ -90,7 +143,7 @@ class TooManyRequests(StatusFault):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.processed:
-            raise RequestInvalidError("too_many_requests.processed: expected False; see Status(429)")
+            raise RequestInvalidError("TooManyRequests.processed: expected False; see Status(429)")
 
     def reply(self, now: float) -> Outgoing:
         date = formatdate(ceil(now + self.wait), usegmt=True) if self.as_date else None
@@ -98,7 +151,7 @@ class TooManyRequests(StatusFault):
         return Outgoing(429, TOO_MANY, {"Content-Type": JSON, **headers})
 
 
-class Status(StatusFault):
+class Status(LostReply):
     """Any status, with the service's error body, or with a proxy's."""
 
     status: Annotated[int, Meta(ge=200, le=599, description="a whole number from 200 to 599")] = 503
@@ -114,9 +167,8 @@ class Status(StatusFault):
         if self.body_kind == "json":
             # Where no code is usual, one that no document names.
             usual = _CODES.get(self.status, f"ERR_STATUS_{self.status}") if self.status < 500 else _FAILED
-            body = Refusal(
-                self.status, self.code or usual, "The service failed: a fault of the weather."
-            ).body
+            words = "The service failed: a fault of the weather."
+            body = Refusal(self.status, self.code or usual, words).body
         return Outgoing(self.status, body, {"Content-Type": content_type, **self.headers})
 
 
@@ -138,59 +190,89 @@ _BODIES: dict[str, tuple[str, bytes]] = {
 }
 
 
-# ── the service's answer, changed ──
+class Reset(LostReply):
+    """The connection is reset (RST) before any reply, or once `after` bytes of the body are sent."""
+
+    after: FromZero | None = None
+    """Bytes; None for before any reply. A reply that is sent in part was always processed."""
+
+    @property
+    def is_withheld(self) -> bool:
+        return self.after is None and not self.processed
+
+    def sending(self, reply: Outgoing) -> Sending:
+        if self.after is None:
+            return Sending((), "reset")
+        return Sending((head(reply, len(reply.body)) + _begin(reply.body, self.after),), "reset")
 
 
-class Change(Fault, kw_only=True):
-    """A fault that changes the service's answer, or the request before the service reads it."""
+class HalfOpen(LostReply):
+    """The request is read, and nothing happens until `weather.release()`: then it is answered."""
 
-    def rewritten(self, request: Request) -> Request:
-        """Return the request as the service reads it: by default as it came."""
-        return request
-
-    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        """Return the answer that is sent: by default the service's own.
-
-        `request` is as it came; `number` counts the strikes of this fault from 1, 0 for one that accompanies.
-        """
-        return reply
+    holds: ClassVar[bool] = True
 
 
-# ── beside all others ──
+# ── the service's answer, damaged on its way ──
 
 
-class Latency(Fault):
-    """The reply is `seconds` late, after the service has processed the request. Accompanies other faults."""
-
-    seconds: Seconds
-
-    accompanies: ClassVar[bool] = True
+def _begin(body: bytes, length: int) -> bytes:
+    """Return the begin of a body, of which at least one byte is missing."""
+    return body[: min(length, max(0, len(body) - 1))]
 
 
-class Skew(Fault):
-    """The service's clock is `seconds` ahead: `Date` and reset times. Accompanies other faults."""
+class Cut(Fault):
+    """The connection is closed once `after` bytes of the body are sent, and at least one is missing."""
 
-    seconds: float
+    after: FromZero = 0
+    chunked: bool = False
+    """The length is not announced, and the last chunk is missing."""
 
-    accompanies: ClassVar[bool] = True
-
-
-class Gzip(Change):
-    """The answer compressed, where the client accepts gzip. Accompanies other faults."""
-
-    accompanies: ClassVar[bool] = True
-
-    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        """Return the answer compressed; empty bodies and compressed ones stay as they are."""
-        if "gzip" not in request.headers.get("accept-encoding", "") or not reply.body:
-            return reply
-        if "Content-Encoding" in reply.headers:
-            return reply
-        compressed = structs.replace(reply, body=gzip.compress(reply.body, 6, mtime=0))
-        return compressed.with_headers(Content_Encoding="gzip")
+    def sending(self, reply: Outgoing) -> Sending:
+        sent = _begin(reply.body, self.after)
+        if not self.chunked:
+            return Sending((head(reply, max(1, len(reply.body))) + sent,))
+        return Sending((head(reply, None) + (b"%x\r\n%b\r\n" % (len(sent), sent) if sent else b""),))
 
 
-class BadGzip(Change):
+class WrongLength(Fault):
+    """Content-Length is `by` bytes more than is sent, or less; then the connection is closed."""
+
+    by: int = 10
+
+    def sending(self, reply: Outgoing) -> Sending:
+        return Sending((head(reply, max(0, len(reply.body) + self.by)) + reply.body,))
+
+
+class Drip(Fault):
+    """The body in pieces of `size` bytes, with `pause` seconds between them."""
+
+    size: Count = 64
+    pause: Seconds = 0.01
+
+    def sending(self, reply: Outgoing) -> Sending:
+        body, size = reply.body, self.size
+        pieces = [body[at : at + size] for at in range(0, len(body), size)]
+        return Sending((head(reply, len(body)), *pieces), "open", self.pause)
+
+
+class CloseIdle(Fault):
+    """A keep-alive connection that is closed without notice after the reply to the request that is struck.
+
+    `reply`: right after it. `request`: upon the next request of the same route on the same connection,
+    which is not answered and not processed.
+    """
+
+    upon: Literal["reply", "request"] = "request"
+
+    @property
+    def dooms(self) -> bool:
+        return self.upon == "request"
+
+    def sending(self, reply: Outgoing) -> Sending | None:
+        return None if self.dooms else Sending((head(reply, len(reply.body)) + reply.body,))
+
+
+class BadGzip(Fault):
     """An answer that is declared as gzip, and is none."""
 
     wrong: Literal["garbage", "cut", "checksum"] = "garbage"
@@ -206,10 +288,49 @@ class BadGzip(Change):
         return structs.replace(reply, body=bodies[self.wrong]).with_headers(Content_Encoding="gzip")
 
 
-# ── servers that do not heed the acting user ──
+# ── beside all others ──
 
 
-class IgnoredActingUser(Change):
+class Latency(Fault):
+    """The reply is `seconds` late, after the service has processed the request. Accompanies other faults."""
+
+    seconds: Seconds
+
+    accompanies: ClassVar[bool] = True
+
+    @property
+    def delay(self) -> float:
+        return self.seconds
+
+
+class Skew(Fault):
+    """The service's clock is `seconds` ahead: `Date` and reset times. Accompanies other faults."""
+
+    seconds: float
+
+    accompanies: ClassVar[bool] = True
+
+    @property
+    def ahead(self) -> float:
+        return self.seconds
+
+
+class Gzip(Fault):
+    """The answer compressed, where the client accepts gzip. Accompanies other faults."""
+
+    accompanies: ClassVar[bool] = True
+
+    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+        """Return the answer compressed; empty bodies and compressed ones stay as they are."""
+        if "gzip" not in request.headers.get("accept-encoding", "") or not reply.body:
+            return reply
+        if "Content-Encoding" in reply.headers:
+            return reply
+        compressed = structs.replace(reply, body=gzip.compress(reply.body, 6, mtime=0))
+        return compressed.with_headers(Content_Encoding="gzip")
+
+
+class IgnoredActingUser(Fault):
     """The header `onBehalfOf` has no effect: the acting user is always `uid`, or no one where that is None.
 
     Accompanies other faults. Where no one acts, an operation that needs a user refuses.

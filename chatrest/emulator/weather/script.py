@@ -1,7 +1,6 @@
 """The script of faults of one emulator, and the decision which of them strike a request.
 
-    from chatrest.emulator import Emulator
-    from chatrest.emulator.weather import First, Latency, Reset, Status
+    from chatrest.emulator import Emulator, First, Latency, Reset, Status
 
     async with Emulator(weather=[Status(503, when=First(2)), Reset(route="messages.send")]) as emulator:
         emulator.weather.add(Latency(0.5, route="/users/{uid}/messages"))
@@ -23,8 +22,20 @@ from msgspec import Struct
 
 from ...errors import RequestInvalidError
 from ..service.context import ServiceRequest as Request
-from .connection import CloseIdle, Cut, Drip, Reset, WrongLength
-from .faults import BadGzip, Fault, Gzip, Latency, Skew, Status, TooManyRequests
+from .faults import (
+    BadGzip,
+    CloseIdle,
+    Cut,
+    Drip,
+    Fault,
+    Gzip,
+    Latency,
+    Reset,
+    Skew,
+    Status,
+    TooManyRequests,
+    WrongLength,
+)  # fmt: skip
 from .triggers import Chance
 
 
@@ -39,18 +50,23 @@ class FaultSet(NamedTuple):
     """The number of strikes of `fault`, this one included."""
 
     @property
+    def all(self) -> tuple[Fault, ...]:
+        """All of them, in the order in which they change a request and its reply."""
+        return self.beside if self.fault is None else (self.fault, *self.beside)
+
+    @property
     def name(self) -> str | None:
-        """The names of the faults, joined by `+`; None for none."""
-        faults = [*self.beside, *([] if self.fault is None else [self.fault])]
-        return "+".join(fault.name for fault in faults) or None
+        """The names of the faults, joined by `+`, those that accompany first; None for none."""
+        own = [] if self.fault is None else [self.fault]
+        return "+".join(fault.name for fault in (*self.beside, *own)) or None
 
     @property
-    def skew(self) -> float:
-        return sum(fault.seconds for fault in self.beside if isinstance(fault, Skew))
+    def delay(self) -> float:
+        return sum(fault.delay for fault in self.all)
 
     @property
-    def latency(self) -> float:
-        return sum(fault.seconds for fault in self.beside if isinstance(fault, Latency))
+    def ahead(self) -> float:
+        return sum(fault.ahead for fault in self.all)
 
 
 class _Entry(Struct):
@@ -88,7 +104,7 @@ class Weather:
         """Add faults at the script's end; requests under way are not touched."""
         for fault in faults:
             if not isinstance(fault, Fault):
-                raise RequestInvalidError(f"weather: {fault!r} is no Fault")
+                raise RequestInvalidError(f"weather = {fault!r}: expected a Fault")
         for fault in faults:
             seed = fault.when.seed if isinstance(fault.when, Chance) else None
             dice = Random(f"{self._seed}/{self._added}" if seed is None else seed)  # noqa: S311

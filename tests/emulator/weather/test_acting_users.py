@@ -1,8 +1,7 @@
 """A service that ignores the acting user, over a socket."""
 
 from chatrest import AsyncSession, NewMessage
-from chatrest.emulator import Emulator
-from chatrest.emulator.weather import IgnoredActingUser
+from chatrest.emulator import Emulator, IgnoredActingUser
 
 
 async def test_a_message_sent_for_a_user_is_stored_as_sent_by_the_app() -> None:

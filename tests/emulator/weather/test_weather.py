@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from chatrest.emulator.service.context import ServiceRequest as Request
-from chatrest.emulator.weather import (
+from chatrest.emulator import (
     Always,
     Between,
     Chance,
@@ -24,6 +23,7 @@ from chatrest.emulator.weather import (
     When,
     storm,
 )
+from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.weather.triggers import Target
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
@@ -92,7 +92,7 @@ def test_routes_and_methods_are_counted_apart() -> None:
 def test_accompanying_faults_strike_beside_the_others() -> None:
     weather = Weather([Latency(1.0), Status(), Latency(0.5, when=Every(2)), Skew(-9.0), Gzip(), Reset()])
     first, second = weather.strike(get(), 0.0), weather.strike(get(), 0.0)
-    assert (first.latency, second.latency, first.skew) == (1.0, 1.5, -9.0)
+    assert (first.delay, second.delay, first.ahead) == (1.0, 1.5, -9.0)
     assert first.name == "latency+skew+gzip+status"
     assert isinstance(second.fault, Status)
 
@@ -135,7 +135,7 @@ def test_a_streak_counts_doomed_connections_too() -> None:
     ],
 )  # fmt: skip
 def test_wrong_arguments(kind: Any, wrong: dict[str, Any]) -> None:
-    with pytest.raises(RequestInvalidError, match=r"expected|no Fault"):
+    with pytest.raises(RequestInvalidError, match="expected"):
         kind(**wrong)
 
 

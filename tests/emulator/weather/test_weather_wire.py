@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from chatrest.emulator import Emulator
-from chatrest.emulator.weather import (
+from chatrest.emulator import (
     BadGzip,
     CloseIdle,
     Cut,
     Drip,
+    Emulator,
     Fault,
     First,
     Gzip,

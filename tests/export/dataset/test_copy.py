@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession, ChatRestError, RequestInvalidError
-from chatrest.emulator import Emulator
-from chatrest.emulator.weather import Change, Every, Outgoing, Reset, Status
+from chatrest.emulator import Emulator, Every, Fault, Outgoing, Reset, Status
 from chatrest.export import Plan, export
 from chatrest.export.folder.manifest import NAME as MANIFEST, read
 from chatrest.export.folder.tables import Table, read_table
@@ -203,7 +202,7 @@ def relations(out: Path, emulator: Emulator) -> dict[str, list[Any]]:
     }
 
 
-class Deadly(Change, frozen=True, kw_only=True):
+class Deadly(Fault, frozen=True, kw_only=True):
     """A reply after which the process that it is for is no more."""
 
     stop: Any

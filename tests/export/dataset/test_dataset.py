@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession, AuthenticationError, ChatRestError, NewMessage
-from chatrest.emulator import Emulator
-from chatrest.emulator.weather import First, Status
+from chatrest.emulator import Emulator, First, Status
 from chatrest.export import Plan, Report, export, verify
 from chatrest.export.folder.manifest import NAME as MANIFEST, Manifest, read
 from chatrest.export.folder.tables import TABLES

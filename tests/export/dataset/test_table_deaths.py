@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatrest import AsyncSession
-from chatrest.emulator import Emulator
-from chatrest.emulator.weather import Status
+from chatrest.emulator import Emulator, Status
 from chatrest.export import Plan, export, verify
 from chatrest.export.folder.tables import read_table
 from tests.dying import Fate, ForgetfulFate, dies, instants

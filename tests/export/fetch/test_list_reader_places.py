@@ -9,9 +9,9 @@ import pytest
 from msgspec import structs
 
 from chatrest._parameters.messages import MessageQuery
+from chatrest.emulator import Fault, Outgoing, Status
 from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.store import Store
-from chatrest.emulator.weather.faults import Change, Outgoing, Status
 from chatrest.export import Plan, export, verify
 from chatrest.export.fetch import list_reader
 from tests.exporting import USERS, assert_whole, hide, part_of, put_record, query_of, raws_of, served
@@ -32,7 +32,7 @@ def talk(said: Iterable[tuple[int, str, str]]) -> Callable[[Store], None]:
     return fill_in
 
 
-class Strange(Change, frozen=True):
+class Strange(Fault, frozen=True):
     """A user's list in which an id that it does not hold is no place."""
 
     store: Store
@@ -66,7 +66,7 @@ class IsEmpty(Strange, frozen=True):
         return page(reply, [], int(place))
 
 
-class NamesTheNext(Change, frozen=True):
+class NamesTheNext(Fault, frozen=True):
     """A page begins with the message of the id that is asked for, and names the first of the next page."""
 
     store: Store

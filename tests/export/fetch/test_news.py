@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
+from chatrest.emulator import Fault, Outgoing, Status
 from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.store import Store
-from chatrest.emulator.weather import Status
-from chatrest.emulator.weather.faults import Change, Outgoing
 from chatrest.export import Plan, Report, export, verify
 from chatrest.export.fetch.news import MOST_RUNS
 from tests.exporting import Served, assert_whole, edit, hide, raws_of, served
@@ -123,7 +122,7 @@ async def test_every_seventh_run_asks_each_source(first: Path, tmp_path: Path) -
         assert requests[MOST_RUNS] >= USERS
 
 
-class Hidden(Change, frozen=True):
+class Hidden(Fault, frozen=True):
     """The app's own list lacks some messages."""
 
     ids: frozenset[str]
@@ -164,7 +163,7 @@ async def test_what_the_list_hides_below_newer_messages_is_read_when_each_source
         assert_whole(tmp_path / "out", service.expected())
 
 
-class WithoutGroups(Change, frozen=True):
+class WithoutGroups(Fault, frozen=True):
     """Lists lack the messages to groups."""
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:

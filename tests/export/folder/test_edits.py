@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from chatrest._parameters.messages import MessageChanges
+from chatrest.emulator import First, Status
 from chatrest.emulator.store import Store
-from chatrest.emulator.weather import First, Status
 from chatrest.export import Plan, changes, export
 from chatrest.export.folder import edits
 from tests.dying import Fate, dies

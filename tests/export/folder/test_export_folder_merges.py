@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession, AuthenticationError, ChatRestError
-from chatrest.emulator import Emulator
-from chatrest.emulator.weather import Status
+from chatrest.emulator import Emulator, Status
 from chatrest.export import Plan, export, read_raw, verify
 from chatrest.export.folder import export_folder as archive
 from tests.dying import ProcessDeath

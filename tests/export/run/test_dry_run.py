@@ -16,8 +16,7 @@ from chatrest import (
     RequestInvalidError,
 )
 from chatrest._storage import InUseError
-from chatrest.emulator import Emulator
-from chatrest.emulator.limits import RateLimit
+from chatrest.emulator import Emulator, RateLimit
 from chatrest.export import Plan, estimate, export
 from chatrest.export.folder import journal
 from chatrest.export.folder.export_folder import ExportFolder

@@ -13,7 +13,7 @@ from msgspec import structs
 
 from chatrest import _storage as storage
 from chatrest._core.replies.rows import row_of
-from chatrest.emulator.weather import First, Status
+from chatrest.emulator import First, Status
 from chatrest.errors import AuthenticationError
 from chatrest.export import Plan, export, read_raw, runs, verify
 from chatrest.export.fetch import backlog

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from chatrest._core.pace.retry import RetryPolicy
+from chatrest.emulator import Fault, First, Outgoing, Status
 from chatrest.emulator.service.context import ServiceRequest as Request
-from chatrest.emulator.weather import First, Status
-from chatrest.emulator.weather.faults import Change, Outgoing
 from chatrest.export import Plan, Progress, export
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
 from tests.exporting import assert_holds, assert_proven, assert_whole, hide, manifest_of, served
@@ -46,7 +45,7 @@ async def test_unknown_users_and_groups_are_told_of_and_the_rest_goes_on(tmp_pat
         assert assert_proven(tmp_path / "out").complete
 
 
-class NoSuchUser(Change, frozen=True):
+class NoSuchUser(Fault, frozen=True):
     """The service says of a user that it lists that there is no such user."""
 
     code: str

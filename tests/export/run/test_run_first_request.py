@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatrest import App, AsyncSession
-from chatrest.emulator.weather.faults import Status
+from chatrest.emulator import Status
 from chatrest.errors import AuthenticationError, ChatRestError, RequestInvalidError
 from chatrest.export import Plan, export
 from chatrest.export.folder import kinds

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession
-from chatrest.emulator.weather import First
+from chatrest.emulator import First
 from chatrest.errors import ChatRestError, RequestInvalidError
 from chatrest.export import Plan, export
 from chatrest.export.fetch import backlog

@@ -9,8 +9,7 @@ from random import Random
 import pytest
 
 from chatrest import AsyncSession
-from chatrest.emulator import Emulator
-from chatrest.emulator.weather import Latency
+from chatrest.emulator import Emulator, Latency
 from chatrest.export import export
 from tests.exporting import assert_whole, on_one_line, raws_of
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from chatrest.emulator import First
 from chatrest.emulator.store import Store
-from chatrest.emulator.weather import First
 from chatrest.export import Plan, export
 from tests.exporting import assert_whole, forget_user, raws_of, served
 from tests.runs import MIXED, Meanwhile, fill_plain, to_user

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chatrest.emulator.weather import Status
+from chatrest.emulator import Status
 from chatrest.export import Plan, export
 from tests.damaging import MIXED
 from tests.exporting import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatrest.emulator.weather import First, Status
+from chatrest.emulator import First, Status
 from chatrest.errors import AuthenticationError
 from chatrest.export import Plan, export
 from chatrest.export.fetch import list_reader

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from chatrest.emulator.weather import Status
+from chatrest.emulator import Status
 from chatrest.export import Plan, export
 from chatrest.export.fetch import list_reader
 from tests.exporting import assert_whole, query_of, records, served
