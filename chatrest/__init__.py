@@ -44,7 +44,10 @@ _HOME, __all__ = _public_names()
 def __getattr__(name: str) -> Any:
     home = _HOME.get(name)
     if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from ._names import nearest
+
+        hint = "" if name.startswith("_") else nearest(name, __dir__())
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
     value = globals()[name] = getattr(import_module(f".{home}", __name__), name)
     return value
 

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 import click
 from click.shell_completion import CompletionItem
 
+from .._names import nearest
 from . import streams
-from .call.parameters import nearest
 
 FOLDER: Final = Path(__file__).parents[1] / "guide"
 _ENTRY: Final = re.compile(r"^- \[([\w-]+)\]\([^)]+\): (.+)$", re.MULTILINE)

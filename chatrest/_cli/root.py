@@ -22,11 +22,11 @@ import click
 from click.shell_completion import get_completion_class
 
 from .. import __version__
+from .._names import nearest
 from .._resources import OPERATIONS
 from ..errors import ChatRestError, RequestInvalidError
 from . import streams
 from .call.command import OperationGroup, call
-from .call.parameters import nearest
 from .demo import demo
 from .doctor import doctor, limits
 from .emulator import emulator

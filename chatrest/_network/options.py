@@ -18,6 +18,7 @@ from .._core.requests.encode import ARRAYS, Arrays
 from .._core.requests.endpoint import Interface
 from .._core.requests.timeouts import Timeouts, check_seconds
 from .._core.requests.wire import Headers, check_headers
+from .._names import nearest
 from .._telemetry import Listener
 from ..app import App, check_proxy
 from ..errors import RequestInvalidError, request_id_of
@@ -153,12 +154,8 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
     Raises `TypeError` for an option that does not exist, and names the nearest one and all that there are.
     """
     for name in options.keys() - _OPTIONS.keys():
-        from difflib import get_close_matches  # 6 ms, and only a mistake needs it
-
-        near = "".join(f", did you mean {match!r}?" for match in get_close_matches(name, _OPTIONS, 1))
-        raise TypeError(
-            f"no option is called {name!r}{near or ';'} options are {', '.join(sorted(_OPTIONS))}"
-        )
+        hint = nearest(name, _OPTIONS)
+        raise TypeError(f"no option is called {name!r}{hint}; options are {', '.join(sorted(_OPTIONS))}")
     return {name: check(options.get(name, default)) for name, (default, check) in _OPTIONS.items()}
 
 

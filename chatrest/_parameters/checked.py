@@ -5,7 +5,7 @@ text cannot differ.
 """
 
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import (
     TYPE_CHECKING,
@@ -23,24 +23,24 @@ from typing import (
 )
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, StructMeta, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import fields
 
+from .._names import NamedFields
 from .._secrets import HIDDEN, is_credential, masked, masked_fields, shown
 from ..errors import RequestInvalidError
 from ..times import TIME_FORMS, Time, parse_timestamp
 from .fields import Listed, words_of
 from .files import file_of
 
-_SHOWN: Final = 5
 _OF_EVERY_STRUCT: Final = frozenset(dir(Struct)) - {"__class__", "__doc__", "__init__", "__module__"}
 
 
-class CheckedType(StructMeta):
-    """The metaclass of checked structs: what `help` says of them, and what a call with wrong names says.
+class CheckedType(NamedFields):
+    """The metaclass of checked structs: what `help` says of them.
 
     Fields are given by name. msgspec's own signature writes the rule of each field out, eight kilobytes of
-    regular expressions for the largest, and its error for a misspelt field names no other one.
+    regular expressions for the largest.
     """
 
     if not TYPE_CHECKING:
@@ -48,15 +48,6 @@ class CheckedType(StructMeta):
         def __new__(mcls, name: str, bases: Any, members: Any, **options: Any) -> Any:
             # A class inherits the other options of msgspec, but not this one.
             return super().__new__(mcls, name, bases, members, **{"kw_only": True, **options})
-
-        def __call__(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: N805, a metaclass
-            try:
-                return StructMeta.__call__(cls, *args, **kwargs)
-            except TypeError as error:
-                failure = TypeError(_call_fault(cls, len(args), kwargs.keys()) or str(error))
-            finally:
-                del args, kwargs  # no frame of the error holds a value: it may be a credential
-            raise failure
 
         def __dir__(cls) -> list[str]:  # noqa: N805
             """The names of the class, without the methods of every struct, in which `help` would drown."""
@@ -136,28 +127,6 @@ def _field_texts(module: str) -> dict[str, dict[str, str]]:
         if not node.name.endswith("Query"):
             above |= own
     return texts
-
-
-def _call_fault(cls: Any, positional: int, names: Collection[str]) -> str:
-    """Return what is wrong with the names of a call; empty if they are not the cause of an error."""
-    known = {field.name: field for field in fields(cls)}
-    faults = []
-    if positional:
-        more = ", …" if len(known) > _SHOWN else ""
-        faults.append(f"takes its fields by name ({', '.join(list(known)[:_SHOWN])}{more})")
-    faults += [f"has no field {name!r}{nearest(name, known)}" for name in names if name not in known]
-    missing = [name for name, field in known.items() if field.required and name not in names]
-    if missing:
-        faults.append(f"needs {', '.join(missing)}")
-    return f"{cls.__name__} {', and '.join(faults)}" if faults else ""
-
-
-def nearest(name: str, known: Collection[str]) -> str:
-    """Return the hint at the name that was probably meant; empty if none is near."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, list(known), 1)
-    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 # `\Z`, as `$` would also match before a final newline. A lone surrogate cannot be sent.

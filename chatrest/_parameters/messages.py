@@ -134,6 +134,9 @@ class MessageBody(Body):
     explicit category, or if the JSON has more than 65,536 bytes; the service checks the content of `data`.
     """
 
+    is_reply: ClassVar[bool] = False
+    """True for a reply, which may leave the receiver to its thread."""
+
     receiver: Uid | UnsetType = UNSET
     """The uid of the other user, or with `receiver_type="group"` the guid."""
     receiver_type: ReceiverType = "user"
@@ -149,7 +152,7 @@ class MessageBody(Body):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.receiver is UNSET and self.multiple_receivers is UNSET:
+        if not (self.has_receiver or self.is_reply):
             raise RequestInvalidError(
                 "receiver = UNSET: expected a uid or guid, or multiple_receivers in its place"
             )
@@ -160,6 +163,10 @@ class MessageBody(Body):
                 f"in the category {self.category!r}"
             )
         _check_size(self)
+
+    @property
+    def has_receiver(self) -> bool:
+        return self.receiver is not UNSET or self.multiple_receivers is not UNSET
 
 
 def _check_size(body: MessageBody) -> None:
@@ -277,17 +284,20 @@ class NewBotMessage(TrackedMessage):
 class NewThreadMessage(MessageBody):
     """A reply in the thread of a message: the body of POST /messages/{id}/thread.
 
-    The receiver is that of the thread's conversation. The operation declares no `muid`, and quotes nothing.
+    Without a receiver it goes to the conversation of the thread, for one request more. The operation declares
+    no `muid`, and quotes nothing.
     """
+
+    is_reply: ClassVar[bool] = True
 
     category: SentCategory | UnsetType = UNSET
 
     @classmethod
     def text(
         cls,
-        receiver: str,
         text: str,
         *,
+        receiver: str | UnsetType = UNSET,
         metadata: Mapping[str, Any] | None = None,
         **options: Unpack[ThreadOptions],
     ) -> Self:

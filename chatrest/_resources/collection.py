@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import cache, wraps
 from types import FunctionType
-from typing import Any, Final, TypeAlias, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, get_args, get_type_hints
 
 from msgspec import Struct
 
@@ -21,7 +21,8 @@ from .._core.paging.cursor import Cursor
 from .._core.replies.decode import Listing
 from .._core.requests.endpoint import Call, Endpoint
 from .._core.send import Send
-from .._parameters.checked import Checked, nearest
+from .._names import missing_attribute, nearest
+from .._parameters.checked import Checked
 from .._secrets import description, shown
 from .._walk.walk import Walk
 from ..errors import RequestInvalidError
@@ -50,6 +51,11 @@ class Collection:
         for name, method in list(vars(cls).items()):
             if isinstance(method, FunctionType) and not name.startswith("_"):
                 setattr(cls, name, hinting(method))
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing_attribute(self, name)
 
     def __repr__(self) -> str:
         names = [name for name in dir(type(self)) if not name.startswith("_")]

@@ -35,7 +35,7 @@ from .._walk.walk import Walk
 from ..errors import OutcomeUnknownError, RequestInvalidError
 from .collection import Collection, Start
 from .sent_lookup import NEWEST, Moment, SentLists, SentMark, find_sent
-from .sent_messages import SentMessages, complete, first_message, first_record
+from .sent_messages import SentMessages, addressed, complete, first_message, first_record
 
 REACTIONS: Final = Paging(size="limit", smallest_cap=SMALLEST_DEFAULT)
 """Reactions: by the position of the reply, in the service's order; a few of them that lead back are all.
@@ -259,8 +259,12 @@ class Messages(Collection):
     ) -> Message:
         """POST /messages/{id}/thread: reply in the thread of a message, and return the reply; see `send`.
 
-        The operation declares no `muid`: an unknown outcome cannot be settled with `find_sent`.
+        A `message` without a receiver goes to the conversation of the thread: one request more. The operation
+        declares no `muid`: an unknown outcome cannot be settled with `find_sent`.
         """
+        if not getattr(message, "has_receiver", True):  # what is no message is refused below
+            parent = await self.get(message_id, on_behalf_of=on_behalf_of)
+            message = addressed(message, parent, on_behalf_of or self._send.acting_user)
         return await self._send_one(SEND_THREAD, message, on_behalf_of, id=message_id)
 
     async def find_sent(

@@ -7,13 +7,13 @@ for each receiver, or with an array of messages: each form is read as the outcom
 from collections.abc import Iterable
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from .._core.replies.decode import Outcomes, each, read_json
 from .._core.replies.outcomes import outcomes_of
 from .._models.messages import Message, SentMessage
-from .._parameters.messages import MessageBody, MultipleReceivers
-from ..errors import ReplyUnreadableError
+from .._parameters.messages import MessageBody, MultipleReceivers, NewThreadMessage
+from ..errors import ReplyUnreadableError, RequestInvalidError
 
 _SHOWN: Final = 5
 _UNMENTIONED: Final = "the reply does not mention this receiver"
@@ -78,6 +78,18 @@ def receivers_of(message: MessageBody) -> Iterable[str]:
     if isinstance(several, MultipleReceivers):
         yield from several.uids or ()
         yield from several.guids or ()
+
+
+def addressed(reply: NewThreadMessage, parent: Message, acting_user: str | None) -> NewThreadMessage:
+    """Return a reply with the receiver of the thread's conversation, as the acting user sees it.
+
+    Raises `RequestInvalidError` where the thread's message does not show it.
+    """
+    is_own = parent.sender == acting_user or parent.receiver_type == "group"
+    receiver = parent.receiver if is_own else parent.sender
+    if not receiver or parent.receiver_type not in ("user", "group"):
+        raise RequestInvalidError(f"receiver = UNSET: message {parent.id} shows none; expected a uid or guid")
+    return structs.replace(reply, receiver=receiver, receiver_type=parent.receiver_type)
 
 
 def first_message(outcomes: Outcomes[SentMessage]) -> Message:

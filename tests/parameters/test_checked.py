@@ -19,6 +19,7 @@ from chatrest import (
     NewMessage,
     NewUser,
     NewWebhook,
+    RetryPolicy,
     UserChanges,
     UserQuery,
     _parameters as parameters,
@@ -261,6 +262,7 @@ def test_help_of_a_filter_is_readable() -> None:
     ("call", "words"),
     [
         (lambda: MessageQuery(afix="append"), "MessageQuery has no field 'afix' (did you mean 'affix'?)"),
+        (lambda: RetryPolicy(atempts=1), "RetryPolicy has no field 'atempts' (did you mean 'attempts'?)"),
         (lambda: MessageQuery(zzz=1), "MessageQuery has no field 'zzz'"),
         (
             lambda: NewUser(uid="a", nme="A"),
@@ -287,7 +289,7 @@ def test_no_frame_of_a_wrong_call_holds_a_value() -> None:
         with pytest.raises((TypeError, RequestInvalidError)) as caught:
             NewWebhook(**hook, **more)
         report = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
-        inner = [frame for frame in report.stack if "chatrest/_parameters" in frame.filename]
+        inner = [frame for frame in report.stack if "/chatrest/_" in frame.filename]
         assert inner
         assert "hush-5" not in str(caught.value) + "".join(str(frame.locals) for frame in inner)
 

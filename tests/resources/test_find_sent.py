@@ -95,7 +95,7 @@ async def test_the_muids_can_be_given(session: AsyncSession) -> None:
 
 async def test_a_reply_in_a_thread_has_none() -> None:
     sender = Sender(lambda call: TextMessage("1", "", "", "", "", "", {}, 0, 0), acting_user="ann")
-    await Messages(sender).send_thread("7", NewThreadMessage.text("bob", "yes"))
+    await Messages(sender).send_thread("7", NewThreadMessage.text("yes", receiver="bob"))
     assert not hasattr(sender.call.body, "muid")
 
 

@@ -96,7 +96,7 @@ async def test_threads(emulator: Emulator, session: AsyncSession) -> None:
     resumed = session.messages.list_threads(ThreadQuery(limit=2), on_behalf_of="ann", cursor=str(rest.cursor))
     assert [thread.id async for thread in resumed] == parents[1::-1]
     reply = await session.messages.send_thread(
-        parents[0], NewThreadMessage.text("bob", "again"), on_behalf_of="ann"
+        parents[0], NewThreadMessage.text("again", receiver="bob"), on_behalf_of="ann"
     )
     assert reply.parent_id == parents[0]
     [newest] = await session.messages.list_thread(parents[0]).limit(1).collect()
@@ -108,7 +108,24 @@ async def test_threads(emulator: Emulator, session: AsyncSession) -> None:
     assert len(await session.messages.list_threads_user("bob", on_behalf_of="ann").collect()) == 5
     assert await session.messages.list_threads_group("den").collect() == []
     with pytest.raises(BadRequestError, match="ERR_MESSAGE_THREAD_NESTING"):
-        await session.messages.send_thread(reply.id, NewThreadMessage.text("bob", "x"), on_behalf_of="ann")
+        await session.messages.send_thread(reply.id, NewThreadMessage.text("x"), on_behalf_of="ann")
+
+
+async def test_a_reply_without_a_receiver_goes_to_its_conversation(
+    session: AsyncSession,
+) -> None:
+    parent = await session.messages.send(NewMessage.text("bob", "?"), on_behalf_of="ann")
+    for uid, other in (("ann", "bob"), ("bob", "ann")):
+        view = session.as_user(uid)
+        reply = await view.messages.send_thread(parent.id, NewThreadMessage.text("hi"))
+        assert (reply.sender, reply.receiver, reply.conversation_id) == (uid, other, parent.conversation_id)
+    to_group = NewMessage.text("den", "?", receiver_type="group")
+    parent = await session.messages.send(to_group, on_behalf_of="ann")
+    reply = await session.messages.send_thread(parent.id, NewThreadMessage.text("hi"), on_behalf_of="ann")
+    assert (reply.receiver_type, reply.receiver) == ("group", "den")
+    body = {"type": "text", "data": {"text": "t"}}
+    with pytest.raises(BadRequestError, match="ERR_EMPTY_RECEIVER"):
+        await session.as_user("ann").request("POST", f"/messages/{parent.id}/thread", json=body)
 
 
 async def test_a_message_to_several_receivers(session: AsyncSession) -> None:

@@ -15,6 +15,7 @@ from ... import _resources as resources
 from ..._core.replies.decode import Many
 from ..._core.requests.endpoint import Endpoint
 from ..._core.send import AsRows
+from ..._names import nearest
 from ...errors import ChatRestError, RequestInvalidError
 from .. import streams
 from ..lists import ListPrinter, list_options
@@ -25,7 +26,7 @@ from ..replies import check_success, client_of, line_of, send, send_alone
 from .arguments import call_of, texts_of
 from .each import ReportedError, call_each
 from .help_text import OperationHelp, list_operations
-from .parameters import Parameters, completions, nearest
+from .parameters import Parameters, completions
 
 _JOBS: Final = 10
 _each_options: Final = option_table(

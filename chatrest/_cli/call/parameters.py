@@ -69,7 +69,8 @@ class Parameters:
         lowered = {known.lower(): parameter for known, parameter in self._by_name.items()}
         homonyms = [known for known in self._by_name if name and known.partition(".")[2] == name]
         matches = homonyms or get_close_matches(name.lower(), lowered, n=1)
-        return _question([lowered[match.lower()].name for match in matches])
+        words = " or ".join(dict.fromkeys(repr(lowered[match.lower()].name) for match in matches))
+        return f" (did you mean {words}?)" if words else ""
 
 
 def completions(parameters: Parameters, texts: Iterable[str], incomplete: str) -> Iterator[tuple[str, str]]:
@@ -85,16 +86,6 @@ def completions(parameters: Parameters, texts: Iterable[str], incomplete: str) -
             yield from ((value, "") for value in values if value.startswith(incomplete))
         elif key.startswith(incomplete) and parameter.name not in given:
             yield key, parameter.rule.description
-
-
-def nearest(name: str, names: Iterable[str]) -> str:
-    """Return ` (did you mean …?)` with the nearest of `names`; empty if none is near."""
-    return _question(get_close_matches(name, list(names), n=1))
-
-
-def _question(names: Iterable[str]) -> str:
-    words = " or ".join(map(repr, dict.fromkeys(names)))
-    return f" (did you mean {words}?)" if words else ""
 
 
 def _key(parameter: Parameter) -> tuple[str, str]:

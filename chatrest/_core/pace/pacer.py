@@ -30,6 +30,7 @@ from typing import Final, Literal, Protocol, TypeAlias, final
 
 from msgspec import Struct
 
+from ..._names import NamedFields
 from ...errors import RequestInvalidError
 from ..replies.rate_signal import Signal
 from ..requests.arguments import hides_arguments
@@ -56,7 +57,7 @@ _POLL: Final = 0.25  # seconds between two looks whether a probe was answered
 _INSTANT: Final = 1e-6  # seconds: less cannot be slept, and a clock may not even show it
 
 
-class Pace(Struct, frozen=True, kw_only=True):
+class Pace(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
     """The pace of calls. `Pace(rate=500)` keeps to 500 requests a window; None learns the limit."""
 
     rate: float | None = None

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from msgspec import Struct, structs
 
+from ..._names import NamedFields
 from ..._secrets import description
 from ...errors import (
     ApiError,
@@ -176,7 +177,7 @@ class Attempts(Struct, frozen=True, kw_only=True):
         )
 
 
-class RetryPolicy(Struct, frozen=True, kw_only=True):
+class RetryPolicy(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
     """The rules for repeating calls. `RetryPolicy(attempts=1)` never repeats."""
 
     attempts: int = 5

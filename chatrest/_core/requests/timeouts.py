@@ -4,6 +4,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from ..._names import NamedFields
 from ..._secrets import description
 from ...errors import RequestInvalidError
 from .arguments import hides_arguments
@@ -11,7 +12,7 @@ from .arguments import hides_arguments
 _MOST: Final = 1_000_000_000
 
 
-class Timeouts(Struct, frozen=True, kw_only=True):
+class Timeouts(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
     """Seconds, per attempt; None for no bound. Waiting for a place in the pool is not among them.
 
     A call as a whole, with its queueing and waits, is bounded by `deadline`.

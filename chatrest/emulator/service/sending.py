@@ -74,6 +74,8 @@ def send_bot_message(call: ServiceCall) -> Document:
 
 def send_thread_message(call: ServiceCall) -> Document:
     """Store a reply in the thread of a message; the replying user and the message's sender are subscribed."""
+    if not call.body.keys() & {"receiver", "multipleReceivers"}:
+        raise refused("ERR_EMPTY_RECEIVER")
     parent, sender = readable_message(call), str(call.acting_user)
     if parent.record.get("parentId"):
         raise refused("ERR_MESSAGE_THREAD_NESTING")

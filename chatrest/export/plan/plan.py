@@ -13,6 +13,7 @@ from msgspec import UNSET, Struct, UnsetType, structs
 
 from ..._core.requests.arguments import check
 from ..._core.requests.endpoint import check_acting_user, segment
+from ..._names import NamedFields
 from ...errors import RequestInvalidError
 from ...times import Time as AnyTime, parse_timestamp, timestamp_words
 from .ownership import Source, pair_of
@@ -46,17 +47,16 @@ _SHOWN: Final = 5
 """The names of sources that an error shows."""
 
 
-class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=True):
+class Plan(Struct, metaclass=NamedFields, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=True):
     """The messages to export, and the files to write: any of `users`, `pairs`, `groups` and `all_users`, or
     `everything` alone.
 
     - `users` are uids, `groups` guids, `pairs` two uids each; an empty list is no one. Where none of them is
       given the plan is `all_users`: every user in the service's list of users, deactivated ones included.
       `everything` is the app's own list of messages, GET /messages.
-    - `since` and `until`, both included, limit the export to messages sent in that time. Each is an aware
-      datetime, a date, a timestamp in the service's unit, or one of these as text: `"2026-01-31"`,
-      `"2026-01-31T12:00Z"`. A date is a day in UTC: `since` begins with its first second, `until` ends with
-      its last one. They are kept as timestamps.
+    - `since` and `until`, both included, limit the export to messages sent in that time. Each is any
+      `chatrest.times.Time`, such as `"2026-01-31"`, an aware datetime, or `"7d"`. A date is a day in UTC:
+      `since` begins with its first second, `until` ends with its last one. They are kept as timestamps.
     - `format` is `ndjson` or `parquet`; `compress` is `none`, `gzip` or `zstd`; `partition` is
       `none`, `source` (files per source), `month` or `day` (UTC). None is the format's default: `ndjson` is
       not compressed and has files per source, `parquet` has `zstd` and files by month.
