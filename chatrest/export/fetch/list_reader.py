@@ -246,6 +246,7 @@ class ListReader:
         again = left_out(served, rows) if job.purpose == "walk" else []
         after, last = reading.noted, max(reading.noted, min(covered, reading.head_end))
         position = reading.position_after(last)
+        self.check.note_times(job, self.ends.window_of(job), rows)
         page = self.check.page(job, rows, after=after, last=last, position=position, bytes=size, again=again)
         await self._backlog.put(page)
         reading.noted = last

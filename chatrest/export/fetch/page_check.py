@@ -117,6 +117,7 @@ class PageCheck:
         self.takes_all: bool = False
         """True in a run of a part of the plan's sources: what their lists show is written at once, in the
         files of the sources that write it, which are perhaps not read."""
+        self._ignores_since = False
         self._rules = rules
         self._expectations: dict[Source, Expectation] = {}
         self._faults: dict[Source, str] = {}
@@ -155,6 +156,17 @@ class PageCheck:
         return by_writer
 
     # ── what was asked for ──
+
+    def note_times(self, job: ListJob, asked: Window, rows: list[Row]) -> None:
+        """Note whether the service ignores the begin of the plan's window."""
+        if self._ignores_since or asked.since is None or job.purpose != "walk":
+            return
+        self._ignores_since = len(Window(asked.since).within(rows)) < len(rows)
+
+    def warnings(self) -> list[str]:
+        """Return what the service ignored, a sentence each."""
+        text = "the service ignores since (fromTimestamp): older messages are read, too, and are left out"
+        return [text] if self._ignores_since else []
 
     def fitting(self, source: Source, rows: list[Row]) -> list[Row]:
         """Return the rows that a source was asked for; raises `ActingUserIgnoredError`."""

@@ -391,7 +391,7 @@ class Run:
             messages=sum(archive.counts().values()),
             kept=self._sources.kept,
             only=[] if self._only is None else self._only.names,
-            warnings=[*pool.warned, *archive.warnings()],
+            warnings=[*pool.warned, *pool.check.warnings(), *archive.warnings()],
         )
         with archive.journal.transaction():
             self._prove_covered()

@@ -119,15 +119,19 @@ async def test_timestamps_in_milliseconds_are_understood(tmp_path: Path) -> None
         assert (await export(service.session, tmp_path / "out", recheck=300)).changed == 1
 
 
-async def test_a_window_that_the_service_ignores_is_no_warning_as_the_export_leaves_out_what_does_not_fit(
+async def test_a_window_that_the_service_ignores_is_a_warning_and_that_of_a_recheck_is_none(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     service = SmallService(talk(60))  # which does not heed fromTimestamp
     async with service.session() as session:
         await export(session, tmp_path / "out", Plan(users=["ann"]))
         report = await export(session, tmp_path / "out", recheck=20)
+        since = await export(session, tmp_path / "since", Plan(users=["ann"], since=START + 30))
     assert (report.complete, report.warnings) == (True, [])
     assert [each for each in caplog.records if "ignored" in each.getMessage()] == []
+    assert since.messages < 60
+    [warning] = since.warnings
+    assert warning.startswith("the service ignores since (fromTimestamp): ")
 
 
 async def test_what_its_author_deleted_is_replaced_and_what_is_not_shown_is_named(tmp_path: Path) -> None:
