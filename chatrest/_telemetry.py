@@ -21,6 +21,8 @@ from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
+from ._texts import plural
+
 LOGGER = logging.getLogger("chatrest")
 LOGGER.addHandler(logging.NullHandler())
 REQUESTS: Final = logging.getLogger("chatrest.requests")
@@ -144,10 +146,10 @@ def log_attempt(telemetry: Telemetry) -> None:
     """Log to the logger `chatrest`: an attempt at INFO, and where the time of a call went at DEBUG."""
     if isinstance(telemetry, Outcome):
         LOGGER.debug(
-            "%s: %d attempts in %.3f s: %.3f s held back by the rate limit, %.3f s waiting for a place, "
+            "%s: %s in %.3f s: %.3f s held back by the rate limit, %.3f s waiting for a place, "
             "%.3f s on the network, %.3f s decoding, %.3f s waiting between attempts",
             telemetry.operation,
-            telemetry.attempts,
+            plural(telemetry.attempts, "attempt"),
             telemetry.seconds,
             telemetry.paced,
             telemetry.queued,

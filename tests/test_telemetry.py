@@ -373,7 +373,7 @@ async def test_debug_shows_where_the_time_of_a_call_went(caplog: pytest.LogCaptu
     caplog.set_level(logging.DEBUG, "chatrest")
     await Stage(reply(), slow=0.25, telemetry=()).list()
     [line] = [line.getMessage() for line in caplog.records if line.levelno == logging.DEBUG]
-    assert line.startswith("messages.list_user: 1 attempts in 0.250 s: 0.000 s held back by the rate limit")
+    assert line.startswith("messages.list_user: 1 attempt in 0.250 s: 0.000 s held back by the rate limit")
 
 
 @pytest.mark.parametrize("value", [KEY, "a b", "x" * 101, "abc\u202e"])

@@ -139,7 +139,7 @@ class RecordWriter:
         self.format: Format = format_ or ("text" if self.is_terminal else "json")
         if not kind.columns and self.format == "csv":
             raise click.UsageError(
-                "--format csv: these records have no fields that are known; expected is text or json"
+                "--format csv: these records have no fields that are known; expected text or json"
             )
         self._convert = convert
         self._has_header = False

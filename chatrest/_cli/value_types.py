@@ -94,7 +94,7 @@ class ValueType(Struct, frozen=True):
             if value is not text:
                 return value
         if self.takes(inspect.BoolType) and len(self.choices) == 2:
-            raise RequestInvalidError(f"{name} = {shown(text)}: expected is true or false")
+            raise RequestInvalidError(f"{name} = {shown(text)}: expected true or false")
         return text
 
     @property

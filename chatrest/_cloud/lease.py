@@ -126,7 +126,7 @@ class Lease:
                 await self._store.delete(LEASE)  # nobody can hold one here
             raise RequestInvalidError(
                 f"{self._store.address} {deviation}, so that two writers could destroy each other's files: "
-                "expected is a store with conditional writes (If-Match and If-None-Match), as S3, GCS, "
+                "expected a store with conditional writes (If-Match and If-None-Match), as S3, GCS, "
                 "Azure, MinIO and R2 have them"
             )
         self._task = asyncio.create_task(self._keep(), name="chatrest lease")

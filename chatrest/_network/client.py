@@ -159,7 +159,7 @@ class Sender:
             if LOGIN_HEADER in self._headers and call.acting_user not in (None, self.acting_user):
                 raise RequestInvalidError(
                     f"on_behalf_of = {call.acting_user!r}: the view has the login token of "
-                    f"{self.acting_user!r}, expected is that user, or session.as_user(uid) with the app's key"
+                    f"{self.acting_user!r}, expected that user, or session.as_user(uid) with the app's key"
                 )
             options, destination = self._options, self._options.destination
             if options.ends_at is not None:

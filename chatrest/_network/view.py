@@ -130,7 +130,7 @@ class ClientView:
         """
         left = check_seconds("seconds", seconds)
         if left is None:
-            raise RequestInvalidError("seconds = None: expected is a number of seconds")
+            raise RequestInvalidError("seconds = None: expected a number of seconds")
         end = self._client.clock() + left
         return self._view(ends_at=end if self._options.ends_at is None else min(end, self._options.ends_at))
 

@@ -151,7 +151,7 @@ def test_a_file_in_the_current_folder_is_not_read_for_a_variable(command: Run, f
 @pytest.mark.parametrize(
     ("args", "variables", "words"),
     [
-        (("--app", "shoq", "users"), {}, "no app is called 'shoq': expected is one such as shop"),
+        (("--app", "shoq", "users"), {}, "no app is called 'shoq': expected one such as shop"),
         (("--app", "emulated", "users"), {}, "app 1: the environment lacks FIRST_KEY"),
         (("--app", "x", "users"), {"CHATREST_APPS_FILE": "none.toml"}, "'none.toml': there is no such file"),
         (("--app", "shop", "export", "out", "--apps", "apps.toml"), {}, "--app names one app, and --apps"),

@@ -220,7 +220,7 @@ async def test_a_lease_that_was_deleted_is_lost() -> None:
 async def test_a_store_without_conditional_writes_is_refused(refuses: tuple[str, ...], words: str) -> None:
     inner = StoreDouble()
     await inner.put("a", b"a stranger's")
-    with pytest.raises(RequestInvalidError, match=rf"^s3://bucket/chat {words}, .* expected is a store with"):
+    with pytest.raises(RequestInvalidError, match=rf"^s3://bucket/chat {words}, .* expected a store with"):
         await lease_of(UnconditionalStore(inner, refuses), WriterTime()).__aenter__()
     assert list(inner.objects) == ["a"]
 

@@ -192,5 +192,5 @@ async def test_a_service_that_hangs_keeps_no_thread_from_another_app(
 
 async def test_an_app_whose_key_no_worker_can_have_is_refused(tmp_path: Path) -> None:
     async with apps_on_a_cluster(service(0)) as (client, [app]):
-        with pytest.raises(RequestInvalidError, match=r"app app-0: .*: expected is key_env or key_file"):
+        with pytest.raises(RequestInvalidError, match=r"app app-0: .*: expected key_env or key_file"):
             await export_apps(client, [AppExport(app.app)], tmp_path)

@@ -110,7 +110,7 @@ def _check(
     if not faults and not lacks:
         return
     allowed = ", ".join(parameter.name for parameter in parameters.all)
-    rule = (f"expected are {allowed}" if allowed else "it has no parameters",) if faults else ()
+    rule = (f"expected {allowed}" if allowed else "it has no parameters",) if faults else ()
     error = RequestInvalidError(f"{endpoint.name}: {'; '.join((*faults, *lacks, *rule))}")
     error.add_note(f"see 'chatrest call {endpoint.name} --help'")
     raise error
@@ -136,7 +136,7 @@ def _file(name: str, texts: Sequence[str]) -> File:
     """Return the file that `@FILE` names; it is read when the call is sent."""
     text = _once(name, texts)
     if not text.startswith("@") or text in ("@", "@-"):
-        raise RequestInvalidError(f"{name} = {shown(text)}: expected is @ and the path of a file")
+        raise RequestInvalidError(f"{name} = {shown(text)}: expected @ and the path of a file")
     return File(text[1:])
 
 
@@ -146,7 +146,7 @@ def _single(name: str, texts: Sequence[str], read_file: ReadFile) -> str:
 
 def _once(name: str, texts: Sequence[str]) -> str:
     if len(texts) > 1:
-        raise RequestInvalidError(f"{name}: given {len(texts)} times, expected is once")
+        raise RequestInvalidError(f"{name}: given {len(texts)} times, expected once")
     return texts[0]
 
 
@@ -172,7 +172,7 @@ def _fields(endpoint: Endpoint[Any], parameters: Parameters, whole: Any) -> dict
     if whole is None:
         return {}
     if not isinstance(whole, dict):
-        raise RequestInvalidError(f"{BODY} = {shown(whole)}: expected is a JSON object")
+        raise RequestInvalidError(f"{BODY} = {shown(whole)}: expected a JSON object")
     by_member = {name: parameters.get(f"{BODY}.{name}") for name in whole}
     unknown = [
         f"no member {shown(name)} in the body{parameters.hint(f'{BODY}.{name}')}"
@@ -201,7 +201,7 @@ def texts_of(parameters: Parameters, given: Sequence[str], line: str) -> list[st
     if len(missing) != 1:
         left = ", ".join(missing) or "none"
         raise RequestInvalidError(
-            f"the line is {shown(shortened(line))}: expected is a JSON object of parameters, and a single "
+            f"the line is {shown(shortened(line))}: expected a JSON object of parameters, and a single "
             f"value only for the one parameter of the path that is left: here {left}"
         )
     return [f"{missing[0]}={_escaped(value)}"]

@@ -188,7 +188,7 @@ def _call_lines(
     from ..._resources.listing import walk
 
     if file == "-" and any(text.partition("=")[2] == "@-" for text in texts):
-        raise click.UsageError("standard input is read for --each - and for @-: expected is one of them")
+        raise click.UsageError("standard input is read for --each - and for @-: expected one of them")
     streams.output()  # raises if it is closed, before anything is sent
     parameters, read_file = Parameters(endpoint), cache(_text_of)  # standard input can be read once only
 
@@ -219,7 +219,7 @@ def _text_of(name: str) -> str:
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise RequestInvalidError(f"@{name}: expected is a file in UTF-8") from None
+        raise RequestInvalidError(f"@{name}: expected a file in UTF-8") from None
     return text.removesuffix("\n").removesuffix("\r")
 
 

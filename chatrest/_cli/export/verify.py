@@ -60,12 +60,12 @@ def _failure_text(out: str, result: "VerifyResult") -> str:
     more = result.count - PROBLEMS_SHOWN
     hidden = f", of which {more:,} are not shown" if more > 0 else ""
     problems = f"{plural(result.count, 'problem')}{hidden}"
-    return f"{out} is damaged or not complete: {problems}; {result.messages:,} messages are undamaged"
+    return f"{out} is damaged or not complete: {problems}; {plural(result.messages, 'message')} undamaged"
 
 
 def _summary(result: "VerifyResult") -> Iterator[str]:
     id_range = f", ids {result.first} to {result.last}" if result.first is not None else ""
-    yield f"{result.messages:,} messages{id_range}"
+    yield f"{plural(result.messages, 'message')}{id_range}"
     end = "" if result.until is None else f" up to id {result.until}"
     shown = " as far as the app's own list shows" if result.by_app_list else ""
     files, checksums = plural(result.files, "file"), plural(result.hashes, "checksum")

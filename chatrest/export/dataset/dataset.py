@@ -32,6 +32,7 @@ from ..._resources.groups import Groups, Members
 from ..._resources.messages import Messages
 from ..._resources.relations import BannedUsers, BlockedUsers, Friends
 from ..._resources.users import Users
+from ..._texts import plural
 from ..._threads import in_thread
 from ..._walk.walk import Walk
 from ...errors import AuthenticationError, ChatRestError, FanOutError, NotFoundError
@@ -140,9 +141,9 @@ def _reasons(counts: AttachmentCounts) -> list[str]:
     reasons = []
     if counts.failed:
         errors = "; ".join(f"{error} ({count:,})" for error, count in counts.errors.items())
-        reasons.append(f"{counts.failed:,} attachments could not be fetched: {errors}")
+        reasons.append(f"{plural(counts.failed, 'attachment')} not fetched: {errors}")
     if counts.pending:
-        reasons.append(f"{counts.pending:,} attachments are left to the next run")
+        reasons.append(f"{plural(counts.pending, 'attachment')} left to the next run")
     return reasons
 
 

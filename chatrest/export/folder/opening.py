@@ -348,14 +348,14 @@ def agreed(
     if old:
         raise RequestInvalidError(
             f"folder '{folder}' was exported with {old}, and this plan has {new}: a window can become wider "
-            "and no narrower, and the format stays; expected is no plan at all, which continues with the "
+            "and no narrower, and the format stays; expected no plan at all, which continues with the "
             "folder's own, or another folder"
         )
     old, new = difference(stored, continued)
     if old and not may_change:
         raise RequestInvalidError(
             f"folder '{folder}' was exported with {old}, and this plan has {new}; nothing was read or "
-            "changed: expected is no plan at all, which continues with the folder's own, --only (only=True), "
+            "changed: expected no plan at all, which continues with the folder's own, --only (only=True), "
             "which reads just these sources once and leaves the plan, or --change-plan (change_plan=True)"
         )
     return stored, continued

@@ -81,7 +81,7 @@ class AppReference(Struct, frozen=True):
         if export.key_env is None and export.key_file is None:
             raise RequestInvalidError(
                 f"app {app.app_id}: the workers of a cluster get no key, they read it from their environment "
-                "or disk: expected is key_env or key_file"
+                "or disk: expected key_env or key_file"
             )
         return cls(app.app_id, app.region, app.service_domain, app.base_url, export.key_env, export.key_file)
 
@@ -120,7 +120,7 @@ def read_app(path: str | PathLike[str], name: str, environ: Mapping[str, str] | 
                 return _app(file, place, table, os.environ if environ is None else environ)
     known = _names(file)
     near = ", ".join(get_close_matches(name, known, 3) or known[:5])
-    raise RequestInvalidError(f"{path}: no app is called {shown(name)}: expected is one such as {near}")
+    raise RequestInvalidError(f"{path}: no app is called {shown(name)}: expected one such as {near}")
 
 
 def app_names(path: str | PathLike[str]) -> list[str]:
@@ -173,11 +173,11 @@ def _read(path: Path) -> _AppFile:
     try:
         tables = msgspec.toml.decode(data, type=_Tables).app
     except UnicodeDecodeError as error:
-        raise RequestInvalidError(f"{path}: byte {error.start} is not UTF-8: expected is TOML") from None
+        raise RequestInvalidError(f"{path}: byte {error.start} is not UTF-8: expected TOML") from None
     except msgspec.ValidationError as error:  # which names types and places, and no value: it may be a key
-        raise RequestInvalidError(f"{path}: {error}: expected are tables [[app]] with id and a key") from None
+        raise RequestInvalidError(f"{path}: {error}: expected tables [[app]] with id and a key") from None
     except msgspec.DecodeError as error:
-        raise RequestInvalidError(f"{path}: {error}: expected is TOML") from None
+        raise RequestInvalidError(f"{path}: {error}: expected TOML") from None
     places = [f"{path}, app {number}" for number in range(1, len(tables) + 1)]
     apps = list(zip(places, tables, strict=True))
     check_names([table.id for table in tables], places)
@@ -252,7 +252,7 @@ def _key_of_program(file: _AppFile, command: Any, _: Mapping[str, str]) -> str:
     may_be_written = file.owner.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     if os.name == "posix" and (may_be_written or file.owner.st_uid not in (0, os.getuid())):
         raise RequestInvalidError(
-            f"key_command: others may write {file.path}: expected is a file of yours that only you may write"
+            f"key_command: others may write {file.path}: expected a file that only you may write"
         )
     try:
         # Without standard input: that may be what the command reads.
@@ -266,7 +266,7 @@ def _key_of_program(file: _AppFile, command: Any, _: Mapping[str, str]) -> str:
     key = done.stdout.decode("utf-8", "replace").strip().partition("\n")[0].strip()
     if done.returncode or not key:
         found = f"it ended with status {done.returncode}" if done.returncode else "it printed nothing"
-        raise RequestInvalidError(f"key_command: {found}: expected is a program that prints the key")
+        raise RequestInvalidError(f"key_command: {found}: expected a program that prints the key")
     return key
 
 
@@ -294,5 +294,5 @@ def _plan(table: dict[str, Any] | None) -> Plan | None:
     for name in table:
         if name not in Plan.__struct_fields__:
             known = ", ".join(Plan.__struct_fields__)
-            raise RequestInvalidError(f"plan.{name} is not known: expected are {known}")
+            raise RequestInvalidError(f"plan.{name} is not known: expected {known}")
     return Plan(**table)

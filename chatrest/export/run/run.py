@@ -473,10 +473,10 @@ def _check_choice(plan: Plan | None, only: object, change_plan: object) -> None:
     check(isinstance(only, bool), "only", only, "True or False")
     check(isinstance(change_plan, bool), "change_plan", change_plan, "True or False")
     if only and change_plan:
-        raise RequestInvalidError("only = True: the plan stays as it is then: expected is no change_plan")
+        raise RequestInvalidError("only = True: the plan stays as it is then: expected no change_plan")
     if (only or change_plan) and plan is None:
         name = "only" if only else "change_plan"
-        raise RequestInvalidError(f"{name} = True: expected is a plan with the sources that it is about")
+        raise RequestInvalidError(f"{name} = True: expected a plan with the sources that it is about")
 
 
 async def _run(run: Run, archive: ExportFolder, started: int) -> Report:

@@ -28,6 +28,8 @@ class Remedy(StrEnum):
     NOTHING = "nothing"
     RUN = "run"
     """A run mends it: it reads again what is missing, and takes over or sets aside what it does not know."""
+    CHANGE_PLAN = "change plan"
+    """Another run would end the same way, such as for a user that does not exist."""
     READ_AGAIN = "read again"
     """Of a file of messages that is gone."""
     SET_ASIDE = "set aside"
@@ -53,6 +55,7 @@ class Remedy(StrEnum):
 _WORDS: Final[dict[Remedy, str]] = {
     Remedy.NOTHING: "",
     Remedy.RUN: "{run}",
+    Remedy.CHANGE_PLAN: "another run would end the same way: --change-plan takes other sources",
     Remedy.READ_AGAIN: (
         "restore {place} from a backup, as what was deleted in the service is in it alone; without one "
         "{run}: what the service still shows of it is read again"

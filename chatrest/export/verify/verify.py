@@ -22,6 +22,7 @@ from typing import Final, TypeAlias
 
 from ..._cloud.store_errors import ObjectStoreError
 from ..._storage import UnreadableError
+from ..._texts import plural
 from ...errors import ChatRestError, RequestInvalidError
 from ..fetch.news import runs_by_app_list
 from ..folder.journal import NAME as JOURNAL, Journal
@@ -34,6 +35,7 @@ from ..plan.id_set import IdSet
 from ..plan.intervals import gaps
 from ..plan.message_ids import number
 from ..plan.plan import Plan
+from ..plan.report import NextRun
 from ..read.folder_view import FolderView, open_view
 from ..store.inspection import Finding, findings, path_of
 from ..store.journal import StoreFile
@@ -253,7 +255,7 @@ class _Check:
         ids = IdSet.union(block.ids for block in blocks).numbers
         sources = [str(each) for each in journal.sources_of(block.source for block in blocks).values()]
         of = f" of {shortened(sources)}" if sources else ""
-        text = f": {sum(block.rows for block in blocks):,} messages{of} are in it"
+        text = f": {plural(sum(block.rows for block in blocks), 'message')}{of}"
         return f"{text}, ids {ids.first} to {ids.last}" if ids else text
 
     def _check_attachments(self, table: Path) -> None:
@@ -290,7 +292,7 @@ class _Check:
             elif path.parent != self._folder or DATA_FILE.search(name):
                 self._add("unknown", name, _UNKNOWN, Remedy.MOVE)
         if count := sum(path.is_file() for path in (self._folder / DAMAGED).rglob("*")):
-            text = f"{count:,} files were set aside here: they are no part of the export"
+            text = f"{plural(count, 'file')} set aside here, no part of the export"
             self._result.note("unknown", DAMAGED, text)
 
     def _add_difference(self, found: Finding) -> None:
@@ -319,15 +321,16 @@ class _Check:
         state = self._state
         if manifest.missing:
             text = (
-                f"{len(manifest.missing):,} messages that were seen once are not in the export, and the "
-                f"service does not show them any more: {shortened(manifest.missing)}"
+                f"{plural(len(manifest.missing), 'message')} seen once, not in the export, and no longer "
+                f"returned by the service: {shortened(manifest.missing)}"
             )
             self._result.note("missing", MANIFEST, text)
         if state.is_in_use:
             return
         if not manifest.complete:
+            remedy = Remedy.CHANGE_PLAN if manifest.next_run is NextRun.FAILS else Remedy.RUN
             for reason in manifest.reasons or ["it has no reason"]:
-                self._add("incomplete", MANIFEST, f"the export is not complete: {reason}", Remedy.RUN)
+                self._add("incomplete", MANIFEST, f"the export is not complete: {reason}", remedy)
         elif not state.is_finished:
             text = "a run has begun since it was written, and did not end"
             self._add("incomplete", MANIFEST, text, Remedy.RUN)
@@ -348,16 +351,13 @@ class _Check:
         """
         if self._state.is_finished and self._state.manifest is not None:
             for place, ids in _unwritten(journal, self._read | self._unread):
-                text = f"{len(ids):,} messages that it has shown are not in the export: {shortened(ids)}"
+                text = f"{plural(len(ids), 'message')} of its list not in the export: {shortened(ids)}"
                 self._add("coverage", place, text, Remedy.RUN)
             for place, text in _unread(journal, self._state.manifest):
                 self._add("coverage", place, text, Remedy.RUN)
         kept = [str(each.source) for each in journal.iter_sources() if not each.asked]
         if kept := [each for each in kept if each != "everything"]:  # it may be read beside the plan
-            text = (
-                f"{len(kept):,} sources are not in the plan any more, and nothing is claimed of what they "
-                f"show since they were read last: {shortened(kept)}"
-            )
+            text = f"{plural(len(kept), 'source')} no longer in the plan, not read since: {shortened(kept)}"
             self._result.note("coverage", MANIFEST, text)
 
     def _concluded(self) -> VerifyResult:

@@ -143,7 +143,7 @@ def test_a_list_that_is_given_twice_has_the_items_of_both() -> None:
 @loop_over(
     ("text", "words"),
     [
-        ("is_open=yes", "is_open = 'yes': expected is true or false"),
+        ("is_open=yes", "is_open = 'yes': expected true or false"),
         ("ratio=much", "ratio = 'much': expected a number from 0"),
         ("level=3", "level = 3: expected 1 or 2"),
         ("tags=a,,b", r"tags = \['a', '', 'b'\]: expected a list of texts"),
@@ -199,7 +199,7 @@ def test_all_wrong_and_missing_names_are_in_one_error() -> None:
         "things.change: no parameter 'api_kye' (did you mean 'api_key'?); no parameter 'colour'; "
         "no parameter 'ISOPEN' (did you mean 'is_open'?); 'bob' is not KEY=VALUE (did you mean 'uid=bob'?); "
         "missing uid, api_key, body.uid, on_behalf_of; "
-        f"expected are {', '.join(parameter.name for parameter in Parameters(FULL).all)}"
+        f"expected {', '.join(parameter.name for parameter in Parameters(FULL).all)}"
     )
     assert caught.value.__notes__ == ["see 'chatrest call things.change --help'"]
 
@@ -248,12 +248,12 @@ def test_a_file_is_given_by_its_path_and_is_not_read_yet() -> None:
 
 @loop_over("text", ["terms.csv", "", "@", "@-"])
 def test_a_file_without_a_path_is_refused(text: str) -> None:
-    with pytest.raises(RequestInvalidError, match=r"^file = '.*': expected is @ and the path of a file$"):
+    with pytest.raises(RequestInvalidError, match=r"^file = '.*': expected @ and the path of a file$"):
         call("category=word", f"file={text}", endpoint=UPLOAD)
 
 
 def test_a_file_is_given_once() -> None:
-    with pytest.raises(RequestInvalidError, match=r"^file: given 2 times, expected is once$"):
+    with pytest.raises(RequestInvalidError, match=r"^file: given 2 times, expected once$"):
         call("category=word", "file=@a", "file=@b", endpoint=UPLOAD)
 
 

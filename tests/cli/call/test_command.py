@@ -148,7 +148,7 @@ def test_a_file_that_cannot_be_read(command: Run, tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff")
     missing = command("call", "messages.send", f"body=@{tmp_path / 'none'}")
     assert error_line(missing, 2) == f"{tmp_path / 'none'}: there is no such file or folder"
-    assert "expected is a file in UTF-8" in error_line(
+    assert "expected a file in UTF-8" in error_line(
         command("call", "messages.send", f"body=@{tmp_path / 'binary'}"), 2
     )
 
@@ -162,15 +162,15 @@ def test_a_file_that_cannot_be_read(command: Run, tmp_path: Path) -> None:
         (["users.lst"], "No such operation 'users.lst' (did you mean 'users.list'?); 'chatrest call --list'"),
         (
             ["members.add", "gid=a"],
-            "no parameter 'gid' (did you mean 'guid'?); missing guid; expected are guid, ",
+            "no parameter 'gid' (did you mean 'guid'?); missing guid; expected guid, ",
         ),
         (
             ["users.list", "on_behalf_of=a"],
-            "users.list: no parameter 'on_behalf_of'; expected are per_page",
+            "users.list: no parameter 'on_behalf_of'; expected per_page",
         ),
         (["messages.list_user", "uid=.."], "uid = '..'"),
         (["messages.list", "from_timestamp=2026-13-01"], "from_timestamp = '2026-13-01': expected a"),
-        (["messages.send", "body=[1]"], "body = [1]: expected is a JSON object"),
+        (["messages.send", "body=[1]"], "body = [1]: expected a JSON object"),
         (["messages.send", 'body={"typ": 1}'], "no member 'typ' in the body (did you mean 'type'?)"),
         (["messages.send", 'body={"type": "text"}'], "messages.send: missing data"),
         (

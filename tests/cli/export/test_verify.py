@@ -109,7 +109,7 @@ def test_many_problems_are_counted(out: Path) -> None:
     assert f"{PROBLEMS_SHOWN + 5} problems, of which 5 are not shown" in lines[-1]
     for path in list(out.glob("more-*"))[1:]:
         path.unlink()
-    singular = "is damaged or not complete: 1 problem; 60 messages are undamaged"
+    singular = "is damaged or not complete: 1 problem; 60 messages undamaged"
     assert error_lines(run_verify(out))[-1].endswith(singular)
 
 

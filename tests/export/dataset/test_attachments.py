@@ -187,9 +187,7 @@ async def test_a_failure_is_tried_again_at_once_and_by_the_next_run(
     errors = {"the server answers 403": 1, "the server answers 503": 1}
     assert counts(report).errors == errors
     [reason] = report.reasons
-    assert reason == (
-        "2 attachments could not be fetched: the server answers 403 (1); the server answers 503 (1)"
-    )
+    assert reason == ("2 attachments not fetched: the server answers 403 (1); the server answers 503 (1)")
     assert sorted(files.paths) == ["/a", "/a", "/a", "/b", "/c"]
     assert {row.get("error") for row in rows(out)} == {
         "the server answers 503",
@@ -211,7 +209,7 @@ async def test_a_server_that_is_down_is_not_asked_for_all_of_its_files(
     report = await attach(session, out, concurrency=2)
     assert 20 <= counts(report).failed < 30
     assert counts(report).failed + counts(report).pending == 100
-    assert report.reasons[1] == f"{counts(report).pending} attachments are left to the next run"
+    assert report.reasons[1] == f"{counts(report).pending} attachments left to the next run"
 
 
 async def test_files_that_fail_for_good_keep_no_others_waiting(

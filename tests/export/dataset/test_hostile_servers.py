@@ -91,7 +91,7 @@ async def test_what_each_server_does_is_noted_with_its_reason(out: Path) -> None
     failures = [error for state, error in results.values() if state == "failed"]
     assert counts(report).errors == Counter(failures)
     assert not report.complete
-    assert report.reasons[0].startswith(f"7 attachments could not be fetched: {NOT_HTTP} (4); ")
+    assert report.reasons[0].startswith(f"7 attachments not fetched: {NOT_HTTP} (4); ")
     assert not list((out / "attachments").glob("partial-*"))
 
 

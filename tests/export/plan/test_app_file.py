@@ -58,13 +58,13 @@ def test_an_app_has_an_address_a_key_of_the_environment_and_a_plan(tmp_path: Pat
         ('id = "game"', "id = 7", r"apps.toml: Expected `str`, got `int` - at `\$.app\[1\].id`"),
         ('id = "game"\n', "", r"missing required field `id` - at `\$.app\[1\]`"),
         ('"SHOP_KEY"', f'"{KEY}"', r"matching regex .* - at `\$.app\[0\].key_env`"),
-        ("key_env =", "api_key =", "unknown field `api_key` .*expected are tables .* a key"),
+        ("key_env =", "api_key =", "unknown field `api_key` .*expected tables .* a key"),
         ("since = 2026-01-01", "since = 'soon'", "app 1: since = 'soon'"),
-        ("format =", "formats =", "app 1: plan.formats is not known: expected are users, pairs"),
+        ("format =", "formats =", "app 1: plan.formats is not known: expected users, pairs"),
         ("format =", "query =", "app 1: plan.query is not known"),
         ('users = ["alice"]', "users = 7", "app 1: users = 7"),
         ("[[app]]", "[[apps]]", "unknown field `apps`"),
-        ("[[app]]\nid", "[[app]\nid", r"apps.toml: .*\(at line 3, column 6\): expected is TOML"),
+        ("[[app]]\nid", "[[app]\nid", r"apps.toml: .*\(at line 3, column 6\): expected TOML"),
         ('base_url = "https', 'base_url = "http', "app 2: base_url: expected https"),
     ],
 )
@@ -113,7 +113,7 @@ def test_one_app_is_found_by_its_name_or_id_and_no_other_key_is_read(tmp_path: P
         read_app(path, "2087shop", {})
     with pytest.raises(RequestInvalidError, match="app 2: the environment lacks GAME_KEY"):
         read_app(path, "game", {})
-    with pytest.raises(RequestInvalidError, match=r"no app is called 'gam': expected is one such as game$"):
+    with pytest.raises(RequestInvalidError, match=r"no app is called 'gam': expected one such as game$"):
         read_app(path, "gam", ENV)
 
 
@@ -232,5 +232,5 @@ def test_another_process_gets_an_app_without_its_key_and_reads_that_itself(tmp_p
     with pytest.raises(RequestInvalidError, match=r"^the environment lacks SHOP_KEY$"):
         AppReference.of(read_apps(written(tmp_path, TWO), ENV)[0]).app({})
     with_program = TWO.replace('key_env = "SHOP_KEY"', f"key_command = {[sys.executable, '-c', 'print(1)']}")
-    with pytest.raises(RequestInvalidError, match=r"^app shop: .*: expected is key_env or key_file$"):
+    with pytest.raises(RequestInvalidError, match=r"^app shop: .*: expected key_env or key_file$"):
         AppReference.of(read_apps(written(tmp_path, with_program), ENV)[0])

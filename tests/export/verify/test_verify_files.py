@@ -17,7 +17,7 @@ def test_a_damaged_file_has_its_messages(copy: Callable[[str], Path], name: str)
         problem = only_problem(out)
     assert (problem.kind, problem.place) == ("damaged", entry.name)
     assert f": {entry.messages} messages of " in problem.text
-    assert problem.text.endswith(f" are in it, ids {entry.first_id} to {entry.last_id}")
+    assert problem.text.endswith(f", ids {entry.first_id} to {entry.last_id}")
 
 
 @pytest.mark.parametrize("name", PLANS)
