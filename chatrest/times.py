@@ -155,6 +155,11 @@ def _relative_time(value: object, now: Now) -> object:
         return date.min
 
 
+def is_relative(value: object) -> bool:
+    """Return True for a text that is another moment each day, such as `7d` or `yesterday`."""
+    return isinstance(value, str) and (value.lower() in _DAYS_AGO or _AGE.fullmatch(value) is not None)
+
+
 def age_seconds(text: str) -> int | None:
     """Return the seconds of an age such as `7d`; None for any other text, and for an age of 0."""
     match = _AGE.fullmatch(text)

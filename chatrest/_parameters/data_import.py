@@ -13,6 +13,7 @@ from msgspec.structs import fields, force_setattr
 
 from .._secrets import description, shown
 from ..errors import RequestInvalidError
+from ..times import is_relative
 from .checked import Body, Flag, Json, Stamp, Text, Uid
 from .fields import AnyText, Given, ReceiverType, Tags, Url
 from .groups import GroupType
@@ -253,6 +254,13 @@ def import_record(where: str, value: Any, kind: type[B]) -> B:
     if unknown := [name for name in value if name not in names]:
         raise RequestInvalidError(f"{where}: a {kind.__name__} has no {', '.join(map(shown, unknown))}")
     members = {names[name]: member for name, member in value.items()}
+    for name, member in members.items():
+        if name.endswith("_at") and is_relative(
+            member
+        ):  # a record that was written down is of no special day
+            raise RequestInvalidError(
+                f"{where}: {name} = {shown(member)}: expected a time that is always the same"
+            )
     if missing := _required(kind).difference(members):
         raise RequestInvalidError(f"{where}: {min(missing)!r} is missing")
     try:

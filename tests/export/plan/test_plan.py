@@ -111,7 +111,7 @@ def test_a_pair_is_two_different_uids_that_can_stand_in_a_header(value: Any) -> 
     [
         ({"all_users": 1}, "all_users = 1: expected True or False"),
         ({"everything": None}, "everything = None: expected True or False"),
-        ({"since": -1}, "since = -1: expected a datetime with a time zone, a date, a timestamp"),
+        ({"since": -1}, "since = -1: expected a datetime with a time zone, a date, "),
         ({"since": datetime(2020, 1, 1)}, "since = datetime.*expected a datetime with a time zone"),
         ({"until": date(1969, 12, 30)}, r"until = datetime.date\(1969.*: expected a datetime"),
         ({"since": True}, "since = True: expected"),
