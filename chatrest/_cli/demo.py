@@ -36,12 +36,12 @@ _STOP_TIMEOUT: Final = 5.0
 _POLL_INTERVAL: Final = 0.01
 """Seconds between two readings of the export's progress."""
 _NEXT: Final = (
-    ("{chatrest} view {out}", "read them in a browser, with a search"),
-    ("{chatrest} html {out} {out}-site", "the same as pages that need no server"),
     ("{chatrest} verify {out}", "read all files again and check every hash"),
     ('eval "$({chatrest} emulator --messages 20000 &)"', "a test service in the background"),
     ("{chatrest} load {out} chat.sqlite --search", "the messages in a database, with full-text search"),
     ("{chatrest} messages user-002 --on-behalf-of user-001 --limit 3", "messages as JSON lines"),
+    ("{chatrest} html {out} {out}-site", "the messages as pages that need no server"),
+    ("{chatrest} view {out}", "the same in a browser, with a search"),
 )
 
 

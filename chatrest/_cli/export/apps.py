@@ -20,7 +20,7 @@ from ..environment import all_apps, proxy
 from ..process import continuation, run
 
 if TYPE_CHECKING:
-    from ...export import Plan
+    from ...export import Failure, Plan, Report
     from ...export.plan.app_file import AppExport
     from ...export.run.apps import AppResult
 
@@ -29,14 +29,16 @@ LOG_INTERVAL: Final = 60.0
 """Seconds between two lines about all apps."""
 _MOST_FAILURES: Final = 5
 """Failed sources of an app that are printed."""
-APPS_AT_ONCE: Final = 4  # a copy of the constant of `export.apps`, whose import would slow the help text down
 
 
 def export_apps(
-    out: str, apps: str, plan: "Plan | None", options: Mapping[str, Any], *, dask: str | None, as_json: bool,
-    quiet: bool,
+    out: str, apps: str, plan: "Plan | None", options: Mapping[str, Any], reports: "list[Report | Failure]",
+    *, dask: str | None, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Export the apps of the file `apps`, print a summary, and end the command with the worst status."""
+    """Export the apps of the file `apps`, print a summary, and end the command with the worst status.
+
+    What has become of each is added to `reports`.
+    """
     exports = all_apps(apps)
     began = time.monotonic()
     try:
@@ -45,6 +47,9 @@ def export_apps(
         given = {"--apps": apps, "--journal": options.get("journal"), "--dask": dask}
         end.add_note(continuation("export", [out], given))
         raise
+    from ...export import Failure
+
+    reports += [each.report or Failure(each.app_id, str(each.error)) for each in results]
     _print(results, out, time.monotonic() - began, as_json=as_json, quiet=quiet)
 
 

@@ -19,7 +19,7 @@ from .. import streams
 from ..environment import named_app, proxy, session
 from ..options import AgeOption, TimeOption, local_copy, option_table, shown_default
 from ..process import can_continue, continuation, invocation, run
-from .apps import APPS_AT_ONCE, export_apps
+from .apps import export_apps
 from .summary import FileTotals, estimate_lines, summary_lines
 
 if TYPE_CHECKING:
@@ -94,8 +94,6 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
      "Write the state of the newest run to PATH for a monitor, as JSON: its times, complete or not, counts."),
     ("--apps", click.Path(exists=True, dir_okay=False), "FILE",
      "Export each app of a TOML file into OUT/<app id>; see `chatrest guide many-apps`."),
-    ("--apps-at-once", click.IntRange(min=1), "N",
-     f"Number of apps that are exported at the same time; needs --apps.  [default: {APPS_AT_ONCE}]"),
 )  # fmt: skip
 def export(
     out: str,
@@ -113,17 +111,15 @@ def export(
     quiet: bool,
     status_file: Path | None,
     apps: str | None,
-    apps_at_once: int | None,
     **given: Any,
 ) -> None:
     """Export messages to files in OUT, exactly as the service sends them.
 
     OUT is a folder, or the address of an object store: s3://bucket/prefix, gs://… or az://….
     Its credentials and endpoint are read from the usual environment variables (AWS_ACCESS_KEY_ID,
-    AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_NAME …). Install it with
-    pip install 'chatrest-client[cloud]'. The run writes to the local folder of --journal and publishes from
-    there; readers of the store see complete versions. Published files are removed from that folder, except
-    with SQLite. Another machine can continue the export.
+    AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_NAME …). It needs the extra
+    `cloud`. The run writes to the local folder of --journal and publishes from there; readers of the store
+    see complete versions, and another machine can continue the export.
 
     If it is interrupted, run `chatrest export OUT` to continue; run later, the same command adds what is new.
     Later runs need no other options: the plan of a folder never changes in silence. Sources or a window that
@@ -174,24 +170,23 @@ def export(
         "workers": workers,
     }
     _check_together(apps, dask, dry_run=dry_run)
-    if status_file is not None and (apps is not None or dry_run):
-        raise click.UsageError(
-            "--status-file is of the runs of one app: give it without --apps and --dry-run"
-        )
+    if status_file is not None and dry_run:
+        raise click.UsageError("--status-file is about runs: give it without --dry-run")
     _check_plan(plan, only=only, change_plan=change_plan, dask=dask)
+    from ...export.run.status_file import status_file as written_status
+
+    status = written_status(status_file, out, clean=streams.without_keys)
     if apps is not None:
-        options |= {"journal": journal, "at_once": apps_at_once or APPS_AT_ONCE}
-        export_apps(out, apps, plan, options, dask=dask, as_json=as_json, quiet=quiet)
+        options |= {"journal": journal}
+        with status as reports:
+            export_apps(out, apps, plan, options, reports, dask=dask, as_json=as_json, quiet=quiet)
         return
-    if apps_at_once is not None:
-        raise click.UsageError("--apps-at-once needs --apps")
     if dry_run:
         del options["tables"], options["attachments"]
         _estimate(out, plan, options, as_json=as_json)
         return
     from ...export import Progress, export
     from ...export.run.monitor import Monitor
-    from ...export.run.status_file import status_file as written_status
     from .display import progress_display, shown_progress
 
     progress = Progress()
@@ -210,10 +205,7 @@ def export(
         streams.warn(f"the local copy of {out} is in {root}")
     again = {} if only or change_plan else {"--journal": journal, "--dask": dask}
     with _resume_hint(out, again, progress):
-        with (
-            written_status(status_file, out, clean=streams.without_keys) as reports,
-            progress_display(quiet=quiet) as show,
-        ):
+        with status as reports, progress_display(quiet=quiet) as show:
             report = run(work())
             reports.append(report)
         totals = _files(Path(out) if root is None else root / "export")

@@ -1,7 +1,7 @@
 """The status of the newest run in a file of JSON, for a monitor: its times, complete or not, counts."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
@@ -9,16 +9,19 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from ..plan.report import Report
+from ..plan.report import Failure, Report
 
 RunState: TypeAlias = Literal["complete", "a part of the plan", "not complete", "failed"]
 _COUNTS: Final = (
-    "run", "messages", "written", "changed", "deleted", "missing", "sources", "requests",
+    "messages", "written", "changed", "deleted", "missing", "sources", "requests",
 )  # fmt: skip
 
 
 class RunStatus(Struct, frozen=True):
-    """What `--status-file` has: JSON, replaced at the end of each run, also of one that fails."""
+    """What `--status-file` has: JSON, replaced at the end of each run, also of one that fails.
+
+    Of many apps it has the sums, and is complete where all are.
+    """
 
     export: str
     state: RunState
@@ -31,6 +34,7 @@ class RunStatus(Struct, frozen=True):
     error: str | None = None
     """The first reason why it is not complete, or has failed."""
     run: int = 0
+    """Its number; 0 of many apps."""
     messages: int = 0
     written: int = 0
     changed: int = 0
@@ -44,31 +48,43 @@ class RunStatus(Struct, frozen=True):
 @contextmanager
 def status_file(
     path: Path | None, out: str, now: Callable[[], float] = time.time, *, clean: Callable[[str], str] = str
-) -> Iterator[list[Report]]:
-    """Write the status of the run in the block, which puts its report into the list; `clean` hides keys."""
-    reports, started = list[Report](), int(now())
+) -> Iterator[list[Report | Failure]]:
+    """Write the status of the run in the block, however it ends; `clean` hides keys.
+
+    The block puts its report into the list, or of many apps the report or the failure of each.
+    """
+    reports, started = list[Report | Failure](), int(now())
     try:
         yield reports
     except BaseException as error:
-        if path is not None and not reports:
-            text = clean(str(error) or type(error).__name__)
-            state = RunStatus(out, "failed", started, int(now()), _last_complete(path), text)
-            _replace(path, state)
+        reports = reports or [Failure(out, str(error) or type(error).__name__)]
         raise
-    if path is not None and reports:
-        _replace(path, _status(out, reports[0], path))
+    finally:
+        if path is not None and reports:
+            _replace(path, _status(out, reports, started, int(now()), _last_complete(path), clean))
 
 
-def _status(out: str, report: Report, path: Path) -> RunStatus:
-    state: RunState = "complete" if report.complete else "not complete"
-    reason = next(iter(report.all_reasons), None)
-    if report.only and reason is None:
+def _status(
+    out: str, reports: Sequence[Report | Failure], started: int, finished: int, last: int | None,
+    clean: Callable[[str], str],
+) -> RunStatus:  # fmt: skip
+    ended = [each for each in reports if isinstance(each, Report)]
+    reasons = [reason for each in ended for reason in each.all_reasons]
+    reasons += [
+        each.error if each.source == out else f"{each.source}: {each.error}"
+        for each in reports
+        if isinstance(each, Failure)
+    ]
+    state: RunState = "not complete" if ended else "failed"
+    if len(ended) == len(reports) and all(each.complete for each in ended):
+        state, last = "complete", finished
+    elif not reasons and any(each.only for each in ended):
         state = "a part of the plan"
-    last = report.finished if report.complete else _last_complete(path)
-    counts = {name: getattr(report, name) for name in _COUNTS}
-    return RunStatus(
-        out, state, report.started, report.finished, last, reason, failed=len(report.failed), **counts
-    )
+    counts = {name: sum(getattr(each, name) for each in ended) for name in _COUNTS}
+    failed = sum(len(each.failed) for each in ended) + len(reports) - len(ended)
+    run = ended[0].run if len(reports) == 1 and ended else 0
+    error = clean(reasons[0]) if reasons else None
+    return RunStatus(out, state, started, finished, last, error, run=run, failed=failed, **counts)
 
 
 def _last_complete(path: Path) -> int | None:

@@ -39,8 +39,10 @@ def test_a_wrong_key_of_one_app_is_status_1_and_the_other_is_complete(
 ) -> None:
     name = service.emulator.app.app_id
     result = command(
-        "export", str(out), "--apps", str(apps), "--everything", "--json", GAME_KEY="wr0ng-k3y-0f-th3-g4me"
-    )
+        "export", str(out), "--apps", str(apps), "--everything", "--json",
+        "--status-file", f"{out}.json",
+        GAME_KEY="wr0ng-k3y-0f-th3-g4me",
+    )  # fmt: skip
     assert result.exit_code == 1
     summary = json.loads(result.stdout)
     assert [(each["app"], each["complete"], each["status"]) for each in summary["apps"]] == [
@@ -48,6 +50,9 @@ def test_a_wrong_key_of_one_app_is_status_1_and_the_other_is_complete(
         ("game", False, 1),
     ]
     assert not summary["complete"]
+    status = json.loads(out.with_name(f"{out.name}.json").read_bytes())
+    assert (status["state"], status["messages"], status["failed"]) == ("not complete", summary["messages"], 1)
+    assert status["error"].startswith("game: ")
     assert (out / name / "manifest.json").exists()
     lines = result.stderr.splitlines()
     assert summary["messages"] == summary["written"] == summary["apps"][0]["messages"]
@@ -78,7 +83,6 @@ def test_wrong_usage_is_one_line_and_makes_no_folder(command: Run, apps: Path, o
     assert missing == f"{apps}: the environment lacks GAME_KEY"
     dry = error_line(command("export", str(out), "--apps", str(apps), "--dry-run", GAME_KEY="k3y"), 2)
     assert "give it without --apps" in dry
-    assert "--apps-at-once needs --apps" in error_line(command("export", str(out), "--apps-at-once", "2"), 2)
     assert not out.exists()
 
 

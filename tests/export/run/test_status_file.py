@@ -10,7 +10,7 @@ from chatrest.export.run.status_file import status_file
 
 
 def test_the_file_for_a_monitor_has_each_run_and_the_last_complete_one(tmp_path: Path) -> None:
-    path, clock = tmp_path / "status.json", iter([100, 200, 210, 300])
+    path, clock = tmp_path / "status.json", iter([100, 190, 200, 210, 300, 390])
 
     def write(report: Report | Exception) -> dict[str, Any]:
         with suppress(OSError), status_file(path, "out", lambda: next(clock)) as reports:
