@@ -117,7 +117,7 @@ def local_copy(out: str, journal: Path | None) -> Path | None:
     A `journal` beside a folder is a `click.UsageError`; the other errors are those of `journal_root`.
     """
     from .._cloud.address import is_address
-    from ..export.run.entry_points import journal_root
+    from ..export.run.place import journal_root
 
     if journal is not None and not is_address(out):
         raise click.UsageError(f"--journal is for an export in an object store: {out!r} is a folder")

@@ -24,7 +24,7 @@ from ..export.plan.plan import Plan
 from ..export.plan.report import Progress, Report
 from ..export.remote.local_path import local_path
 from ..export.run.apps import AT_ONCE, AppResult, Watch, export_each, make_runs
-from ..export.run.entry_points import journal_root, run_at
+from ..export.run.place import journal_root, run_at
 from ..export.run.run import OpenWalk, export_folder
 from ..export.store.segments import NEW
 from ..session import AsyncSession

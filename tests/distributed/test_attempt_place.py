@@ -15,7 +15,7 @@ from chatrest.distributed.shard import Budget, OpenJob, write_job
 from chatrest.distributed.start import ClusterWalk
 from chatrest.export import Plan, Progress, Report, read, verify
 from chatrest.export.plan.ownership import Source
-from chatrest.export.run.entry_points import run_at
+from chatrest.export.run.place import run_at
 from chatrest.export.run.run import export_folder
 from chatrest.export.store import repair
 from chatrest.export.store.disk import Disk

@@ -82,6 +82,11 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
      "Make the sources and the window that are given the folder's plan; else others are refused."),
     ("--recheck", AgeOption(), "AGO",
      "Also read the last 12h, 7d or 2w again, to find edited and deleted messages."),
+    ("--parts", click.IntRange(1, 10_000), "P",
+     "Make the export of P exports, OUT/part=00 and so on, for many processes; later runs need no number."),
+    ("--part", click.IntRange(min=0), "N", "Run part N of an export of parts, and no other one."),
+    ("--claim", bool, None,
+     "Run the next part that no other process has, until all are read: for any number of processes."),
     ("--workers", click.IntRange(1, _MOST_WORKERS), "N",
      "Number of sources that are read at the same time.", shown_default(WORKERS)),
     ("--dask", None, "ADDRESS",
@@ -104,6 +109,9 @@ def export(
     only: bool,
     change_plan: bool,
     recheck: int | None,
+    parts: int | None,
+    part: int | None,
+    claim: bool,
     workers: int,
     dask: str | None,
     dry_run: bool,
@@ -141,8 +149,12 @@ def export(
       chatrest export backup --with users,groups,members --attachments
       chatrest export backup --dry-run       estimate the size and the time
       chatrest export backup --dask local:4  read with four processes
+      chatrest export lake --parts 64 --claim    read parts beside other processes that do the same
       chatrest export backups --apps apps.toml   each app of a file, a folder each
       chatrest export s3://bucket/chat       into an object store
+
+    With --parts the export has parts that any number of processes can read, each a complete export in
+    OUT/part=NN; see `chatrest guide clusters`.
 
     \b
     Below OUT:
@@ -169,6 +181,9 @@ def export(
         "recheck": recheck,
         "workers": workers,
     }
+    if parts is not None or part is not None or claim:
+        _check_parts(part, claim=claim, only=only, change_plan=change_plan, dask=dask, dry_run=dry_run)
+        options |= {"parts": parts, "part": part, "claim": claim}
     _check_together(apps, dask, dry_run=dry_run)
     if status_file is not None and dry_run:
         raise click.UsageError("--status-file is about runs: give it without --dry-run")
@@ -208,7 +223,7 @@ def export(
         with status as reports, progress_display(quiet=quiet) as show:
             report = run(work())
             reports.append(report)
-        totals = _files(Path(out) if root is None else root / "export")
+        totals = _files(Path(out) if root is None else root)
         lines = None if quiet else summary_lines(report, progress, out, totals, monitor.elapsed)
         _print_report(report, out, totals, monitor.elapsed, lines, as_json=as_json)
 
@@ -224,6 +239,23 @@ def _check_plan(plan: "Plan | None", *, only: bool, change_plan: bool, dask: str
         raise click.UsageError(f"{name} needs the sources that it is about, such as --user UID")
     if only and dask is not None:
         raise click.UsageError("--only reads a few sources by itself: give it without --dask")
+
+
+def _check_parts(
+    part: int | None, *, claim: bool, only: bool, change_plan: bool, dask: str | None, dry_run: bool
+) -> None:
+    """Raise `click.UsageError` for options that have no meaning for an export of parts."""
+    if part is not None and claim:
+        raise click.UsageError("--part names a part, and --claim takes the next one: give one of them")
+    if only or change_plan:
+        raise click.UsageError(
+            "the plan of an export of parts never changes, and is read as a whole: give --parts, --part and "
+            "--claim without --only and --change-plan"
+        )
+    if dask is not None and (part is not None or claim):
+        raise click.UsageError("--dask runs all parts: give it without --part and --claim")
+    if dry_run:
+        raise click.UsageError("--dry-run estimates all parts together: give it without --parts")
 
 
 def _check_together(apps: str | None, dask: str | None, *, dry_run: bool) -> None:
@@ -354,9 +386,12 @@ def _print_report(
 
 
 def _files(out: Path) -> FileTotals:
+    """Return the files of an export in a folder, or with its local copy there, or of all its parts."""
     from ...export import Plan
     from ...export.folder import manifest
 
-    contents = manifest.read(out / manifest.NAME)
-    sizes = [file.bytes for file in contents.files]
-    return FileTotals(Plan.parse(bytes(contents.plan)).format, len(sizes), sum(sizes))
+    places = ("", "export/", "part=*/", "part=*/export/")
+    paths = [path for place in places for path in sorted(out.glob(f"{place}{manifest.NAME}"))]
+    contents = [manifest.read(path) for path in paths]
+    sizes = [file.bytes for each in contents for file in each.files]
+    return FileTotals(Plan.parse(bytes(contents[0].plan)).format, len(sizes), sum(sizes))

@@ -7,11 +7,13 @@
 | of another user or group than was asked for                 | is left out; the source fails at its end    |
 | that the walk gave up, as its id came before                | is compared with the one that is kept       |
 | that another source of the plan writes                      | counts as seen, and is not written          |
+| that another part of the export writes (`part_ownership`)   | its id is left to that part                 |
 | of the source                                               | is written                                  |
 
 The seconds at the edges of a window are no fault: they are asked for, and left out by `Window.within`.
 """
 
+from collections.abc import Callable
 from itertools import compress
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, final
@@ -23,8 +25,9 @@ from ..._walk.source import Page
 from ...errors import ActingUserIgnoredError, ChatRestError
 from ..folder.export_folder import FetchedPage
 from ..plan.file_names import MILLISECONDS, seconds
-from ..plan.message_ids import ids_of, number
+from ..plan.message_ids import PageIds, ids_of, number
 from ..plan.ownership import OwnershipRules, Source
+from ..plan.part_ownership import PartOwner
 from .jobs import ListJob
 
 _DISORDER: Final = 300
@@ -118,6 +121,9 @@ class PageCheck:
         """True in a run of a part of the plan's sources: what their lists show is written at once, in the
         files of the sources that write it, which are perhaps not read."""
         self._ignores_since = False
+        self.owner: Callable[[str, str, str], PartOwner] | None = None
+        """Of a part of an export: gives the part that writes a message."""
+        self.part: int = 0
         self._rules = rules
         self._expectations: dict[Source, Expectation] = {}
         self._faults: dict[Source, str] = {}
@@ -138,15 +144,38 @@ class PageCheck:
         if job.since:  # a service that does not heed it must not be read as if it did
             rows = Window(job.since).within(rows)
         seen = ids_of(rows)
+        own, theirs, left = self._divided(rows)
+        seen_rows, rows = rows, own
         takes_all = self.takes_all or job.purpose == "missing"
         written = rows if takes_all else partition_page(rows, self._rules, job.source)
         page: dict[str, Any] = {
             "number": job.number, "source": job.source, "purpose": job.purpose, "after": 0, "last": 0,
-            "seen": seen, "rows": written, "ids": seen if written is rows else ids_of(written),
+            "seen": seen, "rows": written, "ids": seen if written is seen_rows else ids_of(written),
             "writers": self._writers(job.source, rows) if takes_all else None, "shown": shown,
-            "compared": rows if job.purpose == "recheck" else [],
+            "compared": rows if job.purpose == "recheck" else [], "theirs": theirs, "left": left,
         }  # fmt: skip
         return FetchedPage(**page | covered)
+
+    def _divided(self, rows: list[Row]) -> tuple[list[Row], dict[int, PageIds], dict[int, list[Row]]]:
+        """Return the rows that this part of the export writes, the ids of the others by their parts, and of
+        these the rows that are left there.
+        """
+        if self.owner is None or not rows:
+            return rows, {}, {}
+        ends = list(map(_ENDS, rows))
+        owners = {names: self.owner(*names) for names in set(ends)}
+        if all(owner.part == self.part for owner in owners.values()):
+            return rows, {}, {}
+        own, theirs, left = list[Row](), dict[int, list[Row]](), dict[int, list[Row]]()
+        for row, names in zip(rows, ends, strict=True):
+            owner = owners[names]
+            if owner.part == self.part:
+                own.append(row)
+                continue
+            theirs.setdefault(owner.part, []).append(row)
+            if not owner.may_show or not row.id:  # what has no id cannot be asked for
+                left.setdefault(owner.part, []).append(row)
+        return own, {part: ids_of(each) for part, each in theirs.items()}, left
 
     def _writers(self, source: Source, rows: list[Row]) -> dict[Source, list[Row]]:
         """Return the rows by the sources whose files they belong to."""

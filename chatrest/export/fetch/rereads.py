@@ -3,6 +3,8 @@
 | read again              | where                                        | and then                          |
 |-------------------------|----------------------------------------------|-----------------------------------|
 | missing: seen - written | a source that has seen it, and then the next | `missing` if none shows it        |
+| missing, of a part      | by its id, where only the lists of other     | `missing` if it is gone           |
+|                         | parts have shown it                          |                                   |
 | recheck: the last days  | every source                                 | rows that differ are replaced     |
 | confirm: stored in      | a source that has seen it, and without any   | `deleted` if it is not shown      |
 | these days - shown      | times: services read them in their own ways  |                                   |
@@ -16,17 +18,27 @@ all that is asked of it.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import final
+from typing import Any, Final, final
 
+from ..._core.replies.rows import Row
 from ..._core.requests.dialects import LARGEST_PAGE
-from ..._threads import in_thread
+from ..._core.send import AsRows
+from ..._resources.messages import Messages
+from ..._threads import for_each, in_thread
+from ...errors import AuthenticationError, ChatRestError, NotFoundError
 from ..folder.journal import SourceState
 from ..plan.id_set import IdSet
 from ..plan.intervals import LAST, Gap
+from ..plan.ownership import OF_PARTS
+from .jobs import ListJob
 from .news import runs_by_app_list
 from .source_list import SourceList, is_app_list
 from .work_left import Work, rechecks_left, rechecks_since
 from .worker_pool import WorkerPool
+
+_AT_ONCE: Final = 16
+_BATCH: Final = 100
+"""Messages that were asked for one by one, and are written at once."""
 
 
 @final
@@ -39,6 +51,8 @@ class Rereads:
         self._journal = pool.archive.journal
         self._sources = sources
         self._now = now
+        self._unanswered = IdSet()
+        """Ids that were asked for one by one, and that the service has said nothing of."""
 
     def _by_source(self, ids: IdSet, sources: Iterable[SourceState]) -> Iterator[tuple[SourceState, IdSet]]:
         """Yield each id once, with the first of the sources that has seen it."""
@@ -61,6 +75,7 @@ class Rereads:
         asked_whole: set[int] = set()
         while works := await in_thread(lambda: list(self._missing(asked, asked_whole))):
             await self._pool.read_again(works)
+        await self._ask_one_by_one()
         self._pool.stats.written += await in_thread(self._archive.salvage)
         return await in_thread(self._note_missing)
 
@@ -75,6 +90,8 @@ class Rereads:
             number = known.number
             if number in self._pool.failed or self._sources.is_deleted(known) or number in asked_whole:
                 continue
+            if known.source == OF_PARTS:
+                continue
             seen = self._journal.seen(number)
             ids = (missing & seen) - asked.setdefault(number, IdSet())
             missing.discard(ids)
@@ -85,9 +102,43 @@ class Rereads:
             elif ids:
                 yield Work(known, clusters(ids, seen, LARGEST_PAGE), "missing")
 
+    async def _ask_one_by_one(self) -> None:
+        """Ask for the messages that no list of this part has shown, and those of other parts have."""
+        number = self._journal.source_of(OF_PARTS.key)
+        ids = await in_thread(lambda: self._archive.missing() & self._journal.seen(number))
+        if not ids:
+            return
+        job = ListJob(number=number, source=OF_PARTS, purpose="missing")
+        messages, rows = Messages(AsRows(self._pool.session.sender, leaves_out=True)), list[Row]()
+        keys = await in_thread(lambda: dict(zip(ids, self._journal.texts(ids), strict=True)))
+
+        async def commit() -> None:
+            batch, rows[:] = rows[:], []
+            await self._pool.commit([self._pool.check.page(job, batch)])
+
+        async def ask(item: tuple[int, str]) -> None:
+            numbered, key = item
+            try:
+                reply: Any = await messages.get(key)
+            except AuthenticationError:
+                raise
+            except ChatRestError as error:
+                if not isinstance(error, NotFoundError) or error.is_unserved:
+                    self._unanswered.update(IdSet([numbered]))
+                return
+            if not (found := [row for row in reply.items if row.id == key]):
+                self._unanswered.update(IdSet([numbered]))
+            rows.extend(found)
+            if len(rows) >= _BATCH:
+                await commit()
+
+        await for_each(list(keys.items()), ask, _AT_ONCE)
+        await commit()
+
     def _note_missing(self) -> bool:
         """Note what no source shows any more; return False if one could not be asked."""
-        missing, is_whole = self._archive.missing(), True
+        missing, is_whole = self._archive.missing(), not self._unanswered
+        missing.discard(self._unanswered)
         sources = self._journal.sources() if missing else []
         refused = [known for known in sources if self._sources.is_refused(known)]
         for _, ids in self._by_source(missing, refused):

@@ -4,7 +4,8 @@ Beside them stand the other requests of an export that read no source: the app's
 of an empty list.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
 from itertools import islice
 from typing import Any, Final, final
@@ -29,7 +30,8 @@ from ...errors import (
 from ...session import AsyncSession
 from ..folder.journal import SourceState
 from ..plan.file_names import MILLISECONDS
-from ..plan.ownership import Source
+from ..plan.message_ids import number
+from ..plan.ownership import OF_PARTS, Source
 from ..plan.plan import Plan
 from .page_check import Window
 from .worker_pool import WorkerPool
@@ -55,8 +57,17 @@ _NO_USER: Final = "ERR_UID_NOT_FOUND"
 class SourceList:
     """The sources of a run, as the journal knows them, and as `pool` could read them."""
 
-    def __init__(self, session: AsyncSession, pool: WorkerPool, only: Plan | None = None) -> None:
-        """With `only` its sources are read, and no others of the folder's plan."""
+    def __init__(
+        self,
+        session: AsyncSession,
+        pool: WorkerPool,
+        only: Plan | None = None,
+        handed: Sequence[Source] | None = None,
+    ) -> None:
+        """With `only` its sources are read, and no others of the folder's plan. The users are `handed` to a
+        part of an export, which does not list them.
+        """
+        self._handed = handed
         self._session = session
         self._pool = pool
         self._journal = pool.archive.journal
@@ -105,7 +116,9 @@ class SourceList:
     async def learn(self) -> None:
         """Note the sources to read, and ask for the users where all of them are wanted."""
         self._listed = set(self._reads.sources)
-        if self._reads.all_users:
+        if self._handed is not None:
+            self._listed.update(self._handed)
+        elif self._reads.all_users:
             await self._list_users()
         returned = [
             known.number
@@ -121,6 +134,9 @@ class SourceList:
         listed = (known for known in self.known if known.source in self._listed - {*self._reads.sources})
         errors = (self._pool.failed.get(known.number) for known in listed)
         if any(isinstance(error, NotFoundError) and error.code != _NO_USER for error in errors):
+            if self._handed is not None:
+                there = {source async for source in users(self._session)}
+                self._handed = [source for source in self._handed if source in there]
             await self.learn()
         else:
             self._add([])
@@ -176,7 +192,9 @@ class SourceList:
     @property
     def kept(self) -> list[str]:
         """Sources that earlier runs have read, and that the plan does not ask for any more."""
-        unasked = (each for each in self._journal.iter_sources() if not each.asked)
+        unasked = (
+            each for each in self._journal.iter_sources() if not each.asked and each.source != OF_PARTS
+        )
         return [str(each.source) for each in unasked if each.proven or not is_app_list(each)]
 
     def lists(self, known: SourceState) -> bool:
@@ -218,6 +236,17 @@ async def newest(session: AsyncSession, count: int = 1) -> list[Row]:
     except _NO_LIST:
         return []
     return [] if page is None else list(page.items)
+
+
+def in_order(rows: list[Row]) -> list[Row]:
+    """Return those of the app's newest messages whose order tells which is the newest.
+
+    Ids that are no numbers, or come twice, stand first in a page, wherever they are in the list. The others
+    are in its order, in which the last one may not be the one with the largest id.
+    """
+    counts = Counter(row.id for row in rows)
+    numbered = [row for row in rows if number(row.id) is not None]
+    return [row for row in numbered if counts[row.id] == 1] or numbered or rows
 
 
 async def goes_backwards(session: AsyncSession, newest: Row) -> bool:

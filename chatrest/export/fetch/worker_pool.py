@@ -54,6 +54,7 @@ class WorkerPool:
         least_pages: Callable[[], int] | None = None,
     ):
         """`least_pages` gives the pages that have to be left of a list for it to be divided."""
+        self.session = session
         self.archive = archive
         self.rules = rules
         self.progress = progress or Progress()

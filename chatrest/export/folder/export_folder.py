@@ -41,6 +41,7 @@ from .opening import (
     begin_generation,
     check_folder,
     check_is_whole,
+    check_part,
     claim_folder,
     first_meta,
     is_unused,
@@ -90,6 +91,10 @@ class FetchedPage(Struct, frozen=True, kw_only=True):
     """Rows that came again under ids that were read before."""
     compared: list[Row] = []
     """Of a recheck: the rows that are compared with those on disk."""
+    theirs: dict[int, PageIds] = {}
+    """The ids that other parts write, by the part."""
+    left: dict[int, list[Row]] = {}
+    """Those of these messages that no list of their part can show."""
     bytes: int = 0
     """The memory that the page needs."""
 
@@ -144,8 +149,10 @@ class ExportFolder:
         disk: Disk | None = None,
         remote: RemoteFiles | None = None,
         journal: Path | None = None,
+        part: str = "",
     ) -> None:
-        """`journal` is where it is instead of in the folder, as `:memory:`.
+        """`journal` is where it is instead of in the folder, as `:memory:`. `part` is the part of an export
+        that the folder is, such as `7 of 64`; empty for an export by itself.
 
         With `change_plan` the plan may be another one than the folder's, whose own it becomes by
         `commit_plan`.
@@ -157,6 +164,8 @@ class ExportFolder:
         """Rows on disk that are read again."""
         self.before_change: Callable[[], None] = lambda: None
         """Called before the first commit of this run."""
+        self.part_of: Callable[[Row], int | None] | None = None
+        """Of a part: gives the part that writes a message, None for this one."""
         self._lock = threading.Lock()
         self._repeats: RepeatedRows = RepeatedRows()
         format_of_plan(plan or Plan())
@@ -166,10 +175,11 @@ class ExportFolder:
         with ExitStack() as stack:
             lock = FolderLock(folder)
             stack.callback(lock.release)
-            meta = first_meta(folder, app_id, (plan or Plan()).encoded().decode())
+            meta = first_meta(folder, app_id, (plan or Plan()).encoded().decode()) | {"part": part}
             self.journal: Journal = stack.enter_context(
                 Journal(journal or folder / NAME, meta, is_shared=lock.is_held)
             )
+            check_part(folder, self.journal["part"] or "", part)
             manifest = check_folder(folder, self.journal)
             kept = {name: self.journal[name] for name in ("app", "plan")}
             if plan is not None and is_unused(self.journal, manifest):
@@ -214,15 +224,17 @@ class ExportFolder:
 
         Raises OSError where the disk fails, or a file was removed meanwhile, and `FragmentLostError`.
         """
-        stats, seen = CommitStats(), dict[int, IdSet]()
+        stats, seen, theirs = CommitStats(), dict[int, IdSet](), dict[int, IdSet]()
 
         def note() -> None:
             for source, ids in seen.items():  # a row a batch
                 self.journal.see(source, ids)
+            for part, ids in theirs.items():
+                self.journal.leave(part, ids)
 
         with self._guarded():
             self._begin_change()
-            new_rows = (new for page in pages for new in self._taken(page, stats, seen))
+            new_rows = (new for page in pages for new in self._taken(page, stats, seen, theirs))
             if fragments and self.remote is not None:
                 self.remote.add(fragments)
             stats.written += self.store.adopt(fragments, new_rows, note)
@@ -406,7 +418,9 @@ class ExportFolder:
 
     # ── one page ──
 
-    def _taken(self, page: FetchedPage, stats: CommitStats, seen: dict[int, IdSet]) -> Iterator[NewRows]:
+    def _taken(
+        self, page: FetchedPage, stats: CommitStats, seen: dict[int, IdSet], theirs: dict[int, IdSet]
+    ) -> Iterator[NewRows]:
         own = self.journal.numbered(page.seen)
         shown = None if page.shown is None else self.journal.numbered(page.shown)
         self._undelete(own if shown is None else shown)
@@ -415,6 +429,7 @@ class ExportFolder:
         if page.purpose == "confirm":
             return
         seen.setdefault(page.number, IdSet()).update(own)
+        self._take_theirs(page, theirs)
         if page.compared:
             self._compare(page, stats)
         self._repeats.note(page.again)
@@ -432,6 +447,12 @@ class ExportFolder:
             if page.proven:
                 self.journal.prove(page.number, page.proven)
 
+    def _take_theirs(self, page: FetchedPage, theirs: dict[int, IdSet]) -> None:
+        for part, ids in page.theirs.items():
+            theirs.setdefault(part, IdSet()).update(self.journal.numbered(ids))
+        for part, rows in page.left.items():
+            self.journal.leave_rows(part, rows)
+
     def _new(
         self, number: int, source: Source, rows: list[Row], ids: PageIds, *, is_first: bool = False
     ) -> Iterator[NewRows]:
@@ -440,10 +461,18 @@ class ExportFolder:
             self._repeats.add(rows, new, ids)
         for stem, part in self._stems(source, new).items():
             yield NewRows(stem, number, part, new_ids if part is new else ids_of(part), is_new=True)
-        if self._is_later and new:
+        if (self._is_later or self.part_of is not None) and new:
             line: Any = new[0].line  # of a page's rows, all or none are in its lines
             if _ACTION in (line.data if type(line) is PageLines else lines_of(new)):
-                self.journal.note_edits(shown_edits(new))
+                self._note_edits(list(shown_edits(new)))
+
+    def _note_edits(self, edited: list[Row]) -> None:
+        """Note the messages that edits and deletions show; those of other parts are left to them."""
+        if self.part_of is not None:
+            for row in edited:
+                if (part := self.part_of(row)) is not None:
+                    self.journal.leave_rows(part, [row], is_edit=True)
+        self.journal.note_edits(edited)
 
     def _stems(self, source: Source, rows: list[Row]) -> dict[str, list[Row]]:
         if not rows:

@@ -10,6 +10,9 @@
 | deleted  | ids that the service does not show any more; `missing` where the export lacks them, too    |
 | news     | by run the ids that are new, changed, deleted, or shown again (`restored`)                 |
 | edits    | messages as edits and deletions show them, before they are compared with those on disk     |
+| theirs   | of a part: the ids that its lists have shown, and that another part writes; `sent` where   |
+|          | they were left there                                                                       |
+| left     | of a part: messages, and newer versions of messages, that are left to another part         |
 
 What is new is noted when the folder is opened the next time: it is what is written, and no run has told of.
 So it costs a commit nothing, and a run that was killed has told of all that it committed.
@@ -52,11 +55,16 @@ CREATE INDEX changed_numbers ON changed(number);
 CREATE TABLE deleted(id TEXT PRIMARY KEY, source INTEGER NOT NULL, noticed INTEGER NOT NULL,
     missing INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
 CREATE TABLE news(number INTEGER PRIMARY KEY, run INTEGER NOT NULL, kind TEXT NOT NULL, ids BLOB NOT NULL);
-CREATE TABLE edits(id TEXT, raw BLOB, PRIMARY KEY(id, raw)) WITHOUT ROWID
+CREATE TABLE edits(id TEXT, raw BLOB, PRIMARY KEY(id, raw)) WITHOUT ROWID;
+CREATE TABLE theirs(number INTEGER PRIMARY KEY, part INTEGER NOT NULL, ids BLOB NOT NULL,
+    sent INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE left(id TEXT, raw BLOB, part INTEGER NOT NULL, is_edit INTEGER NOT NULL,
+    sent INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(id, raw)) WITHOUT ROWID
 """
 LAYOUT: Final[Layout] = STORE_LAYOUT._replace(schema=_SCHEMA)
 _TABLES: Final = (
     "sources", "covered", "files", "blocks", "seen", "names", "rechecks", "shown", "changed", "deleted",
+    "theirs", "left",
 )  # fmt: skip
 GENERATION: Final = "generation"
 PREVIOUS_GENERATION: Final = "previous_generation"
@@ -184,11 +192,11 @@ class Journal(StoreJournal):
         rows = self._typed("SELECT number FROM sources WHERE key = ?", tuple[int], key)
         return int(rows[0][0]) if rows else 0
 
-    def add_sources(self, sources: Iterable[Source]) -> None:
+    def add_sources(self, sources: Iterable[Source], *, is_asked: bool = True) -> None:
         self._db.executemany(
-            """INSERT INTO sources(key) VALUES(?) ON CONFLICT(key) DO UPDATE SET state = 'open'
+            """INSERT INTO sources(key, asked) VALUES(?, ?) ON CONFLICT(key) DO UPDATE SET state = 'open'
             WHERE state = 'deleted_user'""",
-            ((source.key,) for source in sources),
+            ((source.key, is_asked) for source in sources),
         )
 
     def forget_sources(self) -> None:
@@ -298,17 +306,18 @@ class Journal(StoreJournal):
 
     def mark_deleted(self, source: int, ids: Iterable[int], now: int, *, missing: bool = False) -> None:
         """Note ids that the service does not show any more, and that are missing in the export or not."""
-        sql, keys = "INSERT OR REPLACE INTO deleted VALUES(?, ?, ?, ?)", self._texts(ids)
+        sql, keys = "INSERT OR REPLACE INTO deleted VALUES(?, ?, ?, ?)", self.texts(ids)
         self._db.executemany(sql, [(key, source, now, int(missing)) for key in keys])
         if not missing:
             self.tell("deleted", keys)
 
     def undelete(self, ids: Iterable[int]) -> None:
         """Note ids that are shown again."""
-        sql, keys = "DELETE FROM deleted WHERE id = ? RETURNING missing", self._texts(ids)
+        sql, keys = "DELETE FROM deleted WHERE id = ? RETURNING missing", self.texts(ids)
         self.tell("restored", [key for key in keys if self._all(sql, key) == [(0,)]])
 
-    def _texts(self, ids: Iterable[int]) -> list[str]:
+    def texts(self, ids: Iterable[int]) -> list[str]:
+        """Return ids as the service has them."""
         known = IdSet(ids)
         names = self.keys_of(known)
         return [names.get(each) or str(each) for each in known]
@@ -332,6 +341,52 @@ class Journal(StoreJournal):
 
     def forget_edits(self, ids: Iterable[str]) -> None:
         self._db.executemany("DELETE FROM edits WHERE id = ?", [(key,) for key in ids])
+
+    # ── other parts ──
+
+    def seen(self, source: int | None = None) -> IdSet:
+        """Return the ids that the list of a source has shown; None is any, without what other parts write."""
+        seen = super().seen(source)
+        return seen if source is not None else seen - self.theirs()
+
+    def theirs(self, part: int | None = None) -> IdSet:
+        """Return the ids that lists have shown, and that another part writes, or that one."""
+        if part is None:
+            return self._union("SELECT ids FROM theirs")
+        return self._union("SELECT ids FROM theirs WHERE part IN", [part])
+
+    def leave(self, part: int, ids: IdSet) -> None:
+        """Note ids that another part writes."""
+        self._db.execute("INSERT INTO theirs(part, ids) VALUES(?, ?)", (part, ids.to_bytes()))
+
+    def leave_rows(self, part: int, rows: Iterable[Row], *, is_edit: bool = False) -> None:
+        """Note messages that are left to another part, or newer versions of its messages."""
+        sql = "INSERT OR IGNORE INTO left(id, raw, part, is_edit) VALUES(?, ?, ?, ?)"
+        self._db.executemany(sql, [(row.id, row.raw, part, is_edit) for row in rows])
+
+    def left_rows(self, part: int) -> tuple[list[bytes], list[bytes]]:
+        """Return the messages, and the newer versions, that are left to a part."""
+        sql = "SELECT raw, is_edit FROM left WHERE part = ? ORDER BY id"
+        rows = self._typed(sql, tuple[bytes, bool], part)
+        return [raw for raw, is_edit in rows if not is_edit], [raw for raw, is_edit in rows if is_edit]
+
+    def unsent(self) -> set[int]:
+        """Return the parts to which something was left that is not there yet."""
+        sql = "SELECT DISTINCT part FROM theirs WHERE NOT sent UNION SELECT part FROM left WHERE NOT sent"
+        return {part for (part,) in self._all(sql)}
+
+    def receivers(self) -> set[int]:
+        """Return the parts to which anything was left."""
+        return {part for (part,) in self._all("SELECT part FROM theirs UNION SELECT part FROM left")}
+
+    def note_sent(self, part: int) -> None:
+        """Note that all that was left to a part is there; its ids are one row then."""
+        ids = self.theirs(part)
+        self._db.execute("DELETE FROM theirs WHERE part = ?", (part,))
+        if ids:
+            sql = "INSERT INTO theirs(part, ids, sent) VALUES(?, ?, 1)"
+            self._db.execute(sql, (part, ids.to_bytes()))
+        self._db.execute("UPDATE left SET sent = 1 WHERE part = ?", (part,))
 
     # ── news ──
 

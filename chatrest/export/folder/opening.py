@@ -32,6 +32,7 @@ from msgspec import Struct
 from ..._storage import InUseError, Marks, marks_of, try_lock
 from ...errors import ChatRestError, RequestInvalidError
 from ..plan.file_names import DAMAGED, MESSAGES, SPOOL, is_of_system, path_inside
+from ..plan.parts import FOREIGN, STATE
 from ..plan.plan import Plan, difference, growth_fault
 from ..store.disk import Disk, sync_folder
 from .journal import GENERATION, NAME as JOURNAL, PREVIOUS_GENERATION, Journal
@@ -125,6 +126,19 @@ def check_is_whole(folder: Path) -> None:
         )
 
 
+def check_part(folder: Path, stored: str, part: str) -> None:
+    """Refuse a part of an export with `RequestInvalidError` where it is opened as another one, or by itself:
+    it would read all users, and write what other parts have.
+    """
+    if stored == part:
+        return
+    if stored:
+        raise RequestInvalidError(
+            f"folder '{folder}' is part {stored} of an export: expected is the folder that it is in"
+        )
+    raise RequestInvalidError(f"folder '{folder}' is an export by itself, and not part {part} of one")
+
+
 def check_place(folder: Path) -> None:
     """Refuse with `RequestInvalidError` a folder that holds something else than an export, or one that has
     lost both its journal and its manifest; changes nothing.
@@ -142,7 +156,11 @@ def check_place(folder: Path) -> None:
             "damaged; nothing was changed: restore one of them from a backup, or export into another folder"
         )
     names = (path.name for path in folder.iterdir())
-    others = (name for name in names if not is_of_system(name) and not name.startswith(JOURNAL))
+    others = (
+        name
+        for name in names
+        if not is_of_system(name) and not name.startswith(JOURNAL) and name not in (STATE, FOREIGN)
+    )
     if (name := next(others, None)) is not None:
         raise RequestInvalidError(
             f"folder '{folder}' holds something else than an export, such as {name}, and is not touched: "

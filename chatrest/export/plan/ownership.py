@@ -26,9 +26,10 @@ from ..._parameters.messages import MessageQuery
 from ..._resources.messages import Messages
 from ..._walk.walk import Walk
 
-Kind: TypeAlias = Literal["everything", "group", "pair", "user"]
+Kind: TypeAlias = Literal["everything", "group", "pair", "user", "parts"]
+"""parts: no list, but what the lists of other parts have shown, and this part of an export writes."""
 
-_ORDER: Final[dict[Kind, int]] = {"everything": 0, "group": 1, "pair": 2, "user": 3}
+_ORDER: Final[dict[Kind, int]] = {"everything": 0, "group": 1, "pair": 2, "user": 3, "parts": 4}
 _KEPT: Final = 10_000
 """Decisions that are remembered: one a conversation."""
 
@@ -63,6 +64,12 @@ class Source(Struct, frozen=True):
                 return messages.list_user(self.names[0], on_behalf_of=self.names[1], query=query)
             case "user":
                 return messages.list_user(self.names[0], query=query)
+            case "parts":
+                raise NotImplementedError("it is no list: its messages are asked for one by one")
+
+
+OF_PARTS: Final = Source("parts")
+"""What other parts of an export have shown of its messages."""
 
 
 @final

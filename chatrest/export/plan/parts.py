@@ -2,8 +2,9 @@
 
 ```
 OUT/parts.json              the number of parts, app, plan, and the nights (`Parts`)
-OUT/users/0000.json.gz      what a night has found, for all parts: the users that are new, the app's newest
-                            messages, what is new where that was asked for once (`NightFile`); never changed
+OUT/users/0000.msgpack.gz   the users that no earlier night has listed (`NightUsers`); never changed
+OUT/news/0000.msgpack.gz    what else a night has asked for all parts: the app's newest messages, and all that
+                            is new where its own list shows that (`NightNews`); never changed
 OUT/part=00/                an export, exactly what one machine makes: journal, manifest, files, proof
 OUT/part=00/part.json       how far it is (`PartState`): the night that it has read, and what it took in
 OUT/part=00/foreign/07.ids  what the lists of part 07 showed, and part 00 owns (`Foreign`)
@@ -34,10 +35,11 @@ from pathlib import Path
 from typing import Final, Self, TypeVar
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from ...errors import ChatRestError, RequestInvalidError
 from .file_names import file_name
+from .id_set import IdSet
 from .plan import Plan
 
 T = TypeVar("T")
@@ -48,7 +50,6 @@ STATE: Final = "part.json"
 """In the folder of a part: a `PartState`."""
 FOREIGN: Final = "foreign"
 """In the folder of a part: the folder of what other parts have left there."""
-USERS: Final = "users"
 MOST_PARTS: Final = 10_000
 _PART: Final = re.compile(r"part=([0-9]{2,4})")
 _APP: Final = "app="
@@ -59,13 +60,11 @@ class Night(Struct, frozen=True):
     """One reading of all parts; the first has the number 0."""
 
     listed: int
-    """When the users were listed, in epoch seconds."""
-    file: str
-    """The name of its `NightFile` below the export's folder, such as `users/0000.json.gz`."""
-    users: int = 0
-    """The users that are new in it."""
-    until: int | None = None
-    """The app's newest id when it began: the frozen end of all parts. None where it is not known."""
+    """When it began, and the users were listed, in epoch seconds."""
+    news: str
+    """The name of its `NightNews` below the export's folder, such as `news/0000.msgpack.gz`."""
+    users: str = ""
+    """The name of its `NightUsers`; empty where no user is new."""
 
 
 class Parts(Struct, frozen=True, kw_only=True):
@@ -105,33 +104,44 @@ class Parts(Struct, frozen=True, kw_only=True):
         return parts
 
 
-class NightFile(Struct, frozen=True, kw_only=True):
-    """What a night has found for all parts: a file that is never changed."""
+class NightUsers(Struct, frozen=True):
+    """The users of a night."""
 
-    users: list[str] = []
-    """The uids that no earlier night has listed."""
-    newest: list[Raw] = []
-    """The app's newest messages, the newest first, as served."""
+    uids: list[str]
+    """Those that no earlier night has listed; of the first night those that the plan names, too."""
+
+
+class NightNews(Struct, frozen=True, kw_only=True):
+    """What a night has found for all parts."""
+
+    newest: list[bytes] = []
+    """The app's newest messages, the newest first, as served; the newest of the night before as well."""
     goes_backwards: bool = False
     """True if the app's own list was seen to begin with its newest message where asked for it."""
+    gone: list[str] = []
+    """The users that earlier nights have listed, and this one has not."""
     fault: str = ""
     """The reason why the users are not known to be all; empty as usually."""
     after: int | None = None
     """Where the app's own list shows all that is new after this id, up to the frozen end: no list is asked
     for it. None where each list is to be asked."""
-    news: list[Raw] = []
-    """These messages, as served."""
+    believed: int = 0
+    """The nights in a row, this one included, in which no list was asked."""
+    rows: list[bytes] = []
+    """What is new after `after`, as served."""
 
-    def encoded(self) -> bytes:
-        return gzip.compress(msgspec.json.encode(self), _GZIP_LEVEL, mtime=0)
 
-    @classmethod
-    def parse(cls, data: bytes, where: object) -> Self:
-        """Return what `encoded` made; `ChatRestError` where it is damaged."""
-        try:
-            return _decoded(gzip.decompress(data), cls, where)
-        except (OSError, EOFError, zlib.error) as error:
-            raise ChatRestError(f"{where} is damaged: {error}") from None
+def packed(value: NightUsers | NightNews) -> bytes:
+    """Return the content of a night's file."""
+    return gzip.compress(msgspec.msgpack.encode(value), _GZIP_LEVEL, mtime=0)
+
+
+def unpacked(data: bytes, kind: type[T], where: object) -> T:
+    """Return what `packed` took; `ChatRestError` where it is damaged. `where` is what an error calls it."""
+    try:
+        return msgspec.msgpack.decode(gzip.decompress(data), type=kind)
+    except (OSError, EOFError, zlib.error, msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ChatRestError(f"{where} is damaged: {error}") from None
 
 
 class PartState(Struct, frozen=True, kw_only=True):
@@ -160,11 +170,21 @@ class Foreign(Struct, frozen=True, kw_only=True):
     numbers: bytes = b""
     """The ids that are numbers, an `IdSet` as bytes; empty for none."""
     names: list[str] = []
-    """The ids that are no numbers."""
-    rows: list[Raw] = []
+    """The texts of the ids that are no numbers."""
+    rows: list[bytes] = []
     """Messages that no list of the owner can show, as served; their ids are above as well."""
-    edits: list[Raw] = []
+    edits: list[bytes] = []
     """Newer versions of its messages, as an edit or a deletion shows them."""
+
+    def merged(self, other: "Foreign") -> "Foreign":
+        """Return all that is in both."""
+        ids = IdSet.union(IdSet.from_bytes(each.numbers) for each in (self, other) if each.numbers)
+        return Foreign(
+            numbers=ids.to_bytes() if ids else b"",
+            names=sorted({*self.names, *other.names}),
+            rows=_unique(self.rows, other.rows),
+            edits=_unique(self.edits, other.edits),
+        )
 
     def encoded(self) -> bytes:
         data = zlib.compress(msgspec.msgpack.encode(self), 1)
@@ -175,8 +195,12 @@ class Foreign(Struct, frozen=True, kw_only=True):
         """Return what `encoded` made; `ChatRestError` where a byte of it is another one."""
         stamp, packed = data[:STAMP], data[STAMP:]
         if blake2b(packed, digest_size=STAMP // 2).hexdigest().encode() != stamp:
-            raise ChatRestError(f"{where} is damaged: run the export again, and its part writes it anew")
+            raise ChatRestError(f"{where} is damaged: its part writes it again in its next run")
         return msgspec.msgpack.decode(zlib.decompress(packed), type=cls)
+
+
+def _unique(*raws: list[bytes]) -> list[bytes]:
+    return sorted({raw for each in raws for raw in each})
 
 
 STAMP: Final = 32

@@ -16,7 +16,7 @@ from ...session import AsyncSession
 from ..plan.app_file import AppExport, check_names
 from ..plan.plan import Plan
 from ..remote.local_path import local_path
-from .entry_points import journal_root
+from .place import journal_root
 
 if TYPE_CHECKING:  # from the package, which is loaded by the time that anything here runs
     from .. import Progress, Report

@@ -1,22 +1,21 @@
 """`export`, into a folder or at the address of an object store."""
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from os import PathLike
-from pathlib import Path
 
-from ..._cloud.address import is_address
 from ..._core.requests.arguments import check
 from ...session import AsyncSession
 from ..dataset.attachments import AttachmentOptions
 from ..fetch.worker_pool import WORKERS
 from ..folder.tables import Table
 from ..plan.plan import Plan
-from ..plan.report import Phase, Progress, Report
-from ..remote.local_path import local_path
+from ..plan.report import Progress, Report
 from ..store.disk import Disk
+from .place import journal_root, run_at
 from .run import export_folder
+from .run_parts import export_parts, has_parts
 
 
 async def export(
@@ -30,6 +29,9 @@ async def export(
     only: bool = False,
     change_plan: bool = False,
     recheck: int | None = None,
+    parts: int | None = None,
+    part: int | None = None,
+    claim: bool = False,
     workers: int = WORKERS,
     progress: Progress | None = None,
     disk: Disk | None = None,
@@ -55,6 +57,16 @@ async def export(
     - `recheck`: read the messages of the last so many seconds again, to find those that were edited or
       deleted. The newest version of a message takes its place in the export; older versions and deleted
       messages are kept.
+    - `parts`: make the export of so many exports, `out/part=00` and so on: each complete in itself, with its
+      own journal and proof, so that any number of processes and machines can read it. The users are spread
+      over them by a hash, and listed once for all. Their number and the plan never change; a message is in
+      one part. Later calls need no number.
+    - `part`: of an export of parts, run this one only. Of the processes that do so, one begins a night by
+      listing the users, and the last one settles what parts have left one another. `complete` is of this
+      part.
+    - `claim`: of an export of parts, run the next part that no other process has, until all are read: call
+      it in as many processes as you like. A part whose process was killed is free when its lock is gone, or
+      its lease has run out.
     - `workers`: how many sources are read at the same time. Memory is needed for about as many pages.
     - `journal`: where `out` is the address of an object store, such as `s3://bucket/prefix`: the local folder
       of its working copy, which is made from the store where it is new or older, and which has what is not
@@ -73,46 +85,16 @@ async def export(
     then stays, and readers of a store see its last whole version.
     """
     shown = progress or Progress()
+    if parts is not None or part is not None or claim or await has_parts(out):
+        check(not only, "only", only, "no only for an export of parts, which reads all of its plan")
+        check(not change_plan, "change_plan", change_plan, "no other plan for an export of parts")
+        check(part is None or not claim, "claim", claim, "a part by its number, or claim=True")
+        return await export_parts(
+            session, out, plan, parts=parts, part=part, claim=claim, journal=journal, tables=tables,
+            attachments=attachments, recheck=recheck, workers=workers, progress=shown, disk=disk, now=now,
+        )  # fmt: skip
     run = partial(
         export_folder, session, plan=plan, tables=tables, attachments=attachments, only=only,
         change_plan=change_plan, recheck=recheck, workers=workers, progress=shown, disk=disk, now=now,
     )  # fmt: skip
     return await run_at(out, journal_root(out, journal), shown, run)
-
-
-async def run_at(
-    out: str | PathLike[str], root: Path | None, shown: Progress, run: Callable[..., Awaitable[Report]]
-) -> Report:
-    """Call `run` with the folder of an export, and publish it where `out` is an object store's address.
-
-    `root` is the folder of its working copy then, and else None. `run` takes the arguments of `export_folder`
-    that depend on it: `folder`, and by name `alongside` and `remote`.
-    """
-    if root is None:
-        return await run(local_path(out))
-    from ..remote.store_export import store_export
-
-    async with store_export(str(out), root, progress=shown) as target:
-        report = await run(target.folder, alongside=target.publishing, remote=target.remote)
-        shown.enter(Phase.PUBLISHING)
-        await target.publish()
-    report.warnings += target.warnings
-    shown.enter(Phase.DONE)
-    return report
-
-
-def journal_root(out: object, journal: str | PathLike[str] | None) -> Path | None:
-    """Return the folder of the working copy of an export in an object store; None for one in a folder.
-
-    Raises `RequestInvalidError` for a wrong address, without the extra `cloud`, and for a `journal` beside a
-    folder.
-    """
-    if isinstance(out, str) and is_address(out):
-        from ..._cloud.address import import_obstore
-        from ..remote.working_folder import default_root
-
-        import_obstore()
-        root = default_root(out)
-        return root if journal is None else local_path(journal, "journal")
-    check(journal is None, "journal", journal, "None, as out is a folder, which has its own journal")
-    return None

@@ -15,7 +15,6 @@ newest id → sources → pieces of lists → archive.commit → … until no ga
 import sqlite3
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from functools import partial
@@ -34,12 +33,14 @@ from ..dataset.dataset import Dataset
 from ..fetch.jobs import ListJob
 from ..fetch.news import MOST_RUNS, RUNS, News, runs_by_app_list
 from ..fetch.page_check import Window
+from ..fetch.part_run import PartRun
 from ..fetch.rereads import Rereads
 from ..fetch.source_list import (
     GOES_BACKWARDS,
     SourceList,
     ago,
     goes_backwards,
+    in_order,
     newest,
     sent_by,
     user_with_messages,
@@ -109,15 +110,16 @@ async def export_folder(
     ahead: WalkAhead | None = None,
     alongside: Callable[[ExportFolder], AbstractAsyncContextManager[None]] = lambda _: nullcontext(),
     remote: RemoteFiles | None = None,
+    part: PartRun | None = None,
 ) -> Report:
-    """Export into a folder; described at `chatrest.export.export`.
+    """Export into a folder; described at `chatrest.export.export`. It may be that of a `part`.
 
     `ahead` reads lists on other machines before this run does (`chatrest.distributed`); `alongside` is
     entered with the open archive while the run reads messages. Data files that are not in the folder are
     looked for in `remote`.
     """
     limits = AttachmentOptions() if attachments is True else attachments or None
-    _check_arguments(session, plan, limits, recheck, workers)
+    check_arguments(session, plan, attachments=attachments, recheck=recheck, workers=workers)
     _check_choice(plan, only, change_plan)
     if only and not any((folder / name).is_file() for name in (JOURNAL, MANIFEST)):
         raise RequestInvalidError(
@@ -128,15 +130,16 @@ async def export_folder(
     try:
         opened = partial(
             ExportFolder, folder, None if only else plan, app_id=session.app.app_id, change_plan=change_plan,
-            disk=disk, remote=remote,
+            disk=disk, remote=remote, part="" if part is None else part.label,
         )  # fmt: skip
         archive = await in_thread(opened, ExportFolder.close)
         with archive:
-            part = plan.part_of(archive.plan) if only and plan is not None else None
+            subset = plan.part_of(archive.plan) if only and plan is not None else None
             former = await in_thread(lambda: find_undamaged(folder))
             run = Run(
-                session, archive, shown, workers=workers, recheck=recheck, now=now, ahead=ahead, only=part
-            )
+                session, archive, shown, workers=workers, recheck=recheck, now=now, ahead=ahead, only=subset,
+                part=part,
+            )  # fmt: skip
             dataset = await in_thread(
                 lambda: Dataset(archive, tables, limits, rechecks=recheck is not None, now=now)
             )
@@ -151,7 +154,7 @@ async def export_folder(
 
                 def save() -> None:
                     report.finished, report.requests = end()
-                    claim = report if part is None else _claim(report, former)
+                    claim = report if subset is None else _claim(report, former)
                     write_finished(archive.folder, archive.disk, archive.journal, claim)
                     archive.before_change = lambda: write_unfinished(
                         archive.folder, archive.disk, archive.journal, started, _UNFINISHED
@@ -180,8 +183,12 @@ class Run:
         now: Callable[[], float] = time.time,
         ahead: WalkAhead | None = None,
         only: Plan | None = None,
+        part: PartRun | None = None,
     ) -> None:
-        """With `only` its sources are read, and no others of the folder's plan."""
+        """With `only` its sources are read, and no others of the folder's plan; of a `part` those that it was
+        handed.
+        """
+        self._part = part
         self._ahead = ahead if only is None else None
         self._only = only
         self._session = session.with_options(priority="bulk")
@@ -192,7 +199,9 @@ class Run:
         if only is not None:
             self._pool.check.takes_all = True
             self._pool.check.window = self._pool.ends.window = Window(*only.window)
-        self._sources = SourceList(self._session, self._pool, only)
+        self._sources = SourceList(self._session, self._pool, only, None if part is None else part.users)
+        if part is not None:
+            part.begin(self._pool)
         self._until = LAST
         self._newest_names: set[str] = set()
         self._has_checked_end = False
@@ -222,17 +231,7 @@ class Run:
         if self._recheck is not None:
             end = last.sent_at if last is not None and last.sent_at >= 0 else int(self._now())
             rereads.begin_recheck(ago(end, self._recheck))
-        progress.enter(Phase.READING_NEWS)
-        news = News(self._session, self._pool, self._sources, self._until)
-        if news.is_worthwhile and self._only is None:
-            # A recheck asks each source in any case, and needs what their own lists have shown.
-            is_due = self._recheck is not None or runs_by_app_list(archive.journal) >= MOST_RUNS
-            self._asks_all = is_due or not await news.read()
-            self._is_by_app_list = not self._asks_all
-            self._sources.refresh()
-        elif self._is_left_to_app_list():
-            self._asks_all = self._recheck is not None or not news.believe()
-            self._is_by_app_list = not self._asks_all
+        await self._read_news()
         progress.enter(Phase.WALKING)
         await self._walk()
         progress.enter(Phase.RECHECKING)  # after what is new: a message must not come by two ways
@@ -248,18 +247,47 @@ class Run:
             report.lacks("some sources are not read to their end")
         if not is_whole:
             report.lacks("some messages could not be read from any source that has shown them")
-        if self._sources.fault is not None:
-            report.lacks(str(self._sources.fault), NextRun.after(self._sources.fault))
-        if (reason := await self._empty_fault(report)) is not None:
-            report.lacks(reason, NextRun.FAILS)
+        await self._note_faults(report)
         report.complete = not report.failed and not report.reasons and not report.only
         return report
 
+    async def _note_faults(self, report: Report) -> None:
+        if self._part is not None:  # whether there is nothing at all is asked once for all parts
+            for reason in self._part.reasons:
+                report.lacks(reason)
+            return
+        if self._sources.fault is not None:
+            report.lacks(str(self._sources.fault), NextRun.after(self._sources.fault))
+        if (doubt := await self._empty_fault(report)) is not None:
+            report.lacks(doubt, NextRun.FAILS)
+
+    async def _read_news(self) -> None:
+        self._pool.progress.enter(Phase.READING_NEWS)
+        if (part := self._part) is not None:  # the night has asked for all parts
+            self._is_by_app_list = await part.take_news(self._pool, self._sources, self._until)
+            self._asks_all = part.asks_all or self._recheck is not None
+            return
+        news = News(self._session, self._pool, self._sources, self._until)
+        if news.is_worthwhile and self._only is None:
+            # A recheck asks each source in any case, and needs what their own lists have shown.
+            is_due = self._recheck is not None or runs_by_app_list(self._pool.archive.journal) >= MOST_RUNS
+            self._asks_all = is_due or not await news.read()
+            self._is_by_app_list = not self._asks_all
+            self._sources.refresh()
+        elif self._is_left_to_app_list():
+            self._asks_all = self._recheck is not None or not news.believe()
+            self._is_by_app_list = not self._asks_all
+
     async def _read_missing(self, rereads: Rereads) -> bool:
-        """Read what is missing; a run of a part of the sources leaves it to the next one of all of them."""
+        """Read what is missing; a run of a few of the sources leaves it to the next one of all of them."""
+        archive = self._pool.archive
+        if self._part is not None:
+            await self._part.take_in(self._pool)
+            is_whole = await rereads.read_missing()
+            await self._part.leave(archive)
+            return is_whole
         if self._only is None:
             return await rereads.read_missing()
-        archive = self._pool.archive
         return await in_thread(lambda: not archive.missing())
 
     async def _newest(self) -> Row | None:
@@ -267,24 +295,23 @@ class Run:
 
         Raises `IdsBeginAnewError`.
         """
-        rows, journal = await newest(self._session, _NEWEST), self._pool.archive.journal
-        # Ids that are no numbers, or come twice, stand first in a page, wherever they are in the list. The
-        # others are in its order, in which the last one may not be the one with the largest id.
-        counts = Counter(row.id for row in rows)
-        numbered = [row for row in rows if number(row.id) is not None]
-        unique = [row for row in numbered if counts[row.id] == 1]
-        last = next(iter(unique or numbered or rows), None)
+        part, journal = self._part, self._pool.archive.journal
+        rows = part.newest if part is not None else await newest(self._session, _NEWEST)
+        ordered = in_order(rows)
+        last = next(iter(ordered), None)
         if last is not None and last.sent_at > 0:
             self._pool.ends.window = self._pool.ends.window.in_unit_of(last.sent_at)
             self._knows_unit = True
         if last is None or number(last.id) is None:
             return last  # what has no number is no end
         if not journal[GOES_BACKWARDS]:
-            self._has_checked_end = await goes_backwards(self._session, last)
+            self._has_checked_end = (
+                part.news.goes_backwards if part is not None else await goes_backwards(self._session, last)
+            )
             if not self._has_checked_end:
                 return None
         await self._pool.ids.check_app(rows)
-        highest = max(unique or numbered, key=lambda row: number(row.id) or 0)
+        highest = max(ordered, key=lambda row: number(row.id) or 0)
         # In another order the end is not known: messages behind the last one may have lower ids.
         self._is_open = last is not highest or await self._may_hide_newer(highest, rows)
         return highest
@@ -453,10 +480,17 @@ class Run:
 # ── around a run ──
 
 
-def _check_arguments(
-    session: AsyncSession, plan: object, limits: object, recheck: object, workers: object
+def check_arguments(
+    session: AsyncSession,
+    plan: object,
+    *,
+    attachments: object = False,
+    recheck: object = None,
+    workers: object = WORKERS,
+    **_: object,
 ) -> None:
     """Refuse wrong arguments of `export` with `RequestInvalidError`, before anything is written."""
+    limits = AttachmentOptions() if attachments is True else attachments or None
     check(plan is None or isinstance(plan, Plan), "plan", plan, "a Plan, or None")
     check_count("workers", workers)
     fits = limits is None or isinstance(limits, AttachmentOptions)

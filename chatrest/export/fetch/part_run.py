@@ -1,0 +1,193 @@
+"""One run of a part: what it was handed for the night, what others have left it, and what it leaves them.
+
+```
+night's users and newest messages → lists → take_in → what is missing → leave
+```
+
+A message that another part writes is noted with the page that shows it, and left in that part's folder before
+the run ends: as its id, or as itself where no list of that part can show it. What others have left counts as
+seen here, so what is not written is missing, and is read again as all that is missing.
+"""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Final, final
+
+import msgspec
+
+from ..._core.replies.rows import Row, row_of
+from ..._threads import in_thread
+from ...errors import ChatRestError
+from ..folder.export_folder import ExportFolder, FetchedPage
+from ..folder.journal import Journal
+from ..folder.part_files import PartFiles, foreign_name, leave, stamps_for
+from ..plan.id_set import IdSet
+from ..plan.message_ids import PageIds, ids_of, number
+from ..plan.ownership import OF_PARTS, Source
+from ..plan.part_ownership import PartOwnership
+from ..plan.parts import FOREIGN, Foreign, NightNews, Parts, PartState, part_name, spread
+from .source_list import SourceList
+from .worker_pool import WorkerPool
+
+_TAKEN: Final = "taken"
+"""In the journal's meta: the stamps of the files that were taken in, by their names."""
+
+
+@final
+class PartRun:
+    """What a run has to know of the part that it reads."""
+
+    def __init__(
+        self, files: PartFiles, parts: Parts, part: int, nights: Iterable[list[str]], news: NightNews,
+        rule: PartOwnership, state: PartState,
+    ) -> None:  # fmt: skip
+        self.part, self.parts, self.news = part, parts, news
+        self._files = files
+        self.rule = rule
+        gone = frozenset(news.gone)
+        self.users: list[Source] = [
+            Source("user", (uid,))
+            for uids in nights
+            for uid in uids
+            if spread(uid, parts.parts) == part and uid not in gone
+        ]
+        """Those that its lists are of."""
+        is_first = state.night < parts.night
+        self.asks_all: bool = is_first and parts.night > 0 and news.after is None and not parts.plan.until
+        """True if each list is to be asked, also one that is covered up to the frozen end."""
+        self.taken: dict[str, str] = {}
+        """The stamps of what was taken in."""
+        self.reasons: list[str] = [news.fault] if news.fault else []
+        """Why the part is not complete, beside what its lists say."""
+
+    @property
+    def label(self) -> str:
+        """The part, as its journal names it."""
+        return f"{self.part} of {self.parts.parts}"
+
+    def begin(self, pool: WorkerPool) -> None:
+        """Let a run know what other parts write."""
+        pool.check.owner, pool.check.part = self.rule.owner, self.part
+        pool.archive.part_of = self._other
+
+    def _other(self, row: Row) -> int | None:
+        part = self.rule.owner(row.sender, row.receiver, row.receiver_type).part
+        return None if part == self.part else part
+
+    @property
+    def newest(self) -> list[Row]:
+        """The app's newest messages when the night began."""
+        return [row_of(raw) for raw in self.news.newest]
+
+    # ── what is new, as the app's own list has shown it ──
+
+    async def take_news(self, pool: WorkerPool, sources: SourceList, until: int) -> bool:
+        """Write what is new since the last night, where that was asked for all parts; False if it was not.
+
+        The lists of sources that were read to the end of the last night need not be asked then.
+        """
+        after = self.news.after
+        if after is None:
+            return False
+        journal = pool.archive.journal
+        rows = [row_of(raw) for raw in self.news.rows]
+        rows = pool.check.window.within([row for row in rows if self._other(row) is None])
+        if rows:
+            await self._commit(pool, rows, PageIds(IdSet(), {}))
+
+        def prove() -> None:
+            with journal.transaction():
+                for known in sources.known:
+                    if known.proven == after and not known.by_time and known.state == "open":
+                        journal.prove(known.number, until)
+
+        await in_thread(prove)
+        return True
+
+    # ── what others have left ──
+
+    async def take_in(self, pool: WorkerPool) -> None:
+        """Note as seen what the lists of other parts have shown, and write what they have left."""
+        journal = pool.archive.journal
+        self.taken = msgspec.json.decode(journal[_TAKEN] or "{}", type=dict[str, str])
+        stamps = await stamps_for(self._files, self.parts, self.part)
+        for name in sorted(name for name, stamp in stamps.items() if self.taken.get(name) != stamp):
+            path = f"{part_name(self.part, self.parts.parts)}/{FOREIGN}/{name}"
+            if (file := await self._files.read(path)) is None:
+                continue
+            try:
+                foreign = Foreign.parse(file.data, f"{self._files.place}/{path}")
+            except ChatRestError as error:
+                await self._files.remove(path)
+                self.reasons.append(str(error))
+                continue
+            rows = [row_of(raw) for raw in foreign.rows]
+            ids = IdSet.from_bytes(foreign.numbers) if foreign.numbers else IdSet()
+            await self._commit(pool, rows, PageIds(ids, {key: Row(id=key) for key in foreign.names}))
+            self.taken[name] = file.stamp
+            await in_thread(partial(self._note_taken, pool.archive, foreign.edits))
+
+    def _note_taken(self, archive: ExportFolder, edits: list[bytes]) -> None:
+        with archive.journal.transaction():
+            archive.journal.note_edits(row_of(raw) for raw in edits)
+            archive.journal[_TAKEN] = msgspec.json.encode(self.taken).decode()
+
+    async def _commit(self, pool: WorkerPool, rows: list[Row], ids: PageIds) -> None:
+        """Note messages as shown to other parts, and write those that are here."""
+        journal, by_writer = pool.archive.journal, dict[Source, list[Row]]()
+        for row in rows:
+            writer = pool.rules.writer(row.sender, row.receiver, row.receiver_type) or OF_PARTS
+            by_writer.setdefault(writer, []).append(row)
+        known = await in_thread(partial(_source_number, journal))
+        own = ids_of(rows)
+        ids = PageIds(own.numbers | ids.numbers, own.others | ids.others)
+        await pool.commit([FetchedPage(
+            number=known, source=OF_PARTS, purpose="missing", after=0, last=0,
+            seen=await in_thread(partial(_unseen, pool.archive, ids)), rows=rows, ids=own, writers=by_writer,
+        )])  # fmt: skip
+
+    # ── what is left to others ──
+
+    async def leave(self, archive: ExportFolder) -> None:
+        """Leave other parts what is theirs, where that is not there yet."""
+        journal = archive.journal
+        names = {foreign_name(self.parts, part, self.part): part for part in journal.receivers()}
+        lost = {names[name] for name in await self._files.lost(list(names))}
+        for part in sorted(journal.unsent() | lost):
+            foreign = await in_thread(partial(_foreign, journal, part))
+            await leave(self._files, foreign_name(self.parts, part, self.part), foreign)
+            await in_thread(partial(_note_sent, journal, part))
+
+
+def _foreign(journal: Journal, part: int) -> Foreign:
+    ids = journal.theirs(part)
+    rows, edits = journal.left_rows(part)
+    names = [key for key in journal.texts(ids.names) if number(key) is None] if ids.names else []
+    return Foreign(
+        numbers=ids.numbers.to_bytes() if ids.numbers else b"",
+        names=names,
+        rows=rows,
+        edits=edits,
+    )
+
+
+def _source_number(journal: Journal) -> int:
+    """Return the number of what other parts have shown, as a source of the journal."""
+    if not journal.source_of(OF_PARTS.key):
+        with journal.transaction():
+            journal.add_sources([OF_PARTS], is_asked=False)
+    return journal.source_of(OF_PARTS.key)
+
+
+def _unseen(archive: ExportFolder, ids: PageIds) -> PageIds:
+    """Return the ids that are neither on disk nor shown by a list of this part: few of many millions."""
+    journal = archive.journal
+    known = archive.store.written | journal.seen()
+    named = journal.names(ids.others)
+    others = {key: row for key, row in ids.others.items() if named.get(key, 0) not in known}
+    return PageIds(ids.numbers - known, others)
+
+
+def _note_sent(journal: Journal, part: int) -> None:
+    with journal.transaction():
+        journal.note_sent(part)

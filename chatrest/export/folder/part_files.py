@@ -1,0 +1,242 @@
+"""The files that the parts of an export have in common, and those that they leave one another.
+
+All of them are small, written whole, and read whole. `FolderFiles` are those of a folder; those of an object
+store are `remote.part_objects`.
+"""
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, Protocol, final
+
+from ..._threads import in_thread
+from ...errors import ChatRestError, RequestInvalidError
+from ..plan.file_names import is_of_system
+from ..plan.part_ownership import PartOwnership
+from ..plan.parts import (
+    FOREIGN,
+    NAME,
+    STAMP,
+    STATE,
+    Foreign,
+    NightNews,
+    NightUsers,
+    Parts,
+    PartState,
+    digits,
+    part_name,
+    unpacked,
+)
+from ..store.disk import Disk, make_folder
+from .journal import NAME as JOURNAL
+from .manifest import NAME as MANIFEST, put
+from .opening import FolderLock
+
+
+class StampedFile(NamedTuple):
+    """A file, and what shows it from any other content under the same name."""
+
+    data: bytes
+    stamp: str
+
+
+class PartFiles(Protocol):
+    """The files below the folder or address of an export of parts."""
+
+    @property
+    def place(self) -> str:
+        """The folder or the address, as errors name it."""
+
+    async def read(self, name: str) -> StampedFile | None:
+        """Return a file; None where there is none."""
+
+    async def write(self, name: str, data: bytes, former: StampedFile | None) -> bool:
+        """Write a file in the place of `former`, None for none; False where it is another one by now."""
+
+    async def stamps(self, folder: str) -> dict[str, str]:
+        """Return the stamps of the files in a folder, by their names in it."""
+
+    async def remove(self, name: str) -> None:
+        """Remove a file; fine where there is none."""
+
+    async def lost(self, names: list[str]) -> list[str]:
+        """Return the files that were written, and are not there any more."""
+
+    def turn(self) -> AbstractAsyncContextManager[object]:
+        """Hold the right to write `parts.json` and the files of the nights.
+
+        Raises `InUseError` or `LeaseHeldError` where another process has it.
+        """
+
+    async def is_held(self, part: str) -> bool:
+        """Return whether somebody seems to be running a part, so that taking it would have to wait."""
+
+    async def check_free(self) -> None:
+        """Refuse a place that holds one export, or something else, with `RequestInvalidError`."""
+
+
+@final
+class FolderFiles:
+    """Those of a folder. A file has one writer at a time: who has the lock of its part, or of the folder."""
+
+    def __init__(self, folder: Path, disk: Disk | None = None) -> None:
+        self._folder = folder
+        self._disk = disk or Disk()
+
+    @property
+    def place(self) -> str:
+        return str(self._folder)
+
+    async def read(self, name: str) -> StampedFile | None:
+        def read() -> StampedFile | None:
+            try:
+                data = (self._folder / name).read_bytes()
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+            return StampedFile(data, _stamp(data))
+
+        return await in_thread(read)
+
+    async def write(self, name: str, data: bytes, former: StampedFile | None) -> bool:
+        def write() -> None:
+            path = self._folder / name
+            make_folder(self._disk, path.parent)
+            put(self._disk, path, data)
+
+        await in_thread(write)
+        return True
+
+    async def stamps(self, folder: str) -> dict[str, str]:
+        def read() -> dict[str, str]:
+            found = dict[str, str]()
+            for path in (self._folder / folder).glob("*.ids"):
+                with path.open("rb") as file:
+                    found[path.name] = _stamp(file.read(STAMP))
+            return found
+
+        return await in_thread(read)
+
+    async def remove(self, name: str) -> None:
+        await in_thread(partial(self._disk.remove, self._folder / name))
+
+    async def lost(self, names: list[str]) -> list[str]:
+        return await in_thread(lambda: [name for name in names if not (self._folder / name).exists()])
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[object]:
+        await in_thread(partial(make_folder, self._disk, self._folder))
+        lock = await in_thread(partial(FolderLock, self._folder), FolderLock.release)
+        try:
+            yield lock
+        finally:
+            lock.release()
+
+    async def is_held(self, part: str) -> bool:
+        return False  # the lock of a folder answers at once
+
+    async def check_free(self) -> None:
+        await in_thread(partial(check_free, self._folder))
+
+
+def _stamp(data: bytes) -> str:
+    return data[:STAMP].decode("latin-1")
+
+
+def check_free(folder: Path) -> None:
+    """Refuse a folder that holds one export, or something else, as the place of an export of parts."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise RequestInvalidError(f"'{folder}' is no folder: choose another path")
+    if any((folder / name).exists() for name in (JOURNAL, MANIFEST)):
+        raise RequestInvalidError(
+            f"folder '{folder}' holds an export that is not of parts: expected no parts (--parts, --part, "
+            "--claim) for it, or another folder"
+        )
+    own = (NAME, "users", "news")
+    names = (path.name for path in folder.iterdir())
+    others = (name for name in names if not is_of_system(name) and not name.startswith(own))
+    if (name := next(others, None)) is not None:
+        raise RequestInvalidError(
+            f"folder '{folder}' holds something else than an export, such as {name}, and is not touched: "
+            "choose another folder"
+        )
+
+
+# ── what is in them ──
+
+
+async def find_parts(files: PartFiles) -> tuple[Parts, StampedFile] | None:
+    """Return `parts.json`; None where there is none. Raises as `Parts.parse`."""
+    found = await files.read(NAME)
+    return None if found is None else (Parts.parse(found.data, f"{files.place}/{NAME}"), found)
+
+
+async def read_news(files: PartFiles, parts: Parts, night: int) -> NightNews:
+    """Return what a night has found; `ChatRestError` where its file is lost or damaged."""
+    name = parts.nights[night].news
+    return unpacked(await _data(files, name), NightNews, f"{files.place}/{name}")
+
+
+async def read_users(files: PartFiles, parts: Parts) -> list[list[str]]:
+    """Return the users of each night; `ChatRestError` where a file is lost or damaged."""
+    nights = list[list[str]]()
+    for night in parts.nights:
+        data = await _data(files, night.users) if night.users else None
+        where = f"{files.place}/{night.users}"
+        nights.append([] if data is None else unpacked(data, NightUsers, where).uids)
+    return nights
+
+
+def ownership(parts: Parts, nights: Iterable[Iterable[str]]) -> PartOwnership:
+    """Return the rule of ownership, of the users of each night."""
+    rule = PartOwnership(parts.plan, parts.parts)
+    for uids in nights:
+        rule.add_night(uids)
+    return rule
+
+
+async def read_state(files: PartFiles, parts: Parts, number: int) -> PartState:
+    """Return how far a part is; one that was never read to its end is at the night -1."""
+    name = f"{part_name(number, parts.parts)}/{STATE}"
+    found = await files.read(name)
+    return PartState() if found is None else PartState.parse(found.data, f"{files.place}/{name}")
+
+
+async def stamps_for(files: PartFiles, parts: Parts, number: int) -> dict[str, str]:
+    """Return the stamps of what other parts have left a part, by file."""
+    return await files.stamps(f"{part_name(number, parts.parts)}/{FOREIGN}")
+
+
+async def is_settled(files: PartFiles, parts: Parts, number: int, state: PartState) -> bool:
+    """Return whether a part has taken in all that others have left there."""
+    return (await stamps_for(files, parts, number)).items() <= state.taken.items()
+
+
+def foreign_name(parts: Parts, owner: int, number: int) -> str:
+    """Return the name of what part `number` leaves to the part `owner`."""
+    return f"{part_name(owner, parts.parts)}/{FOREIGN}/{digits(number, parts.parts)}.ids"
+
+
+async def leave(files: PartFiles, name: str, foreign: Foreign) -> None:
+    """Add ids and messages to those that were left before.
+
+    Nothing is ever taken out of such a file: a process that has lost its lease does no harm here.
+    """
+    while True:
+        former = await files.read(name)
+        try:
+            merged = foreign if former is None else foreign.merged(Foreign.parse(former.data, name))
+        except ChatRestError:  # damaged: all of it is written again
+            merged = foreign
+        data = merged.encoded()
+        if (former is not None and former.data == data) or await files.write(name, data, former):
+            return
+
+
+async def _data(files: PartFiles, name: str) -> bytes:
+    found = await files.read(name)
+    if found is None:
+        raise ChatRestError(f"{files.place}/{name} is lost: restore it from a backup, as {NAME} names it")
+    return found.data

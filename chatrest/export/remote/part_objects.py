@@ -1,0 +1,71 @@
+"""The objects that the parts of an export in an object store have in common: `PartFiles` of an address.
+
+A file of its own because folders need nothing of object stores. What was left to a part may be added to by a
+process that has lost its lease: each write has the condition that nobody else has written meanwhile.
+"""
+
+from contextlib import AbstractAsyncContextManager
+from typing import final
+
+from ..._cloud.lease import LEASE, Lease, decode_lease
+from ..._cloud.publication import MANIFEST
+from ..._cloud.store import ObjectStore
+from ..._cloud.store_errors import ObjectChangedError, ObjectExistsError, ObjectNotFoundError
+from ...errors import RequestInvalidError
+from ..folder.part_files import StampedFile
+
+
+@final
+class PartObjects:
+    """Those at an address."""
+
+    def __init__(self, address: str) -> None:
+        self._store = ObjectStore.open(address)
+
+    @property
+    def place(self) -> str:
+        return self._store.address
+
+    async def read(self, name: str) -> StampedFile | None:
+        try:
+            stored = await self._store.get(name)
+        except ObjectNotFoundError:
+            return None
+        return StampedFile(stored.data, stored.info.etag or "")
+
+    async def write(self, name: str, data: bytes, former: StampedFile | None) -> bool:
+        try:
+            if former is None:
+                await self._store.put_new(name, data)
+            else:
+                await self._store.replace(name, data, former.stamp)
+        except (ObjectExistsError, ObjectChangedError):
+            return False
+        return True
+
+    async def stamps(self, folder: str) -> dict[str, str]:
+        names = {info.name: info.etag or "" async for info in self._store.list(folder)}
+        return {name.rpartition("/")[2]: etag for name, etag in names.items()}
+
+    async def remove(self, name: str) -> None:
+        await self._store.delete(name)
+
+    async def lost(self, names: list[str]) -> list[str]:
+        return []  # each part would have to ask for all: P requests squared
+
+    def turn(self) -> AbstractAsyncContextManager[object]:
+        return Lease(self._store)
+
+    async def is_held(self, part: str) -> bool:
+        lease = await self.read(f"{part}/{LEASE}")
+        return lease is not None and not decode_lease(lease.data).released
+
+    async def check_free(self) -> None:
+        try:
+            await self._store.get(MANIFEST)
+        except ObjectNotFoundError:
+            return
+        raise RequestInvalidError(
+            f"{self.place} holds an export that is not of parts: expected no parts (--parts, --part, "
+            "--claim) for it, or another address"
+        )

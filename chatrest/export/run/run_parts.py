@@ -1,0 +1,435 @@
+"""Runs of an export of parts: a night is begun once, each part is run, and then what they left one another.
+
+```
+prepare (users, newest messages, news) → run_part for each part → run_part again where others left something
+```
+
+No part talks to another one. Whoever runs a part has its lock, or its lease; who finds that all parts are
+read runs again those that were left something meanwhile: a run that reads no list, and costs no request where
+nothing is missing. A process that is killed leaves its part to the next one.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import chain
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from msgspec import structs
+
+from ..._cloud.address import is_address
+from ..._cloud.store_errors import LeaseHeldError
+from ..._core.requests.arguments import check
+from ..._storage import InUseError
+from ...errors import ChatRestError, RequestInvalidError
+from ...session import AsyncSession
+from ..fetch.part_news import NewsOfNight, list_users
+from ..fetch.part_run import PartRun
+from ..fetch.source_list import sent_by
+from ..folder.part_files import (
+    FolderFiles,
+    PartFiles,
+    StampedFile,
+    find_parts,
+    is_settled,
+    ownership,
+    read_news,
+    read_state,
+    read_users,
+)
+from ..plan.part_ownership import PartOwnership
+from ..plan.parts import (
+    MOST_PARTS,
+    NAME,
+    STATE,
+    Night,
+    NightNews,
+    NightUsers,
+    Parts,
+    PartState,
+    packed,
+    part_name,
+)
+from ..plan.plan import Plan, difference
+from ..plan.report import AttachmentCounts, NextRun, Phase, Progress, Report
+from ..remote.local_path import local_path
+from .place import journal_root, run_at
+from .run import check_arguments, export_folder
+
+PAUSE: Final = 1.0
+"""Seconds before it is asked again whether a part that another process has is free."""
+_HELD: Final = (InUseError, LeaseHeldError)
+
+
+class OpenNight(NamedTuple):
+    """A night, with all that its parts need to know."""
+
+    parts: Parts
+    uids: list[list[str]]
+    """The users of each night."""
+    news: NightNews
+    rule: PartOwnership
+
+
+def part_files(out: str | PathLike[str], disk: Any = None) -> PartFiles:
+    """Return the files of an export of parts, at a folder or at an address."""
+    if isinstance(out, str) and is_address(out):
+        from ..remote.part_objects import PartObjects
+
+        return PartObjects(out)
+    return FolderFiles(local_path(out), disk)
+
+
+async def has_parts(out: str | PathLike[str]) -> bool:
+    """Return whether there is an export of parts; costs a request where `out` is an address."""
+    if isinstance(out, str) and is_address(out):
+        from ..remote.part_objects import PartObjects
+
+        return await PartObjects(out).read(NAME) is not None
+    return (local_path(out) / NAME).is_file()
+
+
+# ── a night ──
+
+
+async def prepare(
+    session: AsyncSession,
+    out: str | PathLike[str],
+    plan: Plan | None = None,
+    *,
+    parts: int | None = None,
+    part: int | None = None,
+    now: Callable[[], float] = time.time,
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    disk: Any = None,
+) -> Parts:
+    """Begin a night where one is due, and return what `parts.json` says then.
+
+    One is due where no part of the newest one is left to be run, or for the run of one `part` where that was
+    read. Costs the list of users, and a few requests. Processes that begin at once wait for the first.
+    Raises `RequestInvalidError` for what is no export of parts, or one of another number, plan or app.
+    """
+    files = part_files(out, disk)
+    _check_count(parts)
+    while True:
+        found = await find_parts(files)
+        if found is None and parts is None:
+            await files.check_free()
+            raise RequestInvalidError(
+                f"{files.place} is not an export of parts: it has no {NAME}: expected parts=P (--parts P)"
+            )
+        if found is not None:
+            _check_same(files, found[0], plan, parts, part, session.app.app_id)
+            if not await _is_due(files, found[0], part):
+                return found[0]
+        elif part is not None and parts is not None:
+            _check_part(part, parts)
+        try:
+            async with files.turn():
+                again = await find_parts(files)
+                if (again and again[0]) == (found and found[0]):
+                    return await _begin(session, files, found, plan, parts or 0, int(now()))
+        except _HELD:
+            await sleep(PAUSE)
+
+
+def _check_count(parts: object) -> None:
+    fits = parts is None or (type(parts) is int and 0 < parts <= MOST_PARTS)
+    check(fits, "parts", parts, f"a whole number from 1 to {MOST_PARTS:,}, or None")
+
+
+def _check_part(part: object, parts: int) -> None:
+    check(type(part) is int and 0 <= part < parts, "part", part, f"a number from 0 to {parts - 1}")
+
+
+def _check_same(
+    files: PartFiles, found: Parts, plan: Plan | None, parts: int | None, part: int | None, app_id: str
+) -> None:
+    place = files.place
+    if found.app_id != app_id:
+        raise RequestInvalidError(
+            f"{place} holds an export of the app {found.app_id!r}, and not of {app_id!r}"
+        )
+    if parts is not None and parts != found.parts:
+        raise RequestInvalidError(
+            f"{place} is an export of {found.parts} parts, and not of {parts}: their number never changes; "
+            "expected is no number, or another place"
+        )
+    old, new = ("", "") if plan is None else difference(found.plan, found.plan.continued(plan))
+    if old or new:
+        raise RequestInvalidError(
+            f"{place} was exported with {old}, and this plan has {new}: the plan of an export of parts never "
+            "changes; expected is no plan at all, or another place"
+        )
+    if part is not None:
+        _check_part(part, found.parts)
+
+
+async def _is_due(files: PartFiles, parts: Parts, part: int | None) -> bool:
+    if not parts.nights:
+        return True
+    if part is not None:
+        return (await read_state(files, parts, part)).night >= parts.night
+    return not await left_parts(files, parts)
+
+
+async def left_parts(files: PartFiles, parts: Parts) -> list[int]:
+    """Return the parts whose lists are to be read in the newest night; where all are read, those that were
+    left something that they have not taken in.
+    """
+    states = [await read_state(files, parts, number) for number in range(parts.parts)]
+    if unread := [number for number, state in enumerate(states) if state.night < parts.night]:
+        return unread
+    return [
+        number for number, state in enumerate(states) if not await is_settled(files, parts, number, state)
+    ]
+
+
+async def _begin(
+    session: AsyncSession, files: PartFiles, found: tuple[Parts, StampedFile] | None, plan: Plan | None,
+    count: int, now: int,
+) -> Parts:  # fmt: skip
+    """Ask what all parts need to know, and write it down; called by one process at a time."""
+    if found is None:
+        await files.check_free()
+        parts = Parts(parts=count, app_id=session.app.app_id, plan=plan or Plan())
+        check(not parts.plan.everything, "everything", True, "other sources: the app's own list is one list")
+    else:
+        parts = found[0]
+    number, uids = len(parts.nights), await read_users(files, parts)
+    former = await read_news(files, parts, number - 1) if number else None
+    rule = ownership(parts, uids)
+    asking = NewsOfNight(session, parts.plan, rule, former)
+    news, known = await asking.newest(), set(chain(*uids))
+    listed = await list_users(session.with_options(priority="bulk"), parts.plan, known)
+    rule.add_night(listed.new)
+    sources = len(known) + len(listed.new) + len(parts.plan.groups) + len(parts.plan.pairs)
+    new = await asking.read(news, known, sources)
+    news = structs.replace(
+        news,
+        gone=listed.gone,
+        fault=listed.fault,
+        after=None if new is None else new[0],
+        believed=0 if new is None or former is None else former.believed + 1,
+        rows=[] if new is None else [row.raw for row in new[1]],
+    )
+    if news.newest and parts.plan.all_users and not sources:
+        news = structs.replace(news, fault="the service lists no users, although the app has messages")
+    night = Night(now, f"news/{number:04}.msgpack.gz", f"users/{number:04}.msgpack.gz" if listed.new else "")
+    await _put(files, night.news, packed(news))
+    if night.users:
+        await _put(files, night.users, packed(NightUsers(listed.new)))
+    parts = structs.replace(parts, nights=(*parts.nights, night))
+    if not await files.write(NAME, parts.encoded(), None if found is None else found[1]):
+        raise ChatRestError(f"{files.place}/{NAME}: another process has begun a night; run it again")
+    return parts
+
+
+async def _put(files: PartFiles, name: str, data: bytes) -> None:
+    """Write a file of a night, over what a process has left there that was killed before the night began."""
+    while not await files.write(name, data, await files.read(name)):
+        pass
+
+
+async def open_night(files: PartFiles, parts: Parts) -> OpenNight:
+    """Return the newest night. Costs the reading of the users of all nights."""
+    uids = await read_users(files, parts)
+    return OpenNight(parts, uids, await read_news(files, parts, parts.night), ownership(parts, uids))
+
+
+# ── a part ──
+
+
+async def run_part(
+    session: AsyncSession,
+    out: str | PathLike[str],
+    number: int,
+    *,
+    night: OpenNight | None = None,
+    journal: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
+    disk: Any = None,
+    tables: Sequence[Any] = (),
+    **options: Any,
+) -> Report:
+    """Run one part of an export that was prepared, and return its report.
+
+    `night` is the newest one, which is read where it is not given. `journal` is the folder of the working
+    copies, for an address. Tables are read by the first part. `options` are those of `export`. Raises
+    `InUseError` or `LeaseHeldError` where another process runs the part, and as `export`.
+    """
+    files = part_files(out, disk)
+    if night is None:
+        if (found := await find_parts(files)) is None:
+            raise RequestInvalidError(f"{files.place} is not an export of parts: it has no {NAME}")
+        night = await open_night(files, found[0])
+    parts = night.parts
+    _check_part(number, parts.parts)
+    name, shown = part_name(number, parts.parts), progress or Progress()
+    place = f"{str(out).rstrip('/')}/{name}" if isinstance(out, str) and is_address(out) else Path(out) / name
+    root = journal_root(out, journal)
+    state = await read_state(files, parts, number)
+    part = PartRun(files, parts, number, night.uids, night.news, night.rule, state)
+    run = partial(
+        export_folder, session, plan=night.rule.plan_of(parts.plan, number), part=part, progress=shown,
+        disk=disk, tables=tables if number == 0 else (), **options,
+    )  # fmt: skip
+    report = await run_at(place, None if root is None else root / name, shown, run)
+    state = PartState(
+        night=max(state.night, parts.night),
+        complete=report.complete,
+        messages=report.messages,
+        taken=part.taken,
+    )
+    await _put(files, f"{name}/{STATE}", state.encoded())
+    return report
+
+
+# ── all of them ──
+
+
+async def export_parts(
+    session: AsyncSession,
+    out: str | PathLike[str],
+    plan: Plan | None = None,
+    *,
+    parts: int | None = None,
+    part: int | None = None,
+    claim: bool = False,
+    now: Callable[[], float] = time.time,
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    **options: Any,
+) -> Report:
+    """Run an export of parts, or a part of it, as `export` says."""
+    check_arguments(session, plan, **options)
+    disk = options.get("disk")
+    shown = options["progress"] = options.get("progress") or Progress()
+    started, sent, files = int(now()), sent_by(session), part_files(out, disk)
+    shown.enter(Phase.LISTING_SOURCES)
+    prepared = await prepare(session, out, plan, parts=parts, part=part, now=now, sleep=sleep, disk=disk)
+    night = await open_night(files, prepared)
+
+    async def run(number: int) -> Report:
+        return await run_part(session, out, number, night=night, now=now, **options)
+
+    if part is not None:
+        report = await _settle(files, prepared, run, part, await run(part))
+    else:
+        reports = await _run_left(files, prepared, run, is_shared=claim, sleep=sleep, session=session)
+        states = [await read_state(files, prepared, number) for number in range(prepared.parts)]
+        report = _merged(prepared, states, reports)
+    report.started, report.finished = started, int(now())
+    report.requests = sent_by(session) - sent
+    shown.enter(Phase.DONE)
+    return report
+
+
+async def _run_left(
+    files: PartFiles, parts: Parts, run: Callable[[int], Awaitable[Report]], *, is_shared: bool,
+    sleep: Callable[[float], Awaitable[object]], session: AsyncSession,
+) -> dict[int, Report]:  # fmt: skip
+    """Run what is left of the night until nothing is; with `is_shared` other processes run parts, too."""
+    reports: dict[int, Report] = {}
+    first = int(session.sender.dice() * parts.parts) if is_shared else 0  # each begins elsewhere
+    while left := await left_parts(files, parts):
+        has_run = False
+        left.sort(key=lambda number: (number - first) % parts.parts)
+        names = {number: part_name(number, parts.parts) for number in left}
+        held = [number for number in left if is_shared and await files.is_held(names[number])]
+        for number in [*(each for each in left if each not in held), *held]:
+            if number in held and has_run:
+                break  # its holder may be at its end by now
+            if is_shared and not await _is_left(files, parts, number):
+                continue
+            try:
+                report = await run(number)
+            except _HELD:
+                if not is_shared:
+                    raise
+                continue
+            reports[number] = _joined(reports[number], report) if number in reports else report
+            has_run = True
+        if not has_run:
+            await sleep(PAUSE)
+    return reports
+
+
+async def _is_left(files: PartFiles, parts: Parts, number: int) -> bool:
+    state = await read_state(files, parts, number)
+    return state.night < parts.night or not await is_settled(files, parts, number, state)
+
+
+async def _settle(
+    files: PartFiles, parts: Parts, run: Callable[[int], Awaitable[Report]], part: int, report: Report
+) -> Report:
+    """Run again what was left something, if all parts are read; return the report of `part`.
+
+    A part that another process has is left to that: it comes here, too.
+    """
+    while True:
+        states = [await read_state(files, parts, number) for number in range(parts.parts)]
+        if any(state.night < parts.night for state in states):
+            return report
+        has_run = False
+        for number in await left_parts(files, parts):
+            with suppress(*_HELD):
+                again = await run(number)
+                has_run, report = True, _joined(report, again) if number == part else report
+        if not has_run:
+            return report
+
+
+# ── their reports ──
+
+_COUNTS: Final = ("written", "changed", "deleted")
+
+
+def _joined(first: Report, again: Report) -> Report:
+    """Return the report of two runs of a part."""
+    counts = {name: getattr(first, name) + getattr(again, name) for name in _COUNTS}
+    return structs.replace(again, by_app_list=first.by_app_list, started=first.started, **counts)
+
+
+def _merged(parts: Parts, states: Sequence[PartState], reports: Mapping[int, Report]) -> Report:
+    """Return the report of all parts; of those that others have run there is what they say of themselves."""
+    ran = [reports[number] for number in sorted(reports)]
+    named = {number: part_name(number, parts.parts) for number in range(parts.parts)}
+    counts = {name: sum(getattr(report, name) for report in ran) for name in (*_COUNTS, "missing", "sources")}
+    counts |= {
+        name: [each for report in ran for each in getattr(report, name)]
+        for name in ("failed", "deleted_users", "kept")
+    }
+    reasons = [
+        f"{named[number]}: {reason}" for number, report in reports.items() for reason in report.reasons
+    ]
+    reasons += [
+        f"{named[number]} is not complete; `runs.jsonl` there says why"
+        for number, state in enumerate(states)
+        if not state.complete and number not in reports
+    ]
+    return Report(
+        run=parts.night + 1,
+        complete=all(state.complete for state in states),
+        next_run=max((report.next_run for report in ran), key=list(NextRun).index, default=NextRun.NOTHING),
+        until=max((report.until or 0 for report in ran), default=0) or None,
+        by_app_list=bool(ran) and all(report.by_app_list for report in ran),
+        messages=sum(state.messages for state in states),
+        reasons=reasons,
+        warnings=[
+            f"{named[number]}: {text}" for number, report in reports.items() for text in report.warnings
+        ],
+        tables=next((report.tables for report in ran if report.tables), {}),
+        attachments=_attachments(ran),
+        **counts,
+    )
+
+
+def _attachments(reports: Sequence[Report]) -> AttachmentCounts | None:
+    counts = [report.attachments for report in reports if report.attachments is not None]
+    names = [name for name in AttachmentCounts.__struct_fields__ if name != "errors"]
+    sums = {name: sum(getattr(each, name) for each in counts) for name in names}
+    return AttachmentCounts(**sums) if counts else None

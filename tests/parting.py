@@ -1,0 +1,149 @@
+"""A service for exports of parts: users that come and go, groups that are left, edits and deletions; and what
+such an export holds, as its user would read it.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from chatrest.emulator.store import Store
+from tests.exporting import START, edit, raws_of
+
+
+class Town:
+    """A service that changes by days; drawn by `dice`."""
+
+    def __init__(self, store: Store, dice: Random) -> None:
+        self.store, self.dice = store, dice
+        self.users: dict[str, bool] = {}
+        self.members: dict[str, set[str]] = {}
+        for _ in range(dice.randrange(3, 9)):
+            self._come()
+        for number in range(dice.randrange(3)):
+            guid = f"g{number}"
+            store.add_group(guid)
+            self.members[guid] = set(dice.sample(sorted(self.users), dice.randrange(1, len(self.users))))
+
+    @property
+    def there(self) -> list[str]:
+        return sorted(uid for uid, is_there in self.users.items() if is_there)
+
+    def day(self, most: int = 50) -> None:
+        for _ in range(self.dice.randrange(most)):
+            self._step()
+
+    def _step(self) -> None:
+        changes = [self._come_to_groups, self._leave_app, self._return, self._leave_group, self._delete]
+        changes += [self._edit] * 2 + [self._send_to_group] * 6 + [self._send_to_user] * 27
+        self.dice.choice(changes)()
+
+    def _come_to_groups(self) -> None:
+        self._come()
+        uid = list(self.users)[-1]
+        for guid, members in self.members.items():
+            if self.dice.random() < 0.4:
+                members.add(uid)
+                self.store.show(self.of_group(guid), f"u:{uid}")
+
+    def _leave_app(self) -> None:
+        if len(self.there) > 2:
+            uid = self.dice.choice(self.there)
+            self.users[uid] = False
+            self.store.people.remove_user(uid)
+
+    def _return(self) -> None:
+        if away := sorted(self.users.keys() - set(self.there)):
+            uid = self.dice.choice(away)
+            self.users[uid] = True
+            self.store.add_user(uid)
+
+    def _leave_group(self) -> None:
+        if groups := [guid for guid in sorted(self.members) if len(self.members[guid]) > 1]:
+            guid = self.dice.choice(groups)
+            uid = self.dice.choice(sorted(self.members[guid]))
+            self.members[guid].remove(uid)
+            self.store.hide(self.of_group(guid), f"u:{uid}")
+
+    def _delete(self) -> None:
+        if ids := self.store.ids():
+            number = self.dice.choice(ids)
+            self.store.hide([number])
+            with self.store._db:
+                for table in ("records", "messages"):
+                    self.store._db.execute(f"DELETE FROM {table} WHERE id = ?", (number,))
+            self.store.forget_matches()
+
+    def _send_to_group(self) -> None:
+        if self.members:
+            guid = self.dice.choice(sorted(self.members))
+            if senders := sorted(self.members[guid] & set(self.there)):
+                self.send(self.dice.choice(senders), guid)
+
+    def _send_to_user(self) -> None:
+        if len(self.there) > 1:
+            self.send(*self.dice.sample(self.there, 2))
+
+    def _come(self) -> None:
+        uid = f"u{len(self.users)}"
+        self.users[uid] = True
+        self.store.add_user(uid)
+
+    def _edit(self) -> None:
+        """Edit a message, of a group by anybody: the conversation shows that by a message of its own."""
+        if not (ids := self.texts()):
+            return
+        number, by = self.dice.choice(ids), self.dice.choice(self.there)
+        entity = json.loads(edit(self.store, number, f"edited {self.dice.random()}"))
+        if entity["receiverType"] == "user":
+            by = entity["sender"]
+        entities = {"on": {"entity": entity, "entityType": "message"}}
+        data = {"action": "edited", "entities": entities}
+        self.send(by, entity["receiver"], category="action", type="message", data=data)
+
+    def send(self, sender: str, receiver: str, **more: Any) -> None:
+        number = self.store.last_id + 1
+        is_group = receiver in self.members
+        record = {
+            "id": str(number),
+            "conversationId": f"group_{receiver}" if is_group else "_user_".join(sorted((sender, receiver))),
+            "sender": sender,
+            "receiverType": "group" if is_group else "user",
+            "receiver": receiver,
+            "category": "message",
+            "type": "text",
+            "data": {"text": f"{number}"},
+            "sentAt": START + number,
+            "updatedAt": START + number,
+        }
+        self.store.add_records([json.dumps(record | more).encode()])
+        for member in self.members.get(receiver, ()):
+            if member != sender:
+                self.store.show([number], f"u:{member}")
+        if is_group and sender not in self.members[receiver]:
+            self.store.hide([number], f"u:{sender}")
+
+    def of_group(self, guid: str) -> list[int]:
+        return list(self.store.matching(f"c:group_{guid}"))
+
+    def texts(self) -> list[int]:
+        ids = self.store.ids()
+        records = zip(ids, self.store.records(ids), strict=True)
+        return [number for number, raw in records if b'"category": "message"' in raw]
+
+    def visible(self, *, with_groups: bool) -> set[int]:
+        """Return the ids that a list shows now."""
+        lists = [f"u:{uid}" for uid in self.there]
+        lists += [f"c:group_{guid}" for guid in self.members if with_groups]
+        return {number for name in lists for number in self.store.matching(name)}
+
+
+def parts_of(out: Path) -> Iterator[Path]:
+    """Yield the folders of an export's parts that are there."""
+    return iter(sorted(path for path in out.glob("part=*") if path.is_dir()))
+
+
+def stored(out: Path) -> list[bytes]:
+    """Return every record of an export of parts, with duplicates."""
+    return [raw for part in parts_of(out) for raw in raws_of(part)]
