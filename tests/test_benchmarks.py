@@ -38,6 +38,8 @@ from benchmarks.virtual_time import run
 from chatrest import App
 from tests.pages import README
 
+pytestmark = pytest.mark.nightly
+
 MESSAGES = 250
 
 

@@ -108,6 +108,7 @@ def _is_installed() -> bool:
      ("auto", "", "defaults or mock or wrong", "2 passed, 6 deselected, 1 error")],
     ids=["strict", "auto"],
 )  # fmt: skip
+@pytest.mark.nightly
 def test_both_modes(tmp_path: Path, mode: str, mark: str, chosen: str, counts: str) -> None:
     suite = SUITE.replace("MARK", mark)
     output = run(tmp_path, suite, "-o", f"asyncio_mode={mode}", "-p", "no:aiohttp", "-k", chosen)

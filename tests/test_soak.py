@@ -27,7 +27,7 @@ from chatrest.emulator.weather.script import MAX_STREAK
 from chatrest.pytest_plugin import START, ChatRestTime
 from tests.list_faults import EmptyPage
 
-pytestmark = pytest.mark.usefixtures("tidy")
+pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("tidy")]
 
 SECONDS = 60
 """Seconds of the virtual clock; chapters are repeated until they have passed."""

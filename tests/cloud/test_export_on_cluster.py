@@ -17,6 +17,8 @@ from chatrest.export import Phase, Plan, Progress, Report, read, verify
 from tests.distributed.test_job import FAST, IN_THIS_PROCESS, OPTIONS, SMALL
 from tests.export.remote.bucket import assert_bucket
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.mark.usefixtures("tidy")
 async def test_workers_write_to_a_store(

@@ -14,6 +14,8 @@ from chatrest.export import Plan, export, read, verify
 from tests.cloud.fault_proxy import FaultProxy, ProxiedRequest
 from tests.cloud.s3_settings import KEY_ID, LIMITS, SECRET
 
+pytestmark = pytest.mark.nightly
+
 
 async def test_other_programs_read_the_dataset_as_it_is(
     s3_server: str, bucket: str, s3_environment: Callable[[str], None], tmp_path: Path

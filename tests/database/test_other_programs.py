@@ -11,6 +11,8 @@ from chatrest.export import read_raw
 from tests.pages import PAGES, blocks
 from tests.stored import StoredRuns, record
 
+pytestmark = pytest.mark.nightly
+
 LINES = {
     code.split()[1].strip(","): code
     for path, code in blocks("python3", {path: text for path, text in PAGES.items() if "database" in path})

@@ -63,6 +63,7 @@ async def test_what_cannot_be_settled_stays_for_the_next_run(
     outbox.close()
 
 
+@pytest.mark.nightly
 async def test_a_process_that_is_killed_in_the_middle(emulator: Emulator, tmp_path: Path) -> None:
     environment = os.environ | {
         "CHATREST_APP_ID": emulator.app.app_id,

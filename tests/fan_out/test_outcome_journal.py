@@ -242,6 +242,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.nightly
 def test_a_killed_job_goes_on(path: Path) -> None:
     printed: list[int] = []
     for stop in (1, 40, 100, 0):

@@ -6,11 +6,15 @@ import sys
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from chatrest import AsyncSession
 from chatrest.emulator import Chance, Emulator, Latency, TooManyRequests
 from chatrest.importing import run
 from tests.faulty import no_wait
 from tests.importing.conftest import Write, message, muids, user
+
+pytestmark = pytest.mark.nightly
 
 USERS = 150
 MESSAGES = 700

@@ -23,9 +23,12 @@ waits = pytest.importorskip("selenium.webdriver.support.wait")
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 DRIVER = shutil.which("chromedriver")
 PATIENCE = 30
-pytestmark = pytest.mark.skipif(
-    BROWSER is None or DRIVER is None, reason="needs Chromium and its chromedriver on the PATH"
-)
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.skipif(
+        BROWSER is None or DRIVER is None, reason="needs Chromium and its chromedriver on the PATH"
+    ),
+]
 
 
 @pytest.fixture(scope="module")

@@ -125,6 +125,7 @@ def test_a_large_file_is_read_as_far_as_it_is_asked_for(file: Path) -> None:
 # ── the journal ──
 
 
+@pytest.mark.nightly
 def test_a_killed_command_goes_on(process: Start, command: Run, file: Path, tmp_path: Path) -> None:
     journal = str(tmp_path / "journal")
     args = ("call", "users.get", "--each", "-", "--jobs", "1", "--journal", journal)

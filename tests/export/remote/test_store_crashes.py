@@ -27,6 +27,8 @@ from tests.dying import instants
 from tests.export.remote.bucket import assert_bucket
 from tests.export.remote.publications import Publications
 
+pytestmark = pytest.mark.nightly
+
 ADDRESS = "s3://bucket/chat"
 
 

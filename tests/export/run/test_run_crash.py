@@ -27,7 +27,7 @@ from tests.exporting import (
     served,
 )
 
-pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
+pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("small_pages", "tidy")]
 
 FORMATS: list[dict[str, Any]] = [
     {"compress": compress, "partition": partition}
