@@ -70,7 +70,7 @@ def test_the_gate_tests_the_other_claimed_pythons_that_it_finds(tmp_path: Path) 
     checkout, tools, home = (tmp_path / name for name in ("checkout", "tools", "home"))
     program(checkout / ".ci" / "run", (ROOT / ".ci" / "run").read_text(encoding="utf-8"))
     (checkout / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    command = "mkdir -p .venv/bin && cp ../own .venv/bin/python && echo the suite"
+    command = "sh ../own -m venv .venv && cp ../own .venv/bin/python && echo the suite"
     (checkout / "README.md").write_text(f"## Test it\n\n```sh\n{command}\n```\n")
     program(tmp_path / "own", FAKE_PYTHON.replace("3.12", "3.11"))
     program(home / ".pyenv" / "versions" / "3.12.9" / "bin" / "python", FAKE_PYTHON)
@@ -84,11 +84,11 @@ def test_the_gate_tests_the_other_claimed_pythons_that_it_finds(tmp_path: Path) 
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if not line.startswith("+ ")]
-    assert lines[0] == "the suite"
-    assert lines[1] == "pip install --quiet --editable .[test]"
-    assert lines[2].startswith("pytest -n auto tests/core ")
-    assert lines[3:] == ["skipped: this machine has no Python 3.13"]
-    quick = lines[2].removeprefix("pytest -n auto ").split()
+    assert lines[:2] == ["the suite", "pytest -n auto -m nightly"]
+    assert lines[2] == "pip install --quiet --editable .[test]"
+    assert lines[3].startswith("pytest -n auto tests/core ")
+    assert lines[4:] == ["skipped: this machine has no Python 3.13"]
+    quick = lines[3].removeprefix("pytest -n auto ").split()
     assert [path for path in quick if not (ROOT / path).exists()] == []
 
 
