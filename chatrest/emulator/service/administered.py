@@ -31,7 +31,6 @@ from .documents import selected
 from .groups import APP, party_record, path_group
 from .messages import message_record
 from .refusals import bad_request, outcomes, refused
-from .replies import PositionedPages
 from .users import user_record
 
 KEYS: Final = "/apikeys"
@@ -317,8 +316,6 @@ def push_tokens(call: ServiceCall) -> Document:
     return {"pushTokens": chosen}
 
 
-_LOGS: Final = PositionedPages(member="messageId", parameter="logId", default_size=20)
-_MODERATED_PAGES: Final = PositionedPages(member="id", parameter="id", beside=("sentAt",), default_size=100)
 HANDLERS: dict[str, Handler] = {
     name: handler(endpoint) for name, endpoint in OPERATIONS.items() if name.partition(".")[0] in COLLECTIONS
 }
@@ -337,14 +334,8 @@ for _name, _work in _BY_HAND.items():
 HANDLERS |= {
     "agents.poll_discovered_urls": poll,
     "agents.poll_knowledge_status": poll,
-    "moderation.list_messages": _MODERATED_PAGES.serve(
-        lambda call: matching(call.store.documents.of(_MODERATED).list(), call)
-    ),
     "notifications.delete_push_token": push_tokens,
     "notifications.get_preferences": _preferences(HANDLERS["notifications.get_preferences"]),
-    "notifications.list_logs": _LOGS.serve(
-        lambda call: matching(call.store.documents.of("/notifications/v1/logs").list(), call)
-    ),
     "notifications.list_push_tokens": push_tokens,
     "notifications.register_push_token": register_push_token,
     "notifications.set_default_apns_provider": _set_default("apns"),

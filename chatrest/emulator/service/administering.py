@@ -31,7 +31,6 @@ from ..store.documents import Document, DocumentSet
 from .context import Context, Handler, ServiceCall
 from .documents import apply_changes, merged
 from .refusals import ServiceRefusal, bad_request, outcomes, refused
-from .replies import PositionedPages, cursor_reply, limited, numbered
 from .users import user_record
 
 COLLECTIONS: Final = frozenset(
@@ -332,7 +331,7 @@ def enveloped(endpoint: Endpoint[Any], work: Work) -> Handler:
     """Return the handler that gives what `work` gives, in the form of the operation's reply."""
     reply = endpoint.reply
     if isinstance(reply, Many):
-        return _paged(endpoint, lambda call: [filled(reply.record, each, call) for each in work(call)])
+        return lambda call: [filled(reply.record, each, call) for each in work(call)]
     if reply is ACK:
         return lambda call: (work(call), {"success": True, "message": "done"})[1]
     if not isinstance(reply, One):
@@ -343,15 +342,6 @@ def enveloped(endpoint: Endpoint[Any], work: Work) -> Handler:
         return msgspec.json.encode(record) if reply.is_bare else record
 
     return one
-
-
-def _paged(endpoint: Endpoint[Any], rows: Work) -> Handler:
-    paging = endpoint.list_paging
-    if paging.own_member:
-        return PositionedPages(member=paging.own_member, parameter=paging.own_member).serve(rows)
-    if paging.shows_end:
-        return lambda call: cursor_reply(rows(call), call.query, document_path(endpoint).key)
-    return limited(rows) if paging.size == "limit" else numbered(rows)
 
 
 def _shown(endpoint: Endpoint[Any], value: Any, call: ServiceCall) -> Any:

@@ -14,20 +14,21 @@ table is silent, the emulator has chosen:
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from operator import itemgetter
 from typing import Any, Final, Literal, TypeAlias
 
 from msgspec.json import decode, encode
 
 from ..store.conversation_views import ConversationView, Kind, view_of
-from ..store.directory import SYSTEM
+from ..store.directory import SYSTEM, RecordPage
 from ..store.documents import Document
 from ..store.message_index import conversation_list
 from .context import Context, Handler, ServiceCall
 from .documents import selected
 from .groups import APP, party_record
 from .refusals import bad_request, refused
-from .replies import ack, numbered_reply, page_number
+from .replies import ack, slice_of
 
 # ── the record of a conversation ──
 
@@ -119,8 +120,8 @@ _TESTS: Final[Mapping[str, _Test]] = {
 }
 
 
-def list_conversations(call: ServiceCall) -> bytes:
-    query, reader, number = call.query, call.acting_user, page_number(call.query)
+def list_conversations(call: ServiceCall) -> Callable[[int, int], RecordPage]:
+    query, reader = call.query, call.acting_user
     tests = [(test, query[name]) for name, test in _TESTS.items() if query.get(name)]
     views = [view for view in _views(call, reader) if all(test(call, view, value) for test, value in tests)]
     if reader and not query.get("includeBlockedUsers"):
@@ -129,8 +130,7 @@ def list_conversations(call: ServiceCall) -> bytes:
     if query.get("unique") and not reader:
         first = {view.conversation: view for view in reversed(views)}
         views = [view for view in views if first[view.conversation] is view]
-    records = [encode(conversation_record(call, view, query)) for view in number.of(views)]
-    return numbered_reply(records, len(views), number)
+    return partial(slice_of, views, shown=lambda view: conversation_record(call, view, query))
 
 
 def _views(context: Context, reader: str | None) -> list[ConversationView]:

@@ -12,7 +12,9 @@ from typing import Final, NamedTuple, final
 
 from msgspec.json import encode
 
+from ..._core.replies.decode import Many
 from ..._core.requests.endpoint import Acting
+from ..._resources import OPERATIONS
 from ..store.directory import Directory
 from . import (
     administered,
@@ -26,10 +28,12 @@ from . import (
     users,
 )
 from .administered import key_scope, prepare
+from .administering import document_path
 from .arguments import read_body, read_query
 from .context import Context, Handler, Outgoing, ServiceCall, ServiceRequest
 from .events import Event, events_of
 from .refusals import ServiceRefusal, bad_request, refused
+from .replies import order_of, paged
 from .router import ROUTER
 from .users import no_such_user
 
@@ -40,6 +44,12 @@ HANDLERS: Final[Mapping[str, Handler]] = MappingProxyType(
     {name: handler for file in _FILES for name, handler in file.HANDLERS.items()}
 )
 """The handlers of all operations, by the operation's name."""
+_ORDERS: Final = {
+    name: order_of(endpoint, document_path(endpoint).key)
+    for name, endpoint in OPERATIONS.items()
+    if isinstance(endpoint.reply, Many)
+}
+"""How each list continues."""
 _AUTH_ONLY: Final = frozenset({"users.create", "auth_tokens.create"})
 
 
@@ -96,13 +106,14 @@ class Service:
                 body, request.headers,
             )  # fmt: skip
             result = HANDLERS[endpoint.name](call)
+            if endpoint.name in _ORDERS and not isinstance(result, bytes):
+                result = paged(call, result, _ORDERS[endpoint.name])
         except ServiceRefusal as refusal:
             refusal.is_at_root = endpoint.name.startswith("agents.")
             raise
-        reply = result if isinstance(result, bytes) else encode({"data": result})
         for event in events_of(call, result):
             self._publish(event)
-        return reply
+        return result if isinstance(result, bytes) else encode({"data": result})
 
     def _scope(self, request: ServiceRequest) -> str:
         """Return the scope of the request's key; 401 for a key, or an app, that is missing or wrong."""

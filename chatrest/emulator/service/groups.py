@@ -3,20 +3,20 @@
 Scopes of acting users are not checked: who may do what is not documented.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
 from msgspec.json import decode, encode
 
-from ..store.directory import SYSTEM, Membership
+from ..store.directory import SYSTEM, Membership, RecordPage
 from ..store.documents import Document
 from ..store.message_lists import Condition
 from .arguments import bounds, conditions, contains, joined, search
 from .context import Context, Handler, ServiceCall
 from .documents import apply_changes
 from .refusals import bad_request, outcomes, refused
-from .replies import ack, page_number, record_page_reply
+from .replies import ack
 from .users import path_user, user_record
 
 APP: Final = str(SYSTEM["uid"])
@@ -92,18 +92,22 @@ def party_record(context: Context, kind: str, party: str) -> bytes:
     return group_record(context, party) if kind == "group" else user_record(context, party)
 
 
-def list_groups(call: ServiceCall) -> bytes:
-    """A page of groups.
+def list_groups(call: ServiceCall) -> Callable[[int, int], RecordPage]:
+    """The pages of groups.
 
     `searchKey` is looked for anywhere in guid and name (or in what `searchIn` names), without regard to case.
     With `updatedAt` or `affix` the groups are ordered by their last change, or by their making where there
     was none; `updatedAt` itself is left out. `hasJoined` without an acting user matches nothing.
     """
-    query, number = call.query, page_number(call.query)
-    page = call.store.people.list_groups(*_condition(call), _order(query), *number)
-    with_tags = query.get("withTags", False)
-    records = [encode(_group_view(call, record, with_tags=with_tags)) for record in page.records]
-    return record_page_reply(page._replace(records=records), number, affix=query.get("affix", "append"))
+    condition, with_tags = _condition(call), call.query.get("withTags", False)
+    source = f"FROM groups WHERE {condition.sql} ORDER BY {_order(call.query)}"
+
+    def pages(number: int, size: int) -> RecordPage:
+        page = call.store.page(f"record, {_CHANGED}", source, condition.values, (), number, size)
+        shown = [encode(_group_view(call, record, with_tags=with_tags)) for record in page.records]
+        return page._replace(records=shown)
+
+    return pages
 
 
 def _condition(call: ServiceCall) -> Condition:
@@ -203,10 +207,19 @@ def delete_group(call: ServiceCall) -> Document:
 # ── members ──
 
 
-def list_members(call: ServiceCall) -> bytes:
-    guid, query, number = path_group(call), call.query, page_number(call.query)
-    status, scopes = query.get("status"), query.get("scopes", ())
-    return record_page_reply(call.store.members.list(guid, *number, status=status, scopes=scopes), number)
+_MEMBERS: Final = """
+FROM members m JOIN users u ON u.uid = m.uid WHERE m.guid = ? AND NOT u.deactivated
+    AND (? IS NULL OR u.status = ?) AND (? OR m.scope IN (SELECT value FROM json_each(?)))
+ORDER BY m.number
+"""
+
+
+def list_members(call: ServiceCall) -> Callable[[int, int], RecordPage]:
+    """The pages of members; those that are switched off are left out."""
+    status, scopes = call.query.get("status"), call.query.get("scopes", ())
+    values = (path_group(call), status, status, not scopes, encode(scopes).decode())
+    columns = """u.record, u.updated_at, '"' || m.scope || '"', m.joined_at"""
+    return partial(call.store.page, columns, _MEMBERS, values, ("scope", "joinedAt"))
 
 
 def add_members(call: ServiceCall) -> Document:

@@ -17,7 +17,7 @@ from ..store.message_marks import Mark
 from .context import Context, Handler, ServiceCall
 from .groups import APP
 from .refusals import refused
-from .replies import PositionedPages, ack, one
+from .replies import ack, one
 
 
 class StoredMessage(NamedTuple):
@@ -242,13 +242,16 @@ def change_subscription(call: ServiceCall) -> Document:
 
 # ── reactions ──
 
-_REACTIONS: Final = PositionedPages(member="id", parameter="id")
 
+def list_reactions(call: ServiceCall) -> Callable[[int | None, int, bool], list[Document]]:
+    """The pages of the reactions to a message, by their ids; of one emoji where the path has one."""
+    number, emoji = readable_message(call).number, call.path.get("reaction")
 
-def list_reactions(call: ServiceCall) -> bytes:
-    """A page of the reactions to a message, by their ids; of one emoji where the path has one."""
-    marks = call.store.marks.reactions(readable_message(call).number, call.path.get("reaction"))
-    return _REACTIONS.reply((_reaction_record(call, mark) for mark in marks), call.query)
+    def page(position: int | None, size: int, ascending: bool) -> list[Document]:
+        marks = call.store.marks.reactions(number, emoji, position, size, ascending=ascending)
+        return [_reaction_record(call, mark) for mark in marks]
+
+    return page
 
 
 def _reaction_record(context: Context, mark: Mark) -> Document:

@@ -7,30 +7,36 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from msgspec.json import decode, encode
-
 from ..._parameters.relations import MOST
-from ..store.directory import Relation
+from ..store.directory import RecordPage, Relation
 from ..store.documents import Document
 from .context import Context, Handler, ServiceCall
 from .groups import ban, path_group, tell_group
 from .refusals import outcomes, refused
-from .replies import ack, page_number, record_page_reply
+from .replies import ack
 from .users import path_user, user_record
+
+_RELATED: Final = """
+FROM relations r JOIN users u ON u.uid = r.uid WHERE r.kind = ? AND r.owner = ? AND NOT u.deactivated
+    AND (instr(u.folded_uid, ?) = 1 OR instr(u.folded_name, ?) = 1)
+ORDER BY r.number
+"""
+_COLUMNS: Final = "u.record, u.updated_at"
+_BLOCKED: Final = ("blockedByMe", "blockedByMeAt", "blockedAt")
 
 
 def _list(kind: Relation) -> Handler:
-    """Return the handler of a list: the users in a relation to the user, or to the group, of the path."""
+    """Return the handler of a list: the users in a relation to the user, or to the group, of the path.
 
-    def handle(call: ServiceCall) -> bytes:
-        owner, number = _owner(call), page_number(call.query)
-        prefix = call.query.get("searchKey", "")
-        page, times = call.store.relations.list(kind, owner, *number, prefix=prefix)
+    They are in the order of the beginnings. `searchKey` begins uid or name, without regard to case.
+    """
+
+    def handle(call: ServiceCall) -> Callable[[int, int], RecordPage]:
+        prefix = call.query.get("searchKey", "").casefold()
+        values = (kind, _owner(call), prefix, prefix)
         if kind == "blocked":
-            shown = [{"blockedByMe": True, "blockedByMeAt": at, "blockedAt": at} for at in times]
-            records = [encode(decode(each) | more) for each, more in zip(page.records, shown, strict=True)]
-            page = page._replace(records=records)
-        return record_page_reply(page, number, cursor_in_meta=kind != "banned")
+            return partial(call.store.page, f"{_COLUMNS}, 'true', r.at, r.at", _RELATED, values, _BLOCKED)
+        return partial(call.store.page, _COLUMNS, _RELATED, values, ())
 
     return handle
 

@@ -2,11 +2,13 @@
 uid; the tokens of a user come the oldest first.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from msgspec.json import decode
 
-from ..store.directory import Directory
+from ..store.directory import Directory, RecordPage
 from ..store.documents import Document
 from ..store.message_index import conversation_id
 from ..store.message_lists import Condition
@@ -14,7 +16,7 @@ from .arguments import bounds, conditions, contains, joined, search
 from .context import Context, Handler, ServiceCall
 from .documents import apply_changes
 from .refusals import ServiceRefusal, bad_request, refused
-from .replies import ack, numbered, page_number, record_page_reply
+from .replies import ack
 
 _SEARCHED: Final = {"uid": "folded_uid", "name": "folded_name"}
 _FILTERS: Final = {
@@ -50,20 +52,24 @@ def path_user(call: ServiceCall) -> str:
     return call.path["uid"]
 
 
-def list_users(call: ServiceCall) -> bytes:
-    """A page of users.
+def list_users(call: ServiceCall) -> Callable[[int, int], RecordPage]:
+    """The pages of users.
 
     `searchKey` matches the beginning of uid or name (or of what `searchIn` names), without regard to case;
     one of `tags` and one of `roles` must match; users switched off are left out by default. `count=true`
     leaves the records out: `meta.pagination.total` is the count (the documents name no shape).
     """
-    query, number = call.query, page_number(call.query)
+    query = call.query
     shows_all = query.get("onlyDeactivated") or query.get("withDeactivated")
     shown = Condition("1" if shows_all else "NOT deactivated")
     condition = joined([shown, *conditions(query, _FILTERS), *search(query, _SEARCHED)])
-    with_tags = query.get("withTags", False)
-    page = call.store.people.list_users(*condition, *number, with_tags=with_tags)
-    return record_page_reply(page._replace(records=[]) if query.get("count") else page, number)
+    source, names = (
+        f"FROM users WHERE {condition.sql} ORDER BY number",
+        ("tags",) if query.get("withTags") else (),
+    )
+    columns = ", ".join(("record", "updated_at", *names))
+    pages = partial(call.store.page, columns, source, condition.values, names)
+    return (lambda *number: pages(*number)._replace(records=[])) if query.get("count") else pages
 
 
 def create_user(call: ServiceCall) -> Document:
@@ -199,7 +205,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "users.delete": delete_user,
     "users.deactivate": deactivate_users,
     "users.reactivate": reactivate_users,
-    "auth_tokens.list": numbered(list_tokens),
+    "auth_tokens.list": list_tokens,
     "auth_tokens.get": get_token,
     "auth_tokens.create": create_token,
     "auth_tokens.update": update_token,

@@ -11,7 +11,7 @@ from msgspec.json import encode
 
 from ...errors import RequestInvalidError
 from .conversation_views import ConversationViews
-from .directory import Directory, Membership, Memberships, Relations
+from .directory import Directory, Membership, Memberships, RecordPage, Relations, with_members
 from .documents import Documents, LoginTokens
 from .message_index import COLUMNS, IndexedMessage, conversation_id, index_message
 from .message_lists import LOST_WITH_MESSAGES, MessageVersions
@@ -276,6 +276,20 @@ class Store(MessageVersions):
             self._sizes.clear()
             self.last_id, self.last_sent_at = before
             raise
+
+    def page(
+        self, columns: str, source: str, values: tuple[Any, ...], names: tuple[str, ...], page: int, size: int
+    ) -> RecordPage:
+        """Return page `page` (from 1) of the records that an SQL `source` has: a statement from its FROM on.
+
+        `columns` are the record, its `updatedAt`, and JSON of further members, which are called `names`.
+        """
+        # What stands after ORDER BY is no matter of the count.
+        total = self._value(f"SELECT count(*) {source.partition('ORDER BY')[0]}", *values)
+        sql = f"SELECT {columns} {source} LIMIT ? OFFSET ?"
+        rows = self._db.execute(sql, (*values, size, (page - 1) * size)).fetchall()
+        records = [with_members(row[0], names, row[2:]) if names else row[0] for row in rows]
+        return RecordPage(records, total, rows[-1][1] if rows else None)
 
     def move_media(self, url: str) -> None:
         """Let the attachments of generated messages begin with `url`, where they began with another one."""

@@ -23,13 +23,13 @@ UPDATE users SET (uid, folded_uid, folded_name, status, role, deactivated, updat
 
 
 class RecordPage(NamedTuple):
-    """A page of users, members, groups or calls."""
+    """A page of records that are JSON."""
 
     records: list[bytes]
     total: int
     """All that match, on whatever page."""
     updated_at: int | None = None
-    """`updatedAt` of the last record; None if the page is empty, and for calls."""
+    """`updatedAt` of the last record; None if the page is empty, and where the records have none."""
 
 
 @final
@@ -86,23 +86,6 @@ class Directory(Tables):
         """Return every guid, in the order in which the groups were added."""
         return self._column("SELECT guid FROM groups ORDER BY number")
 
-    def list_users(
-        self, where: str, values: tuple[Any, ...], page: int, size: int, *, with_tags: bool = False
-    ) -> RecordPage:
-        """Return page `page` (from 1) of the users that match an SQL condition."""
-        source = f"FROM users WHERE {where} ORDER BY number"
-        rows, total = self._page("record, tags, updated_at", source, values, page, size)
-        records = [_tagged(record, tags) if with_tags else record for record, tags, _ in rows]
-        return RecordPage(records, total, rows[-1][2] if rows else None)
-
-    def list_groups(
-        self, where: str, values: tuple[Any, ...], order: str, page: int, size: int
-    ) -> RecordPage:
-        """Return page `page` (from 1) of the groups that match an SQL condition, in an SQL order."""
-        columns = "record, coalesce(updated_at, created_at)"
-        rows, total = self._page(columns, f"FROM groups WHERE {where} ORDER BY {order}", values, page, size)
-        return RecordPage([record for record, _ in rows], total, rows[-1][1] if rows else None)
-
     def replace_group(self, guid: str, record: Mapping[str, Any], password: str | None) -> None:
         sql = "UPDATE groups SET record = ?, password = ? WHERE guid = ?"
         self._change(sql, encode(record), password, guid)
@@ -136,6 +119,12 @@ def spliced(record: bytes, name: str, value: bytes) -> bytes:
     return b'%b,"%b":%b}' % (record[:-1], name.encode(), value)
 
 
+def with_members(record: bytes, names: tuple[str, ...], values: tuple[str | int | None, ...]) -> bytes:
+    """Return a record with these members, whose values are JSON; None for one that it does not have."""
+    members = [f',"{name}":{value}' for name, value in zip(names, values, strict=True) if value is not None]
+    return b"%b%b}" % (record[:-1], "".join(members).encode())
+
+
 def _tagged(record: bytes, tags: str | None) -> bytes:
     return record if tags is None else spliced(record, "tags", tags.encode())
 
@@ -159,11 +148,6 @@ def _user_row(record: Mapping[str, Any]) -> tuple[Any, ...]:
 # ── members and relations ──
 
 
-_MEMBERS: Final = """
-FROM members m JOIN users u ON u.uid = m.uid WHERE m.guid = ? AND NOT u.deactivated
-    AND (? IS NULL OR u.status = ?) AND (? OR m.scope IN (SELECT value FROM json_each(?)))
-ORDER BY m.number
-"""
 _COUNT: Final = """
 UPDATE groups SET record = CAST(json_set(CAST(record AS TEXT), '$.membersCount',
     (SELECT count(*) FROM members WHERE guid = ?)) AS BLOB) WHERE guid = ?
@@ -218,33 +202,11 @@ class Memberships(Tables):
     def guids(self, uid: str) -> list[str]:
         return self._column("SELECT guid FROM members WHERE uid = ?", uid)
 
-    def list(
-        self, guid: str, page: int, size: int, *, status: str | None = None, scopes: tuple[str, ...] = ()
-    ) -> RecordPage:
-        """Return page `page` (from 1) of the members: user records with `scope` and `joinedAt`.
-
-        `scopes`: one of these; empty for all. Members that are switched off are left out.
-        """
-        values = (guid, status, status, not scopes, encode(scopes).decode())
-        columns = "u.record, u.updated_at, m.scope, m.joined_at"
-        rows, total = self._page(columns, _MEMBERS, values, page, size)
-        records = [
-            spliced(spliced(record, "scope", encode(scope)), "joinedAt", encode(joined_at))
-            for record, _, scope, joined_at in rows
-        ]
-        return RecordPage(records, total, rows[-1][1] if rows else None)
-
     def _count(self, guid: str) -> None:
         self._db.execute(_COUNT, (guid, guid))
 
 
 Relation: TypeAlias = Literal["banned", "blocked", "friend"]
-
-_RELATED: Final = """
-FROM relations r JOIN users u ON u.uid = r.uid WHERE r.kind = ? AND r.owner = ? AND NOT u.deactivated
-    AND (instr(u.folded_uid, ?) = 1 OR instr(u.folded_name, ?) = 1)
-ORDER BY r.number
-"""
 
 
 @final
@@ -279,16 +241,3 @@ class Relations(Tables):
     def forget_user(self, uid: str) -> None:
         """End all relations of a user, in either direction."""
         self._change("DELETE FROM relations WHERE uid = ? OR (owner = ? AND kind != 'banned')", uid, uid)
-
-    def list(
-        self, kind: Relation, owner: str, page: int, size: int, *, prefix: str = ""
-    ) -> tuple[RecordPage, list[int]]:
-        """Return page `page` (from 1) of the users in a relation to `owner`, and since when each of them is.
-
-        The users are in the order of the beginnings. `prefix`: of uid or name, without regard to case.
-        """
-        folded = prefix.casefold()
-        values = (kind, owner, folded, folded)
-        rows, total = self._page("u.record, r.at, u.updated_at", _RELATED, values, page, size)
-        records = [record for record, _, _ in rows]
-        return RecordPage(records, total, rows[-1][2] if rows else None), [at for _, at, _ in rows]

@@ -31,17 +31,6 @@ class Tables:
     def _column(self, sql: str, *values: Any) -> list[Any]:
         return [value for (value,) in self._db.execute(sql, values)]
 
-    def _page(
-        self, columns: str, source: str, values: tuple[Any, ...], page: int, size: int
-    ) -> tuple[list[Any], int]:
-        """Return the rows of page `page` (from 1), and the number of rows on all pages.
-
-        `source` is a statement from its FROM on; what stands after ORDER BY in it is no matter of the count.
-        """
-        total = self._value(f"SELECT count(*) {source.partition('ORDER BY')[0]}", *values)
-        sql = f"SELECT {columns} {source} LIMIT ? OFFSET ?"
-        return self._db.execute(sql, (*values, size, (page - 1) * size)).fetchall(), total
-
     def _change(self, sql: str, *values: Any) -> bool:
         """Say if any row has changed."""
         with self._db:

@@ -16,7 +16,8 @@ _OF_OWNER_BETWEEN: Final = "SELECT * FROM marks WHERE owner = ? AND message BETW
 _DENSE: Final = 20
 """A range of at most so many ids for each wanted one is read faster than the wanted ones one by one."""
 _REACTIONS: Final = """
-SELECT * FROM marks WHERE kind = 'reaction' AND message = ? AND (? IS NULL OR value = ?) ORDER BY id
+SELECT * FROM marks WHERE kind = 'reaction' AND message = ? AND (? IS NULL OR value = ?) AND id BEYOND ?
+ORDER BY id ORDER_ LIMIT ?
 """
 
 
@@ -75,9 +76,14 @@ class MessageMarks(Tables):
             return [*map(Mark._make, self._db.execute(_OF_OWNER_BETWEEN, (owner, first, last)))]
         return [*map(Mark._make, self._db.execute(_OF_OWNER, (owner, encode(ids).decode())))]
 
-    def reactions(self, message: int, emoji: str | None) -> list[Mark]:
-        """Return the reactions to a message, of one emoji or of all, by their ids."""
-        return [*map(Mark._make, self._db.execute(_REACTIONS, (message, emoji, emoji)))]
+    def reactions(
+        self, message: int, emoji: str | None, id: int | None, size: int, *, ascending: bool = True
+    ) -> list[Mark]:
+        """Return the first reactions to a message beyond an id, of one emoji or of all, by their ids."""
+        signs = (">", "ASC", 0) if ascending else ("<", "DESC", 2**63 - 1)
+        sql = _REACTIONS.replace("BEYOND", signs[0]).replace("ORDER_", signs[1])
+        values = (message, emoji, emoji, signs[2] if id is None else id, size)
+        return [*map(Mark._make, self._db.execute(sql, values))]
 
 
 _THREADS: Final = """

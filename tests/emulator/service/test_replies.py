@@ -4,16 +4,18 @@ import json
 from typing import Any
 
 from chatrest.emulator.service.context import Context
-from chatrest.emulator.service.replies import PositionedPages, cursor_reply
+from chatrest.emulator.service.replies import ListForm, by_cursor, by_position
 from chatrest.emulator.store import Store
 from tests.emulator.conftest import NOW
 
-PAGES = PositionedPages(member="at", parameter="from", default_size=2)
+PAGES, CURSORS = ListForm("position", "at", "from", 2), ListForm("cursor", "id")
 ENTRIES = [{"id": name, "at": at} for name, at in zip("abcdef", (1, 2, 2, 3, 10, 11), strict=True)]
 
 
 def page(**query: Any) -> tuple[str, Any]:
-    reply = json.loads(PAGES.reply(ENTRIES, {name.rstrip("_"): value for name, value in query.items()}))
+    reply = json.loads(
+        by_position(PAGES, {name.rstrip("_"): value for name, value in query.items()}, ENTRIES)
+    )
     return "".join(entry["id"] for entry in reply["data"]), reply["meta"]
 
 
@@ -41,13 +43,13 @@ def test_pages_go_backwards_with_prepend() -> None:
 def test_pages_by_a_cursor_name_only_the_pages_that_there_are() -> None:
     shown, query = [], {"limit": 2}
     for _ in range(3):
-        reply = json.loads(cursor_reply(ENTRIES[:5], query, "id"))
+        reply = json.loads(by_cursor(CURSORS, query, ENTRIES[:5]))
         shown.append(("".join(entry["id"] for entry in reply["data"]), sorted(reply["meta"])))
         query = {"limit": 2, "cursor": reply["meta"].get("next", {}).get("cursor", "YQ==")}
     assert shown == [
         ("ed", ["current", "next"]), ("cb", ["current", "next", "previous"]), ("a", ["current", "previous"])
     ]  # fmt: skip
-    assert json.loads(cursor_reply(ENTRIES[:5], query, "id"))["meta"] == {"current": {"limit": 2, "count": 0}}
+    assert json.loads(by_cursor(CURSORS, query, ENTRIES[:5]))["meta"] == {"current": {"limit": 2, "count": 0}}
 
 
 def test_times(store: Store) -> None:
