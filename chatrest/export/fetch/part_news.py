@@ -5,7 +5,7 @@ half of the lists, reaches the newest message of the app, and agrees with the ow
 by lot; every seventh night each list is asked. These lists are read, compared, and read again by no one.
 """
 
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import aclosing
 from itertools import islice
 from operator import attrgetter
@@ -127,21 +127,16 @@ class NewsOfNight:
 
     async def _read_list(self, after: int, until: int, pages: int) -> bool:
         """Read what is new; return True if the list reaches the newest message within so many pages."""
-        async with aclosing(self._pages(Source("everything"), after, until)) as parts:
-            async for rows in parts:
-                pages -= 1
-                if pages < 0 or not self._take(self._window.within(rows), until):
-                    return False
-                if rows and rows[-1].id == str(until):
-                    return True
-        return False
-
-    async def _pages(self, source: Source, after: int, until: int) -> AsyncGenerator[list[Row], None]:
-        reader = PieceReader(source.list(self._messages, MessageQuery()))
+        reader = PieceReader(self._messages.list(query=MessageQuery()))
         piece = ListPiece(of=None, after=after, until=until, is_guess=True, may_be_cut=False)
         async with aclosing(reader.pages(piece)) as parts:
             async for part in parts:
-                yield part.items
+                pages -= 1
+                if pages < 0 or not self._take(self._window.within(part.items), until):
+                    return False
+                if part.items and part.items[-1].id == str(until):
+                    return True
+        return False
 
     def _take(self, rows: list[Row], until: int) -> bool:
         """Note the rows of a page; return False if it cannot be told which of them the export holds."""
@@ -187,12 +182,14 @@ class NewsOfNight:
             yield from self._rule.claimants(*_ENDS(row_of(raw)))
 
     async def _own_ids(self, source: Source, after: int, until: int) -> set[int]:
+        """Return the new ids of a list, read from its newest one back: it need not have the id `after`."""
         ids = set[int]()
-        async with aclosing(self._pages(source, after, until)) as parts:
-            async for rows in parts:
-                numbers = [number(row.id) or 0 for row in self._window.within(rows)]
+        walk = source.list(self._messages, MessageQuery(affix="prepend"))
+        async with aclosing(walk.pages()) as pages:
+            async for page in pages:
+                numbers = [number(row.id) or 0 for row in self._window.within(page.items)]
                 ids.update(each for each in numbers if after < each <= until)
-                if any(each >= until for each in numbers):
+                if any(each <= after for each in numbers):
                     break
         return ids
 

@@ -115,6 +115,8 @@ async def prepare(
     """
     files = part_files(out, disk)
     _check_count(parts)
+    fits = plan is None or not plan.everything
+    check(fits, "everything", True, "other sources, as the app's own list has no parts")
     while True:
         found = await find_parts(files)
         if found is None and parts is None:
@@ -197,7 +199,6 @@ async def _begin(
     if found is None:
         await files.check_free()
         parts = Parts(parts=count, app_id=session.app.app_id, plan=plan or Plan())
-        check(not parts.plan.everything, "everything", True, "other sources: the app's own list is one list")
     else:
         parts = found[0]
     number, uids = len(parts.nights), await read_users(files, parts)

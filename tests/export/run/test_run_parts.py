@@ -1,5 +1,6 @@
 """Exports of parts: of any number, each message once, whatever happens in between."""
 
+import asyncio
 import json
 from collections import Counter
 from pathlib import Path
@@ -9,10 +10,13 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession
+from chatrest.errors import RequestInvalidError
 from chatrest.export import Plan, Report, export, verify
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
+from chatrest.export.plan.id_set import IdSet
+from chatrest.export.plan.parts import part_folders, read_parts
 from tests.dying import DyingDisk, Fate, ProcessDeath, dying_journal
-from tests.exporting import served
+from tests.exporting import raws_of, served
 from tests.parting import Town, parts_of, stored
 
 pytestmark = pytest.mark.usefixtures("tidy", "fast_ramp")
@@ -53,9 +57,7 @@ def check_exact(out: Path, town: Town, *, with_groups: bool) -> None:
             assert not journal.seen() - journal.ids_in(journal.files()) - lost(journal)
 
 
-def lost(journal: Journal) -> Any:
-    from chatrest.export.plan.id_set import IdSet
-
+def lost(journal: Journal) -> IdSet:
     return IdSet(int(each.id) for each in journal.deleted(missing=True))
 
 
@@ -83,3 +85,122 @@ async def test_nights_with_kills(seed: int, tmp_path: Path, monkeypatch: pytest.
             assert report.complete, report.all_reasons
             check_exact(out, town, with_groups=with_groups)
             assert report.messages == len(stored(out))
+
+
+# ── one night ──
+
+
+@pytest.mark.parametrize("plan", [
+    Plan(all_users=True),
+    Plan(users=["ann", "cat"], groups=["oak"], pairs=[("bob", "dan"), ("eve", "ann")]),
+    Plan(groups=["den"]),
+    Plan(users=["ann"], format="parquet", since=1_600_000_000 + 40 * 86_400),
+], ids=["all", "named", "group", "window"])  # fmt: skip
+async def test_parts_hold_what_one_export_holds(plan: Plan, tmp_path: Path) -> None:
+    async with served(300) as service:
+        one = await export(service.session, tmp_path / "one", plan)
+        for count in (1, 7):
+            out = tmp_path / f"of-{count}"
+            report = await export(service.session, out, plan, parts=count)
+            assert report.complete, report.all_reasons
+            assert Counter(stored(out)) == Counter(raws_of(tmp_path / "one"))
+            assert (report.messages, report.sources) == (one.messages, one.sources)
+            assert part_folders(out) == list(parts_of(out))
+
+
+async def test_a_night_costs_hardly_more_than_that_of_one_export(tmp_path: Path) -> None:
+    def fill_in(store: Any) -> None:
+        for number in range(400):
+            store.add_user(f"u{number:03}")
+        for number in range(399):
+            store.add_message(f"u{number:03}", f"u{number + 1:03}", "hello")
+
+    async with served(fill_in=fill_in) as service:
+        outs: dict[Path, dict[str, Any]] = {tmp_path / "one": {}, tmp_path / "many": {"parts": 64}}
+        for news in (0, 0, 3):
+            for number in range(news):
+                service.store.add_message("u007", f"u{number:03}", "news")
+            one, many = [await export(service.session, out, **more) for out, more in outs.items()]
+            assert many.complete
+            assert many.requests - one.requests <= 60
+            assert many.messages == one.messages
+        assert many.by_app_list
+        assert many.requests < 20
+        assert Counter(stored(tmp_path / "many")) == Counter(raws_of(tmp_path / "one"))
+
+
+async def test_every_seventh_night_asks_each_list(tmp_path: Path) -> None:
+    async with served(40, loose=False) as service:
+        nights = [await export(service.session, tmp_path, parts=3) for _ in range(9)]
+    assert [night.by_app_list for night in nights] == [False, *[True] * 6, False, True]
+    assert all(night.complete for night in nights)
+
+
+async def test_several_claim_parts_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatrest.export.run.run_parts.PAUSE", 0.0)
+    async with served(400) as service:
+        reports = await asyncio.gather(*(
+            export(service.session, tmp_path, parts=7, claim=True) for _ in range(4)
+        ))  # fmt: skip
+        assert sum(report.written for report in reports) == 400
+        assert all(report.complete for report in reports)
+        assert sorted(stored(tmp_path)) == sorted(service.expected())
+    parts = read_parts(tmp_path)
+    assert parts is not None
+    assert parts.night == 0, "who comes later joins the night of the first"
+
+
+async def test_the_last_of_single_parts_settles_all(tmp_path: Path) -> None:
+    async with served(200) as service:
+        for number in (2, 0, 1):
+            assert (await export(service.session, tmp_path, parts=3, part=number)).complete
+        assert sorted(stored(tmp_path)) == sorted(service.expected())
+        again = await export(service.session, tmp_path, part=1)  # which begins a night
+        assert (again.complete, again.written) == (True, 0)
+    parts = read_parts(tmp_path)
+    assert parts is not None
+    assert parts.night == 1
+
+
+async def test_what_is_left_for_a_part_and_damaged_is_left_again(tmp_path: Path) -> None:
+    async with served(200) as service:
+        await export(service.session, tmp_path, parts=2, part=1)
+        [left] = (tmp_path / "part=00" / "foreign").iterdir()
+        left.write_bytes(left.read_bytes()[:-1] + b"\0")
+        assert (await export(service.session, tmp_path)).complete
+        assert sorted(stored(tmp_path)) == sorted(service.expected())
+
+
+# ── wrong use ──
+
+
+async def test_wrong_use_changes_nothing(tmp_path: Path) -> None:
+    plain, of_parts, other = tmp_path / "plain", tmp_path / "parts", tmp_path / "other"
+    other.mkdir()
+    (other / "file").touch()
+    async with served(20) as service:
+        await export(service.session, plain)
+        await export(service.session, of_parts, Plan(users=["ann", "bob"]), parts=3)
+        before = names(tmp_path)
+        for out, options, words in (
+            (plain, {"parts": 3}, "not of parts"),
+            (plain, {"part": 0}, "not of parts"),
+            (other, {"parts": 2}, "something else"),
+            (tmp_path / "new", {"claim": True}, "parts=P"),
+            (of_parts, {"parts": 4}, "3 parts"),
+            (of_parts, {"part": 3}, "0 to 2"),
+            (of_parts, {"parts": 0}, "from 1"),
+            (of_parts, {"part": 1, "claim": True}, "claim"),
+            (of_parts, {"plan": Plan(users=["ann"])}, "never changes"),
+            (of_parts, {"plan": Plan(users=["ann"]), "change_plan": True}, "change_plan"),
+            (of_parts, {"plan": Plan(users=["ann"]), "only": True}, "only"),
+            (of_parts / "part=00", {}, "part 0 of 3"),
+            (tmp_path / "new", {"parts": 2, "plan": Plan(everything=True)}, "everything"),
+        ):
+            with pytest.raises(RequestInvalidError, match=words):
+                await export(service.session, out, **options)
+        assert names(tmp_path) == before
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(str(path) for path in folder.rglob("*"))
