@@ -22,7 +22,7 @@ from .run.apps import AppResult, export_apps
 from .run.dry_run import Estimate, estimate
 from .run.entry_points import export
 from .verify.result import Problem, Remedy, VerifyResult
-from .verify.verify import verify
+from .verify.whole import verify
 
 __all__ = [
     "AppExport", "AppResult", "AttachmentCounts", "AttachmentOptions", "Estimate",

@@ -122,10 +122,10 @@ def _say_none(out: str, wanted: "Wanted") -> None:
 @click.command(short_help="Print what is new in an export since a run.")
 @click.argument("out")
 @option_table(
-    ("--since-run run", click.IntRange(min=0), "N",
+    ("--since-run run", None, "N",
      "Only what is new since run N, whose number `chatrest export --json` prints.  [default: all]"),
 )  # fmt: skip
-def changes(out: str, run: int | None) -> None:
+def changes(out: str, run: str | None) -> None:
     """Print what is new, changed or deleted in the export in OUT, one JSON line each, by run.
 
     OUT is a folder or the address of an object store. Each line has the number of the `run` that stored it,
@@ -136,15 +136,20 @@ def changes(out: str, run: int | None) -> None:
     `export --json` has it. It needs no credentials of the service, and changes nothing. What a run brings is
     shown when that run has ended.
 
+    Of a folder of exports, by parts or by apps, each line has the `part`, too, and the position to continue
+    from is one text with the run of each: it is printed on standard error at the end.
+
     \b
     Examples:
       chatrest changes out | jq -r 'select(.kind == "deleted").id'
       chatrest changes out --since-run 41 > news.ndjson
     """
-    from ...export.read.changes import (
-        changes as export_changes,  # imports aiohttp, which a help text does not need
-    )
+    from ...export.read.changes import changes as changes_of  # imports what a help text does not need
+    from ...export.read.position import parse_position
 
-    lines = (change.to_json() for change in export_changes(out, after=run or 0))
+    news = changes_of(out, after=parse_position(run or "0"))
+    lines = (change.to_json() for change in news)
     while batch := list(islice(lines, _LINES)):
         streams.write(b"".join(b"%b\n" % line for line in batch).decode(errors="replace").encode())
+    if isinstance(news.run, str):
+        streams.warn(f"continue later with --since-run {news.run}")

@@ -14,10 +14,11 @@ from ..options import AS_JSON, option_table
 from ..process import invocation
 
 if TYPE_CHECKING:
-    from ...export.read.facts import ExportFacts, RunFacts
+    from ...export.read.facts import ExportFacts, PartFacts, RunFacts
 
 _STATES: Final = {
     "complete": "complete",
+    "not begun": "NOT BEGUN: no run has written anything yet",
     "not complete": "NOT COMPLETE",
     "running": "a run is writing: the messages are those that it has committed by now",
     "interrupted": "INTERRUPTED: the last run did not come to its end",
@@ -25,6 +26,7 @@ _STATES: Final = {
 }
 _AS_FAR: Final = " as far as the app's own list shows"
 _SHOWN: Final = 5
+_PARTS_SHOWN: Final = 100
 _INDENT: Final = 10
 
 
@@ -34,6 +36,7 @@ _INDENT: Final = 10
 def status(out: str, as_json: bool) -> None:
     """Show the state of the export in OUT, a folder or the address of an object store.
 
+    Of a folder of exports, by parts or by apps, it is one summary, and a line for each that is not complete.
     Shows what is in it, its plan, its sources, its size, its last runs, what is missing, and what to do next.
     It reads the export's own description and no message, so it takes no longer for a large one; `chatrest
     verify` checks every byte. It needs no credentials of the service, and changes nothing; a run may be
@@ -58,7 +61,9 @@ def lines_of(facts: "ExportFacts") -> Iterator[tuple[str, str]]:
     plan = msgspec.json.decode(facts.plan) or {}
     state = _STATES[facts.state] + (_AS_FAR if facts.state == "complete" and _is_by_app_list(facts) else "")
     yield "export", ", ".join(filter(None, (facts.export, plan.get("format"), state)))
-    if facts.state in ("not complete", "damaged"):
+    if facts.parts:
+        yield from _parts(facts.parts)
+    elif facts.state in ("not complete", "damaged"):
         yield from (("", reason) for reason in facts.reasons[:_SHOWN])
     if plan:
         yield "app", facts.app
@@ -70,6 +75,17 @@ def lines_of(facts: "ExportFacts") -> Iterator[tuple[str, str]]:
         yield "journal", "none that can be used: the export can be read, and not continued as it is"
     for index, step in enumerate(next_steps(facts)):
         yield "" if index else "next", step
+
+
+def _parts(parts: "list[PartFacts]") -> Iterator[tuple[str, str]]:
+    """Yield the number of exports, and each of them that is not complete."""
+    others = [each for each in parts if each.state != "complete"]
+    yield "parts", f"{len(parts):,}, {len(parts) - len(others):,} of them complete"
+    for each in others[:_PARTS_SHOWN]:
+        reason = f": {each.reasons[0]}" if each.reasons else ""
+        yield "", f"{each.export}, {each.messages:,} messages, {_STATES[each.state]}{reason}"
+    if (more := len(others) - _PARTS_SHOWN) > 0:
+        yield "", f"and {more:,} more"
 
 
 def _contents(facts: "ExportFacts") -> Iterator[tuple[str, str]]:
@@ -135,6 +151,6 @@ def next_steps(facts: "ExportFacts") -> list[str]:
         return [f"{command} verify {out}   # says what is damaged, and what can safely be done"]
     if facts.state == "not complete" and facts.next_run == "fails":
         return [f"{command} export {out} --change-plan …   # other sources: the same ones would fail again"]
-    if facts.state in ("interrupted", "not complete"):
+    if facts.state in ("interrupted", "not begun", "not complete"):
         return [f"{command} export {out}   # continues it"]
     return []

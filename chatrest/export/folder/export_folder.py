@@ -32,6 +32,7 @@ from ..store import Changes, ExportStore, Finding, NewRows, adopt_fragments, rep
 from ..store.disk import Disk
 from ..store.formats import SourceLines
 from ..store.fragments import Fragment
+from ..store.inspection import LOST, lost_versions
 from ..store.journal import StoreBlock
 from .journal import NAME, Journal
 from .kinds import format_of_plan, kinds_of_plan
@@ -359,8 +360,8 @@ class ExportFolder:
             return amended
 
     def warnings(self) -> list[str]:
-        """Return what came in two versions under one id in this run, as a sentence; after `finish`."""
-        return self._repeats.warnings()
+        """Return what came in two versions in this run, and which older ones are lost; after `finish`."""
+        return [*self._repeats.warnings(), *(f"{name} {LOST}" for name in lost_versions(self.findings))]
 
     def at_rest(self, work: Callable[[], T]) -> T:
         """Return the result of `work`, during which nothing is written: disk and journal agree."""
@@ -511,6 +512,7 @@ class ExportFolder:
         """Bring disk and journal together: what is not on disk is not written, and so it is missing."""
         findings = list(repair(self.store, self._waiting))
         with self.journal.transaction():
+            self.journal.note_lost_versions(lost_versions(findings))
             self.journal.applied(list(self._stale_changes()))
             self._load_deleted()
         return findings

@@ -70,6 +70,8 @@ GENERATION: Final = "generation"
 PREVIOUS_GENERATION: Final = "previous_generation"
 RUN: Final = "run"
 """In the meta: the number of the newest run. Each opening for writing gets the next one."""
+_LOST_VERSIONS: Final = "lost_versions"
+"""In the meta: the files of older versions that were lost or damaged, a name on each line."""
 _FACTS: Final = (
     "SELECT type, name, sql FROM sqlite_master ORDER BY type, name",
     f"SELECT * FROM meta WHERE name NOT IN ('{GENERATION}', '{PREVIOUS_GENERATION}', '{RUN}') ORDER BY name",  # noqa: S608
@@ -154,6 +156,14 @@ class Journal(StoreJournal):
                 for row in self._db.execute(sql):
                     digest.update(msgspec.msgpack.encode(row))
         return digest.hexdigest()
+
+    def note_lost_versions(self, names: Iterable[str]) -> None:
+        """Note files of older versions that were lost: `verify` tells of them from now on."""
+        if names := [*self.lost_versions(), *names]:
+            self[_LOST_VERSIONS] = "\n".join(names)
+
+    def lost_versions(self) -> list[str]:
+        return (self[_LOST_VERSIONS] or "").splitlines()
 
     # ── sources ──
 

@@ -60,14 +60,26 @@ def app_of(name: str) -> str:
     return first if is_app_name(first) else ""
 
 
+def run_place(view: FolderView) -> str:
+    """Return what `chatrest export` takes to run an export again: of a part the folder of all parts."""
+    name, last = view.name.rstrip("/"), view.export.rpartition("/")[2]
+    return name.removesuffix(last).rstrip("/") if part_number(last) is not None else name
+
+
 def addresses_of(out: object) -> list[ExportAddress]:
     """Return the exports at `out`, one at least: where there is none, opening it says so.
 
     Raises `RequestInvalidError` for a wrong path or address; `ChatRestError` for a damaged `parts.json`;
     `ObjectStoreError` where a store fails. Costs one to four requests to a store.
     """
-    own = ExportAddress(out if isinstance(out, str) and is_address(out) else local_path(out))
+    own = _root(out)
     return list(_below(own)) or [own]
+
+
+def parts_at(out: object) -> Parts | None:
+    """Return the parts of an export; None for what is no export of parts."""
+    own = _root(out)
+    return _parts(own.out) if PARTS in _names(own.out)[0] else None
 
 
 def open_exports(out: object) -> Iterator[FolderView]:
@@ -85,6 +97,10 @@ def bag_of(out: object) -> Path | None:
         return None
     path = local_path(out)
     return path if (path / BAG).is_file() and (path / DATA).is_dir() else None
+
+
+def _root(out: object) -> ExportAddress:
+    return ExportAddress(out if isinstance(out, str) and is_address(out) else local_path(out))
 
 
 def _below(own: ExportAddress) -> Iterator[ExportAddress]:

@@ -1,25 +1,27 @@
 """What `status` reads of an export: its manifest, its log of runs, its journal's sources, its files' sizes.
 
-Nothing is changed, no hash is
-checked, and no message is read: `verify` does that. While a run is writing, the messages are those that it
-has committed; the rest is of the last run that ended.
+Nothing is changed, no hash is checked, and no message is read: `verify` does that. While a run is writing,
+the messages are those that it has committed; the rest is of the last run that ended.
 """
 
 from collections import Counter, deque
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from msgspec import Raw, Struct, json
+from msgspec.structs import asdict, replace
 
+from ..folder.manifest import FileEntry, Manifest
+from ..folder.opening import FolderState, with_state
+from ..folder.run_log import RunEntry, runs_in
+from ..plan.file_names import STEM
 from ..plan.report import NextRun
+from .exports import ExportAddress, addresses_of, parts_at
+from .folder_view import FolderView
 
-if TYPE_CHECKING:
-    from ..folder.manifest import FileEntry, Manifest
-    from ..folder.opening import FolderState
-    from ..folder.run_log import RunEntry
-    from .folder_view import FolderView
-
-State: TypeAlias = Literal["complete", "not complete", "running", "interrupted", "damaged"]
+State: TypeAlias = Literal["complete", "not begun", "not complete", "running", "interrupted", "damaged"]
+_WORST: Final[tuple[State, ...]] = get_args(State)
+"""From the best to the worst: a folder of exports has the worst state of these."""
 _MANIFEST: Final = "manifest.json"
 RUNS_SHOWN: Final = 5
 """The newest runs that are listed."""
@@ -55,6 +57,16 @@ class RunFacts(Struct, frozen=True):
     deleted: int
     requests: int
     by_app_list: bool = False
+
+
+class PartFacts(Struct, frozen=True):
+    """One of the exports of a folder."""
+
+    export: str
+    """Its path in the folder, such as `part=03`."""
+    state: State
+    messages: int
+    reasons: list[str]
 
 
 class ExportFacts(Struct, frozen=True, kw_only=True):
@@ -93,39 +105,98 @@ class ExportFacts(Struct, frozen=True, kw_only=True):
     """False if the export cannot be continued as it is."""
     runs: list[RunFacts] = []
     """The newest ones, oldest first."""
+    parts: list[PartFacts] = []
+    """Of a folder of exports each of these; empty for an export itself."""
 
 
 def facts_of(out: str) -> ExportFacts:
-    """Return the facts of the export in a folder or object store.
+    """Return the facts of the export in a folder or object store; of a folder of exports those of all of it.
 
     Raises `RequestInvalidError` where it is not an export, and `ObjectStoreError` where a store fails.
     """
-    from ..folder.opening import with_state
-    from .folder_view import open_view  # imports aiohttp, which a help text does not need
-
-    with open_view(out) as view:
-        return with_state(view.folder, lambda state: _facts(out, view, state))
+    each = [(address.name, _facts_at(address)) for address in addresses_of(out)]
+    return replace(each[0][1], export=out) if not each[0][0] else _sum(out, each)
 
 
-def _facts(out: str, view: "FolderView", state: "FolderState") -> ExportFacts:
+def _facts_at(address: ExportAddress) -> ExportFacts:
+    with address.open() as view:
+        if address.name and not view.is_begun:
+            return ExportFacts(export=view.name, state="not begun")
+        return with_state(view.folder, lambda state: _facts(view, state))
+
+
+def _sum(out: str, each: list[tuple[str, ExportFacts]]) -> ExportFacts:
+    """Return the facts of a folder of exports: the worst state, and sums."""
+    parts, begun = [facts for _, facts in each], [facts for _, facts in each if facts.state != "not begun"]
+    firsts, lasts = ([getattr(facts, name) for facts in begun] for name in ("first_id", "last_id"))
+    counts: dict[str, Any] = {
+        name: sum(getattr(facts, name) for facts in begun)
+        for name in ("messages", "deleted", "missing", "files", "bytes")
+    }
+    tables, sources = Counter[str](), Counter[str]()
+    for facts in begun:
+        tables.update(facts.tables)
+        sources.update(asdict(facts.sources))
+    ends = [facts.finished for facts in begun]
+    untils = [int(facts.until) for facts in begun if facts.until]
+    worst = max((facts.state for facts in parts), key=_WORST.index)
+    has_apps = len({facts.app for facts in begun}) > 1
+    return ExportFacts(
+        export=out,
+        state="not complete" if worst == "not begun" and begun else worst,
+        app=", ".join(sorted({facts.app for facts in begun})),
+        plan=_plan_of(out) or (begun[0].plan if begun else Raw(b"null")),
+        reasons=[f"{name}: {reason}" for name, facts in each for reason in facts.reasons[:1]],
+        started=max((facts.started for facts in begun if facts.started), default=None),
+        finished=None if None in ends else max(filter(None, ends), default=None),
+        until=str(min(untils)) if len(untils) == len(parts) and not has_apps else None,
+        first_id=str(min(map(int, filter(None, firsts)), default="")) or None,
+        last_id=str(max(map(int, filter(None, lasts)), default="")) or None,
+        sources=SourceCounts(**sources),
+        failed=[replace(failed, source=f"{name}: {failed.source}") for name, facts in each
+                for failed in facts.failed],
+        tables=dict(tables),
+        missing_files=[f"{name}/{file}" for name, facts in each for file in facts.missing_files],
+        has_journal=all(facts.has_journal for facts in begun),
+        runs=sorted((run for facts in begun for run in facts.runs), key=_started)[-RUNS_SHOWN:],
+        parts=[PartFacts(name, facts.state, facts.messages, facts.reasons) for name, facts in each],
+        **counts,
+    )  # fmt: skip
+
+
+def _started(run: RunFacts) -> int:
+    return run.started
+
+
+def _plan_of(out: str) -> Raw | None:
+    """Return the plan of all parts together; None where nothing says so."""
+    parts = parts_at(out)
+    return None if parts is None else Raw(parts.plan.encoded())
+
+
+def _facts(view: FolderView, state: FolderState) -> ExportFacts:
     facts: dict[str, Any] = {"has_journal": state.journal is not None}
     if state.manifest is not None:
         facts |= _of_manifest(state.manifest)
-        facts |= _of_sources(state)
         facts["missing_files"] = _missing_files(view, state)
-        facts |= _on_disk(state)
+    elif state.journal is not None:  # of a first run that is under way, or was killed
+        plan = state.journal["plan"]
+        facts |= {"app": state.journal["app"] or "", "plan": Raw((plan or "null").encode())}
+    facts |= _of_sources(state) | _on_disk(state)
     faults = [
         f"{name}: {fault}"
         for name, fault in ((_MANIFEST, state.manifest_fault), ("the journal", state.journal_fault))
         if fault
     ]
+    if state.journal is None and not faults:
+        faults = ["the journal: it is not there, and without it nothing is proven"]
     facts["reasons"] = [*faults, *facts.get("reasons", ())]
     is_damaged = state.is_finished and bool(facts.get("missing_files"))
     now = "damaged" if is_damaged else _state(state, has_manifest=Path(view.folder, _MANIFEST).exists())
-    return ExportFacts(export=out, state=now, runs=_runs(view.folder), **facts)
+    return ExportFacts(export=view.name, state=now, runs=_runs(view.folder), **facts)
 
 
-def _state(state: "FolderState", *, has_manifest: bool) -> State:
+def _state(state: FolderState, *, has_manifest: bool) -> State:
     if state.is_in_use:
         return "running"
     if state.manifest is None and state.journal is not None and not has_manifest:
@@ -134,10 +205,10 @@ def _state(state: "FolderState", *, has_manifest: bool) -> State:
         return "damaged"
     if not state.is_finished:
         return "interrupted"
-    return "complete" if state.manifest.complete else "not complete"
+    return "complete" if state.manifest.complete and state.journal is not None else "not complete"
 
 
-def _of_manifest(manifest: "Manifest") -> dict[str, Any]:
+def _of_manifest(manifest: Manifest) -> dict[str, Any]:
     ids = [int(each) for file in manifest.files for each in (file.first_id, file.last_id) if each]
     return {
         "app": manifest.app_id,
@@ -158,10 +229,8 @@ def _of_manifest(manifest: "Manifest") -> dict[str, Any]:
     }
 
 
-def _on_disk(state: "FolderState") -> dict[str, Any]:
+def _on_disk(state: FolderState) -> dict[str, Any]:
     """Return what an interrupted run has left, as its journal knows it; nothing where no run was."""
-    from ..plan.file_names import STEM
-
     if state.journal is None or state.is_finished:
         return {}
     ids = state.journal.ids_in(
@@ -171,13 +240,13 @@ def _on_disk(state: "FolderState") -> dict[str, Any]:
     return {"messages": sum(state.journal.rows([STEM]).values()), **shown}
 
 
-def _of_sources(state: "FolderState") -> dict[str, Any]:
+def _of_sources(state: FolderState) -> dict[str, Any]:
     """Return the counts of the sources, which the journal has."""
-    assert state.manifest is not None
-    until = int(state.manifest.until or 0)
+    manifest = state.manifest
+    until = int(manifest.until or 0) if manifest is not None else 0
     known = state.journal.sources() if state.journal is not None else []
     sources = [(str(each.source), each) for each in known]
-    is_complete = state.is_finished and state.manifest.complete  # also of lists that are empty
+    is_complete = state.is_finished and manifest is not None and manifest.complete  # also of empty lists
     fates = [(name, _fate(source, until, is_complete=is_complete), source.error) for name, source in sources]
     counts = Counter(fate for _, fate, _ in fates)
     kept, _ = counts.pop("kept", 0), counts.pop("beside", 0)
@@ -193,11 +262,11 @@ def _fate(source: Any, until: int, *, is_complete: bool) -> str:
     return "complete" if is_complete or int(source.proven or 0) >= max(until, 1) else "left"
 
 
-def _missing_files(view: "FolderView", state: "FolderState") -> list[str]:
+def _missing_files(view: FolderView, state: FolderState) -> list[str]:
     """Return the files that are not as the manifest says; while a run writes, only those that are gone."""
     assert state.manifest is not None
 
-    def is_missing(file: "FileEntry") -> bool:
+    def is_missing(file: FileEntry) -> bool:
         if not view.has(file.name):
             return True
         path = Path(view.folder, file.name)
@@ -207,11 +276,9 @@ def _missing_files(view: "FolderView", state: "FolderState") -> list[str]:
 
 
 def _runs(folder: Path) -> list[RunFacts]:
-    from .reading import runs
-
     newest: deque[RunEntry] = deque(maxlen=RUNS_SHOWN)
     try:
-        newest.extend(runs(folder))
+        newest.extend(runs_in(folder))
     except OSError:  # no run has ended yet
         return []
     return [json.decode(json.encode(each), type=RunFacts) for each in newest]

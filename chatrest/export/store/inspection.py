@@ -14,15 +14,17 @@
 
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from ...errors import ChatRestError
-from ..plan.file_names import SPOOL, is_of_system, path_inside
+from ..plan.file_names import HISTORY, SPOOL, is_of_system, path_inside
 from .converters import format_of
 from .formats import file_sha256
 from .journal import StoreFile
 from .segments import FRAGMENT, NEW, SEGMENT, fragment_path, name_of, new_path, segment_path
 
+LOST: Final = "was lost or damaged, with older versions of messages, which no run can read again"
+"""What is said of a file of `lost_versions`."""
 FindingKind: TypeAlias = Literal["unfinished", "leftover", "missing", "damaged", "longer", "unknown", "ids"]
 
 
@@ -136,3 +138,9 @@ def _is_ours(name: str) -> bool:
         return format_of(name) is not None
     except ChatRestError:  # what its format needs is not installed: it is one all the same
         return True
+
+
+def lost_versions(differing: Iterable[Finding]) -> list[str]:
+    """Return the files of older versions that are not there, or not as they were written."""
+    lost = (each for each in differing if each.kind in ("missing", "damaged"))
+    return [each.name for each in lost if each.file is not None and each.file.stem == HISTORY]

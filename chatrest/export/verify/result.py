@@ -7,7 +7,7 @@ whatever the cause is: nothing is deleted or cut, and what is moved is kept. `te
 from enum import StrEnum
 from typing import Final, Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..folder.journal import NAME as JOURNAL
 from ..folder.manifest import NAME as MANIFEST
@@ -47,9 +47,13 @@ class Remedy(StrEnum):
     MOVE = "move"
     """Of a file that is no export's."""
 
-    def words(self, folder: str, place: str) -> str:
-        """Return the advice as a sentence."""
-        return _WORDS[self].format(place=place, run=f"run `chatrest export {folder}` again")
+    def words(self, folder: str, place: str, export: str = "") -> str:
+        """Return the advice as a sentence; `place` is in the export of that name in a folder of exports."""
+        return _WORDS[self].format(
+            place=place_of(export, place),
+            aside=place_of(export, f"{DAMAGED}/{place}.damaged-1"),
+            run=f"run `chatrest export {folder}` again",
+        )
 
 
 _WORDS: Final[dict[Remedy, str]] = {
@@ -61,7 +65,7 @@ _WORDS: Final[dict[Remedy, str]] = {
         "{run}: what the service still shows of it is read again"
     ),
     Remedy.SET_ASIDE: (
-        f"restore {{place}} from a backup; without one move it to {DAMAGED}/{{place}}.damaged-1, and "
+        "restore {place} from a backup; without one move it to {aside}, and "
         "{run}: what the service still shows of it is read again, and the rest is taken from there"
     ),
     Remedy.FETCH: (
@@ -85,6 +89,11 @@ _WORDS: Final[dict[Remedy, str]] = {
     ),
     Remedy.MOVE: "move it out of the folder, and keep it if you do not know what it is",
 }
+
+
+def place_of(export: str, place: str) -> str:
+    """Return where something is in a folder of exports; of one alone, as it is."""
+    return "/".join(filter(None, (export, place)))
 
 
 def shortened(ids: list[str]) -> str:
@@ -139,6 +148,8 @@ class VerifyResult(Struct, kw_only=True):
     """The lowest message id that was read."""
     last: int | None = None
     """The highest message id that was read."""
+    exports: int = 1
+    """The exports that were checked: the parts of a folder of parts, and those of each app."""
 
     @property
     def count(self) -> int:
@@ -149,6 +160,19 @@ class VerifyResult(Struct, kw_only=True):
             self.problems.append(problem)
         else:
             self.more += 1
+
+    def take(self, export: str, of_export: "VerifyResult") -> None:
+        """Add the result of one of several exports; `ok`, `until` and `plan` are the caller's to set."""
+        for each in of_export.problems:
+            self.add(structs.replace(each, place=place_of(export, each.place)))
+        self.more += of_export.more
+        self.notes += (structs.replace(each, place=place_of(export, each.place)) for each in of_export.notes)
+        for name in ("messages", "files", "bytes", "hashes"):
+            setattr(self, name, getattr(self, name) + getattr(of_export, name))
+        self.by_app_list |= of_export.by_app_list
+        firsts, lasts = (self.first, of_export.first), (self.last, of_export.last)
+        self.first = min((each for each in firsts if each is not None), default=None)
+        self.last = max((each for each in lasts if each is not None), default=None)
 
     def note(self, kind: Kind, place: str, text: str) -> None:
         self.notes.append(Problem(kind, place, text))

@@ -16,9 +16,8 @@ Memory: the manifest, some thousand records, and bitmaps of the ids.
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from os import PathLike
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from ..._cloud.store_errors import ObjectStoreError
 from ..._storage import UnreadableError
@@ -36,8 +35,9 @@ from ..plan.intervals import gaps
 from ..plan.message_ids import number
 from ..plan.plan import Plan
 from ..plan.report import NextRun
-from ..read.folder_view import FolderView, open_view
-from ..store.inspection import Finding, findings, path_of
+from ..read.exports import run_place
+from ..read.folder_view import FolderView
+from ..store.inspection import LOST, Finding, findings, path_of
 from ..store.journal import StoreFile
 from ..store.segments import segment_path
 from .files import FileFaultError, StoredIds, check_bytes, ids_of_file, keys_in, place_now, texts_of
@@ -56,39 +56,39 @@ _HARMLESS: Final = "a run that was killed has left it; it is no part of the expo
 _UNKNOWN: Final = "it is no part of this export"
 
 
-def verify(out: str | PathLike[str], *, progress: Progress | None = None) -> VerifyResult:
-    """Check the export in the folder or object store `out`: every file, checksum and record, and that no
-    message is missing or stored twice.
+class Verified(NamedTuple):
+    """The check of one export."""
 
-    Reads all files and changes none; needs neither network nor credentials. `progress` is called with the
-    number of bytes that were read so far, and of all bytes. Returns a result: `ok` is True if every check
-    held and the export is complete, and `problems` says what is wrong, where, and what can safely be done.
+    result: VerifyResult
+    ids: IdSet
+    """The ids that are numbers of all messages that were read."""
+    keys: list[str]
+    """The other ids."""
 
-    The files of an object store (`s3://bucket/prefix`) are downloaded, a few ahead, and removed when they are
-    checked.
 
-    Raises `RequestInvalidError` where the folder is not an export, is of another version, or where its format
-    needs an extra that is not installed, and `ObjectStoreError` where a store fails.
-    """
-    with open_view(out) as view:
-        for _ in range(_READINGS):
-            with ExitStack() as stack:
-                state = read_folder(view.folder, stack)
-                if state.is_in_use and state.journal is not None:  # the run merges the files that it names
-                    state.journal.close()
-                    state.journal = None
-                result = _result(view, state, progress or (lambda *_: None))
-            if not result.problems or _checksum(find_undamaged(view.folder)) == _checksum(state.manifest):
-                return result
-    result.note("incomplete", MANIFEST, "runs have changed the export while it was read: verify it again")
-    return result
+def verify_export(view: FolderView, progress: Progress) -> Verified:
+    """Check one export; see `verify`."""
+    for _ in range(_READINGS):
+        with ExitStack() as stack:
+            state = read_folder(view.folder, stack)
+            if state.is_in_use and state.journal is not None:  # the run merges the files that it names
+                state.journal.close()
+                state.journal = None
+            verified = _verified(view, state, progress)
+        if not verified.result.problems or _checksum(find_undamaged(view.folder)) == _checksum(
+            state.manifest
+        ):
+            return verified
+    text = "runs have changed the export while it was read: verify it again"
+    verified.result.note("incomplete", MANIFEST, text)
+    return verified
 
 
 def _checksum(manifest: Manifest | None) -> str:
     return "" if manifest is None else manifest.checksum
 
 
-def _result(view: FolderView, state: FolderState, progress: Progress) -> VerifyResult:
+def _verified(view: FolderView, state: FolderState, progress: Progress) -> Verified:
     try:
         return _Check(view, state, progress).run()
     except (UnreadableError, OSError) as error:
@@ -113,7 +113,7 @@ class _Check:
         self._unread = IdSet()
         """Those that the journal has for files that cannot be read: these are problems already."""
 
-    def run(self) -> VerifyResult:
+    def run(self) -> Verified:
         """Check everything, and return what was found."""
         self._check_state()
         try:
@@ -130,11 +130,13 @@ class _Check:
             self._check_manifest(self._state.manifest, files)
         if self._state.journal is not None:
             self._check_proof(self._state.journal)
-        return self._concluded()
+        journal = self._state.journal
+        keys = [] if journal is None else list(journal.keys_of(self._read).values())
+        return Verified(self._concluded(), self._read.numbers, keys)
 
     def _add(self, kind: Kind, place: str, text: str, advice: Remedy) -> None:
         words = self._view.remedy(place) if kind in _AT_STORE or place == JOURNAL else ""
-        words = words or advice.words(self._view.name, place)
+        words = words or advice.words(run_place(self._view), place, self._view.export)
         self._result.add(Problem(kind, place, text, words, advice))
 
     def _add_unknown(self, name: str, text: str, is_leftover: bool) -> None:
@@ -355,6 +357,8 @@ class _Check:
                 self._add("coverage", place, text, Remedy.RUN)
             for place, text in _unread(journal, self._state.manifest):
                 self._add("coverage", place, text, Remedy.RUN)
+        for name in journal.lost_versions():
+            self._result.note("missing", name, f"it {LOST}")
         kept = [str(each.source) for each in journal.iter_sources() if not each.asked]
         if kept := [each for each in kept if each != "everything"]:  # it may be read beside the plan
             text = f"{plural(len(kept), 'source')} no longer in the plan, not read since: {shortened(kept)}"

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from chatrest._cli.root import root
 from chatrest._core.replies.rows import row_of
 from chatrest.export import Plan
-from tests.stored import StoredExport, record
+from tests.stored import StoredExport, StoredParts, record
 
 from ..conftest import error_line
 
@@ -86,5 +86,19 @@ def test_changes_prints_a_line_of_json_for_each_and_since_a_run(tmp_path: Path) 
         "before": json.loads(record(1, text="a")), "after": json.loads(record(1, text="b")),
     }  # fmt: skip
     assert CliRunner().invoke(root, ["changes", str(out), "--since-run", "2"]).stdout == ""
+    refused = CliRunner().invoke(root, ["changes", str(out), "--since-run", "-1"])
+    assert (refused.exit_code, "expected the number of a run" in refused.stderr) == (2, True)
     refused = CliRunner().invoke(root, ["changes", str(tmp_path)])
     assert (refused.exit_code, "is not an export" in refused.stderr) == (2, True)
+
+
+def test_changes_of_parts_say_from_where_to_continue(tmp_path: Path) -> None:
+    parts = StoredParts(tmp_path / "out", 2)
+    parts.run([1, 2, 3])
+    first = CliRunner().invoke(root, ["changes", str(parts.folder)])
+    assert [json.loads(line)["part"] for line in first.stdout.splitlines()] == ["part=00", *["part=01"] * 2]
+    [*_, option, position] = first.stderr.split()
+    assert (option, position) == ("--since-run", "part=00:1,part=01:1")
+    parts.each[0].run([record(4)])
+    later = CliRunner().invoke(root, ["changes", str(parts.folder), option, position])
+    assert [json.loads(line)["id"] for line in later.stdout.splitlines()] == ["4"]

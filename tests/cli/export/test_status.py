@@ -11,12 +11,12 @@ import pytest
 from aiohttp import web
 
 from chatrest._cli.export.status import lines_of
-from chatrest.export import export
+from chatrest.export import Plan, export
 from chatrest.export.folder.manifest import encode, read
 from chatrest.export.read.facts import facts_of
 from tests.commands import PATIENCE, Run, Start, all_ids
 from tests.small_service import Record, SmallService, talk
-from tests.stored import StoredRuns, record
+from tests.stored import StoredExport, StoredParts, StoredRuns, record
 
 from ..conftest import EmulatorThread, error_line
 
@@ -153,9 +153,9 @@ def test_a_file_that_is_gone_or_cut_is_damage(command: Run, out: Path) -> None:
 def test_a_damaged_manifest_is_told(command: Run, out: Path) -> None:
     (out / "manifest.json").write_text("{}")
     found = facts(command, out)
-    assert (found["state"], found["plan"]) == ("damaged", None)
+    assert (found["state"], found["plan"]["all_users"]) == ("damaged", True)
     assert found["reasons"][0].startswith("manifest.json: ")
-    assert text(command, out)["export"].startswith(f"{out}, DAMAGED")
+    assert text(command, out)["export"].startswith(f"{out}, ndjson, DAMAGED")
 
 
 def test_before_the_first_manifest_it_is_interrupted(command: Run, out: Path) -> None:
@@ -175,8 +175,33 @@ def test_an_interrupted_export_shows_what_is_left(command: Run, out: Path) -> No
 def test_without_a_journal_it_cannot_be_continued(command: Run, out: Path) -> None:
     for path in out.glob("journal*"):
         path.unlink()
-    assert facts(command, out)["has_journal"] is False
+    found = facts(command, out)
+    assert (found["has_journal"], found["state"]) == (False, "not complete")
+    assert found["reasons"] == ["the journal: it is not there, and without it nothing is proven"]
     assert "not continued as it is" in text(command, out)["journal"]
+
+
+def test_the_messages_of_a_first_run_are_counted_before_its_manifest(command: Run, tmp_path: Path) -> None:
+    with StoredExport(tmp_path / "out", Plan(users=["ann"])) as stored:
+        stored.commit({"user ann": [record(number) for number in range(1, 6)]})
+        found = facts(command, tmp_path / "out")
+    assert (found["state"], found["messages"], found["app"], found["last_id"]) == ("running", 5, "app-1", "5")
+
+
+def test_parts_are_one_summary_and_a_line_for_each_that_is_not_complete(command: Run, tmp_path: Path) -> None:
+    parts = StoredParts(tmp_path / "out", 4, begun=3)
+    parts.run(range(1, 9))
+    parts.each[1].run([record(101)], is_killed=True)
+    found, lines = facts(command, parts.folder), text(command, parts.folder)
+    assert (found["state"], found["messages"], found["first_id"]) == ("interrupted", 7, "1")
+    assert [(each["export"], each["state"]) for each in found["parts"]] == [
+        ("part=00", "complete"), ("part=01", "interrupted"), ("part=02", "complete"),
+        ("part=03", "not begun"),
+    ]  # fmt: skip
+    assert lines["parts"].startswith("4, 2 of them complete; part=01, 3 messages, INTERRUPTED")
+    assert lines["parts"].endswith("; part=03, 0 messages, NOT BEGUN: no run has written anything yet")
+    assert lines["plan"].startswith("4 users: u0, u1, u2, u3")
+    assert lines["next"].endswith(f" export {parts.folder}   # continues it")
 
 
 def test_what_a_manifest_says_cannot_steer_a_terminal(command: Run, out: Path) -> None:

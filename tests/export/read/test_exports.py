@@ -1,12 +1,14 @@
 """Readers of one export read a folder of exports: each message once, changes with one position for all."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import chatrest
 from chatrest import ChatRestError, RequestInvalidError
 from chatrest.database import load
 from chatrest.export import Plan, attachment_files, changes, export, read, read_raw, read_table, runs
@@ -15,6 +17,8 @@ from chatrest.export.read.exports import addresses_of
 from tests.buckets import ADDRESS, Buckets
 from tests.exporting import served
 from tests.stored import StoredParts, StoredRuns, record
+
+GUIDE = Path(chatrest.__file__).parent / "guide"
 
 
 @pytest.fixture
@@ -179,6 +183,14 @@ def test_apps_are_a_database_each(apps: Path, tmp_path: Path) -> None:
         load(apps, tmp_path / "chat.sqlite")
     assert not (tmp_path / "chat.sqlite").exists()
     assert load(apps / "app=two", tmp_path / "two.sqlite").new == 4
+
+
+def test_duckdb_reads_all_parts_with_the_part_as_a_column(parts: StoredParts) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    [code] = re.findall(r"`(SELECT part, [^`]+)`", (GUIDE / "reading.md").read_text(encoding="utf-8"))
+    code = code.replace("OUT/", f"{parts.folder}/").replace("read_parquet", "read_json")
+    rows = duckdb.sql(code.replace("*.parquet", "*.ndjson")).fetchall()
+    assert sorted(rows) == [("00", 10), ("01", 10), ("02", 10)]
 
 
 # ── an object store ──

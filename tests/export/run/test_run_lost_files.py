@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chatrest.emulator import Status
-from chatrest.export import Plan, export
+from chatrest.export import Plan, export, verify
 from tests.damaging import MIXED
 from tests.exporting import (
     assert_holds,
@@ -152,3 +152,18 @@ async def test_a_history_that_is_lost_or_torn_takes_no_message_with_it(tmp_path:
         assert report.complete
         assert report.written == 0
         assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_a_lost_history_is_told_of_by_the_run_that_finds_it_and_by_each_verify(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    async with served(30, loose=False) as service:
+        await export(service.session, out, Plan(**MIXED))
+        edit(service.store, 20, "edited")
+        assert (await export(service.session, out, recheck=10**9)).changed == 1
+        [history] = out.glob("history*")
+        history.unlink()
+        [warning] = (await export(service.session, out)).warnings
+        assert warning.startswith(f"{history.name} was lost or damaged, with older versions of messages")
+        assert (await export(service.session, out)).warnings == []
+        result = verify(out)
+        assert (result.ok, [each.place for each in result.notes]) == (True, [history.name])

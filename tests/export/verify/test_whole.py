@@ -1,0 +1,63 @@
+"""`verify` of a folder of exports: the proof of each part, and what only all of them together can show."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from chatrest.export import verify
+from chatrest.export.plan.parts import NAME as PARTS
+from tests.damaging import flipped, places_of
+from tests.stored import StoredParts, StoredRuns, record
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> StoredParts:
+    parts = StoredParts(tmp_path / "out")
+    parts.run(range(1, 31))
+    return parts
+
+
+def test_all_parts_are_proven(parts: StoredParts) -> None:
+    steps = list[tuple[int, int]]()
+    result = verify(parts.folder, progress=lambda *step: steps.append(step))
+    assert (result.ok, result.problems, result.exports, result.messages) == (True, [], 3, 30)
+    assert (result.first, result.last, result.files) == (1, 30, 3)
+    assert steps == sorted(steps)
+    assert steps[-1] == (result.bytes, result.bytes)
+
+
+def test_what_is_wrong_with_a_part_has_its_name(parts: StoredParts) -> None:
+    [file] = (parts.folder / "part=01" / "messages").rglob("*.ndjson")
+    with flipped(file, 100):
+        result = verify(parts.folder)
+    name = file.relative_to(parts.folder).as_posix()
+    assert (result.ok, result.messages, places_of(result)) == (False, 20, [("damaged", name)])
+    [problem] = result.problems
+    assert f"restore {name} from" in problem.remedy
+    assert f"move it to part=01/damaged/{name.removeprefix('part=01/')}.damaged-1" in problem.remedy
+    assert f"`chatrest export {parts.folder}` again" in problem.remedy
+
+
+def test_a_part_that_has_not_begun_is_a_problem(parts: StoredParts) -> None:
+    shutil.rmtree(parts.folder / "part=02")
+    result = verify(parts.folder)
+    assert (result.ok, places_of(result), result.until) == (False, [("incomplete", "part=02")], None)
+    (parts.folder / PARTS).unlink()
+    assert verify(parts.folder).ok, "nothing says that there is a third"
+
+
+@pytest.mark.parametrize("id", ["4", "text-4"])
+def test_a_message_in_two_parts_is_a_problem(parts: StoredParts, id: str) -> None:
+    for part in parts.each[1:]:
+        part.run([record(4, id=id)])
+    result = verify(parts.folder)
+    assert [(each.kind, each.place) for each in result.problems] == [("duplicate", "part=02")]
+    assert result.problems[0].text == f"1 message that another part has as well: {id}"
+
+
+def test_apps_may_have_the_same_ids(tmp_path: Path) -> None:
+    for app in ("one", "two"):
+        StoredRuns(tmp_path / f"app={app}").run([record(1)])
+    result = verify(tmp_path)
+    assert (result.ok, result.messages, result.until) == (True, 2, None)
