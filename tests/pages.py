@@ -8,7 +8,7 @@ ROOT: Final = Path(__file__).parent.parent
 GUIDE: Final = ROOT / "chatrest" / "guide"
 PAGES: Final = {
     str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
-    for path in (ROOT / "README.md", *sorted(GUIDE.glob("*.md")))
+    for path in (ROOT / "README.md", *sorted(GUIDE.rglob("*.md")))
 }
 """Each text by its path in the checkout."""
 README: Final = PAGES["README.md"]

@@ -51,7 +51,7 @@ case "$1" in
     -c) case "$2" in *"!= '3.12'"*) exit 0;; esac; exit 1;;
 esac
 mkdir -p "$3/bin"
-for name in pip pytest; do
+for name in pip pytest mkdocs; do
     printf '#!/bin/sh\necho "%s $*"\n' "$name" > "$3/bin/$name"
     chmod +x "$3/bin/$name"
 done
@@ -84,11 +84,16 @@ def test_the_gate_tests_the_other_claimed_pythons_that_it_finds(tmp_path: Path) 
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if not line.startswith("+ ")]
-    assert lines[:2] == ["the suite", "pytest -n auto -m nightly"]
-    assert lines[2] == "pip install --quiet --editable .[test]"
-    assert lines[3].startswith("pytest -n auto tests/core ")
-    assert lines[4:] == ["skipped: this machine has no Python 3.13"]
-    quick = lines[3].removeprefix("pytest -n auto ").split()
+    assert lines[:4] == [
+        "the suite",
+        "pip install --quiet --editable .[docs]",
+        "mkdocs build --quiet --strict -f chatrest/guide/mkdocs.yml",
+        "pytest -n auto -m nightly",
+    ]
+    assert lines[4] == "pip install --quiet --editable .[test]"
+    assert lines[5].startswith("pytest -n auto tests/core ")
+    assert lines[6:] == ["skipped: this machine has no Python 3.13"]
+    quick = lines[5].removeprefix("pytest -n auto ").split()
     assert [path for path in quick if not (ROOT / path).exists()] == []
 
 

@@ -1,7 +1,7 @@
 """`guide`: print a page of the guide, or find the sections of it that have some words.
 
-The pages are the Markdown files of `chatrest/guide`, in the order of its `README.md`, and the reference of
-all operations.
+The pages are the Markdown files of `chatrest/guide`, in the order of its `README.md`; a folder of them is one
+page.
 """
 
 import re
@@ -47,7 +47,9 @@ def page_text(page: str) -> str:
         raise click.BadParameter(
             f"{page!r} is not a page{nearest(page, pages)}; expected {', '.join(pages)}", param_hint="PAGE"
         )
-    return (FOLDER / f"{page}.md").read_text(encoding="utf-8")
+    folder, file = FOLDER / page, FOLDER / f"{page}.md"
+    files = sorted(folder.glob("*.md")) if folder.is_dir() else [file]  # README.md is the first one
+    return "\n".join(each.read_text(encoding="utf-8") for each in files)
 
 
 def sections(page: str) -> Iterator[Section]:

@@ -1,0 +1,1 @@
+"""The records that the service sends: a file per noun."""
