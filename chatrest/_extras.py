@@ -1,6 +1,6 @@
 """How to install an extra that is missing: from the checkout that is running, where there is one.
 
-The package index has another project of the name `chatrest`: a text never tells to install that name.
+The package index has another project of the name `chatrest`: no text names it.
 """
 
 import shlex

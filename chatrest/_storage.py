@@ -26,7 +26,7 @@ SETTINGS: Final = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA fore
 FAULTS: Final = (sqlite3.Error, UnicodeDecodeError)
 """The errors of sqlite3; the second where SQLite's own message repeats damaged bytes."""
 _MISUSE: Final = (sqlite3.ProgrammingError, sqlite3.InterfaceError)
-"""A mistake of ours, such as a query of a closed journal: nothing is wrong with the file."""
+"""Our mistake, such as a query of a closed journal: nothing is wrong with the file."""
 _SURROUNDINGS: Final = frozenset({
     sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT,
 })  # fmt: skip
@@ -47,7 +47,7 @@ class InUseError(RequestInvalidError):
 
 
 class UnreadableError(ChatRestError):
-    """The journal is damaged, or is none."""
+    """The file is damaged, or is not a journal."""
 
 
 Marks: TypeAlias = tuple[tuple[int, int, int] | None, ...]
@@ -266,7 +266,7 @@ class JournalFile:
 def sql_in(db: sqlite3.Connection, sql: str, values: Iterable[str | int]) -> Iterator[Any]:
     """Yield the rows of a query that ends in `IN`, for any number of values.
 
-    They are values of their own, as in SQLite's JSON a text ends at a NUL.
+    They are separate values, as in SQLite's JSON a text ends at a NUL.
     """
     rest = iter(values)
     while batch := list(islice(rest, _VALUES)):

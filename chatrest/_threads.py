@@ -1,4 +1,4 @@
-"""Work that waits: for the disk in a thread, for many items several at a time, for a loop of its own."""
+"""Work that waits: for the disk in a thread, for many items several at a time, for another loop."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence

@@ -29,7 +29,7 @@ class App:
 
     The chat interface is `https://{app_id}.api-{region}.{service_domain}/{version}`, the calls interface has
     `call-` for `api-`; `base_url` stands for both where it is given (an emulator, a proxy, another
-    deployment), with a version of its own. Raises `RequestInvalidError` for a region other than us, eu, in,
+    deployment), with its version. Raises `RequestInvalidError` for a region other than us, eu, in,
     an app id that is not one DNS label, a key that cannot be in a header, an address that is neither https
     nor loopback, or a version that is not `v` and a number.
 

@@ -36,7 +36,7 @@ _NAMES: Final = ("asyncio", "pytest_asyncio", "pytest_asyncio.plugin")
 class ChatRestTime:
     """The clock of emulator and session, which advances only when code sleeps, so tests do not wait.
 
-    A rate limit's window ends, and a late reply comes, when some code has slept for as long.
+    A rate limit's window ends, and a late reply arrives, when some code has slept for as long.
     """
 
     def __init__(self) -> None:

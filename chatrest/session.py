@@ -45,7 +45,7 @@ class AsyncSession(ClientView):
       not read). A request to an http address goes through one on loopback only.
     - `cursor_key`: bytes that sign cursor tokens (32 random ones are best); other tokens are an error.
     - `check_acting_user` (True): a list that shows that the service ignored `onBehalfOf` is an
-      `ActingUserIgnoredError`; False: it comes with a warning.
+      `ActingUserIgnoredError`; False: a warning.
     - `clock`, `sleep`, `dice`: by default time.monotonic, asyncio.sleep and random.random; tests replace
       them.
 

@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import click
 import pytest
@@ -16,15 +17,17 @@ from tests.pages import PAGES, ROOT
 
 TWISTS = {
     r"gone on with|go(?:es)? on with|goes on|taken up again": "continued, continues, resumed",
-    r"is none|are none|is nobody|are nobody|brings? nothing": "is not, exports no user, returns nothing",
-    r"behind (?:it|them|that|a|the)": "after, older than, newer than",
-    r"tells|told": "shows, reports",
-    r"of (?:ours|its own|their own|your own|the caller's own)": "our, its, their, your",
-    r"what is whole|wholly|as a whole|(?:is|are|it|them) whole": "complete, completely",
+    r"(?<!there )(?:is|are) none(?! of)|is nobody|are nobody|brings? nothing": (
+        "is not, exports no user, returns nothing"
+    ),
+    r"behind (?:it|them|that|a|the)(?! proxy)": "after, older than, newer than",
+    r"tells|told(?! apart)": "shows, reports",
+    r"of (?:ours|its own(?! because)|their own|your own|the caller's own)": "our, its, their, your",
+    r"what is whole|wholly|as a whole(?! number)|(?:is|are|it|them) whole": "complete, completely",
     r"anew|once more": "again",
     r"in the midst|onward": "in the middle, next",
     r"allowed (?:is|are)": "expected",
-    r"comes|stands|lies": "is returned, is stored, is",
+    r"comes(?! (?:after|before|first|last|from))|stands(?! for)|lies": "is returned, is stored, is",
     r"mostly": "usually",
     r"an? (?:line|record|row|file|request|minute) (?:a|each)": "one per …",
 }
@@ -79,23 +82,33 @@ def test_the_help_of_the_command_is_in_plain_words() -> None:
     assert {names: found for names, text in texts.items() if (found := twists(text))} == {}
 
 
-def first_lines(path: Path) -> Iterator[str]:
-    """Yield the first lines of the docstrings of a module and of its public classes and functions."""
+def texts(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the docstrings of a module and its other texts of several words, each with its line."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
+    parts = set[ast.AST]()  # of f-strings, which are read as a whole
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            continue
-        text = ast.get_docstring(node)
-        if text and not getattr(node, "name", "").startswith("_"):
-            yield text.partition("\n\n")[0]
+        if isinstance(node, ast.JoinedStr):
+            parts.update(node.values)
+            yield (
+                node.lineno,
+                "".join(
+                    getattr(part, "value", "") if isinstance(part, ast.Constant) else "{}"
+                    for part in node.values
+                ),
+            )
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in parts:
+            yield node.lineno, node.value
 
 
-PUBLIC = ("_resources", "_models", "_parameters", "_walk", "_core", "_network", "webhooks", "_fan_out")
+HOME: Final = Path(chatrest.__file__).parent
+PACKAGES: Final = sorted({path.relative_to(HOME).parts[0] for path in HOME.rglob("*.py")} - {"export"})
 
 
-@pytest.mark.parametrize("folder", PUBLIC)
-def test_first_lines_of_docstrings_are_in_plain_words(folder: str) -> None:
-    files = sorted((Path(chatrest.__file__).parent / folder).rglob("*.py"))
-    found = {str(path): twist for path in files for line in first_lines(path) for twist in twists(line)}
+@pytest.mark.parametrize("name", PACKAGES)
+def test_docstrings_and_texts_are_in_plain_words(name: str) -> None:
+    files = [HOME / name] if name.endswith(".py") else sorted((HOME / name).rglob("*.py"))
+    found = [
+        f"{path}:{line}: {twist}" for path in files for line, text in texts(path) for twist in twists(text)
+    ]
     assert files
-    assert found == {}
+    assert found == []

@@ -144,7 +144,7 @@ def _parts(rule: inspect.Type) -> Iterator[inspect.Type]:
 
 
 def read_json(name: str, text: str) -> Any:
-    """Return the value of a JSON text; `RequestInvalidError` with the parameter's `name` if it is none."""
+    """Return the value of a JSON text; `RequestInvalidError` with the parameter's `name` for other text."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:

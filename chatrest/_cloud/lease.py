@@ -192,7 +192,7 @@ class Lease:
         self._confirmed = sent
 
     async def _deviation(self) -> str:
-        """Write once more, and then against the conditions; return what the store does, if it lets that pass.
+        """Write again, then against the conditions; return what the store does if it allows that.
 
         The record stays our own, whatever the store does.
         """

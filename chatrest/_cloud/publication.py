@@ -1,10 +1,10 @@
-"""Files in a store that readers see as a whole: what is new is put, and then one object is replaced.
+"""Files in a store that readers see in one version: new objects are put, then one object is replaced.
 
 1. A file that never changes is put under its own name, once: no other content ever has that name.
 2. A file that changes (a journal, a table, the export's manifest) is put whole under a new name each time:
    `journal-00007-0123456789abcdef.sqlite`. All others are there before it.
 3. `manifest.json` is replaced by one conditional write: from here on readers see the new version. It can only
-   take the place of the version that this writer goes on from, so no two writers are ever mixed, with a lease
+   take the place of the version that this writer continues, so no two writers are ever mixed, with a lease
    or without one.
 4. What this version has and the one before had not any more is deleted. At the end of a run all is listed
    again, and what is ours and no part of the version goes, too: uploads of a run that was killed, or of a
@@ -104,13 +104,13 @@ class Publisher:
         on_version: Callable[[Version], object] = lambda _: None,
         clock: Clock = time.monotonic,
     ) -> None:
-        """`is_own` says of an object whether a run of ours has put it, and so may delete it; `on_version` is
+        """`is_own` says of an object whether an export has put it, and so may delete it; `on_version` is
         called with each version right before its manifest is written.
         """
         self._store, self._lease = store, lease
         self._is_own, self._on_version, self._clock = is_own, on_version, clock
         self._current, self._etag = EMPTY, ""
-        """The version that this writer goes on from, and the e-tag of its manifest."""
+        """The version that this writer continues, and the e-tag of its manifest."""
         self._doubtful: Version | None = None
         """The one that was about to take its place when the store failed."""
         self._there: dict[str, int] = {}
@@ -132,7 +132,7 @@ class Publisher:
     async def begin(self, etags: Mapping[str, str] | None = None) -> Version:
         """Return the version to go on from; in an empty store one without files, which is written there.
 
-        `etags` are those that a publisher had at its end. Raises `RequestInvalidError` where objects of ours
+        `etags` are those that a publisher had at its end. Raises `RequestInvalidError` where our objects
         are there, and no manifest.
         """
         known = etags or {}

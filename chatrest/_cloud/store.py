@@ -123,7 +123,7 @@ class ObjectStore:
         raise TypeError("a store is not pickled, as its client holds credentials: open its address elsewhere")
 
     async def check_reachable(self, seconds: float = _REACHABLE_SECONDS) -> None:
-        """Ask for any object; raise `ObjectStoreError` where no reply comes within `seconds`.
+        """Ask for any object; raise `ObjectStoreError` where there is no reply within `seconds`.
 
         The limits of other requests are those of large transfers over slow connections: an endpoint that does
         not answer would be noticed after minutes. Any reply is enough here: later ones tell more.
@@ -221,7 +221,7 @@ class ObjectStore:
     async def list(self, prefix: str = "") -> AsyncIterator[ObjectInfo]:
         """Iterate over the objects in the folder `prefix` and below, in any order; over all without it.
 
-        The whole list is in memory before the first comes.
+        The whole list is in memory before the first is returned.
         """
         if prefix := prefix.rstrip("/"):
             check_name(prefix, "prefix")

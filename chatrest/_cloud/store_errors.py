@@ -3,7 +3,7 @@
 A store's own text is never repeated, as it may hold the id of a key, a signature, or an address with a token.
 Only its status and its error code are.
 
-obstore tells by classes of its own that an object is missing, exists or has changed, and gives all else as an
+obstore shows by its own classes that an object is missing, exists or has changed, and gives all else as an
 English text: of a status, an error code, a lost connection or missing credentials it says nothing in another
 way. So that text is read here, and nowhere else.
 """

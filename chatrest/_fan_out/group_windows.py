@@ -74,7 +74,7 @@ class GroupWindows(Generic[T]):
         if window is None:
             if len(self._windows) == MOST_GROUPS:
                 raise RequestInvalidError(
-                    f"group: more than {MOST_GROUPS} groups at the same time; each has a window of its own, "
+                    f"group: more than {MOST_GROUPS} groups at the same time; each has its own window, "
                     "so expected few, such as one for each app"
                 )
             window = self._windows[name] = _Window()

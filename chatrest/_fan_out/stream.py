@@ -13,7 +13,7 @@
 | `deadline`    | after it, workers that run are cancelled; what is finished is given, then the error   |
 | leaving       | cancels the workers that run and waits for their end; closes the input's generator    |
 
-An input is read only when its item may begin (with `group`, up to 10,000 items ahead), in a task of its own.
+An input is read only when its item may begin (with `group`, up to 10,000 items ahead), in its own task.
 A synchronous iterator that blocks holds up the event loop: such an input is better an asynchronous one.
 """
 
@@ -301,7 +301,7 @@ class FanOut(Generic[T, R]):
 
     @property
     def _is_over(self) -> bool:
-        """True if no further outcome comes."""
+        """True after the last outcome."""
         if self._state.is_late:
             return True
         return self._state.is_read and not self._windows.running and not self._windows.waiting
@@ -360,7 +360,7 @@ def fan_out(
       what was finished is given, and `DeadlineExceededError` is raised; `outcomes.counts` has the numbers. As
       after a kill, a call that changes something may have been applied although its item has no outcome.
     - `progress`: called with the `FanOutCounts` after each worker's end.
-    - `group`: a function of an item, such as its app. Then each group has `concurrency` workers of its own,
+    - `group`: a function of an item, such as its app. Then each group has its own `concurrency` workers,
       and one that hangs does not delay the others; up to 10,000 items of it are read ahead. At most 100
       groups at the same time.
     - `journal`: a path. Items that have an outcome there are skipped, so that a killed job continues. An

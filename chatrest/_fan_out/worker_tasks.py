@@ -78,7 +78,7 @@ class Failure(OutcomeBase[T, R], Generic[T, R], frozen=True):
 
 if TYPE_CHECKING:
     Outcome: TypeAlias = Success[T, R] | Failure[T, R]
-    """A `Success` or a `Failure`: `if outcome.ok:`, or a `match` on the class, tells a type checker which."""
+    """A `Success` or a `Failure`: `if outcome.ok:`, or a `match` on the class, shows a type checker which."""
 else:
     Outcome = OutcomeBase
 

@@ -1,6 +1,6 @@
 """The outcomes of importing users, groups, members and messages.
 
-A file of its own, as the noun has one in `parameters` and `resources`, too.
+A separate file, as the noun has one in `parameters` and `resources`, too.
 """
 
 from msgspec import UNSET

@@ -1,7 +1,7 @@
 """What pydantic and FastAPI ask a record for: its schema, as the plain dicts that theirs are.
 
 So a record is a field of a pydantic model and a response of FastAPI, and chatrest does not import pydantic.
-A file of its own, as it is loaded only when pydantic asks.
+A separate file, as it is loaded only when pydantic asks.
 """
 
 from typing import Any, Final

@@ -1,6 +1,6 @@
 """Webhooks of an app, and the triggers that send to them.
 
-A file of its own, as the noun has one in `parameters` and `resources`, too.
+A separate file, as the noun has one in `parameters` and `resources`, too.
 """
 
 from msgspec import UNSET, field

@@ -122,7 +122,7 @@ _PARAMETER: Final = re.compile(r"\{(\w+)\}")
 def log_request(call: Call[Any], request: Request, options: CallOptions) -> None:
     """Log at DEBUG the address as it is sent and the headers, without secrets.
 
-    Hidden are the keys, the values of the caller's own headers, and whatever has the name of a credential: in
+    Hidden are the keys, the values of the caller's headers, and whatever has the name of a credential: in
     the path, such as a login token, in the query and among the headers.
     """
     segments = zip(call.endpoint.path.split("/"), call.path.split("/"), strict=True)

@@ -79,7 +79,7 @@ class Inflate:
         return None
 
     def _after_end(self, piece: bytes) -> bytes | None:
-        """After a gzip member comes another one, or padding; after anything else, nothing that counts."""
+        """Another gzip member may follow, or padding. Anything else after the stream is ignored."""
         rest = piece.lstrip(b"\x00") if self._is_gzip else b""
         if not rest:
             return None

@@ -217,4 +217,4 @@ _OPTIONS: Final[Mapping[str, _Option]] = {
 }
 """The default of each option, and the function that checks a value."""
 OPTIONS_OF_VIEWS: Final = ("arrays", "deadline", "headers", "priority", "retry", "timeouts")
-"""The options that a view has of its own; all views of a session share the others."""
+"""A view's own options; all views of a session share the others."""

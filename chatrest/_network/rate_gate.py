@@ -160,7 +160,7 @@ class RateGates(OrderedDict[GateKey, RateGate]):
     | that has waiters, or holds requests back at this moment    | never                             |
     | that learnt a limit from 429 replies, or looks for its end | 300 s after its last reply, or    |
     |                                                            | at once beyond 5000 gates         |
-    | any other: the next reply tells what it knew               | at once                           |
+    | any other: the next reply shows what it knew               | at once                           |
 
     Each gate that is made costs a look at the two oldest, so there is no background task and no full scan.
     A gate that was let go while a call still uses it is found again: two gates would double the rate.

@@ -243,7 +243,7 @@ def limit_signal(reply: Reply, error: ChatRestError, options: CallOptions) -> Si
 def is_of_user(limit: Signal, call: Call[Any]) -> bool:
     """Return True for a 429 that states the limit of the acting user: it must not hold the app back.
 
-    Without a stated limit it cannot be told from the app's own.
+    Without a stated limit it looks like the app's own.
     """
     own = call.endpoint.user_limit
     return own is not None and limit.limit == own and call.acting_user is not None

@@ -67,7 +67,7 @@ class Home:
         """Raise `RequestInvalidError` in another process or event loop; takes less than a microsecond."""
         if self._forks != _Forks.count:
             raise RequestInvalidError(
-                "the session was opened before this process was forked: open a session of its own there"
+                "the session was opened before this process was forked: open another session there"
             )
         try:
             loop = asyncio.get_running_loop()
@@ -76,5 +76,5 @@ class Home:
         if loop is not self._loop:
             raise RequestInvalidError(
                 "the session belongs to another event loop, the one that it was opened in: "
-                "open a session of its own there, one in each loop and thread"
+                "open another session there, one in each loop and thread"
             )

@@ -125,7 +125,7 @@ class Transport:
     async def exchange(self, request: Request, timeouts: Timeouts, payload: Any = None) -> Reply:
         """Send `request` once and return its reply; raise `TransportError` without a usable reply.
 
-        `was_sent` tells for a `CancelledError` raised here if something may have been sent. `payload` is the
+        `was_sent` says for a `CancelledError` raised here if something may have been sent. `payload` is the
         body where the request's own is a form.
         """
         if payload is None and isinstance(request.body, Form):

@@ -124,7 +124,7 @@ class ClientView:
             user = await chat.users.get("bob")
             page = await chat.messages.list_user("bob").page(20)  # has what the first call left
 
-        Its views have the same end, or an earlier one of their own. A call that no time is left for sends
+        Its views have the same end, or an earlier one. A call that no time is left for sends
         nothing, and raises `DeadlineExceededError`; `deadline` bounds a single call further. Raises
         `RequestInvalidError` for a wrong argument.
         """

@@ -159,7 +159,7 @@ class NewVariable(Body):
     """The value of a constant variable."""
     description: _Words | UnsetType = UNSET
     source_path: _Path | UnsetType = UNSET
-    """Where the value stands in the source."""
+    """Where the value is in the source."""
     default_value: _Words | UnsetType = UNSET
     """The value where the source has none."""
 

@@ -1,6 +1,6 @@
 """The filters of the calls interface.
 
-A file of its own, as the noun has one in `models` and `resources`, too.
+A separate file, as the noun has one in `models` and `resources`, too.
 """
 
 from typing import Literal, TypeAlias

@@ -60,7 +60,7 @@ class CheckedType(NamedFields):
 
         @property
         def __doc__(cls) -> str:  # noqa: N805
-            """The class's own words, and a line a field: its meaning, and what it may hold."""
+            """The class's own words, and one line per field: its meaning, and what is expected."""
             return _documentation(cls, vars(cls).get("__doc__") or "")
 
 

@@ -209,7 +209,7 @@ class MessageEntries(_Entries, frozen=True, kw_only=True):
 
 
 def _records(name: str, values: Any, kind: type[B], key: str) -> dict[str, B]:
-    """Return records by their keys; a key that comes twice, or is another than its record's, is refused."""
+    """Return records by their keys; a repeated key, or one that is not its record's, is refused."""
     is_mapping = isinstance(values, Mapping)
     if not is_mapping and not isinstance(values, Iterable):
         raise RequestInvalidError(
@@ -223,7 +223,7 @@ def _records(name: str, values: Any, kind: type[B], key: str) -> dict[str, B]:
         if is_mapping and own != place:
             raise RequestInvalidError(f"{where}: its {key} is {shown(own)}, expected its key")
         if own in records:
-            raise RequestInvalidError(f"{where}: {key} = {shown(own)} comes twice")
+            raise RequestInvalidError(f"{where}: {key} = {shown(own)} is there twice")
         records[own] = record
     return records
 

@@ -1,6 +1,6 @@
 """Filters and bodies of friends and of blocked users.
 
-A file of its own, as the noun has one in `resources`, too.
+A separate file, as the noun has one in `resources`, too.
 """
 
 from typing import Annotated, Final, TypeAlias

@@ -1,6 +1,6 @@
 """Calls: the history of calls and meetings, on a separate interface.
 
-A file of its own, as the noun has one in `models` and `parameters`, too.
+A separate file, as the noun has one in `models` and `parameters`, too.
 """
 
 from typing import Final, final

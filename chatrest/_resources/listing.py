@@ -89,7 +89,7 @@ def _query_of(query: Any, paging: Paging, acting_user: str | None) -> tuple[Pagi
 
 
 def _check(send: Send, call: Call[Any], acting_user: str | None) -> FilterCheck | None:
-    """Return the check of what comes; None if nothing was asked for that a record could contradict."""
+    """Return the check of the records; None if nothing was asked for that a record could contradict."""
     if call.query is None and acting_user is None and not call.endpoint.parameters:
         return None
     expectation = Expectation.of(call, acting_user)

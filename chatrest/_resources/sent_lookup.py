@@ -189,7 +189,7 @@ async def _read(mark: SentMark, lists: SentLists, limit: int) -> Message | None:
             if isinstance(failure, ActingUserIgnoredError) and not lists.may_lack_app:
                 raise
     if lists.may_lack_app and not isinstance(failure, OutcomeUnknownError):
-        reason = "a login token stands beside the app's key, and its user's lists may lack the app's messages"
+        reason = "a login token is sent with the app's key, and its user's lists may lack the app's messages"
         failure = _unknown(mark, reason)
     if isinstance(failure, OutcomeUnknownError):
         raise failure
@@ -205,7 +205,7 @@ def _unknown(mark: SentMark, reason: str) -> OutcomeUnknownError:
 
 
 def _epoch_seconds(name: str, moment: Moment | None) -> float | None:
-    """Return a moment as epoch seconds; `RequestInvalidError` with the argument's `name` if it is none."""
+    """Return a moment as epoch seconds; `RequestInvalidError` with the argument's `name` for others."""
     if isinstance(moment, date | str):
         return float(to_seconds(name, moment))
     try:

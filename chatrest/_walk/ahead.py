@@ -1,7 +1,7 @@
 """Reading ahead: one task reads the next pages of a walk while its consumer works.
 
 The task runs the very steps that the walk itself would run, in the same order, from the state after the last
-page that it read; it moves nothing of the walk. Where the walk stands elsewhere than the next page that waits
+page that it read; it moves nothing of the walk. Where the walk is not at the next page that waits
 (at its start, after an error, after an end), the task is started again from there.
 """
 

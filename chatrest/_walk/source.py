@@ -132,7 +132,7 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     filters: Pairs = ()
     """The pairs of the query, but for the page's size: filters, and the position that it begins at."""
     check: FilterCheck | None = None
-    """Compares what comes with what was asked; None for lists where nothing can be compared."""
+    """Compares the records with what was asked; None for lists where nothing can be compared."""
     timing: Callable[[], tuple[Sleep, Dice]] | None = None
     """Gives the session's sleep and dice; None for those of asyncio and of the standard library."""
 

@@ -42,9 +42,9 @@ AHEAD_BYTES: Final = 16 * 1024 * 1024
 class Walk(Generic[T]):
     """A list of the service, page by page as it is needed: `async for item in walk`.
 
-    Costs a request a page, and the memory of one page's records and of the bytes of two. The order is one
+    Costs one request per page, and the memory of one page's records and of the bytes of two. The order is one
     throughout: ascending ids (`append`) or descending ones (`prepend`), across all pages; a list that the
-    service orders by something else comes in the service's order. `walk.cursor` is right after every item;
+    service orders by something else is given in the service's order. `walk.cursor` is right after every item;
     `str(walk.cursor)` is a token from which any process can continue. After an error, a `break` or a
     cancel another `async for` continues the same walk: nothing is lost or repeated. After its end, another
     `async for` asks for what is new since.
@@ -215,7 +215,7 @@ class Walk(Generic[T]):
         `break` or a cancel, `follow` again, also in another process from the cursor.
 
         Raises `RequestInvalidError`, before anything is sent, for a list that has no end at which something
-        new comes: one that goes by page numbers, in one reply, or not known to go `append`.
+        new is added: one with page numbers, in one reply, or not known to go `append`.
         """
         from .follow import follow_fault  # as above
 
@@ -278,7 +278,7 @@ class Walk(Generic[T]):
         return True
 
     def _reopen(self) -> None:
-        """Stand before the last page again where the walk has ended: what is new comes after its items."""
+        """Go back before the last page where the walk has ended: new items are after its items."""
         page = self._page
         if page is None or not page.is_end or length_hint(page.rest):
             return

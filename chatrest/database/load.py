@@ -146,7 +146,7 @@ class _Load:
         if app := next((app for view in news.views if (app := app_of(view.export))), ""):
             raise RequestInvalidError(
                 f"{self._out} has the exports of several apps, whose messages may have the same ids: load "
-                f"each into a database of its own, such as {self._out}/{app}"
+                f"each into another database, such as {self._out}/{app}"
             )
         state["run"] = str(news.run)
         state["mark"] = self._mark(news)
@@ -172,7 +172,7 @@ class _Load:
         return LoadReport(run=news.run, tables=dict(self._rows), **counts)
 
     def _mark(self, news: ExportNews) -> str:
-        """Return what tells the newest run of this export from those of others.
+        """Return what identifies the newest run of this export.
 
         Raises `RequestInvalidError` where the database has been loaded from another one.
         """

@@ -1,6 +1,6 @@
 """Records as rows of a database.
 
-A database holds text that is Unicode without zero bytes. Of a record each half of a surrogate pair, each zero
+A database holds Unicode without zero bytes. In a record, each half of a surrogate pair, each zero
 byte and each byte that is not UTF-8 becomes U+FFFD, in `raw` and in the columns alike, and is counted.
 """
 

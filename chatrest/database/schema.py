@@ -53,7 +53,7 @@ class Dialect(NamedTuple):
     member: Callable[..., str]
     """A member of `raw` as text."""
     time: Callable[..., str]
-    """A member of `raw` as a time; null where it is none."""
+    """A member of `raw` as a time; null for any other value."""
     files: str
     """The rows `each(number, file)` of a message's attachments."""
     file: Callable[[str], str]

@@ -2,7 +2,7 @@
 
 In a folder a worker writes below `spool`. A file that it has sealed is synced, and renamed to that of a
 fragment, which the coordinator adopts by another rename. In a store, workers put files under their final
-names, with the credentials of their own environment, and no manifest names them before they are adopted: no
+names, with the credentials of their environment, and no manifest names them before they are adopted: no
 byte passes the coordinator, but of files that are partly known. Both hold the file of the job while it runs.
 Methods wait for the disk or the network, and are called in threads.
 """

@@ -6,10 +6,10 @@ coordinator's process has so much to do that it looks seldom, slots are handed o
 
 | event                           | what follows                                                             |
 |---------------------------------|--------------------------------------------------------------------------|
-| a worker tells what it wants    | slots in turns: first for requests that wait, then for those that a      |
+| a worker says what it wants     | slots in turns: first for requests that wait, then for those that a      |
 |                                 | worker is likely to make until then, by what it has sent of late         |
 | a 429 of the present epoch      | a new epoch: all lists are empty, and nobody gets a slot                 |
-| a hold without a named end      | one worker at a time gets one slot, in an epoch of its own: a probe      |
+| a hold without a named end      | one worker at a time gets one slot, in another epoch: a probe           |
 | a worker says nothing more      | it gets no slots; those that it has are over within the horizon          |
 
 A message to a worker has all slots that it may still use, so the next one makes up for one that was late or
@@ -236,7 +236,7 @@ class Credits:
                     turn[name] -= 1
 
     def grant(self, worker: str) -> Grant:
-        """Return what a worker is told now."""
+        """Return the message for a worker now."""
         member = self.members[worker]
         member.is_due = member.is_urgent = False
         rate = 0.0 if self.pacer.held_since is not None else self.pacer.bulk_rate
@@ -288,7 +288,7 @@ class CreditBook:
         self._stall = 0.0
 
     def hear(self, report: RateReport, now: float) -> bool:
-        """Take a report; return True if there is something to be told at once."""
+        """Take a report; return True if there is something to send at once."""
         line = self._lines.setdefault(report.worker, _Line(now, report.heard))
         is_newest = report.number > line.report
         line.hear(report, now)

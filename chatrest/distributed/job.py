@@ -140,7 +140,7 @@ def _hint(address: str, error: Exception) -> str:
 
 
 def _check_tls(address: str) -> None:
-    """Raise `ClusterError` where Dask has no certificate of ours, or not all of it."""
+    """Raise `ClusterError` where Dask has no certificate from us, or only a part."""
     lacking = {}
     for name in _TLS_SETTINGS:
         path = dask.config.get(f"distributed.comm.tls.{name}", None)
@@ -153,7 +153,7 @@ def _check_tls(address: str) -> None:
 
 
 def _silence(loop: asyncio.AbstractEventLoop) -> None:
-    """Keep a loop from printing an exception by which Dask leaves a wait of its own."""
+    """Keep a loop from printing an exception by which Dask leaves one of its waits."""
     previous = loop.get_exception_handler()
 
     def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -241,7 +241,7 @@ class RateCoordinator:
                 receive_grants, self._job, messages, workers=list(messages), on_error="ignore"
             )
         except OSError as error:  # the scheduler is gone, which ends the job, and so are the slots soon
-            LOGGER.debug("the workers cannot be told the rate of app %s: %s", self._app_id, error)
+            LOGGER.debug("the workers do not get the rate of app %s: %s", self._app_id, error)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

@@ -88,5 +88,5 @@ def missing_variables(names: list[str]) -> list[str]:
 
 
 def is_rare_call(record: logging.LogRecord) -> bool:
-    """Return False for the lines that Dask logs for a `client.run` that comes several times a second."""
+    """Return False for the lines that Dask logs for a `client.run` that is sent several times a second."""
     return record.args != (receive_grants.__name__,)

@@ -14,7 +14,7 @@
 A shard has a few dozens of lists or pieces at least, where there are enough for all slots: a list is read
 page after page, and so a shard of few lists leaves its worker idle. It has as many as let each slot have
 several shards, where there are more, and not many more than shards of the same run have managed. Estimates
-may be wrong: a shard ends with its budget, and what is left of it comes here again.
+may be wrong: a shard ends with its budget, and the rest of it is cut again.
 """
 
 from collections import deque

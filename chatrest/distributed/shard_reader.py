@@ -1,4 +1,4 @@
-"""Reads a shard: an export of its own in a temporary folder, whose files become fragments of the real one.
+"""Reads a shard: an export in a temporary folder, whose files become fragments of the real one.
 
 When the budget of the shard is used up, no further request goes: it ends at pages' borders, and nothing that
 was fetched is thrown away. What is under way then has some seconds left.
@@ -136,7 +136,7 @@ async def read_shard(
 
 @final
 class ShardReading:
-    """A shard while it is read into an archive of its own."""
+    """A shard while it is read into its own folder."""
 
     def __init__(
         self, shard: Shard, job: OpenJob, archive: ExportFolder, sender: BudgetedSender,

@@ -135,7 +135,7 @@ async def export_apps(
 async def _missing_variables(client: Any, references: Iterable[AppReference]) -> dict[str, list[str]]:
     """Return the variables that workers lack, each with the workers' addresses.
 
-    A worker that comes later, or that does not answer now, finds it out with its first task.
+    A worker that joins later, or that does not answer now, finds it out with its first task.
     """
     names = list(dict.fromkeys(each.key_env for each in references if each.key_env))
     answers: dict[str, object] = {}

@@ -87,7 +87,7 @@ class Limiter:
 class RateLimit(CheckedArguments, kw_only=True):
     """A limit that the emulator enforces: `Emulator(limit=RateLimit(per_window=500))`, a 429 beyond it.
 
-    Each class of operations (`core`, `standard`, `import`) has a count of its own, as the service has.
+    Each class of operations (`core`, `standard`, `import`) has its own count, as the service has.
     """
 
     kind: Kind = "fixed"

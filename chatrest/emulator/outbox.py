@@ -24,7 +24,7 @@ from .store.documents import Document
 
 LAST_DELIVERIES: Final = 10_000
 _VERSION: Final = 2
-"""Of the webhooks that are told; those of calls without this version are legacy ones, and never are."""
+"""Of the webhooks that get events; those of calls without this version are legacy ones, and never are."""
 _PAUSES: Final = (10.0, 30.0)
 """Seconds before the second and the third attempt."""
 _ANSWER_WITHIN: Final = aiohttp.ClientTimeout(total=2.0)

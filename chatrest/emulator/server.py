@@ -38,7 +38,7 @@ class Emulator:
 
     `async with Emulator(users=50, messages=1000, seed=0) as emulator:` generates data from the seed (the same
     arguments give the same bytes; 100,000 messages take two or three seconds, in which the event loop
-    stands still) and listens on `port`, 0 for a free one, of `host`. `emulator.app` is what a session needs.
+    does not move) and listens on `port`, 0 for a free one, of `host`. `emulator.app` is what a session needs.
 
     - `database`: the path of a file that keeps everything. One that is filled already is served as it
       is, and no data is generated. One emulator at a time can have it open.

@@ -3,7 +3,7 @@
     python -m chatrest.examples.fastapi_backend
 
 Starts an emulator and the backend, plays a browser against them, and prints what the browser gets and what
-the backend logs. In a program of your own, give `make_app` your session and your sign-in:
+the backend logs. In your program, give `make_app` your session and your sign-in:
 
     def open_chat() -> AsyncSession:
         return AsyncSession(App.from_env(), cursor_key=os.environb[b"CURSOR_KEY"])
@@ -196,7 +196,7 @@ async def show_error(request: Request, error: Exception) -> Response:
 # ── a browser, and a service with faults ──
 
 LOGINS: Final = {"login-of-ann": "user-001", "login-of-bob": "user-002"}
-"""What a sign-in of your own would know."""
+"""What your sign-in would know."""
 CONVERSATION: Final = "/conversations/user-002/messages"
 
 
@@ -228,9 +228,7 @@ async def browse(browser: httpx.AsyncClient, emulator: Emulator) -> None:
     await ask(browser, lost, "POST", CONVERSATION, {"text": "hello", "muid": str(uuid4())})
 
     emulator.weather.add(TooManyRequests(route="messages.list_user", wait=20.0))
-    busy = (
-        "The rate limit is reached, for longer than a request may take. The browser is told when to return."
-    )
+    busy = "The rate limit is reached, for longer than a request may take. The reply says when to return."
     await ask(browser, busy, "GET", CONVERSATION)
 
 

@@ -6,7 +6,7 @@
 Prints a line of JSON for each user with unread messages, and a line for each app to standard error. With a
 journal, a run that was stopped continues with the users that have no line yet.
 
-For apps of your own, put `App(app_id, api_key, region)` in the place of the emulators.
+For your apps, put `App(app_id, api_key, region)` in the place of the emulators.
 """
 
 import asyncio

@@ -50,7 +50,7 @@ def batches(
 
 
 def _entry(file: str, kind: Kind, line: ImportLine, read: Reader) -> Reading | LineNote | None:
-    """Return the record of a line, or a note of why it is none; None for an empty line."""
+    """Return the record of a line, or a note of what is wrong; None for an empty line."""
     try:
         if line.raw is None:
             raise RequestInvalidError(f"the line has more than {LONGEST_LINE:,} bytes")

@@ -114,7 +114,7 @@ def kind_of(members: Mapping[str, Any]) -> Kind | None:
 
 
 def read_object(line: bytes) -> dict[str, Any]:
-    """Return the JSON object of a line; `RequestInvalidError` if it is none."""
+    """Return the JSON object of a line; `RequestInvalidError` for any other line."""
     try:
         value = read_value(line)
     except (ValueError, RecursionError, ReplyUnreadableError) as error:

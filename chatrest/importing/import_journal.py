@@ -41,7 +41,7 @@ CREATE TABLE message_ids(message TEXT PRIMARY KEY, id TEXT NOT NULL) WITHOUT ROW
 """
 _REMEDY: Final = (
     "with another journal the import begins again; messages that are there already are then refused, and all "
-    "else is imported once more"
+    "else is imported again"
 )
 _LAYOUT: Final = Layout("import", _SCHEMA, 1, 0x63_72_69_6D, remedy=_REMEDY, damage=RequestInvalidError)
 
@@ -77,7 +77,7 @@ class ImportJournal(JournalFile):
         if known != app:
             raise RequestInvalidError(
                 f"{self.path} is the journal of an import into {known}, and this one goes into {app}: "
-                "use a journal of its own"
+                "use another journal"
             )
 
     def _add_files(self, files: Sequence[tuple[str, Kind]]) -> list[int]:
@@ -95,7 +95,7 @@ class ImportJournal(JournalFile):
             names += ", …" if known[5:] else ""
             raise RequestInvalidError(
                 f"{self.path} is the journal of an import of {names}: "
-                "import the same files again, or use a journal of its own"
+                "import the same files again, or use another journal"
             )
         return numbers
 

@@ -55,7 +55,7 @@ GROUPINGS: Final[Mapping[Kind, _Grouping]] = {
 def rounds(kind: Kind, records: Sequence[Reading]) -> Iterator[list[list[Sequence[Reading]]]]:
     """Yield the records of each request, in lists of requests that are sent one after another.
 
-    The lists of a round are sent at once. A friendship from its other side is in a round of its own. The
+    The lists of a round are sent at once. A friendship from its other side is in another round. The
     reactions to one message come before all others: a service may show that it makes them for another user.
     """
     if kind not in GROUPINGS:

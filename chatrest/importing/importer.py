@@ -187,7 +187,7 @@ class _Importer:
                     end.result()
 
     async def _send(self, kind: Kind, records: Sequence[Reading], outcomes: "_Outcomes") -> None:
-        """Send a request; one that is refused as a whole is sent in halves: one record may be the cause."""
+        """Send a request; one that is refused is sent in halves: one record may be the cause."""
         replies: Replies
         if kind in self._not_taken:
             outcomes.skip(records, self._not_taken[kind])

@@ -89,7 +89,7 @@ def _numbered(
     start: LinePosition,
     until: LinePosition,
 ) -> Iterator[ImportLine]:
-    """Yield lines, given with their sizes, with positions; `hasher` has taken each of them when it comes."""
+    """Yield lines, given with their sizes, with positions; `hasher` has taken each before it is yielded."""
     offset = 0
     checks = {position.line: position for position in (start, until) if position.line}
     confirmed_at = max(checks, default=0)
@@ -113,7 +113,7 @@ def _numbered(
 def _changed(name: str, line: int) -> RequestInvalidError:
     return RequestInvalidError(
         f"{name} has changed: its first {line:,} lines are not those that an earlier run has read; import a "
-        "changed file with a journal of its own"
+        "changed file with another journal"
     )
 
 

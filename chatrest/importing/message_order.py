@@ -20,7 +20,7 @@ _HIGHEST: Final = (1 << 63) - 1
 class MessageOrder:
     """Messages in the order of their ids.
 
-    A `muid` that came before is removed, so that the message gets one of its own: the service would refuse
+    A repeated `muid` is removed, so that the message gets another one: the service would refuse
     the second message.
     """
 

@@ -26,7 +26,7 @@ from .index import Index, MessageEntry, MessagePlace, PageCut, PersonEntry
 from .text import TextPart, is_address, segments, shown, shown_json
 
 LONGEST_TEXT: Final = 4_000
-"""Letters of a text that its page shows; all of it has a page of its own."""
+"""Letters of a text that its page shows; all of it has its own page."""
 LONGEST_SOURCE: Final = 60_000
 """Bytes of a record that is shown with those of its page."""
 _EXCERPT: Final = 160
@@ -115,7 +115,7 @@ class Item(Struct, gc=False):
     """The time in UTC, as machines read it; empty if there is none."""
     raw: bytes
     is_long: bool
-    """True if text or record are too large for its page, and have one of their own."""
+    """True if text or record are too large for its page, and have another one."""
     parent: int | None = None
     """The rank of the message whose thread it is in."""
     kind: str = "said"

@@ -18,7 +18,7 @@ from .._models.users import User, UserFields
 class MessageData(Record):
     """A message, typed as in a list; one that no class can hold is an `UnknownMessage`.
 
-    After an edit or a deletion it may be the action message with an id of its own, whose
+    After an edit or a deletion it may be the action message with another id, whose
     `data.entities.on.entity` is the message that was changed, as JSON for `chatrest.parse(Message, …)`.
     """
 

@@ -89,7 +89,7 @@ def test_messages_are_sent_by_their_muids() -> None:
         ([UserImport(uid=f"u{n}", name="x") for n in range(51)], "users: 51 records, expected 1 to 50"),
         (5, "users = 5: expected UserImport"),
         ([5], r"users\[0\] = 5: expected a UserImport, or its JSON object"),
-        ([ANN, ANN], r"users\[1\]: uid = 'ann' comes twice"),
+        ([ANN, ANN], r"users\[1\]: uid = 'ann' is there twice"),
         ({"bob": ANN}, r"users\['bob'\]: its uid is 'ann', expected its key"),
         ({"ann": {"uid": "ann"}}, r"users\['ann'\]: 'name' is missing"),
         (

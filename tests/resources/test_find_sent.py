@@ -399,7 +399,7 @@ async def test_lists_of_a_login_tokens_user_do_not_prove_that_nothing_arrived(
         return await Messages(sender).find_sent("m-1", receiver="bob", on_behalf_of=acting_user, pauses=())
 
     assert await find({"bob": own}, has_reader_token=False) is None
-    with pytest.raises(OutcomeUnknownError, match="a login token stands beside the app's key"):
+    with pytest.raises(OutcomeUnknownError, match="a login token is sent with the app's key"):
         await find({"bob": own}, has_reader_token=True)
     found = await find({"system": of_app}, has_reader_token=True)  # the token is the receiver's
     assert found is not None

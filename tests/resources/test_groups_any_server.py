@@ -45,7 +45,7 @@ async def test_the_position_is_followed_and_its_tokens_are_of_the_list(
 
 
 async def test_a_filter_without_a_direction_is_no_position(session: AsyncSession) -> None:
-    with pytest.raises(CursorError, match="goes on by what the list is filtered by"):
+    with pytest.raises(CursorError, match="continues by what the list is filtered by"):
         await session.groups.list(GroupQuery(updated_at=1003)).collect()
 
 

@@ -111,7 +111,7 @@ def test_a_list_that_says_no_direction_is_asked_again_in_that_of_its_first_page(
 
 def test_a_list_that_is_empty_where_its_direction_is_asked_for_is_an_error() -> None:
     script = Script(((7, 8, 9), Meta()), ((), Meta()))
-    with pytest.raises(CursorError, match="came empty when it was asked for once more"):
+    with pytest.raises(CursorError, match="came empty when it was asked for again"):
         all_of(script.walk(way=None))
 
 
@@ -197,7 +197,7 @@ def test_cursors_that_go_round_are_an_error_after_their_items(length: int, kind:
     circle = Circle(length, before, kind=kind)
     ids: list[str] = []
     with pytest.raises(
-        CursorError, match=r"messages\.list_user: the cursor (does not move|goes back|comes back)"
+        CursorError, match=r"messages\.list_user: the cursor (does not move|goes back|repeats)"
     ):
         run(items_of(circle.walk(), into=ids))
     assert ids == [circle.named(each + 1) for each in range(length + before + 1)]

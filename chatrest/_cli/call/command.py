@@ -36,7 +36,7 @@ _each_options: Final = option_table(
     ("--jobs", click.IntRange(min=1), "N",
      f"With --each: make N calls at once.  [default: {_JOBS}]"),
     ("--journal", None, "PATH",
-     "With --each: note in the file PATH which lines are done; a run that was stopped goes on there."),
+     "With --each: note in the file PATH which lines are done; a stopped run continues there."),
     ("--retry-failed", bool, None, "With --journal: call again for the lines that failed before."),
 )  # fmt: skip
 

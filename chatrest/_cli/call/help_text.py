@@ -28,11 +28,11 @@ _SECTIONS: Final[tuple[tuple[str, tuple[Place, ...]], ...]] = (
     ("Acting user", ("acting",)),
 )
 _WIDEST: Final = 40
-"""Columns of a name and its type; a longer one has a line of its own."""
+"""Columns of a name and its type; a longer one has its own line."""
 _REPEATED: Final[dict[Replay, str]] = {
     "never": "It is sent once: if the connection breaks, the error says that it may have been applied.",
-    "safe": "It changes nothing, and is repeated if no usable reply comes.",
-    "idempotent": "It is repeated if no usable reply comes: a second time it changes nothing more.",
+    "safe": "It changes nothing, and is repeated if there is no usable reply.",
+    "idempotent": "It is repeated if there is no usable reply: a second time it changes nothing more.",
 }
 _PLAIN: Final = "a text that is not empty"
 _REQUEST: Final = re.compile(r"\A[A-Z]+ \S+: ")

@@ -249,7 +249,7 @@ def _check_parts(
         raise click.UsageError("--part names a part, and --claim takes the next one: give one of them")
     if only or change_plan:
         raise click.UsageError(
-            "the plan of an export of parts never changes, and is read as a whole: give --parts, --part and "
+            "the plan of an export of parts never changes, and is read completely: give --parts, --part and "
             "--claim without --only and --change-plan"
         )
     if dask is not None and (part is not None or claim):

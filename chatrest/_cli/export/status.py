@@ -57,7 +57,7 @@ def status(out: str, as_json: bool) -> None:
 
 
 def lines_of(facts: "ExportFacts") -> Iterator[tuple[str, str]]:
-    """Yield the facts for a person, a line each: its name, "" for a further one of the same, and its text."""
+    """Yield the facts for a person as lines: a name, "" where it is that of the line above, and a text."""
     plan = msgspec.json.decode(facts.plan) or {}
     state = _STATES[facts.state] + (_AS_FAR if facts.state == "complete" and _is_by_app_list(facts) else "")
     yield "export", ", ".join(filter(None, (facts.export, plan.get("format"), state)))

@@ -3,7 +3,7 @@
 Pure: time is an argument, in seconds of any clock. Every rate is in requests a second. All times of requests
 are the times at which they were sent, so a slow network does not distort a measurement.
 
-A 429 comes at the end of a run of accepted requests and is followed by a hold, in which nothing is sent.
+A 429 ends a run of accepted requests and is followed by a hold, in which nothing is sent.
 Both together bracket the rate that the service allows, whatever the kind of its limit:
 
 | limit                        | accepted / (run + hold)              | the rate at which the 429 came |

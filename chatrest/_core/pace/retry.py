@@ -188,7 +188,7 @@ class RetryPolicy(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
     first_wait: float = 0.5
     """Seconds: the bound of the first wait; it doubles with every attempt."""
     longest_wait: float = 20.0
-    """Seconds: the bound of every wait of ours."""
+    """Seconds: the bound of all our waits."""
     longest_server_wait: float = 120.0
     """Seconds: a service that names a longer wait is not waited for: its error is raised at once."""
     unnamed_limit_wait: float = 60.0

@@ -59,11 +59,11 @@ class Cursor(Struct, frozen=True, array_like=True):
     position: Pairs = ()
     """The query pairs that ask for the page, as the service gave them; none at the walk's start."""
     direction: Affix | None = None
-    """`append`: ids ascend; `prepend`: they descend; None until the first page has told."""
+    """`append`: ids ascend; `prepend`: they descend; None before the first page."""
     last: str | None = None
     """The id of the last item delivered, on this page or before it."""
     skip: int = 0
-    """How many items without an id number of their own were delivered from this page."""
+    """How many items without an id number were delivered from this page."""
     inside: bool = False
     """Whether the last item is on the page that `position` asks for, and not before it."""
     time: int | None = None
@@ -182,7 +182,7 @@ def resumed(cursor: Cursor | str, start: Cursor, paging: Paging, key: CursorKey 
         raise CursorError("the cursor token is not signed with this session's cursor_key")
     if place.query != start.query:
         raise CursorError(
-            "the cursor is of another query: a walk goes on with the same operation, user, "
+            "the cursor is of another query: it can only continue with the same operation, user, "
             "acting user, app and filters (page sizes may differ)"
         )
     if fault := _fault(place, start, paging):
@@ -203,7 +203,7 @@ def _fault(place: Cursor, start: Cursor, paging: Paging) -> str | None:
     if last is None or "id" not in begun or not is_number(last):
         return None
     is_behind = not _is_onward(last, begun["id"], place.direction)
-    return "its last item lies before the query's own id" if is_behind else None
+    return "its last item is before the query's own id" if is_behind else None
 
 
 def _position_fault(
@@ -216,7 +216,7 @@ def _position_fault(
     if unknown := position.keys() - names:
         return f"{min(unknown)[:40]!r} is no name by which this list is paged"
     if len(position) < len(pairs):
-        return "a name stands twice in it"
+        return "a name is in it twice"
     sizes = [position[name] for name in paging.sizes if name in position]
     if not all(is_number(size) and 1 <= int(size) <= LARGEST_PAGE for size in sizes):
         return "its page size is not allowed"
@@ -224,10 +224,10 @@ def _position_fault(
         return "it goes in another direction than the query"
     page = position.get("page")
     if page is not None and not (is_number(page) and int(page) >= int(begun.get("page", 1))):
-        return "its page lies before the query's first one"
+        return "its page is before the query's first one"
     for name in COMPARED_MEMBERS & begun.keys() & position.keys():
         if not _is_onward(position[name], begun[name], direction):
-            return f"it lies before the query's own {name}"
+            return f"it is before the query's own {name}"
     return None
 
 

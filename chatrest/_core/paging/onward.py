@@ -3,7 +3,7 @@
 The rungs are `BY_COUNTS`, then `BY_POSITIONS`: `help` shows them below, each by the first line of its
 function. A short page has fewer records than were asked for, and than the service's own `per_page`. None is
 believed to be the last after a "last" that was wrong. A list by page numbers takes the other ways only where
-a number brings nothing new. No walk goes round: a way leads to another place than the page's own, and places
+a number returns nothing new. No walk goes round: a way leads to another place than the page's own, and places
 that cannot be compared are remembered.
 """
 
@@ -63,7 +63,7 @@ def _withheld(view: PageView) -> Onward | None:
     """Items that came, and did not when they were asked for again: a fault."""
     if not view.memory.is_withheld or view.ids:
         return None
-    return Onward(error="a page with items came empty when it was asked for once more")
+    return Onward(error="a page with items came empty when it was asked for again")
 
 
 def _counted_end(view: PageView) -> Onward | None:
@@ -127,7 +127,7 @@ def _in_a_direction(view: PageView, lead: Lead) -> Onward | None:
 
 
 def _by_position(view: PageView, lead: Lead) -> Onward | None:
-    """The reply's position, if it moves; a fault where it goes back, or comes back."""
+    """The reply's position, if it moves; a fault where it goes back or repeats."""
     before, after = view.place, lead.place
     if not after or after == before or lead.is_on_page:
         return None
@@ -144,12 +144,12 @@ def _by_position(view: PageView, lead: Lead) -> Onward | None:
     if is_back and not has_advanced and (view.cursor.by_id or tuple(before.items()) in visited):
         return Onward(error=f"the cursor goes back: going {view.ordered.direction}, {words}")
     if tuple(after.items()) in visited:
-        return Onward(error=f"the cursor comes back: {words}, where it had been before")
+        return Onward(error=f"the cursor repeats: {words}, where it had been before")
     return Onward(lead.served, landmark=tuple(before.items()))
 
 
 def _are_numbers_ignored(view: PageView) -> bool:
-    """Return True if a page number brings nothing new, and the position is no filter of the list."""
+    """Return True if a page number returns nothing new, and the position is no filter of the list."""
     filters = dict(view.rules.paging.filters)
     is_ignored = bool(view.ids) and not view.has_new and view.pagination.total_pages is None
     return is_ignored and not view.rules.paging.positions and (not filters or "affix" in filters)
@@ -301,7 +301,7 @@ def _repeated_number(view: PageView, lead: Lead) -> Onward | None:
         return Onward(error=f"{words}, though the service says that there are {pages} pages")
     if paging.filters and pages is None and lead.has_position:
         names = ", ".join(name for name, _ in paging.filters)
-        return Onward(error=f"{words}, and the service goes on by what the list is filtered by ({names})")
+        return Onward(error=f"{words}, and the service continues by what the list is filtered by ({names})")
     if not paging.positions or view.is_short:
         return _END
     return Onward(

@@ -1,6 +1,6 @@
 """The order of a walk: the items of a page that are new to it, ascending or descending by id, each once.
 
-The documents do not say how a page is ordered inside, nor whether the item at a page's border comes
+The documents do not say how a page is ordered inside, nor whether the item at a page's border is repeated
 twice. So ids are compared as numbers (they are texts of digits), and what the walk has passed is dropped:
 what the page before held, or what a walk that was resumed had delivered. An id after the walk that it never
 saw would be lost.
@@ -123,7 +123,7 @@ def parted(items: Sequence[object], ids: Sequence[str]) -> tuple[list[int], dict
 def last_id(ids: Sequence[str], before: str | None) -> str | None:
     """The id that a walk has come to with these: their last number, or else the last of them.
 
-    A text never takes the place of a number: what comes twice is told by numbers where there are any.
+    A text never takes the place of a number: repeated items are recognised by numbers where there are any.
     """
     for text in reversed(ids):
         if is_number(text):

@@ -1,6 +1,6 @@
 """The largest pages that a session was served: a short page is measured by them.
 
-Services cap pages at sizes of their own, say "last" on every page, and repeat the size that was asked as
+Services cap pages at their own sizes, say "last" on every page, and repeat the size that was asked as
 theirs. A page that is smaller than another of the same list, asked in the same way, was not cut off by a cap.
 """
 

@@ -176,7 +176,7 @@ def _is_plain(page: Listing[T], rules: Rules, memory: Memory) -> bool:
 
 
 def _leads_on(cursor: Cursor, page: Listing[T], last: str, direction: Affix) -> bool:
-    """Return True for a reply whose position is the id `last`, which lies ahead of where it was asked for."""
+    """Return True for a reply whose position is the id `last`, after the one that was asked for."""
     position = page.meta.cursor or page.meta.next or page.cursor
     if position is None or str(position.id) != last or position != Position(direction, position.id):
         return False
@@ -225,7 +225,7 @@ def _gone_back(start: Cursor, position: Pairs, rules: Rules, memory: Memory) -> 
 
 
 def _led_on(result: Step[T], view: PageView, target: Onward) -> Step[T]:
-    """The step with the cursor of the page that comes next."""
+    """The step with the cursor of the next page."""
     start, count, identify = result.start, len(result.items), view.rules.identify
     last, position = result.last_after(count, identify), target.position or ()
     names = [name for name, _ in position]

@@ -45,13 +45,13 @@ class Memory(Struct, frozen=True):
     is_doubted: bool = False
     """Whether a page said that it was the last, and more came."""
     has_asked_again: bool = False
-    """Whether the page that comes was asked for again."""
+    """True if the next page was asked for again."""
     is_withheld: bool = False
     """Whether that page had items before, which were not given."""
     last_place: Cursor | None = None
     """By page numbers: after the items of the last page that had any, for what is new may come there."""
     last_record: tuple[str, Any] | None = None
-    """The id of the last item that was given, and what one of this id that comes again is compared with."""
+    """The id of the last item, and what a repeated one of this id is compared with."""
     empty_pages: int = 0
     """How many pages in a row were empty."""
     total: int | None = None

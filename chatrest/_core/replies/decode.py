@@ -54,7 +54,7 @@ class Listing(Struct, Generic[T], frozen=True):
     meta: Meta
     raw: bytes
     repairs: tuple[str, ...] = ()
-    """The values that did not have their documented type and were coerced, a line a field.
+    """The values that did not have their documented type and were coerced, one line per field.
 
     `data[3].sentAt: expected whole number, got text`, or `data[*].id: … (1000 records)`.
     """
@@ -245,7 +245,7 @@ class _Acknowledgement(Struct, frozen=True):
     def __call__(self, body: bytes, /) -> Ack:
         """Return the acknowledgement; one that says nothing of success came with a success.
 
-        Raises `ReplyUnreadableError` where the body is none.
+        Raises `ReplyUnreadableError` for any other body.
         """
         reply = read_json(body)
         served = reply if not isinstance(reply, dict) or "success" in reply else reply.get("data", reply)
@@ -268,7 +268,7 @@ class _Acknowledgement(Struct, frozen=True):
 def read_json(body: bytes, /) -> Any:
     """Return the reply's JSON as Python objects; None for an empty body.
 
-    A reply that holds an error in the place of data is none, whatever its status: `ReplyUnreadableError`.
+    A reply with an error in the place of data is refused, whatever its status: `ReplyUnreadableError`.
     """
     reply = whole(body)
     if isinstance(reply, dict) and isinstance(reply.get("error"), dict):

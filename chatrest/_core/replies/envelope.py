@@ -91,7 +91,7 @@ def _records(data: bytes | None, is_record: Callable[[Collection[str]], bool]) -
             return records
         if is_record(names):
             return [data]
-        raise ReplyUnreadableError("data: expected records, got an object that is none")
+        raise ReplyUnreadableError("data: expected records, got another object")
     raise ReplyUnreadableError(f"data: expected records, got {type_name(_read(data))}")
 
 

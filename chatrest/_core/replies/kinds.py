@@ -2,8 +2,8 @@
 
 A record is decoded strictly first, then loosely: with ids and sizes as they were served, number or text,
 which costs little more. What neither takes is held leniently, by itself. Which of the first two took the last
-page is remembered as a hint, so that a server with numbers for ids costs no failed attempt a page; what comes
-out does not depend on it.
+page is remembered as a hint, so that a server with numbers for ids costs no failed attempt per page; the
+result does not depend on it.
 """
 
 import re

@@ -129,7 +129,7 @@ def _is_group(value: Any) -> bool:
 
 
 def _is_outcome(value: dict[str, Any]) -> bool:
-    """Return whether an object has a `success` of its own."""
+    """Return whether an object has its own `success`."""
     return isinstance(value.get("success"), bool | int | str)
 
 

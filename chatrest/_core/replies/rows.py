@@ -158,7 +158,7 @@ def _put_lines(items: list[Row], raws: list[Raw], body: bytes) -> None:
 def _read_at_once(body: bytes) -> tuple[ListReply[list[Raw]], list[Row]] | None:
     """Return the envelope and the rows of a page of the usual form, read once; None for any other page.
 
-    The page is divided where `},{"id":` stands, which may be inside of a record, too. But then its first half
+    The page is divided at `},{"id":`, which may be inside of a record, too. But then its first half
     is no JSON; and where a record begins with another member, a comma is left between two records. So the
     page was divided rightly if each line, and the envelope without records, is JSON by itself.
     """

@@ -169,7 +169,7 @@ class Call(Struct, Generic[R], frozen=True):
     """What is sent as JSON, or as a form; None for nothing."""
     acting_user: str | None = None
     position: Pairs = ()
-    """Where a walk stands: query pairs, sent beside the filter's own."""
+    """The position of a walk: query pairs, sent beside the filter's own."""
     headers: Any = None
     """A struct of headers (`Endpoint.headers`); None for no further ones."""
 

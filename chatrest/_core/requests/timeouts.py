@@ -15,7 +15,7 @@ _MOST: Final = 1_000_000_000
 class Timeouts(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
     """Seconds, per attempt; None for no bound. Waiting for a place in the pool is not among them.
 
-    A call as a whole, with its queueing and waits, is bounded by `deadline`.
+    A whole call, with its queueing and waits, is bounded by `deadline`.
     """
 
     connect: float | None = 10.0

@@ -2,7 +2,7 @@
 
 - A parameter has the type of the endpoint's filter, or that of `_PAGING`: lists continue by parameters that
   their filters do not have. One that neither knows stays the text that was sent.
-- A boolean is `true`, `false`, `1` or `0`. A list comes as one comma list, as a repeated key or as `key[]`.
+- A boolean is `true`, `false`, `1` or `0`. A list is one comma list, as a repeated key or as `key[]`.
   Where another key is repeated, its last value counts. An empty value is an absent one.
 - A body is a JSON object, or a form (RFC 7578) where the endpoint's `media` is multipart. Members that its
   struct does not have are left out.
@@ -123,7 +123,7 @@ _CODES: Final = {
     "receiver": "ERR_EMPTY_RECEIVER", "receiverType": "ERR_INVALID_RECEIVER_TYPE",
     "category": "ERR_INVALID_MESSAGE_CATEGORY", "type": "ERR_EMPTY_MESSAGE_TYPE",
 }  # fmt: skip
-"""By the member of a message whose value is not one of its own: all else is `ERR_BAD_REQUEST`."""
+"""By the member of a message whose value is not expected: all else is `ERR_BAD_REQUEST`."""
 _OTHER_TYPE: Final = re.compile("got `(?!null)")
 
 

@@ -1,4 +1,4 @@
-"""Events: what webhooks are told of an operation that has succeeded.
+"""Events: what webhooks get after an operation that has succeeded.
 
 An event is made of the call and its reply, so that no handler knows of webhooks. An edit or a deletion gives
 `message_sent`, too, for the action message that it writes. Where no one acts, the app itself does.

@@ -2,7 +2,7 @@
 
 A message to several receivers is stored once for each, and answered with an outcome for each:
 `{uids: {uid: {success, data}}, guids: {…}}` (no shape is documented). What is wrong with the
-message itself is refused as a whole. Creations answer 200.
+message itself is refused completely. Creations answer 200.
 """
 
 from functools import partial

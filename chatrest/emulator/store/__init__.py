@@ -118,7 +118,7 @@ class Store(MessageVersions):
     and `MessageVersions` their changes.
 
     `database` is the path of a file that keeps them; without it they live in memory. Raises
-    `RequestInvalidError` where the file is not one of ours, or is in use. Not for several threads.
+    `RequestInvalidError` where the file is not an emulator's, or is in use. Not for several threads.
     """
 
     last_id: int

@@ -1,7 +1,7 @@
 """The conversations of a store, as each of their users sees them.
 
 Rules:
-- A conversation comes into being with its first message, or is added without one. The table of them is
+- A conversation begins with its first message, or is added without one. The table of them is
   brought up to date when it is read, so a message that is stored costs nothing for it.
 - Users see the conversations that they send or receive in, and those of the groups that they are members of.
 - The last message is the newest one that is no action; actions on messages move no conversation.

@@ -175,7 +175,7 @@ class Memberships(Tables):
             self._count(guid)
 
     def remove(self, guid: str, uid: str) -> None:
-        """Remove a member; nothing happens where the user is none."""
+        """Remove a member; nothing happens for another user."""
         with self._db:
             self._db.execute("DELETE FROM members WHERE guid = ? AND uid = ?", (guid, uid))
             self._count(guid)

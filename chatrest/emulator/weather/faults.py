@@ -273,7 +273,7 @@ class CloseIdle(Fault):
 
 
 class BadGzip(Fault):
-    """An answer that is declared as gzip, and is none."""
+    """An answer that is declared as gzip, and is not."""
 
     wrong: Literal["garbage", "cut", "checksum"] = "garbage"
     """garbage: not gzip at all; cut: its second half is missing; checksum: its last bytes are wrong."""

@@ -163,7 +163,7 @@ class Weather:
         return fault.max_streak is not None and self._streaks[_identity(request)] >= fault.max_streak
 
     def _remember(self, request: Request, struck: bool) -> None:
-        """Count the strikes of a request in a row; one that comes through is forgotten."""
+        """Count the strikes of a request in a row; one that succeeds is forgotten."""
         identity = _identity(request)
         if struck:
             self._streaks[identity] += 1
@@ -188,7 +188,7 @@ def storm(seed: int = 0, intensity: float = 0.2) -> list[Fault]:
     A client that repeats reads four times or more (five are the default) gets through with nothing lost
     and nothing twice: no fault alters a record, no request is struck more than three times in a row, and
     requests that must not be repeated (POST, PATCH) meet nothing worse than 429, which is not processed.
-    Waits that replies ask for are up to two seconds, so give the session a `sleep` of your own.
+    Waits that replies ask for are up to two seconds, so give the session another `sleep`.
 
     Two equal requests under way at once share one streak.
     """

@@ -205,7 +205,7 @@ def test_a_place_that_cannot_be_compared_is_remembered() -> None:
         errors.append(result.error)
     assert errors[:2] == [None, None]
     assert errors[2] is not None
-    assert "comes back" in errors[2]
+    assert "repeats" in errors[2]
 
 
 def test_a_page_with_nothing_new_and_nowhere_to_go_is_an_error() -> None:
@@ -354,7 +354,7 @@ def test_a_page_by_time_that_lost_its_position_twice_is_gone_on_from_by_its_last
 
 def test_items_that_are_gone_when_they_are_asked_for_again_are_an_error() -> None:
     error = onward(at(), page(), has_asked_again=True, is_withheld=True)
-    assert error == "a page with items came empty when it was asked for once more"
+    assert error == "a page with items came empty when it was asked for again"
 
 
 # ── an end that is documented ──
