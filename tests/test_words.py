@@ -27,7 +27,7 @@ TWISTS = {
     r"anew|once more": "again",
     r"in the midst|onward": "in the middle, next",
     r"allowed (?:is|are)": "expected",
-    r"comes(?! (?:after|before|first|last|from))|stands(?! for)|lies": "is returned, is stored, is",
+    r"comes(?! (?:after|before|first|last|from))|stands(?! (?:for|alone))|lies": "is returned, is stored, is",
     r"mostly": "usually",
     r"an? (?:line|record|row|file|request|minute) (?:a|each)": "one per …",
 }
