@@ -6,7 +6,7 @@ of no run, from which no later load could continue. Rows are streamed: memory do
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
 from os import PathLike
@@ -31,8 +31,11 @@ from .schema import BLANK, INDEXES, SEARCH, STATE, VERSION, tables, views
 from .sqlite import Batch, SqliteDatabase
 
 Deleted: TypeAlias = Literal["keep", "blank"]
+OnCount: TypeAlias = Callable[[int], None]
+"""Called with the number of messages that were read."""
 _RAW: Final = Column("raw", "json", ())
 _MESSAGE: Final = (*COLUMNS, Column("deleted_reason", "text", ()), _RAW)
+_KINDS: Final = ("new", "changed", "deleted")
 _UPSERT: Final = "ON CONFLICT(id) DO UPDATE SET " + ", ".join(
     f"{column.name} = excluded.{column.name}" for column in _MESSAGE if column.name not in ("id", "number")
 )
@@ -59,6 +62,7 @@ def load(
     *,
     deleted: Deleted | None = None,
     search: bool | None = None,
+    progress: OnCount = lambda _: None,
 ) -> LoadReport:
     """Bring a database to the export in `out` as it is now: what is new, changed and deleted.
 
@@ -71,6 +75,7 @@ def load(
       their files, for who has to erase; `keep` keeps them, with a `deleted_reason`. None is the database's
       own choice, and `keep` for a new one.
     - `search`: True adds full-text search to a SQLite database, which stays.
+    - `progress`: called with the number of messages read so far.
 
     A load is one transaction: where it fails or is killed, nothing has changed. It is no coroutine: it reads
     a disk, and blocks. Costs the reading of all files with news; memory for a few thousand rows.
@@ -84,7 +89,7 @@ def load(
         raise RequestInvalidError("search = True: expected a SQLite database")
     try:
         with target:
-            return _Load(target, out, deleted, search).run()
+            return _Load(target, out, deleted, search, progress).run()
     except target.errors as error:
         raise ChatRestError(f"{target.name}: {error}; nothing was changed") from error
 
@@ -109,8 +114,10 @@ def open_database(database: str | PathLike[str]) -> Any:
 class _Load:
     """One load, within the transaction of its database."""
 
-    def __init__(self, target: Any, out: object, deleted: Deleted | None, search: bool | None) -> None:
-        self._target, self._out = target, out
+    def __init__(
+        self, target: Any, out: object, deleted: Deleted | None, search: bool | None, progress: OnCount
+    ) -> None:
+        self._target, self._out, self._progress = target, out, progress
         self._is_first = not target.has_state()
         if self._is_first:
             for sql in tables(target.dialect):
@@ -168,7 +175,7 @@ class _Load:
             target.execute(f"DELETE FROM {STATE}")  # noqa: S608
             for item in state.items():
                 target.execute(f"INSERT INTO {STATE} VALUES({mark}, {mark})", item)
-        counts = {kind: self._counts[kind] for kind in ("new", "changed", "deleted", "replaced")}
+        counts = {kind: self._counts[kind] for kind in (*_KINDS, "replaced")}
         return LoadReport(run=news.run, tables=dict(self._rows), **counts)
 
     def _mark(self, news: ExportNews) -> str:
@@ -193,7 +200,7 @@ class _Load:
     def _is_of_another(self) -> RequestInvalidError:
         return RequestInvalidError(
             f"{self._target.name} was loaded from another export than {self._out}, or from one that was made "
-            "again: load into a new database"
+            "again: load into a new database, or remove this one"
         )
 
     def _batch(self, batch: NewsBatch) -> Batch:
@@ -201,6 +208,7 @@ class _Load:
         present = made[-2].count(None)
         self._counts[batch.kind] += present
         self._counts["deleted"] += len(batch.raws) - present
+        self._progress(sum(self._counts[kind] for kind in _KINDS))
         return made
 
     def _message_batch(self, raws: list[bytes], reason: str | None) -> Batch:

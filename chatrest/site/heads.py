@@ -1,10 +1,10 @@
 """The members of a record that a site needs, read from bytes of any shape at little cost.
 
-The head places a message; the shown members are what its page is made of. A record with members of other
-types is read as Python objects instead, so nothing is too odd to be shown.
+A record with members of other types is read as Python objects instead, so nothing is too odd to be shown.
 """
 
 from base64 import b32encode
+from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import blake2b
 from typing import Any, Final, TypeVar
@@ -12,12 +12,12 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Struct, field
 
-from .._models.raw_json import REFUSED, read_value
+from .._models.raw_json import REFUSED, read_value, write_value
+from ..export.plan.intervals import number_of
 from ..times import MILLISECONDS_FROM
-from .text import shown
+from .text import redacted_record
 
 _AFTER_9999: Final = 253_402_300_800_000
-_DIGITS: Final = 18
 
 
 class HeadEntity(Struct, gc=False):
@@ -40,27 +40,8 @@ class _Data(Struct, gc=False):
     entities: _Entities | None = None
 
 
-class RecordHead(Struct, gc=False, rename="camel"):
-    """The members of a record that place it."""
-
-    id: int | str = ""
-    conversation_id: str = ""
-    sender: str = ""
-    receiver_type: str = ""
-    receiver: str = ""
-    sent_at: int = 0
-    parent_id: int | str | None = None
-    deleted_at: int | None = None
+class _Head(Struct, gc=False):
     data: _Data | None = None
-
-    @property
-    def conversation(self) -> str:
-        """The conversation's id; of a record without one, that which the service would give."""
-        if self.conversation_id or not self.receiver:
-            return self.conversation_id
-        if self.receiver_type == "group":
-            return f"group_{self.receiver}"
-        return "_user_".join(sorted((self.sender, self.receiver)))
 
 
 class ShownData(Struct, gc=False, rename="camel"):
@@ -89,16 +70,14 @@ class ShownRecord(Struct, gc=False, rename="camel"):
 
 
 _S = TypeVar("_S", bound=Struct)
-_HEAD: Final = msgspec.json.Decoder(RecordHead)
+_HEAD: Final = msgspec.json.Decoder(_Head)
 _SHOWN: Final = msgspec.json.Decoder(ShownRecord)
 
 
 def rank_of(id: int | str) -> int:
     """Return the number of an id; for one that is no number a hash, which is larger than any number."""
     text = str(id)
-    if len(text) <= _DIGITS and text.isascii() and text.isdigit():
-        return int(text)
-    return int.from_bytes(_hash(text, 8)) >> 2 | 1 << 62
+    return (number_of(text) if text else None) or int.from_bytes(_hash(text, 8)) >> 2 | 1 << 62
 
 
 def token(text: str) -> str:
@@ -125,19 +104,22 @@ def record_of(raw: bytes) -> dict[str, Any]:
     return {}
 
 
-def head_of(raw: bytes) -> RecordHead:
-    """Return the head of a record; members of other types are as if they were not there."""
+def entities_of(raw: bytes) -> Iterator[HeadEntity]:
+    """Yield the users and the group that a record names as its parties."""
+    with suppress(*REFUSED):
+        head = _HEAD.decode(raw)
+        if head.data is not None and (entities := head.data.entities) is not None:
+            for wrapper in (entities.sender, entities.by, entities.receiver):
+                if wrapper is not None and wrapper.entity is not None:
+                    yield wrapper.entity
+
+
+def redacted_raw(raw: bytes) -> bytes:
+    """Return a record without addresses and phone numbers; of what is no JSON nothing can be left in."""
     try:
-        return _HEAD.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        head, record = RecordHead(), record_of(raw)
-        for each in msgspec.structs.fields(RecordHead)[:-1]:  # the last one is data
-            value, is_time = record.get(each.encode_name), each.name.endswith("_at")
-            if (type(value) is int and abs(value) < 1 << 62) if is_time else isinstance(value, str | int):
-                setattr(head, each.name, value if is_time else shown(str(value)))
-        with suppress(msgspec.ValidationError, UnicodeEncodeError):
-            head.data = msgspec.convert(record.get("data"), _Data)
-        return head
+        return write_value(redacted_record(read_value(raw)))
+    except (ValueError, RecursionError):
+        return b'{"redacted":"the record could not be read"}'
 
 
 def shown_record_of(raw: bytes) -> ShownRecord:

@@ -1,13 +1,15 @@
-"""The messages of a site by conversation and time: one SQLite file, so that memory stays flat.
+"""The messages of a site by conversation and time: a small SQLite file on top of the export's database.
 
-A message is its record's bytes and the few numbers that place it. Its `rank` is its id as a number, or for
-other ids a hash: it orders messages of one time, and names a message in addresses. Times are milliseconds;
-0 stands for none. A conversation is cut into pages by counts and sizes from its beginning, so that new
-messages change its last page alone. `filling` makes an index, and brings it up to date.
+The database of `chatrest.database` has the records; `posts` has for each of them the few numbers that place
+it, so memory stays flat. A message's `rank` is its id as a number, or for other ids a hash: it orders
+messages of one time, and names a message in addresses. Times are milliseconds; 0 stands for none. A
+conversation is cut into pages by counts and sizes from its beginning, so that new messages change its last
+page alone. `index_build` makes an index, and makes it again when the database has changed.
 """
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from pathlib import Path
@@ -15,30 +17,38 @@ from typing import Any, Final, NamedTuple, Self
 
 import msgspec
 
+from .heads import redacted_raw
 from .text import redacted, shown
 
 MESSAGES: Final = 250
 """The most messages of a page."""
-DELETED: Final = 1
-"""The flag of a message whose record says that it is deleted."""
-GONE: Final = 2
-"""The flag of a message that the service does not show any more."""
 _PEOPLE: Final = 2_000
 """People that are kept in memory."""
+_WAIT: Final = 10.0
+"""Seconds that a load may have the database for itself."""
 
 
 class MessageEntry(NamedTuple):
-    number: int
+    place: int
+    """Its row in the database."""
     time: int
     rank: int
     sender: int
     parent: int | None
     flags: int
-    """Any of a deleted message."""
+    """Other than 0 of a deleted message."""
+    id: str
+    kind: str | None
+    """Its category."""
+    text: str | None
     raw: bytes
 
 
-_COLUMNS: Final = ", ".join(MessageEntry._fields)
+COLUMNS: Final = (
+    "p.place, p.time, p.rank, p.sender, p.parent, p.flags, m.id, m.category, m.text,"
+    " ifnull(CAST(m.raw AS BLOB), x'7b7d')"  # of a deleted message whose record was erased
+)
+_STORED: Final = "posts p JOIN chat.messages m ON m.place = p.place"
 
 
 class MessagePlace(NamedTuple):
@@ -82,7 +92,7 @@ class PageCut(NamedTuple):
     messages: int
     last: int
     sign: int
-    """Of the numbers of its messages: another one where any is new or has changed."""
+    """Of its records: another one where any is new or has changed."""
 
 
 class Choice(NamedTuple):
@@ -99,43 +109,21 @@ class Choice(NamedTuple):
 EVERYTHING: Final = Choice()
 
 
-class IndexState(NamedTuple):
-    """What an index has been filled with."""
-
-    kind: str
-    """The version and choice."""
-    fingerprint: str
-    """Of the export's files."""
-    run: int
-    """The export's last run; 0 where there is none."""
-    started: int
-
-
-_VERSION: Final = 3
-
-
-def kind_of(choice: Choice) -> str:
-    """Return what differs for indexes that cannot follow from one another."""
-    return f"{_VERSION} {[sorted(each) if isinstance(each, Collection) else each for each in choice]}"
-
-
 class Index:
-    """The index at `path`, which is locked while it is open; used with `with`.
+    """The index at `path`, on the export's database that is attached; used with `with`.
 
-    Raises sqlite3.DatabaseError for a file that is no index, and for one of another choice or version.
+    All that is read of both is of one state: what others change meanwhile is seen by the next one.
+    Raises sqlite3.DatabaseError for a file that is no index.
     """
 
     def __init__(self, path: Path, choice: Choice = EVERYTHING) -> None:
         self.choice = choice
-        self._hide: Callable[[str], str] = redacted if choice.redact else str
+        self.hide: Callable[[str], str] = redacted if choice.redact else str
         self.person: Callable[[int], PersonEntry] = lru_cache(_PEOPLE)(self._person)
-        self.db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0)
+        self.db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=_WAIT)
         try:
-            for sql in ("locking_mode=EXCLUSIVE", "synchronous=OFF", "cache_size=-40000"):
+            for sql in ("journal_mode=WAL", "synchronous=OFF", "cache_size=-20000"):
                 self.db.execute(f"PRAGMA {sql}")
-            state = self.state()
-            if state is not None and state.kind != kind_of(choice):
-                raise sqlite3.DatabaseError("it is of another version or choice")
         except BaseException:
             self.db.close()
             raise
@@ -149,11 +137,12 @@ class Index:
     def close(self) -> None:
         self.db.close()
 
-    def state(self) -> IndexState | None:
-        """Return what the index has been filled with; None for an empty one."""
-        if not self._all("SELECT 1 FROM sqlite_master"):
-            return None
-        return IndexState._make(self._all("SELECT kind, fingerprint, run, started FROM state")[0])
+    def attach(self, database: Path) -> None:
+        """Have the export's database as `chat`; a load into it does not wait for its readers from now on."""
+        self.db.execute("ATTACH ? AS chat", (str(database),))
+        self.db.execute("PRAGMA chat.cache_size=-20000")
+        with suppress(sqlite3.OperationalError):  # it cannot be written to
+            self.db.execute("PRAGMA chat.journal_mode=WAL")
 
     def _all(self, sql: str, *values: Any) -> list[Any]:
         return self.db.execute(sql, values).fetchall()
@@ -175,9 +164,13 @@ class Index:
 
     # ── conversations ──
 
-    def conversations(self, *, offset: int = 0, limit: int = -1) -> Iterator[ConversationEntry]:
+    def conversations(self, *, offset: int, limit: int) -> Iterator[ConversationEntry]:
         """Yield conversations, the one with the newest message first."""
         return self._conversations("ORDER BY last DESC, id LIMIT ? OFFSET ?", limit, offset)
+
+    def stored_conversations(self) -> Iterator[ConversationEntry]:
+        """Yield all conversations as they are in the database: its pages are read once then."""
+        return self._conversations("ORDER BY place")
 
     def conversation(self, number: int) -> ConversationEntry:
         return next(self._conversations("WHERE number = ?", number))
@@ -188,7 +181,7 @@ class Index:
     def _conversations(self, rest: str, *values: Any) -> Iterator[ConversationEntry]:
         columns = "number, id, name, title, guid NOT NULL, messages, first, last, newest"
         rows = self.db.execute(f"SELECT {columns} FROM conversations {rest}", values)  # noqa: S608
-        return (ConversationEntry(number, shown(self._hide(key)), *others) for number, key, *others in rows)
+        return (ConversationEntry(number, shown(self.hide(key)), *others) for number, key, *others in rows)
 
     def pages(self, conversation: int) -> list[PageCut]:
         """Return the pages of a conversation, oldest first."""
@@ -207,25 +200,30 @@ class Index:
     # ── messages ──
 
     def messages(self, conversation: int, cut: PageCut) -> list[MessageEntry]:
-        return self._stored(
-            "WHERE conversation = ? AND (time, rank) >= (?, ?) ORDER BY time, rank LIMIT ?",
+        return self.stored(
+            "WHERE p.conversation = ? AND (p.time, p.rank) >= (?, ?) ORDER BY p.time, p.rank LIMIT ?",
             conversation, cut.time, cut.rank, cut.messages,
         )  # fmt: skip
 
-    def message(self, number: int) -> MessageEntry:
-        return self._stored("WHERE number = ?", number)[0]
+    def message(self, place: int) -> MessageEntry:
+        return self.stored("WHERE p.place = ?", place)[0]
 
     def of_rank(self, rank: int) -> MessageEntry | None:
-        return next(iter(self._stored("WHERE rank = ?", rank)), None)
+        return next(iter(self.stored("WHERE p.rank = ?", rank)), None)
 
     def replies(self, parent: int, offset: int, limit: int) -> list[MessageEntry]:
-        return self._stored("WHERE parent = ? ORDER BY time, rank LIMIT ? OFFSET ?", parent, limit, offset)
+        return self.stored(
+            "WHERE p.parent = ? ORDER BY p.time, p.rank LIMIT ? OFFSET ?", parent, limit, offset
+        )
 
     def newest_of(self, sender: int, limit: int) -> list[MessageEntry]:
-        return self._stored("WHERE sender = ? ORDER BY time DESC, rank DESC LIMIT ?", sender, limit)
+        return self.stored("WHERE p.sender = ? ORDER BY p.time DESC, p.rank DESC LIMIT ?", sender, limit)
 
-    def _stored(self, rest: str, *values: Any) -> list[MessageEntry]:
-        rows = self.db.execute(f"SELECT {_COLUMNS} FROM messages {rest}", values)  # noqa: S608
+    def stored(self, rest: str, *values: Any) -> list[MessageEntry]:
+        """Return messages with their records, in which nothing is that the choice hides."""
+        rows = self.db.execute(f"SELECT {COLUMNS} FROM {_STORED} {rest}", values)  # noqa: S608
+        if self.choice.redact:
+            return [MessageEntry._make((*row[:-2], None, redacted_raw(row[-1]))) for row in rows]
         return list(map(MessageEntry._make, rows))
 
     def place(self, rank: int) -> MessagePlace | None:
@@ -233,7 +231,7 @@ class Index:
         rows = self._all(
             "SELECT c.name, (SELECT page FROM pages p WHERE p.conversation = m.conversation"
             " AND (p.time, p.rank) <= (m.time, m.rank) ORDER BY p.time DESC, p.rank DESC LIMIT 1),"
-            " m.rank, m.flags FROM messages m JOIN conversations c ON c.number = m.conversation"
+            " m.rank, m.flags FROM posts m JOIN conversations c ON c.number = m.conversation"
             " WHERE m.rank = ?",
             rank,
         )
@@ -255,7 +253,7 @@ class Index:
     def thread_facts(self, conversation: int) -> tuple[str, list[tuple[int, int]]]:
         """Return a hash of a conversation's threads, and in order (time, rank) of what they began with."""
         begun = self._all(
-            "SELECT DISTINCT m.time, m.rank FROM threads t JOIN messages m ON m.rank = t.parent"
+            "SELECT DISTINCT m.time, m.rank FROM threads t JOIN posts m ON m.rank = t.parent"
             " WHERE t.conversation = ? ORDER BY m.time, m.rank",
             conversation,
         )
@@ -287,7 +285,7 @@ class Index:
     def _persons(self, rest: str, *values: Any) -> Iterator[PersonEntry]:
         rows = self.db.execute(f"SELECT number, uid, name, file FROM people {rest}", values)  # noqa: S608
         return (
-            PersonEntry(number, shown(self._hide(uid)), name, file, initials(name))
+            PersonEntry(number, shown(self.hide(uid)), name, file, initials(name))
             for number, uid, name, file in rows
         )
 
@@ -302,13 +300,14 @@ class Index:
 
     def record_of_person(self, number: int) -> bytes | None:
         """Return a user's record, where the export has the table of users."""
-        record: bytes | None = self._all("SELECT record FROM people WHERE number = ?", number)[0][0]
-        return record
+        record = "(SELECT record FROM people WHERE number = ?)"
+        rows = self._all(f"SELECT CAST(raw AS BLOB) FROM chat.users WHERE rowid = {record}", number)  # noqa: S608
+        return (redacted_raw(rows[0][0]) if self.choice.redact else rows[0][0]) if rows else None
 
     def conversations_of(self, sender: int, limit: int) -> list[tuple[int, int, int, int]]:
         """Return (conversation, messages, first, last) of where a person wrote, most messages first."""
         return self._all(
-            "SELECT conversation, count(*), min(time), max(time) FROM messages WHERE sender = ?"
+            "SELECT conversation, count(*), min(time), max(time) FROM posts WHERE sender = ?"
             " GROUP BY conversation ORDER BY 2 DESC, 1 LIMIT ?",
             sender, limit,
         )  # fmt: skip

@@ -28,7 +28,7 @@ from ..errors import RequestInvalidError
 from .heads import record_of
 from .index import ConversationEntry, Index, PageCut, PersonEntry, initials
 from .items import Item, Items, day_of, excerpt, rows_of
-from .text import is_address, shown_json
+from .text import EscapedJson, escaped_json, is_address, shown_json
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 STATIC: Final = ("site.css", "site.js")
@@ -98,7 +98,11 @@ class Pages:
 
     def source(self, conversation: ConversationEntry, cut: PageCut, items: list[Item]) -> str:
         address = f"{cut.page}.html#"
-        records = [(each.anchor, address + each.anchor, each.source()) for each in items if not each.is_long]
+        short = [item for item in items if not item.is_long]
+        texts = escaped_json([item.raw for item in short])
+        records = [
+            (item.anchor, address + item.anchor, text) for item, text in zip(short, texts, strict=True)
+        ]
         return self._in("source", conversation, page=cut.page, records=records)
 
     def whole(self, conversation: ConversationEntry, page: int, item: Item) -> str:
@@ -143,7 +147,7 @@ class Pages:
         index = self.index
         rows = [self._row(each) for each in index.conversations(offset=(part - 1) * LIST, limit=LIST)]
         return self._render(
-            "index", "", rows=rows, part=part, parts=parts, messages=index.count("messages"),
+            "index", "", rows=rows, part=part, parts=parts, messages=index.count("posts"),
             conversations=index.count("conversations"),
         )  # fmt: skip
 
@@ -207,6 +211,8 @@ def _environment(values: dict[str, Any]) -> Any:
     escape_text = getattr(sys.modules[escape.__module__], "_escape_inner", escape)
 
     def escaped(value: Any) -> str:
+        if type(value) is EscapedJson:
+            return value
         text: str = escape_text(value) if type(value) is str else escape(value)
         return text
 

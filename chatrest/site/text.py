@@ -115,6 +115,19 @@ _HIDDEN: Final = re.compile(
 """Controls, the signs that turn the direction of writing, and halves of a pair."""
 
 
+_CONTROLS: Final = bytes([*range(0x09), *range(0x0B, 0x20), 0x7F])
+_HIDDEN_BYTES: Final = tuple(
+    (pattern[:1], re.compile(pattern, re.DOTALL))
+    for pattern in (
+        b"\xc2[\x80-\x9f]",
+        b"\xe2(?:\x80[\xa8-\xae]|\x81[\xa6-\xa9])",
+        b"\xed[\xa0-\xbf]",
+        b"\xef\xbb\xbf",
+    )
+)
+"""All others, by their first bytes."""
+
+
 def shown(text: str) -> str:
     """Return a text in which nothing acts on what surrounds it: such letters are written as their numbers."""
     if text.isprintable():  # which none of the hidden ones is
@@ -128,6 +141,34 @@ def shown_json(raw: bytes) -> str:
     if text.isprintable():
         return text
     return _HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+class EscapedJson(str):
+    """A record's JSON for the inside of an element, where quotes are letters like any other."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        return self
+
+
+def escaped_json(raws: list[bytes]) -> list[EscapedJson]:
+    """Return records as `shown_json` gives them, escaped."""
+    shown = (shown_json(raw).encode() if _may_act(raw) else raw for raw in raws)
+    return [EscapedJson(_escape(raw), "utf-8", "replace") for raw in shown]
+
+
+def _may_act(raw: bytes) -> bool:
+    """Return False for UTF-8 in which nothing is hidden: this takes a tenth of searching a text."""
+    if not raw.isascii():
+        for first, pattern in _HIDDEN_BYTES:
+            if first in raw and pattern.search(raw):
+                return True
+    return len(raw.translate(None, _CONTROLS)) != len(raw)
+
+
+def _escape(raw: bytes) -> bytes:
+    return raw.replace(b"&", b"&amp;").replace(b"<", b"&lt;").replace(b">", b"&gt;")
 
 
 def _number(match: re.Match[str]) -> str:

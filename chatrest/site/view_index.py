@@ -1,4 +1,4 @@
-"""The index of the viewer: kept beside the export, and with a full-text search of SQLite (FTS5).
+"""The index of the viewer: beside the export, and with a full-text search of SQLite (FTS5).
 
 The search has the terms of each message, as a static site has them of each page, so both find the same: the
 terms give candidates, and their texts are compared. It is brought up to date when the export has changed.
@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from .._cloud.address import is_address
+from ..database.load import OnCount
 from ..errors import RequestInvalidError
 from ..export import read_raw
-from .filling import OnCount, bring_up_to_date
-from .index import ConversationEntry, Index, MessageEntry
+from .index import COLUMNS, ConversationEntry, Index, MessageEntry
+from .index_build import bring_up_to_date, database_of
 from .items import Item, Items
 from .pages import SearchWords
 from .text import Query, folded, terms
@@ -29,10 +30,21 @@ FOUND: Final = 200
 """Results on one page."""
 _AROUND: Final = 80
 # What is stored are terms with spaces between: whatever is not a space is part of one.
-_SCHEMA: Final = """
-CREATE VIRTUAL TABLE IF NOT EXISTS texts USING fts5(terms, content='', detail=none,
-    tokenize="unicode61 remove_diacritics 0 categories 'L* N* M* S* P* C*'")
+_SCHEMA: Final = (
+    """CREATE VIRTUAL TABLE IF NOT EXISTS texts USING fts5(terms, content='', detail=none,
+    tokenize="unicode61 remove_diacritics 0 categories 'L* N* M* S* P* C*'")""",
+    """CREATE TABLE IF NOT EXISTS texted(number INTEGER PRIMARY KEY AUTOINCREMENT, place INTEGER UNIQUE,
+    sign INTEGER)""",
+)
+# A message that has changed gets a new number: what the full text has of the old one leads nowhere then.
+_STALE: Final = """
+DELETE FROM texted WHERE NOT EXISTS (
+    SELECT 1 FROM posts p WHERE p.place = texted.place AND p.sign * 2 + p.flags = texted.sign)
 """
+_NEW: Final = """
+LEFT JOIN texted t ON t.place = p.place WHERE t.place IS NULL AND p.place > ? ORDER BY p.place LIMIT ?
+"""
+_ADDED: Final = "INSERT INTO texted(place, sign) SELECT place, sign * 2 + flags FROM posts WHERE place = ?"
 
 
 def index_path(out: str | PathLike[str]) -> Path:
@@ -49,6 +61,7 @@ class ViewIndex(Index):
     def __init__(self, out: str | PathLike[str]) -> None:
         self._out = out
         self.path = index_path(out)
+        self._database = database_of(out, Path())
         if not self.path.exists():
             next(read_raw(out), None)  # nothing is made for what is no export
         with self._errors():
@@ -59,35 +72,28 @@ class ViewIndex(Index):
         try:
             yield
         except sqlite3.OperationalError as error:
-            reason = "another viewer shows this export" if "locked" in str(error) else error
-            raise RequestInvalidError(f"{self.path}: {reason}") from None
+            raise RequestInvalidError(f"{self.path}: {error}") from None
         except sqlite3.DatabaseError as error:
             raise RequestInvalidError(
                 f"{self.path} is not an index of this viewer ({error}): move it away, and it is made again"
             ) from None
 
-    def update(self, on_count: OnCount = lambda *_: None) -> None:
+    def update(self, on_count: OnCount = lambda _: None) -> None:
         """Take in what has changed since the last time."""
         with self._errors():
-            bring_up_to_date(self, self._out, on_count, self._add_terms)
-            # Others may read what is complete now, and no one may change it while it is shown.
-            for mode in ("NORMAL", "EXCLUSIVE"):
-                self.db.execute(f"PRAGMA locking_mode={mode}")
-                self.db.execute("SELECT 1 FROM state").fetchall()
+            bring_up_to_date(self, self._out, self._database, on_count, self._add_terms)
 
     def _add_terms(self) -> None:
-        self.db.execute(_SCHEMA)
-        [(last,)] = self._all("SELECT ifnull(max(rowid), 0) FROM texts")
-        items = Items(self)
-        while new := self._stored("WHERE number > ? ORDER BY number LIMIT ?", last, _FILLED_AT_ONCE):
-            self.db.executemany(
-                "INSERT INTO texts(rowid, terms) VALUES(?, ?)",
-                [
-                    (stored.number, " ".join(terms(folded(item.searched))))
-                    for stored, item in zip(new, items.of(new), strict=True)
-                ],
-            )
-            last = new[-1].number
+        for sql in _SCHEMA:
+            self.db.execute(sql)
+        self.db.execute(_STALE)
+        last, items = 0, Items(self)
+        while new := self.stored(_NEW, last, _FILLED_AT_ONCE):
+            for stored, item in zip(new, items.of(new), strict=True):
+                number = self.db.execute(_ADDED, (stored.place,)).lastrowid
+                own_terms = " ".join(terms(folded(item.searched)))
+                self.db.execute("INSERT INTO texts(rowid, terms) VALUES(?, ?)", (number, own_terms))
+            last = new[-1].place
 
     def candidates(
         self, query: Query, since: int | None, until: int | None
@@ -97,11 +103,12 @@ class ViewIndex(Index):
         Times are milliseconds, `until` is not included.
         """
         matched = " ".join(f'"{term}"*' for term in sorted(query.terms()))
-        source = "texts JOIN messages m ON m.number = texts.rowid" if matched else "messages m"
+        source = "texts JOIN texted t ON t.number = texts.rowid JOIN posts p ON p.place = t.place"
         rows = self.db.execute(
-            "SELECT m.conversation, m.number, m.time, m.rank, m.sender, m.parent, m.flags, m.raw"  # noqa: S608
-            f" FROM {source} WHERE {'texts MATCH ?' if matched else '? = 0'} AND m.time >= ? AND m.time < ?"
-            " ORDER BY m.time DESC, m.rank DESC",
+            f"SELECT p.conversation, {COLUMNS} FROM {source if matched else 'posts p'}"  # noqa: S608
+            " CROSS JOIN chat.messages m ON m.place = p.place"
+            f" WHERE {'texts MATCH ?' if matched else '? = 0'} AND p.time >= ? AND p.time < ?"
+            " ORDER BY p.time DESC, p.rank DESC",
             (matched or 0, since or 0, 1 << 62 if until is None else until),
         )
         return ((conversation, MessageEntry._make(rest)) for conversation, *rest in rows)

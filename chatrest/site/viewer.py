@@ -19,8 +19,8 @@ from typing import Any, Final, Self, final
 
 from aiohttp import web
 
+from ..database.load import OnCount
 from ..export import attachment_files
-from .filling import OnCount
 from .index import ConversationEntry
 from .items import KIND_OF
 from .pages import STATIC, TEMPLATES, Pages, SearchWords, parts_of
@@ -67,7 +67,7 @@ class Viewer:
         *,
         port: int = 0,
         title: str = "Messages",
-        progress: OnCount = lambda *_: None,
+        progress: OnCount = lambda _: None,
     ) -> None:
         self._out, self._port, self._title, self._progress = out, port, title, progress
         self._token = secrets.token_urlsafe(24)

@@ -29,9 +29,9 @@ from msgspec import Struct
 from .._cloud.address import is_address
 from ..errors import RequestInvalidError
 from ..export import attachment_files, read_raw
-from ..times import Time, parse_timestamp
-from .filling import bring_up_to_date
+from ..times import MILLISECONDS_FROM, Time, parse_timestamp
 from .index import Choice, ConversationEntry, Index, PageCut
+from .index_build import bring_up_to_date, database_of
 from .items import Item, Uses
 from .pages import STATIC, TEMPLATES, Pages, parts_of
 from .search import TermIndex, meta, page_terms, script
@@ -83,19 +83,17 @@ def write_site(
     """
     folder = Path(site)
     _check_folder(out, folder)
-    window = (
-        None if since is None else parse_timestamp("since", since, end=False),
-        None if until is None else parse_timestamp("until", until, end=True),
-    )
+    window = _milliseconds("since", since, end=False), _milliseconds("until", until, end=True)
     choice = Choice(frozenset(conversations), frozenset(users), redact, *window)
     read_raw(out, since=since, until=until)  # nothing is made for what is no export
     with ExitStack() as stack:
         for each in (folder, state_folder(folder)):
             each.mkdir(parents=True, exist_ok=True)
         state = stack.enter_context(SiteFiles(folder))
+        database = database_of(out, state_folder(folder))
         index = stack.enter_context(_opened(state_folder(folder) / "index.sqlite", choice))
-        bring_up_to_date(index, out, lambda count, total: progress("reading", count, total))
-        if (choice.conversations or choice.users) and not index.count("messages"):
+        bring_up_to_date(index, out, database, lambda count: progress("reading", count, None))
+        if (choice.conversations or choice.users) and not index.count("posts"):
             raise RequestInvalidError(
                 f"{out}: no message is of {_named(choice)}: expected those of the export"
             )
@@ -105,12 +103,19 @@ def write_site(
 
 
 def _opened(path: Path, choice: Choice) -> Index:
-    """Open the index of a site; one of another choice, or that is damaged, is made again."""
+    """Open the index of a site; one that is damaged is made again."""
     try:
         return Index(path, choice)
     except DatabaseError:
         path.unlink()
         return Index(path, choice)
+
+
+def _milliseconds(name: str, time: Time | None, *, end: bool) -> int | None:
+    if time is None:
+        return None
+    stamp = parse_timestamp(name, time, end=end)
+    return stamp if stamp >= MILLISECONDS_FROM else stamp * 1000 + (999 if end else 0)
 
 
 def _check_folder(out: str | PathLike[str], folder: Path) -> None:
@@ -162,8 +167,8 @@ class _Writer:
         state.begin(self._pages.unfinished())
         for name in STATIC:
             state.write(name, (TEMPLATES / name).read_bytes())
-        messages = index.count("messages")
-        counts = (count for each in index.conversations() for count in self._conversation(each))
+        messages = index.count("posts")
+        counts = (count for each in index.stored_conversations() for count in self._conversation(each))
         for done in accumulate(counts):
             self._progress("writing", done, messages)
         self._people()

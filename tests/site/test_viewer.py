@@ -232,17 +232,17 @@ async def test_the_index_is_beside_the_export(export_seen: Path, viewer: Viewer)
     assert verify(export_seen).ok
 
 
-async def test_no_index_changes_while_a_viewer_shows_it(
-    export_seen: Path, viewer: Viewer, browser: aiohttp.ClientSession
+async def test_a_viewer_shows_the_export_of_its_start_while_another_takes_in_what_is_new(
+    tmp_path: Path, browser: aiohttp.ClientSession
 ) -> None:
-    async with Viewer(export_seen) as other:  # nothing is new
-        assert "623 messages" in await get(browser, other)
-    (export_seen / "messages" / "note.txt").touch()
-    try:
-        with pytest.raises(RequestInvalidError, match="another viewer shows this export"):
-            await Viewer(export_seen).__aenter__()
-    finally:
-        (export_seen / "messages" / "note.txt").unlink()
+    runs = StoredRuns(tmp_path / "out")
+    runs.run([json.dumps(message(1, "said 1")).encode()])
+    async with Viewer(runs.folder) as viewer:
+        runs.run([json.dumps(message(2, "said 2")).encode()])
+        async with Viewer(runs.folder) as other:
+            for each, count in ((viewer, 1), (other, 2)):
+                assert f"{count} messages in 1 conv" in await get(browser, each)
+                assert f"{count} found" in await get(browser, each, "search?q=said")
 
 
 async def test_a_file_that_is_no_index_is_left_alone(tmp_path: Path) -> None:

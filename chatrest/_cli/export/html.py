@@ -44,8 +44,9 @@ def html(out: str, site: Path, as_json: bool, quiet: bool, **choice: Any) -> Non
     an interrupted run is completed by the next one. It needs the extra `html`, and no credentials.
 
     --redact replaces what looks like a phone number or an e-mail address, in names and sources, too; other
-    personal data stay. Attachments are copied as they are. What only later runs need is
-    beside SITE, in the folder SITE.chatrest: do not hand it on, as it names everything in the export.
+    personal data stay. Attachments are copied as they are. The messages are taken from the database
+    OUT.sqlite beside OUT, as `chatrest load` makes it, which is brought up to date. What only later runs need
+    is beside SITE, in the folder SITE.chatrest: do not hand it on, as it names everything in the export.
 
     \b
     Examples:
@@ -83,8 +84,9 @@ def view(out: str, port: int, title: str) -> None:
 
     Prints the address on standard output. It has a random token, without which nothing is answered, and only
     programs of this machine can ask. OUT is a folder or the address of an object store, and may still be
-    growing: each start takes in what is new. The index is beside the folder, in OUT.view.sqlite, about as
-    large as the messages; it can be removed at any time. It needs the extra `html`, and no credentials.
+    growing: each start takes in what the runs have brought that have ended. The messages are in the database
+    OUT.sqlite beside OUT, as `chatrest load` makes it, the index of words in OUT.view.sqlite; both can be
+    removed at any time. It needs the extra `html`, and no credentials.
 
     \b
     Examples:
@@ -102,7 +104,7 @@ async def _serve(out: str, port: int, title: str) -> None:
             out,
             port=port,
             title=title,
-            progress=lambda count, _: update(f"reading the export: {count:,} messages"),
+            progress=lambda count: update(f"reading the export: {count:,} messages"),
         )
         await viewer.__aenter__()
     try:

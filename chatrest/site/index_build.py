@@ -1,0 +1,311 @@
+"""Make the index of a site from the export's database: by SQL, and pages and threads by one pass in order.
+
+A database that has not changed costs nothing; of one that has, all is made again, in one transaction.
+"""
+
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from itertools import count
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from ..database import load
+from ..database.finding import database_beside
+from ..database.load import OnCount
+from ..database.schema import STATE
+from .heads import entities_of, rank_of, token
+from .index import MESSAGES, Index
+from .text import shown
+
+BYTES: Final = 280_000
+"""The bytes of records after which a page ends."""
+LONGEST: Final = 8_000
+"""Bytes of a record that count: a longer text is shortened on its page."""
+_MARKUP: Final = 250
+_LONGEST_NAME: Final = 200
+_NEWEST: Final = 20
+"""Messages of somebody that are looked through for a name."""
+_VERSION: Final = 4
+_BATCH: Final = 2_000
+_TABLES: Final = ("posts", "conversations", "people", "files", "pages", "days", "threads", "state")
+_SCHEMA: Final = """
+CREATE TABLE posts(place INTEGER PRIMARY KEY, conversation INTEGER NOT NULL, time INTEGER NOT NULL,
+    rank INTEGER NOT NULL, sender INTEGER NOT NULL, parent INTEGER, flags INTEGER NOT NULL,
+    sign INTEGER NOT NULL);
+CREATE TABLE conversations(number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, name TEXT, title TEXT,
+    guid TEXT, one INTEGER, other INTEGER, messages INTEGER, first INTEGER, last INTEGER, place INTEGER,
+    newest INTEGER);
+CREATE TABLE people(number INTEGER PRIMARY KEY, uid TEXT UNIQUE NOT NULL, name TEXT, file TEXT,
+    record INTEGER, messages INTEGER NOT NULL DEFAULT 0, first INTEGER, last INTEGER);
+CREATE TABLE files(message INTEGER, position INTEGER, file TEXT NOT NULL, bytes INTEGER,
+    PRIMARY KEY(message, position)) WITHOUT ROWID;
+CREATE TABLE pages(conversation INTEGER, page INTEGER, time INTEGER, rank INTEGER, messages INTEGER,
+    last INTEGER, sign INTEGER, PRIMARY KEY(conversation, page)) WITHOUT ROWID;
+CREATE TABLE days(conversation INTEGER, day INTEGER, page INTEGER, messages INTEGER,
+    PRIMARY KEY(conversation, day)) WITHOUT ROWID;
+CREATE TABLE threads(conversation INTEGER, page INTEGER, parent INTEGER, skipped INTEGER, replies INTEGER,
+    PRIMARY KEY(conversation, page, parent)) WITHOUT ROWID;
+CREATE TABLE state(state TEXT NOT NULL)
+"""
+_KEY: Final = """CASE WHEN conversation_id <> '' OR ifnull(receiver, '') = '' THEN ifnull(conversation_id, '')
+    WHEN receiver_type = 'group' THEN 'group_' || receiver
+    ELSE min(ifnull(sender, ''), receiver) || '_user_' || max(ifnull(sender, ''), receiver) END"""
+"""A conversation's id; of a message without one, that which the service would give."""
+_POSTS: Final = f"""
+INSERT INTO conversations(id) SELECT id FROM (
+    SELECT conversation_id AS id, min(sent_at) AS first FROM chat.messages
+        WHERE conversation_id > '' GROUP BY 1
+    UNION ALL SELECT {_KEY}, min(sent_at) FROM chat.messages
+        WHERE conversation_id IS NULL OR conversation_id = '' GROUP BY 1
+) WHERE is_chosen(id) GROUP BY id ORDER BY min(first), id;
+INSERT OR IGNORE INTO people(uid) SELECT ifnull(sender, '') FROM chat.messages
+    GROUP BY sender ORDER BY min(sent_at), sender;
+INSERT INTO posts SELECT m.place, c.number, ifnull(m.sent_at, 0), ifnull(m.number, rank(m.id)), p.number,
+    CASE WHEN m.parent_id NOT IN ('', '0') THEN rank(m.parent_id) END, m.deleted_reason NOT NULL,
+    sign(CAST(m.raw AS BLOB))
+    FROM chat.messages m CROSS JOIN conversations c CROSS JOIN people p
+    WHERE c.id = {_KEY} AND p.uid = ifnull(m.sender, '')
+        AND (m.sent_at IS NULL OR m.sent_at BETWEEN :since AND :until);
+CREATE INDEX by_place ON posts(conversation, time, rank, sign, flags);
+CREATE INDEX by_sender ON posts(sender, time, rank, conversation)
+"""  # noqa: S608
+_OTHERS: Final = """
+UPDATE conversations SET (messages, first, last, place, newest) = (
+    SELECT count(*), ifnull(min(nullif(time, 0)), 0), max(time), min(place),
+        (SELECT place FROM posts WHERE conversation = conversations.number
+         ORDER BY time DESC, rank DESC LIMIT 1)
+    FROM posts WHERE conversation = conversations.number);
+DELETE FROM conversations WHERE messages = 0;
+CREATE TEMP TABLE parties AS SELECT c.number, sender, receiver, receiver_type IS 'group' AS is_group
+    FROM conversations c JOIN chat.messages m ON m.place = c.newest WHERE receiver <> '';
+INSERT OR IGNORE INTO people(uid) SELECT receiver FROM parties WHERE NOT is_group ORDER BY 1;
+UPDATE conversations SET guid = receiver FROM parties
+    WHERE is_group AND parties.number = conversations.number;
+UPDATE conversations SET one = a.number, other = b.number
+    FROM parties JOIN people a ON a.uid = ifnull(sender, '') JOIN people b ON b.uid = receiver
+    WHERE NOT is_group AND parties.number = conversations.number;
+DROP TABLE temp.parties
+"""
+_USERS: Final = """
+DELETE FROM posts WHERE conversation NOT IN (
+    SELECT p.conversation FROM posts p JOIN people w ON w.number = p.sender WHERE is_user(w.uid)
+    UNION SELECT c.number FROM conversations c JOIN people w ON w.number IN (c.one, c.other)
+        WHERE is_user(w.uid));
+DELETE FROM conversations WHERE number NOT IN (SELECT conversation FROM posts)
+"""
+_REST: Final = """
+DELETE FROM people WHERE number NOT IN (SELECT sender FROM posts)
+    AND number NOT IN (SELECT one FROM conversations WHERE one NOT NULL)
+    AND number NOT IN (SELECT other FROM conversations WHERE other NOT NULL);
+UPDATE people SET (messages, first, last) = (SELECT count(*), min(time), max(time) FROM posts
+    WHERE sender = people.number);
+UPDATE people SET name = u.name, record = u.rowid FROM chat.users u WHERE u.uid = people.uid;
+UPDATE conversations SET title = g.name FROM chat.groups g WHERE g.guid = conversations.guid;
+INSERT OR REPLACE INTO files SELECT rank(message_id), position, file, bytes FROM chat.attachments
+    WHERE state = 'stored' AND file <> '' AND rank(message_id) IN (SELECT rank FROM posts);
+CREATE INDEX by_rank ON posts(rank);
+CREATE INDEX by_parent ON posts(parent, time, rank) WHERE parent NOT NULL;
+CREATE INDEX by_last ON conversations(last DESC, id);
+CREATE INDEX by_messages ON people(messages DESC, uid);
+CREATE INDEX pages_by_place ON pages(conversation, time, rank);
+CREATE INDEX threads_by_parent ON threads(parent, page, replies)
+"""
+_ORDERED: Final = "SELECT conversation, time, rank, sign, flags FROM posts ORDER BY conversation, time, rank"
+_PARENTS: Final = """
+SELECT conversation, parent, count(*) FROM posts WHERE parent NOT NULL GROUP BY 1, 2 ORDER BY 1, 2
+"""
+_NAMES: Final = (
+    ("conversations", "name, title", """
+SELECT c.number, c.id, iif(c.guid IS NULL, NULL, ifnull(nullif(c.title, ''), c.guid)),
+    ifnull(nullif(a.name, ''), a.uid), ifnull(nullif(b.name, ''), b.uid),
+    ifnull(nullif(c.id, ''), '(no conversation)')
+FROM conversations c LEFT JOIN people a ON a.number = c.one LEFT JOIN people b ON b.number = c.other
+ORDER BY c.first, c.id"""),
+    ("people", "file, name", "SELECT number, uid, NULL, name, NULL, uid FROM people ORDER BY number"),
+)  # fmt: skip
+"""The names of files and titles, and what they are made of."""
+
+
+def database_of(out: str | PathLike[str], folder: Path) -> Path:
+    """Return the path of the export's database: beside it, or where that cannot be in `folder`."""
+    beside = database_beside(out)
+    if beside is None or not (beside.exists() or os.access(beside.parent, os.W_OK)):
+        return folder / "chat.sqlite"
+    return beside
+
+
+def bring_up_to_date(
+    index: Index,
+    out: str | PathLike[str],
+    database: Path,
+    on_count: OnCount,
+    then: Callable[[], object] = int,
+) -> None:
+    """Load what is new in the export in `out`, and make the index of it; `then` is called before its commit.
+
+    From then on the index shows this state. Raises as `load`; sqlite3.Error for a damaged index.
+    """
+    load(out, database, progress=on_count)
+    index.attach(database)
+    while True:
+        index.db.execute("BEGIN")
+        if _is_made(index):
+            return
+        index.db.execute("ROLLBACK")
+        _make(index, then)
+
+
+def _state(index: Index) -> str:
+    rows = index.db.execute(f"SELECT name, value FROM chat.{STATE} ORDER BY name").fetchall()  # noqa: S608
+    choice = [sorted(each) if isinstance(each, frozenset) else each for each in index.choice]
+    [path] = [path for _, name, path in index.db.execute("PRAGMA database_list") if name == "chat"]
+    return msgspec.json.encode([_VERSION, path, choice, rows]).decode()
+
+
+def _is_made(index: Index) -> bool:
+    has_state = index.db.execute("SELECT 1 FROM main.sqlite_master WHERE name = 'state'").fetchall()
+    return (
+        index.db.execute("SELECT state FROM state").fetchall() == [(_state(index),)] if has_state else False
+    )
+
+
+def _make(index: Index, then: Callable[[], object]) -> None:
+    db, choice = index.db, index.choice
+    functions: dict[str, Any] = {
+        "rank": rank_of, "sign": _sign, "is_user": choice.users.__contains__,
+        "is_chosen": lambda key: not choice.conversations or key in choice.conversations,
+    }  # fmt: skip
+    for name, function in functions.items():
+        db.create_function(name, 1, function, deterministic=True)
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        for table in _TABLES:
+            db.execute(f"DROP TABLE IF EXISTS {table}")
+        since, until = choice.since or 0, (1 << 62) if choice.until is None else choice.until
+        for sql in f"{_SCHEMA};{_POSTS};{_OTHERS};{_USERS if choice.users else ''};{_REST}".split(";"):
+            db.execute(sql, {"since": since, "until": until} if ":since" in sql else {})
+        _find_names(index)
+        _name_all(index)
+        db.executemany("INSERT INTO pages VALUES(?, ?, ?, ?, ?, ?, ?)", _pages(index))
+        db.executemany("INSERT INTO threads VALUES(?, ?, ?, ?, ?)", _threads(index))
+        db.execute("INSERT INTO state VALUES(?)", (_state(index),))
+        then()
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+def _sign(raw: bytes | None) -> int:
+    """Return a record's length and checksum: another number where it has changed."""
+    return (len(raw) << 32 | zlib.crc32(raw)) if raw else 0
+
+
+# ── names ──
+
+
+def _find_names(index: Index) -> None:
+    """Take the names that no table has from the newest messages."""
+    people = (
+        "SELECT number, uid, (SELECT min(c.number) FROM conversations c WHERE people.number IN (one, other))"
+        " FROM people WHERE name IS NULL"
+    )
+    for number, uid, conversation in index.db.execute(people).fetchall():
+        name = _name_in(index, uid, "sender = ?", number) or _name_in(
+            index, uid, "conversation = ?", conversation
+        )
+        index.db.execute("UPDATE people SET name = ? WHERE number = ?", (name, number))
+    groups = "SELECT number, guid FROM conversations WHERE guid NOT NULL AND title IS NULL"
+    for number, guid in index.db.execute(groups).fetchall():
+        name = _name_in(index, guid, "conversation = ?", number)
+        index.db.execute("UPDATE conversations SET title = ? WHERE number = ?", (name, number))
+
+
+def _name_in(index: Index, key: str, where: str, number: int) -> str:
+    sql = f"SELECT place FROM posts WHERE {where} ORDER BY time DESC, rank DESC LIMIT {_NEWEST}"  # noqa: S608
+    for (place,) in index.db.execute(sql, (number,)).fetchall():
+        rows = index.db.execute("SELECT CAST(raw AS BLOB) FROM chat.messages WHERE place = ?", (place,))
+        for entity in entities_of(rows.fetchone()[0] or b"{}"):
+            if entity.name and key in (entity.uid, entity.guid):
+                return entity.name
+    return ""
+
+
+def _name_all(index: Index) -> None:
+    """Give each conversation and person a title and the name of a file."""
+    for table, columns, select in _NAMES:
+        rows, place = index.db.execute(select), count(1)
+        file, title = columns.split(", ")
+        while batch := rows.fetchmany(_BATCH):
+            index.db.executemany(
+                f"UPDATE {table} SET {file} = ?, {title} = ? WHERE number = ?",  # noqa: S608
+                [
+                    (
+                        str(next(place)) if index.choice.redact else token(key),
+                        index.hide(_title(*names)),
+                        number,
+                    )
+                    for number, key, *names in batch
+                ],
+            )
+
+
+def _title(group: str | None, one: str | None, other: str | None, id: str) -> str:
+    """Return the title of a conversation, by the names of its group or its people."""
+    names = sorted({_name(name) for name in (one, other) if name}, key=str.casefold)
+    return shown(_name(group or "") or " & ".join(names) or id)
+
+
+def _name(name: str) -> str:
+    return shown(name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…")
+
+
+# ── pages ──
+
+
+def _pages(index: Index) -> Iterator[list[int]]:
+    """Yield the pages of all conversations, and store their days."""
+    page, day, size = [0, 0, 0, 0, 0, 0, 0], [0, -1, 0, 0], 0
+    for conversation, time, rank, sign, flags in index.db.execute(_ORDERED):
+        own = min(sign >> 32, LONGEST) + _MARKUP
+        is_other = conversation != page[0]
+        size += own
+        if is_other or page[4] >= MESSAGES or size > BYTES:
+            if page[0]:
+                yield page
+            page, size = [conversation, 1 if is_other else page[1] + 1, time, rank, 0, 0, 0], own
+        page[4] += 1
+        page[5] = time
+        page[6] = hash((page[6], sign, flags))
+        date = time // 86_400_000
+        if is_other or date != day[1]:
+            _store_day(index, day)
+            day = [conversation, date, page[1], 0]
+        day[3] += 1
+    if page[0]:
+        yield page
+    _store_day(index, day)
+
+
+def _store_day(index: Index, day: list[int]) -> None:
+    if day[0]:
+        index.db.execute("INSERT INTO days VALUES(?, ?, ?, ?)", day)
+
+
+def _threads(index: Index) -> Iterator[tuple[int, ...]]:
+    """Yield threads with their pages: some on a page, or one on some pages."""
+    last, page, room = 0, 0, 0
+    for conversation, parent, replies in index.db.execute(_PARENTS):
+        if conversation != last:
+            last, page, room = conversation, 0, 0
+        for skipped in range(0, replies, MESSAGES):
+            part = min(replies - skipped, MESSAGES)
+            if part + 1 > room:
+                page, room = page + 1, MESSAGES + 1
+            room -= part + 1
+            yield conversation, page, parent, skipped, part
