@@ -13,7 +13,6 @@ TESTS = (
     "tests/export/dataset/test_table_deaths.py",
     "tests/export/run/test_run_recheck.py",
     "tests/export/remote",
-    "tests/distributed/test_coordinator.py",
 )
 
 

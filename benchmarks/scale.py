@@ -19,7 +19,7 @@ import dask.config
 from distributed import Client
 
 from chatrest.distributed import export
-from chatrest.distributed.job import connect
+from chatrest.distributed.cluster import connect
 from chatrest.export import Plan
 
 from .measure import count, table, title
@@ -63,7 +63,7 @@ class ClusterRun(NamedTuple):
     coordinator: float
     worker: float
     counts: ServerCounts
-    shards: int
+    parts: int
     messages: int
 
     @property
@@ -92,10 +92,10 @@ async def _measure_cluster(server: ServerProcess, workers: int, uids: Sequence[s
         with TemporaryDirectory() as folder:  # nobody names the rate
             report = await export(client, server.limited, Path(folder) / "out", Plan(users=uids))
         wall, cpu = perf_counter() - began, process_time() - cpu
-        own, shards, after = await _worker_cpu(client) - own, await _shards(client), server.counts()
+        own, parts, after = await _worker_cpu(client) - own, await _runs_of_parts(client), server.counts()
     assert report.complete, report
     counts = ServerCounts(*(new - old for new, old in zip(after, before, strict=True)))  # type: ignore[arg-type]
-    return ClusterRun(workers, wall, cpu, own, counts, shards, report.messages)
+    return ClusterRun(workers, wall, cpu, own, counts, parts, report.messages)
 
 
 async def _worker_cpu(client: Client) -> float:
@@ -103,7 +103,7 @@ async def _worker_cpu(client: Client) -> float:
     return sum(seconds.values())
 
 
-async def _shards(client: Client) -> int:
+async def _runs_of_parts(client: Client) -> int:
     """Return how many tasks of the export the workers have run."""
 
     def done(dask_worker: Any) -> int:
@@ -133,13 +133,13 @@ def measure_runs(sizes: Sizes) -> list[ClusterRun]:
 def runs_table(runs: Sequence[ClusterRun]) -> str:
     """Return a row for each export."""
     rows = [
-        (f"{run.workers}", f"{run.requests:,}", f"{run.shards}", f"{run.wall:.1f}",
+        (f"{run.workers}", f"{run.requests:,}", f"{run.parts}", f"{run.wall:.1f}",
          f"{run.counts.allowed / run.wall / RATE:.0%}", f"{run.counts.refused / run.requests:.2%}",
          f"{run.worker:.1f}", f"{run.coordinator:.1f}", f"{run.counts.cpu:.1f}")
         for run in runs
     ]  # fmt: skip
     heads = (
-        "workers", "requests", "shards", "wall s", "of the limit", "429", "CPU s: workers", "coordinator",
+        "workers", "requests", "part runs", "wall s", "of the limit", "429", "CPU s: workers", "coordinator",
         "server",
     )  # fmt: skip
     return table(heads, rows)

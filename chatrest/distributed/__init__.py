@@ -18,22 +18,22 @@ from .._extras import missing_extra as _missing_extra
 from ..errors import RequestInvalidError
 
 if TYPE_CHECKING:
-    from .coordinator import ClusterError
-    from .start import export, export_apps
+    from .cluster import ClusterError
+    from .start import export
 
 if _find_spec("distributed") is None:
     raise RequestInvalidError(_missing_extra("chatrest.distributed", "dask"))
 
-__all__ = ["ClusterError", "export", "export_apps"]
+__all__ = ["ClusterError", "export"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("export", "export_apps"):
-        from . import start
+    if name == "export":
+        from .start import export
 
-        return getattr(start, name)
+        return export
     if name == "ClusterError":
-        from .coordinator import ClusterError
+        from .cluster import ClusterError
 
         return ClusterError
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

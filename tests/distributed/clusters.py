@@ -1,67 +1,92 @@
-"""A cluster without Dask for tests: workers in this process that die, are late, or run a shard twice."""
+"""Clusters for tests, and parts that are run without a service: the workers import them from here."""
 
 import asyncio
+import errno
+import logging
+import os
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from random import Random
-from types import TracebackType
-from typing import Self
+from typing import Any
 
-from chatrest import AsyncSession
-from chatrest.distributed.attempt_place import AttemptFolder, AttemptPlace
-from chatrest.distributed.coordinator import ShardLostError
-from chatrest.distributed.shard import OpenJob, Shard, ShardResult, decode_result, decode_shard, encode
-from chatrest.distributed.shard_reader import read_shard
+from distributed import Client, LocalCluster, get_worker
+
+from chatrest import AsyncSession, Pace
+from chatrest._storage import InUseError
+from chatrest.distributed.cluster import connect
+from chatrest.distributed.job import ClusterJob
+from chatrest.distributed.worker import PartWork, installed_version
+from chatrest.export import Plan, Progress, Report
+from chatrest.export.plan.parts import NAME, Night, Parts
+
+FAST = Pace(rate=60_000)
+NIGHTS = (Night(0, "news/0000"),)
+OPTIONS: dict[str, Any] = {
+    "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "memory_limit": 0,
+    "silence_logs": logging.CRITICAL,
+}  # fmt: skip
+IN_THIS_PROCESS: dict[str, Any] = {
+    "n_workers": 1,
+    "processes": False,
+    "asynchronous": True,
+    "protocol": "tcp",
+}
 
 
-class HomeCluster:
-    """Workers of this process; `trouble` is the share of shards to which something happens."""
+@asynccontextmanager
+async def near_cluster(**options: Any) -> AsyncIterator[tuple[LocalCluster, Client]]:
+    """A cluster whose workers are in this process, and a client of it."""
+    async with (
+        LocalCluster(**(OPTIONS | IN_THIS_PROCESS | options)) as cluster,
+        connect(cluster.scheduler_address) as client,
+    ):
+        yield cluster, client
 
-    def __init__(
-        self, session: AsyncSession, out: Path, *, trouble: float = 0.0, seed: int = 0, slots: int = 2,
-        place: AttemptPlace | None = None,
-    ) -> None:  # fmt: skip
-        self.session, self.out, self.count = session, out, slots
-        self.place: AttemptPlace = place or AttemptFolder(out)
-        self.dice, self.trouble = Random(seed), trouble
-        self.waits_for_rate = True
-        self.shards: list[Shard] = []
-        self.results: list[ShardResult] = []
 
-    async def __aenter__(self) -> Self:
-        return self
+def leave_parts(out: Path, app_id: str = "app") -> None:
+    """Leave an export of parts that is read nowhere yet."""
+    out.mkdir(exist_ok=True)
+    (out / NAME).write_bytes(Parts(parts=4, app_id=app_id, plan=Plan(), nights=NIGHTS).encoded())
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        pass
 
-    async def slots(self) -> int:
-        return self.count
+def job_of(client: Client, out: Path, run: Any, name: str = "chatrest-1", **options: Any) -> ClusterJob:
+    """A job whose parts are run by a function of this file, for the app `app`."""
+    work = PartWork(str(out), NIGHTS, "app", installed_version(), run, options)
+    return ClusterJob(client, name, work, FAST)
 
-    async def run(self, shard: Shard, operation: str) -> ShardResult:
-        assert operation.startswith("messages.list")
-        self.shards.append(shard)
-        if self.dice.random() >= self.trouble:
-            return await self.read(shard)
-        match self.dice.randrange(3):
-            case 0:
-                raise ShardLostError("it died before it did anything")
-            case 1:
-                await self.read(shard)
-                raise ShardLostError("it died when it had written its files")
-            case _:
-                await self.read(shard)  # the scheduler thought it dead
-                return await self.read(shard)
 
-    async def read(self, shard: Shard) -> ShardResult:
-        job = await asyncio.to_thread(self.open_job, shard.job)
-        result = await read_shard(
-            decode_shard(encode(shard)), job, self.session, self.place,
-            waits_for_rate=lambda: self.waits_for_rate,
-        )  # fmt: skip
-        self.results.append(result)
-        return decode_result(encode(result))
+# ── parts that are run without a service ──
 
-    def open_job(self, name: str) -> OpenJob:
-        with self.place.job_file(name) as path:
-            return OpenJob(path)
+runs: Counter[str] = Counter()
+"""What has become of parts in this process."""
+
+
+async def ends(session: AsyncSession, out: str, number: int, *, progress: Progress, **_: Any) -> Report:
+    progress.written = number
+    return Report(complete=True, written=number)
+
+
+async def hangs(session: AsyncSession, out: str, number: int, **_: Any) -> Report:
+    runs["hanging"] += 1
+    try:
+        await asyncio.Event().wait()
+    finally:
+        runs["hanging"] -= 1
+        runs["cancelled"] += 1
+    raise AssertionError
+
+
+async def needs_room(session: AsyncSession, out: str, number: int, *, full: list[int], **_: Any) -> Report:
+    """A part that finds the disk full on the workers of these names."""
+    if (name := get_worker().name) in full:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), f"{out}/journal.sqlite")
+    return Report(complete=True, messages=name)
+
+
+async def is_held(session: AsyncSession, out: str, number: int, **_: Any) -> Report:
+    raise InUseError(f"{out} is being written by another process")
+
+
+async def fails(session: AsyncSession, out: str, number: int, **_: Any) -> Report:
+    raise ZeroDivisionError("a fault of the program")

@@ -1,125 +1,277 @@
-"""The guard of an export in a store, whose lease another run may have taken; many apps on one cluster."""
+"""Exports on a Dask cluster: workers that are killed, what the cluster keeps, and the command."""
 
 import asyncio
+import json
+import os
 import re
-from collections.abc import AsyncIterator
+import signal
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from distributed import Client, LocalCluster
+from distributed.comm.utils import to_frames
 
-from chatrest import RequestInvalidError
-from chatrest._cloud.lease import LEASE, LeaseRecord
-from chatrest._cloud.store import ObjectStore
-from chatrest._cloud.store_errors import LeaseLostError, ObjectStoreError
-from chatrest.distributed.attempt_place import AttemptStore
-from chatrest.distributed.coordinator import ClusterError
-from chatrest.distributed.job import connect
-from chatrest.distributed.shard import write_job
-from chatrest.distributed.start import StoreGuard, export_apps
+from chatrest import AsyncSession, RequestInvalidError
+from chatrest._cli.root import root
+from chatrest.distributed import ClusterError, export
+from chatrest.distributed.cluster import connect
+from chatrest.distributed.start import app_exporter, export_with
 from chatrest.emulator import Emulator, HalfOpen
-from chatrest.export import AppExport, Plan
-from tests.buckets import memory_store
-from tests.distributed.test_job import IN_THIS_PROCESS, OPTIONS
-from tests.exporting import raws_of
+from chatrest.export import AppExport, Plan, Progress, export_apps, read
+from chatrest.export.plan.parts import read_parts
+from tests.cli.conftest import EmulatorThread
+from tests.distributed.clusters import FAST, IN_THIS_PROCESS, OPTIONS, near_cluster
 
-LOST = r"writer\.json has passed to another writer$"
-
-
-def hold(store: ObjectStore, owner: str, generation: int) -> None:
-    record = LeaseRecord(owner * 16, generation, 0, 30.0)
-    asyncio.run(store.put(LEASE, record.encoded()))
+USERS, MESSAGES, PARTS = 20, 2_000, 5
 
 
-class Guarded:
-    """A guard, and the store where its lease is."""
-
-    def __init__(self) -> None:
-        self.store = memory_store()
-        hold(self.store, "ab", 4)
-        self.attempts = AttemptStore(self.store)
-        write_job(self.attempts, "job-killed", "app", Plan(), [])
-        self.naps = 0
-        self.has_napped = asyncio.Event()
-        self.guard = StoreGuard(self.attempts, self.attempts.names(), self.nap)
-
-    async def nap(self, seconds: float) -> None:
-        self.naps += 1
-        if self.naps > 3:
-            self.has_napped.set()
-        await asyncio.sleep(0)
-
-    @classmethod
-    async def begin(cls) -> "Guarded":
-        made = await asyncio.to_thread(cls)
-        await made.guard.begin()
-        return made
-
-    async def pass_on(self) -> None:
-        """Let another run take the lease, with a job of its own."""
-        await asyncio.to_thread(hold, self.store, "cd", 5)
-        await asyncio.to_thread(write_job, self.attempts, "job-successor", "app", Plan(), [])
-
-    async def names(self) -> list[str]:
-        return await asyncio.to_thread(self.attempts.names)
+@pytest.fixture(scope="module")
+def service() -> Iterator[EmulatorThread]:
+    """A service, whose credentials are in the environment."""
+    with (
+        EmulatorThread(users=USERS, messages=MESSAGES, groups=2, seed=3) as thread,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        for name, value in environment(thread).items():
+            patch.setenv(name, value)
+        yield thread
 
 
-async def test_what_was_left_before_is_removed_and_nothing_of_a_successor() -> None:
-    made = await Guarded.begin()
-    await made.guard.clear()
-    assert await made.names() == []
-    made = await Guarded.begin()
-    await made.pass_on()
-    with pytest.raises(LeaseLostError, match=LOST):
-        await made.guard.clear()
-    assert sorted(await made.names()) == ["attempts/job-killed", "attempts/job-successor"]
+def environment(service: EmulatorThread) -> dict[str, str]:
+    """Return the variables of a worker's process: one that is forked by a server has that one's."""
+    return service.env | {"CHATREST_HEADERS": "X-Tenant: t3nant-s3cret"}
 
 
-async def test_work_ends_when_the_lease_has_passed_on() -> None:
-    made = await Guarded.begin()
-    ended = asyncio.Event()
-
-    async def work() -> None:
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.set()
-
-    running = asyncio.create_task(made.guard.run(work()))
-    await made.has_napped.wait()
-    await made.pass_on()
-    with pytest.raises(LeaseLostError, match=LOST):
-        await running
-    assert ended.is_set()
+@pytest.fixture(scope="module")
+def cluster(service: EmulatorThread) -> Iterator[LocalCluster]:
+    """Two worker processes, which have credentials in their environment."""
+    with LocalCluster(n_workers=2, env=environment(service), **OPTIONS) as cluster:
+        yield cluster
 
 
-@pytest.mark.parametrize("is_lost", [True, False])
-async def test_an_error_of_the_work_is_that_of_the_lease_where_it_was_lost(is_lost: bool) -> None:
-    made = await Guarded.begin()
-
-    async def work() -> None:
-        if is_lost:
-            await made.pass_on()
-        raise ClusterError("11 shards in a row were lost")
-
-    with pytest.raises((ClusterError, LeaseLostError)) as caught:
-        await made.guard.run(work())
-    assert isinstance(caught.value, LeaseLostError) is is_lost
+def pids(cluster: LocalCluster) -> list[int]:
+    """Return the processes of the workers that the scheduler knows: one that still begins is not killed."""
+    return [worker.pid for worker in list(cluster.scheduler.workers.values())]
 
 
-async def test_a_store_that_does_not_answer_now_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = await Guarded.begin()
+def assert_all_of(service: EmulatorThread, out: Path | str) -> None:
+    """Assert that an export has each message of a service once."""
+    ids = service.ask(lambda emulator: list(emulator.store.ids()))
+    assert sorted(int(message.id) for message in read(out)) == sorted(map(int, ids))
 
-    def fail() -> None:
-        raise ObjectStoreError("503")
 
-    monkeypatch.setattr(made.attempts, "holder", fail)
+def everything_of(cluster: LocalCluster) -> bytes:
+    """Return whatever the scheduler keeps: tasks, events, logs, plugins, and the pickles among these."""
+    scheduler = cluster.scheduler
+    kept = [
+        repr(scheduler.tasks), repr([task.run_spec for task in scheduler.tasks.values()]),
+        repr(scheduler.get_logs()), repr(scheduler.get_events()), repr(scheduler.transition_log),
+        repr([vars(plugin) for plugin in scheduler.plugins.values()]),
+    ]  # fmt: skip
+    pickles = [*scheduler.worker_plugins.values(), *scheduler.nanny_plugins.values()]
+    return "".join(kept).encode() + b"".join(map(bytes, pickles))
 
-    async def work() -> None:
-        await made.has_napped.wait()
 
-    await made.guard.run(work())
+async def test_workers_that_are_killed_and_what_the_cluster_keeps_and_is_sent(
+    service: EmulatorThread, cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dice, out, plan, emulator = Random(), tmp_path / "out", Plan(all_users=True), service.emulator
+    kept, sent = list[bytes](), list[bytes]()
+
+    async def noted(*args: Any, **options: Any) -> Any:
+        frames = await to_frames(*args, **options)
+        sent.extend(map(bytes, frames))
+        return frames
+
+    monkeypatch.setattr("distributed.comm.tcp.to_frames", noted)  # of scheduler and client, which are here
+    async with AsyncSession(emulator.app) as session, connect(cluster.scheduler_address) as client:
+        progress = Progress()
+
+        async def kill() -> None:
+            while not progress.active:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)  # other processes are waited for
+            kept.append(everything_of(cluster))
+            os.kill(dice.choice(pids(cluster)), signal.SIGKILL)
+
+        killer = asyncio.create_task(kill())
+        report = await export_with(client, session, out, plan, parts=PARTS, pace=FAST, progress=progress)
+        await killer
+        kept.append(everything_of(cluster))
+        logs = repr([await client.get_worker_logs(), await client.get_scheduler_logs()]).encode()
+    assert report.complete, report
+    assert report.messages == MESSAGES
+    assert report.requests > USERS
+    assert progress.requests > USERS
+    assert not progress.active
+    assert_all_of(service, out)
+    text = b"".join([*kept, logs])
+    assert b"part-0" in text
+    assert b"chatrest.distributed.plugin" in b"".join(sent)
+    for secret in (emulator.app.api_key, "t3nant-s3cret"):
+        assert secret.encode() not in b"".join([text, *sent])
+    for uid in service.ask(lambda emulator: list(emulator.store.people.uids())):
+        assert uid.encode() not in text
+
+
+async def test_an_export_is_continued_on_a_cluster_and_off_it(
+    service: EmulatorThread, tmp_path: Path
+) -> None:
+    from chatrest.export import export as export_here
+
+    out, app = tmp_path / "out", service.emulator.app
+    async with near_cluster(threads_per_worker=2) as (_, client), AsyncSession(app) as session:
+        await export_here(session, out, Plan(all_users=True), parts=PARTS, part=2)
+        first = await export(client, app, out, pace=FAST)
+        assert first.complete
+        again = await export_here(session, out)
+        assert (again.complete, again.written) == (True, 0)
+        other = await export(client, app, tmp_path / "other", Plan(users=["user-001"]), pace=FAST)
+        assert other.complete
+    assert_all_of(service, out)
+    parts = read_parts(tmp_path / "other")
+    assert parts is not None
+    assert parts.parts == 8, "four for each thread"
+
+
+async def test_an_export_that_is_not_of_parts_is_refused(service: EmulatorThread, tmp_path: Path) -> None:
+    from chatrest.export import export as export_here
+
+    app = service.emulator.app
+    async with near_cluster() as (_, client), AsyncSession(app) as session:
+        await export_here(session, tmp_path, Plan(users=["user-001"]))
+        with pytest.raises(RequestInvalidError, match="holds an export that is not of parts"):
+            await export(client, app, tmp_path)
+
+
+async def test_a_key_that_is_refused_is_an_error_with_the_workers(
+    service: EmulatorThread, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with near_cluster() as (_, client):
+        monkeypatch.setenv("CHATREST_API_KEY", "wr0ng-k3y")
+        with pytest.raises(
+            ClusterError, match=r"^the service refuses the key of the worker tcp://"
+        ) as caught:
+            await export(client, service.emulator.app, tmp_path / "out", Plan(all_users=True))
+    assert "wr0ng-k3y" not in str(caught.value)
+
+
+async def test_a_scheduler_that_goes_away_and_the_next_run_goes_on(
+    service: EmulatorThread, cluster: LocalCluster, tmp_path: Path
+) -> None:
+    out, app, progress = tmp_path / "out", service.emulator.app, Progress()
+    async with near_cluster() as (other, client):
+        work = export(client, app, out, Plan(all_users=True), parts=PARTS, pace=FAST, progress=progress)
+        run = asyncio.create_task(work)
+        while not progress.active:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        await other.close()
+        with pytest.raises(ClusterError, match=r"^the scheduler at tcp://127\S+ is gone"):
+            await run
+    async with connect(cluster.scheduler_address) as client:
+        assert (await export(client, app, out, pace=FAST)).complete
+    assert_all_of(service, out)
+
+
+# ── the command ──
+
+
+def test_the_command_says_how_many_parts_it_makes(
+    service: EmulatorThread, cluster: LocalCluster, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    args = ["export", str(out), "--dask", cluster.scheduler_address, "--partition", "month", "--json"]
+    result = CliRunner().invoke(root, args)
+    assert result.exit_code == 0, result.output
+    summary = json.loads(result.stdout)
+    assert (summary["messages"], summary["complete"]) == (MESSAGES, True)
+    assert summary["requests"] > USERS
+    assert f"{out} becomes an export of 8 parts" in result.stderr
+    assert_all_of(service, out)
+
+
+def test_the_command_reads_all_apps_of_a_file_with_a_cluster(
+    service: EmulatorThread, cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, out, app = tmp_path / "apps.toml", tmp_path / "out", service.emulator.app
+    address, names = f'base_url = "{app.base_url}"\n', {app.app_id: "CHATREST_API_KEY", "game": "GAME_KEY"}
+    file.write_text(
+        "".join(f'[[app]]\nid = "{name}"\nkey_env = "{key}"\n{address}' for name, key in names.items())
+    )
+    monkeypatch.setenv("GAME_KEY", app.api_key)  # the workers lack it
+    args = ["export", str(out), "--apps", str(file), "--dask", cluster.scheduler_address, "--json"]
+    result = CliRunner().invoke(root, [*args, "--partition", "month"])
+    assert result.exit_code == 1, result.output
+    summary = json.loads(result.stdout)
+    assert [(each["app"], each["status"]) for each in summary["apps"]] == [(app.app_id, 0), ("game", 1)]
+    *_, reason = (line for line in result.stderr.splitlines() if line.startswith("chatrest: game: "))
+    assert reason.count(" lacks GAME_KEY") == 2
+    assert_all_of(service, summary["apps"][0]["folder"])
+
+
+@pytest.mark.parametrize("source", ["key_env", "key_file", "key_command"])
+def test_workers_read_the_key_of_the_app_that_is_named_where_its_file_says(
+    service: EmulatorThread, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    app, file, key = service.emulator.app, tmp_path / "apps.toml", tmp_path / "key"
+    key.write_text(app.api_key)
+    value = {"key_env": "SHOP_KEY", "key_file": "key", "key_command": f"cat {key}"}[source]
+    file.write_text(
+        f'[[app]]\nname = "shop"\nid = "{app.app_id}"\n{source} = "{value}"\nbase_url = "{app.base_url}"\n'
+    )
+    file.chmod(0o600)
+    monkeypatch.setenv("CHATREST_APPS_FILE", str(file))
+    monkeypatch.setenv("SHOP_KEY", app.api_key)
+    monkeypatch.delenv("CHATREST_API_KEY")
+    args = ["--app", "shop", "export", str(tmp_path / "out"), "--parts", "2", "--dask"]
+    with LocalCluster(**(OPTIONS | IN_THIS_PROCESS | {"asynchronous": False})) as near:
+        result = CliRunner().invoke(root, [*args, near.scheduler_address])
+    if source == "key_command":  # nothing of a program goes to a worker
+        assert result.exit_code == 1
+        assert "has no credentials: the environment lacks CHATREST_API_KEY" in result.stderr
+    else:
+        assert result.exit_code == 0, result.output
+        assert_all_of(service, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "message"),
+    [
+        (["--dask", "scheduler:8786"], 2, "dask = 'scheduler:8786': expected tcp://HOST:PORT"),
+        (["--dask", "local:0"], 2, "dask = 'local:0': expected tcp://HOST:PORT"),
+        (["--dask", "tcp://scheduler"], 2, "dask = 'tcp://scheduler': expected tcp://HOST:PORT"),
+        (["--dask", "tcp:/scheduler:8786"], 2, "expected tcp://HOST:PORT"),
+        (["--dask", "tcp://127.0.0.1:9"], 1, "no scheduler answers at tcp://127.0.0.1:9"),
+        (
+            ["--dask", "tcp://schedular.invalid:8786"],
+            1,
+            "no scheduler answers at tcp://schedular.invalid:8786",
+        ),
+        (["--dask", "tls://127.0.0.1:9"], 1, "TLS"),
+        (["--dask", "local:2", "--dry-run"], 2, "--dask"),
+    ],
+)
+def test_what_the_command_says_without_a_cluster(
+    args: list[str], status: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatrest.distributed.cluster._CONNECT_SECONDS", 0.3)
+    for name, value in (("APP_ID", "a"), ("API_KEY", "k3y"), ("BASE_URL", "http://127.0.0.1:9")):
+        monkeypatch.setenv(f"CHATREST_{name}", value)
+    result = CliRunner().invoke(root, ["export", str(tmp_path / "out"), *args])
+    assert result.exit_code == status, result.output
+    assert message in result.stderr
+    assert result.stderr.count("\n") <= 4
+    assert not (tmp_path / "out").exists()
+
+
+async def test_processes_of_this_machine_leave_ctrl_c_to_the_command() -> None:
+    async with connect("local:1", quiet=True) as client:
+        handlers = await client.run(signal.getsignal, signal.SIGINT)
+    assert list(handlers.values()) == [signal.SIG_IGN]
 
 
 # ── many apps ──
@@ -127,16 +279,15 @@ async def test_a_store_that_does_not_answer_now_ends_nothing(monkeypatch: pytest
 
 @asynccontextmanager
 async def apps_on_a_cluster(*emulators: Emulator) -> AsyncIterator[tuple[Client, list[AppExport]]]:
-    """A cluster of one thread, and running services, whose keys have the names `KEY_0`, `KEY_1` …"""
+    """A cluster of two threads, and running services, whose keys have the names `KEY_0`, `KEY_1` …"""
     async with AsyncExitStack() as stack:
         for each in emulators:
             await stack.enter_async_context(each)
-        cluster = await stack.enter_async_context(LocalCluster(**(OPTIONS | IN_THIS_PROCESS)))
-        client = await stack.enter_async_context(connect(cluster.scheduler_address))
+        _, client = await stack.enter_async_context(near_cluster(threads_per_worker=2))
         yield client, [AppExport(each.app, key_env=f"KEY_{n}") for n, each in enumerate(emulators)]
 
 
-def service(number: int) -> Emulator:
+def emulated(number: int) -> Emulator:
     return Emulator(app_id=f"app-{number}", users=3, messages=20 + number, seed=number)
 
 
@@ -144,53 +295,42 @@ async def test_an_app_whose_key_a_worker_lacks_fails_and_the_others_do_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = Plan(all_users=True)
-    async with apps_on_a_cluster(service(0), service(1), service(2)) as (client, apps):
-        with pytest.raises(ClusterError, match=r"^the worker tcp://\S+ lacks KEY_0, KEY_1, KEY_2: start"):
-            await export_apps(client, apps, tmp_path, plan)
-        assert not (tmp_path / "app-0").exists()
+    async with apps_on_a_cluster(emulated(0), emulated(1), emulated(2)) as (client, apps):
         monkeypatch.setenv("KEY_0", apps[0].app.api_key)
         monkeypatch.setenv("KEY_2", "wr0ng-k3y")
-        results = await export_apps(client, apps, tmp_path, plan)
-        assert [result.report is not None and result.report.complete for result in results] == [
-            True,
-            False,
-            False,
-        ]
-        assert re.match(r"the worker tcp://\S+ lacks KEY_1: start the", str(results[1].error))
+        options: Any = {"at_once": 2, "parts": 2, "export": app_exporter(client, apps, 2)}
+        results = await export_apps(apps, tmp_path, plan, **options)
+        assert [result.report is not None for result in results] == [True, False, False]
+        results[0].check()
+        assert re.match(r"the worker tcp://\S+ has no credentials: .* lacks KEY_1; ", str(results[1].error))
         assert re.match(r"the service refuses the key of the worker tcp://", str(results[2].error))
         monkeypatch.setenv("KEY_1", apps[1].app.api_key)
         (tmp_path / "key").write_text(apps[2].app.api_key)
         apps[2] = AppExport(apps[2].app, key_file=str(tmp_path / "key"))
-        for result in await export_apps(client, apps, tmp_path, plan):
+        options["export"] = app_exporter(client, apps, 2)
+        for result in await export_apps(apps, tmp_path, plan, **options):
             result.check()
-    assert [len(raws_of(tmp_path / f"app-{number}")) for number in range(3)] == [20, 21, 22]
-    with pytest.raises(ClusterError, match=r"^the scheduler at its address is gone$"):
-        await export_apps(client, apps, tmp_path, plan)
+            assert sum(1 for _ in read(result.folder)) == 20 + int(result.app_id[-1])
+        with pytest.raises(RequestInvalidError, match=r"app app-0: .*: expected.* key_env or key_file"):
+            app_exporter(client, [AppExport(apps[0].app)], 2)
 
 
 async def test_a_service_that_hangs_keeps_no_thread_from_another_app(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan, slow = Plan(all_users=True), service(0)
+    plan, slow = Plan(all_users=True), emulated(0)
     slow.weather.add(HalfOpen(route="messages.list_user"))
-    async with apps_on_a_cluster(slow, service(1)) as (client, apps):
+    async with apps_on_a_cluster(slow, emulated(1)) as (client, apps):
         for each in apps:
             monkeypatch.setenv(each.key_env or "", each.app.api_key)
-        hanging = asyncio.create_task(export_apps(client, apps[:1], tmp_path, plan))
+        options: Any = {"parts": 2, "export": app_exporter(client, apps, 2)}
+        hanging = asyncio.create_task(export_apps(apps[:1], tmp_path, plan, **options))
         while not any(each.fault for each in slow.requests):  # noqa: ASYNC110
             await asyncio.sleep(0.01)  # the worker's thread is waited for
-        [other] = await export_apps(client, apps[1:], tmp_path, plan)
+        [other] = await export_apps(apps[1:], tmp_path, plan, **options)
         other.check()
         assert not hanging.done()
         slow.weather.clear()
         slow.weather.release()
         [result] = await hanging
         result.check()
-    asked = [(each.path, each.query) for each in slow.requests if "/users/" in each.path]
-    assert len(asked) == len(set(asked)), "no shard of it has come to the end of its time meanwhile"
-
-
-async def test_an_app_whose_key_no_worker_can_have_is_refused(tmp_path: Path) -> None:
-    async with apps_on_a_cluster(service(0)) as (client, [app]):
-        with pytest.raises(RequestInvalidError, match=r"app app-0: .*: expected key_env or key_file"):
-            await export_apps(client, [AppExport(app.app)], tmp_path)

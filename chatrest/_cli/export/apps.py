@@ -71,11 +71,14 @@ async def _run(
     async with _log(runs, len(exports), is_shown=is_shown):
         if dask is None:
             return await run_apps(exports, out, plan, proxy=proxy(), **given)
-        from ...distributed.job import connect
-        from ...distributed.start import export_apps as run_on_cluster
+        from ...distributed.cluster import connect
+        from ...distributed.start import app_exporter
 
         async with connect(dask, quiet=True) as client:
-            return await run_on_cluster(client, exports, out, plan, **given)
+            given["export"] = app_exporter(client, exports)
+            for name in ("only", "change_plan"):  # an export of parts reads all of its plan
+                given.pop(name, None)
+            return await run_apps(exports, out, plan, **given)
 
 
 @asynccontextmanager

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from msgspec import Raw, structs
 
+from ..._texts import plural
 from ...errors import AuthenticationError, ChatRestError, ExportIncompleteError
 from .. import streams
 from ..environment import named_app, proxy, session
@@ -214,7 +215,9 @@ def export(
         async with session(progress.heard, app=app) as chat, shown_progress(monitor, show, chat):
             if dask is None:
                 return await export(chat, out, plan, **options)
-            return await _export_by_cluster(chat, named, dask, out, plan, options)
+            names = ("tables", "attachments", "recheck", "workers", "progress")
+            own = {"parts": parts, "journal": journal} | {name: options[name] for name in names}
+            return await _export_by_cluster(chat, named, dask, out, plan, own, quiet=quiet)
 
     if root is not None and not quiet:
         streams.warn(f"the local copy of {out} is in {root}")
@@ -237,8 +240,11 @@ def _check_plan(plan: "Plan | None", *, only: bool, change_plan: bool, dask: str
     if plan is None and (only or change_plan):
         name = "--only" if only else "--change-plan"
         raise click.UsageError(f"{name} needs the sources that it is about, such as --user UID")
-    if only and dask is not None:
-        raise click.UsageError("--only reads a few sources by itself: give it without --dask")
+    if (only or change_plan) and dask is not None:
+        raise click.UsageError(
+            "--dask makes an export of parts, which reads all of its plan, and the plan never changes: "
+            "give it without --only and --change-plan"
+        )
 
 
 def _check_parts(
@@ -274,16 +280,22 @@ def _check_together(apps: str | None, dask: str | None, *, dry_run: bool) -> Non
 
 async def _export_by_cluster(
     chat: "AsyncSession", named: "AppExport | None", dask: str, out: str, plan: "Plan | None",
-    options: dict[str, Any],
+    options: dict[str, Any], *, quiet: bool,
 ) -> "Report":  # fmt: skip
-    from ...distributed.job import connect
-    from ...distributed.start import export_with
+    from ...distributed.cluster import connect
+    from ...distributed.start import export_with, parts_of_new
     from ...export.plan.app_file import AppReference
 
     reference = None  # workers have the app of their environment
     if named is not None and (named.key_env or named.key_file):
         reference = AppReference.of(named)
     async with connect(dask, quiet=True) as client:
+        if options["parts"] is None and (parts := await parts_of_new(client, out)) is not None:
+            options["parts"] = parts
+            if not quiet:
+                streams.warn(
+                    f"{out} becomes an export of {plural(parts, 'part')}; --parts gives another number"
+                )
         return await export_with(client, chat, out, plan, reference=reference, **options)
 
 

@@ -69,6 +69,7 @@ async def export_apps(
     headers: Mapping[str, str] | None = None,
     proxy: str | None = None,
     watch: Watch | None = None,
+    export: ExportApp | None = None,
     **options: Any,
 ) -> list[AppResult]:
     """Export many apps, each into `out/<app id>`, or continue the exports that are there.
@@ -82,16 +83,17 @@ async def export_apps(
       its own; memory is that of so many exports.
     - `journal`: where `out` is the address of an object store, the folder of the working copies, each in
       `journal/<app id>`; by default folders of the user's own.
+    - `export`: what exports an app, if not `chatrest.export.export`: the workers of a cluster, perhaps.
     - `headers`, `proxy`: those of all sessions. `watch` is called when an app begins and when it ends.
 
     An app that fails does not stop the others: its error is in its result. A cancel or a kill loses what it
     would lose of each single export; the same call continues. Raises `RequestInvalidError` for wrong
-    arguments, before anything is written. `chatrest.distributed.export_apps` does it with a cluster.
+    arguments, before anything is written.
     """
-    from .. import export
+    from .. import export as export_here
 
     return await export_each(
-        make_runs(apps, out, at_once), export, plan, out=out, at_once=at_once, journal=journal,
+        make_runs(apps, out, at_once), export or export_here, plan, out=out, at_once=at_once, journal=journal,
         sessions={"headers": headers, "proxy": proxy}, watch=watch, **options,
     )  # fmt: skip
 

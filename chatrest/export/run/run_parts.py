@@ -13,11 +13,11 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import partial, reduce
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from msgspec import structs
 
@@ -63,6 +63,10 @@ from .run import check_arguments, export_folder
 PAUSE: Final = 1.0
 """Seconds before it is asked again whether a part that another process has is free."""
 _HELD: Final = (InUseError, LeaseHeldError)
+RunLeft: TypeAlias = Callable[
+    [Parts, Callable[[], Awaitable[list[int]]]], Awaitable[Mapping[int, Sequence[Report]]]
+]
+"""Runs what is left of a night elsewhere, until nothing is; gives the reports of each part by its number."""
 
 
 class OpenNight(NamedTuple):
@@ -303,16 +307,18 @@ async def export_parts(
     claim: bool = False,
     now: Callable[[], float] = time.time,
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    run_left: RunLeft | None = None,
     **options: Any,
 ) -> Report:
-    """Run an export of parts, or a part of it, as `export` says."""
+    """Run an export of parts, or a part of it, as `export` says; with `run_left` all of it."""
     check_arguments(session, plan, **options)
     disk = options.get("disk")
     shown = options["progress"] = options.get("progress") or Progress()
     started, sent, files = int(now()), sent_by(session), part_files(out, disk)
+    sent_elsewhere = 0
     shown.enter(Phase.LISTING_SOURCES)
     prepared = await prepare(session, out, plan, parts=parts, part=part, now=now, sleep=sleep, disk=disk)
-    night = await open_night(files, prepared)
+    night = None if run_left is not None else await open_night(files, prepared)
 
     async def run(number: int) -> Report:
         return await run_part(session, out, number, night=night, now=now, **options)
@@ -320,11 +326,16 @@ async def export_parts(
     if part is not None:
         report = await _settle(files, prepared, run, part, await run(part))
     else:
-        reports = await _run_left(files, prepared, run, is_shared=claim, sleep=sleep, session=session)
+        if run_left is None:
+            reports = await _run_left(files, prepared, run, is_shared=claim, sleep=sleep, session=session)
+        else:
+            ran = await run_left(prepared, partial(left_parts, files, prepared))
+            reports = {number: reduce(_joined, each) for number, each in ran.items()}
+            sent_elsewhere = sum(report.requests for each in ran.values() for report in each)
         states = [await read_state(files, prepared, number) for number in range(prepared.parts)]
         report = _merged(prepared, states, reports)
     report.started, report.finished = started, int(now())
-    report.requests = sent_by(session) - sent
+    report.requests = sent_by(session) - sent + sent_elsewhere
     shown.enter(Phase.DONE)
     return report
 

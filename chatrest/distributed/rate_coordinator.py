@@ -1,0 +1,95 @@
+"""The coordinator's side of one rate: its credits go to the tasks of a job, whose reports it hears.
+
+Reports are events of the job's topic: answers, and what requests that wait, or are refused, have to say. The
+messages to tasks go by `client.run`: ten times a second to those that use slots, and at once to one that has
+none.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+from typing import Any, Final, Self, final
+
+import msgspec
+from distributed import Client
+
+from .._core.pace.pacer import Pace
+from .._telemetry import LOGGER
+from .credits import EVERY, CreditBook, Grants
+from .part_progress import TaskEvent, decode_event
+from .plugin import receive_grants
+
+_SOONEST: Final = 0.02  # seconds between two looks at the rate
+_TOGETHER: Final = 16  # tasks that are told by one call: each of their workers gets the messages of all
+_encode: Final = msgspec.msgpack.Encoder().encode
+
+
+@final
+class RateCoordinator:
+    """One rate for all workers of a job; after the block, none is used.
+
+    After the death of this process workers send for a third of a second more; for a few seconds where it got
+    so little CPU time that slots had to last longer.
+    """
+
+    def __init__(
+        self, client: Client, app_id: str, pace: Pace | None, job: str,
+        parts: Callable[[TaskEvent], object] = lambda _: None,
+    ) -> None:  # fmt: skip
+        """`parts` gets the events about the numbers of parts."""
+        self._client: Any = client
+        self._parts = parts
+        self._app_id, self._job = app_id, job
+        self._book = CreditBook(pace or Pace())
+        self._wakeup = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        self._client.subscribe_topic(self._job, self._hear)
+        self._start(self._act())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._client.status == "running":  # a cluster that is gone needs no word
+            self._client.unsubscribe_topic(self._job)
+
+    def _hear(self, event: tuple[float, bytes]) -> None:
+        try:
+            known = decode_event(event[1])
+        except msgspec.MsgspecError as error:  # of another version of chatrest, or of somebody else
+            LOGGER.warning("an event of the export of app %s cannot be read: %s", self._app_id, error)
+            return
+        if known.rate is None:
+            self._parts(known)
+        elif self._book.hear(known.rate, time.monotonic()):
+            self._wakeup.set()
+
+    async def _act(self) -> None:
+        while True:
+            grants = self._book.grants(time.monotonic())
+            names = list(grants)
+            for start in range(0, len(names), _TOGETHER):
+                self._start(self._send({name: grants[name] for name in names[start : start + _TOGETHER]}))
+            await asyncio.sleep(_SOONEST)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(EVERY - _SOONEST):
+                    await self._wakeup.wait()
+            self._wakeup.clear()
+
+    async def _send(self, grants: Mapping[str, Grants]) -> None:
+        """Send messages; a worker that does not answer delays nothing but this task."""
+        workers = list({name.rpartition("#")[0] for name in grants})
+        messages = {name: _encode(each) for name, each in grants.items()}
+        try:
+            await self._client.run(receive_grants, self._job, messages, workers=workers, on_error="ignore")
+        except OSError as error:  # the scheduler is gone, which ends the job, and so are the slots soon
+            LOGGER.debug("the workers do not get the rate of app %s: %s", self._app_id, error)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
