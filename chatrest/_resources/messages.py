@@ -165,9 +165,10 @@ class Messages(Collection):
     ) -> Walk[Message]:
         """GET /users/{uid}/messages: the messages between `uid` and `on_behalf_of`. One request a page.
 
-        Without an acting user it is not documented whose messages come. `cursor` continues where
-        another walk of the same query stood. Raises `RequestInvalidError` or `CursorError` before anything is
-        sent; the walk raises `NotFoundError` for a user that the app does not have.
+        Without an acting user it is not documented whose messages are listed. All messages of the acting user
+        are `list()`, not `list_user` of the same user. `cursor` continues where another walk of the same
+        query was. Raises `RequestInvalidError` or `CursorError` before anything is sent; the walk raises
+        `NotFoundError` for a user that the app does not have.
         """
         return self._walk(LIST_USER, query, cursor, on_behalf_of=on_behalf_of, uid=uid)
 
@@ -189,7 +190,10 @@ class Messages(Collection):
         on_behalf_of: str | None = None,
         cursor: Start = None,
     ) -> Walk[Message]:
-        """GET /messages: the messages of the whole app, or of the acting user, as `list_user` in all else."""
+        """GET /messages: the messages of the whole app, or with an acting user those of that user: the inbox.
+
+        As `list_user` in all else.
+        """
         return self._walk(LIST, query, cursor, on_behalf_of=on_behalf_of)
 
     def list_thread(

@@ -2,6 +2,7 @@
 
 They are given as the service served them, with a line in the page's `repairs` and one warning per walk.
 Messages of other users are not given: that is an `ActingUserIgnoredError`, unless the session is to warn.
+An empty list of the messages between a user and the same user is a warning, too: all of them may be meant.
 """
 
 import logging
@@ -18,6 +19,10 @@ from ..errors import ActingUserIgnoredError
 T = TypeVar("T")
 
 LOGGER: Final = logging.getLogger("chatrest")
+_WITH_ONESELF: Final = (
+    "it lists the messages between the acting user and the same user, and has none; "
+    "session.messages.list() has all messages of the acting user"
+)
 
 
 @final
@@ -44,6 +49,8 @@ class FilterCheck:
 
         Raises `ActingUserIgnoredError` for a record that the acting user has no part in.
         """
+        if is_start and not listing.items and self._expectation.is_with_oneself and not self._is_quiet:
+            self._warn(_WITH_ONESELF)
         misfits = self._expectation.mismatches(listing.items, is_start=is_start)
         if not misfits:
             return listing
@@ -53,18 +60,20 @@ class FilterCheck:
         if self._is_quiet:
             return listing
         counts = Counter(misfits.values())
-        if not self._has_warned:
-            self._has_warned = True
-            LOGGER.warning(
-                "%s: the service ignored %s: it served records that do not fit, which are given as they came",
-                self._name,
-                " and ".join(counts),
-            )
+        names = " and ".join(counts)
+        self._warn(
+            f"the service ignored {names}: it served records that do not fit, which are given as they came"
+        )
         lines = [
             f"{name}: the service ignored it, {_records(count)} of this page do{'es' * (count == 1)} not fit"
             for name, count in counts.items()
         ]
         return structs.replace(listing, repairs=(*listing.repairs, *lines))
+
+    def _warn(self, words: str) -> None:
+        if not self._has_warned:
+            self._has_warned = True
+            LOGGER.warning("%s: %s", self._name, words)
 
     def _acting_user_ignored(self, record: Any) -> ActingUserIgnoredError:
         parties = [getattr(record, name, "") for name in ("sender", "receiver")]

@@ -50,6 +50,21 @@ async def test_a_filter_that_was_ignored_is_one_warning_and_the_records_come_as_
         assert len(warnings()) == 2
 
 
+async def test_an_empty_list_of_a_user_with_the_same_user_says_what_the_inbox_is(warnings: Any) -> None:
+    service = SmallService(talk(60))
+    async with service.session() as session:
+        view = session.as_user("eve")
+        walk = view.messages.list_user("eve")
+        assert [*await walk.collect(), *await walk.collect()] == []
+        [text] = warnings()
+        assert text.startswith(
+            "messages.list_user: it lists the messages between the acting user and the same"
+        )
+        assert text.endswith("; session.messages.list() has all messages of the acting user")
+        assert await view.messages.list_user("dan").collect() == []
+    assert len(warnings()) == 1
+
+
 async def test_a_window_that_was_taken_for_a_place_is_noticed(warnings: Any) -> None:
     service = SmallService(talk(60))
     service.window = lambda record, since, until: since is None or record["sentAt"] < since

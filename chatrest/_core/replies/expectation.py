@@ -97,10 +97,12 @@ class Expectation(Struct, frozen=True):
     checks: "tuple[_Check, ...]" = ()
     at_start: "tuple[_Check, ...]" = ()
     """Of the list's first page alone: a list that begins at a time (`sent_at`) continues by id."""
+    is_with_oneself: bool = False
+    """True for the messages between a user and the same user: a caller may have meant all of them."""
 
     def __bool__(self) -> bool:
         """False if every record fits."""
-        return bool(self.checks or self.at_start)
+        return bool(self.checks or self.at_start or self.is_with_oneself)
 
     @classmethod
     def of(cls, call: Call[Any], acting_user: str | None = None) -> "Expectation":
@@ -157,9 +159,10 @@ class Expectation(Struct, frozen=True):
             checks.append(_Group("guid", "receiver", frozenset({guid})))
         if parent_id is not None:
             checks.append(_Thread("message_id", "parent_id", frozenset({parent_id})))
+        is_with_oneself = uid is not None and uid == acting_user
         if _FILTERS.isdisjoint(asked):  # as most walks: nothing but a position and a size
-            return cls(tuple(checks))
-        return cls((*checks, *_filters(asked)), tuple(_start(asked)))
+            return cls(tuple(checks), (), is_with_oneself)
+        return cls((*checks, *_filters(asked)), tuple(_start(asked)), is_with_oneself)
 
     def mismatch(self, record: Any) -> str | None:
         """Return the name of the filter that a record does not fit, as `MessageQuery` or the path names it.
