@@ -101,7 +101,7 @@ def texts(path: Path) -> Iterator[tuple[int, str]]:
 
 
 HOME: Final = Path(chatrest.__file__).parent
-PACKAGES: Final = sorted({path.relative_to(HOME).parts[0] for path in HOME.rglob("*.py")} - {"export"})
+PACKAGES: Final = sorted({path.relative_to(HOME).parts[0] for path in HOME.rglob("*.py")})
 
 
 @pytest.mark.parametrize("name", PACKAGES)

@@ -215,7 +215,7 @@ class AttachmentJournal(JournalFile):
             self._db.execute("INSERT INTO searched VALUES(?)", (ids.to_bytes(),))
 
     def counts(self) -> dict[str, int]:
-        """Return the count of links by their state; `ChatRestError` for a state that none of ours is."""
+        """Return the count of links by their state; `ChatRestError` for an unknown state."""
         counts = dict(self._all("SELECT state, count(*) FROM attachments GROUP BY state"))
         if wrong := counts.keys() - get_args(State):
             raise ChatRestError(f"{self.path} is damaged: a link of it has the state {min(map(repr, wrong))}")

@@ -109,7 +109,7 @@ class AttachmentRun:
     async def fetch(self, session: AsyncSession, *, is_settled: bool = True) -> AttachmentCounts:
         """Fetch what the stored messages link to, and replace the table of all links; return the counts.
 
-        Costs a request a file, none of them with the app's key. `is_settled` is False if messages may
+        Costs one request per file, without the app's key. `is_settled` is False if messages may
         still change, as a recheck is not done. Raises OSError where the disk fails.
         """
         await in_thread(self._recover)

@@ -7,7 +7,7 @@ messages → tables → manifest → attachments → manifest
 Tables and attachments come after the messages, which they never hold up. What is asked for once is kept in
 the journal, so that every later run continues with it; a run may ask for more.
 
-A table holds the exact bytes of the records of lists. It is replaced when they were read as a whole: until
+A table holds the exact bytes of the records of lists. It is replaced when they were read completely: until
 then its rows are in a file without a name, so that nothing half-done stays. The lists of groups, users and
 messages are read a bounded number of them at once. The ids of the groups and users are read
 first: a list by page numbers that stayed open meanwhile would skip whoever moves over a page's border.
@@ -177,7 +177,7 @@ class CollectedRows:
 async def read_tables(
     session: AsyncSession, archive: ExportFolder, tables: Iterable[Table], now: Callable[[], float]
 ) -> list[Failure]:
-    """Replace each table whose list can be read as a whole, and return what failed.
+    """Replace each table whose list can be read completely, and return what failed.
 
     Costs the requests of the lists: one a thousand users or groups, one at least for each list of a group, a
     user, or a message with reactions. Memory: the ids of all users and groups, and a page for each list that

@@ -21,7 +21,7 @@ class ListJob(Struct, frozen=True, kw_only=True):
     source: Source
     purpose: Purpose = "walk"
     until: int = LAST
-    """The frozen end: what is after it comes with the next run."""
+    """The frozen end: what is after it is for the next run."""
     since: int = 0
     """A recheck reads what was sent at this time or later."""
     by_time: bool = False
@@ -42,7 +42,7 @@ class PieceOutcome(Enum):
     """What the reading of a piece has found out."""
 
     READ = auto()
-    """It was read; its list goes on after it."""
+    """It was read; its list continues after it."""
     ENDED = auto()
     """It was read to the end of its list, which is proven."""
     READ_WHOLE = auto()

@@ -4,7 +4,7 @@
 |---------------------------------|--------------------------------------------------------------------------|
 | the newest messages (the head)  | where all of them were seen, and they are those at the end, nothing is   |
 |                                 | new; a list has ended where no newer one is shown than it gave           |
-| what is behind the last ids     | if it returns only known ids, the list has nothing new, at whatever time |
+| what is after the last ids      | if it returns only known ids, the list has nothing new, at whatever time |
 | the latest messages up to an id | if all were seen, the reading has left nothing out                       |
 
 Each costs one request. The last two are for services that order a list by time, then id, and let it be
@@ -52,7 +52,7 @@ class ListReading(Struct, eq=False):
 
     job: ListJob
     covered: int
-    """The id up to which all was shown; 0 for a list that is read as a whole."""
+    """The id up to which all was shown; 0 for a list that is read in the service's order."""
     begun_after: int
     """The id after which it was entered."""
     noted: int
@@ -69,10 +69,10 @@ class ListReading(Struct, eq=False):
     is_timed: bool = False
     """True if the service's positions tell times."""
     resumed_after: int = 0
-    """The id after which it was resumed at a position that tells a time, so that messages before that time
+    """The id after which it was resumed at a position with a time, so that messages before that time
     may have been left out; 0 if it was not."""
     is_ordered: bool = True
-    """False once a list that was read as a whole has shown ids in no order, neither up nor down."""
+    """False once a list that was read in the service's order has shown ids up and down."""
     active: Active = field(default_factory=lambda: Active(""))
     """What is shown of its progress."""
     has_ended: bool = False
@@ -121,9 +121,9 @@ class ListReading(Struct, eq=False):
         return behind(last) if self.is_timed and last and not is_named else self.position
 
     def has_passed_head(self, order: "Order | None" = None) -> bool:
-        """Return whether all of an honest head was shown: what is behind it came since.
+        """Return whether all of an honest head was shown: what is after it is newer.
 
-        `order` is that of a list that is read as a whole: its ids tell nothing.
+        `order` is that of a list that is read in the service's order: its ids say nothing.
         """
         if not self.head:
             return False
@@ -136,7 +136,7 @@ class ListReading(Struct, eq=False):
 
 
 class Order(Struct, eq=False):
-    """The order in which a list that is read as a whole has shown its messages."""
+    """The order in which a list that is read in the service's order has shown its messages."""
 
     ids: list[int] = []
     """The first and the last id."""
@@ -179,7 +179,7 @@ class ListEnds:
         self.window: Window = check.window
         """The times to ask the service for, in its unit."""
         self.highest: int = 0
-        """The highest id that any list has shown, behind the frozen end, too."""
+        """The highest id that any list has shown, after the frozen end, too."""
 
     async def reading(self, piece: JobPiece) -> ListReading:
         """Return what is known of a list before a piece of it is read."""
@@ -224,7 +224,7 @@ class ListEnds:
         return is_later and not reading.is_timed and await self._has_seen(piece, reading, rows)
 
     async def _has_nothing_behind(self, piece: JobPiece, reading: ListReading) -> bool:
-        """Return whether a list shows nothing new behind its last known ids."""
+        """Return whether a list shows nothing new after its last known ids."""
         job = piece.of
         first = min(filter(None, (reading.seen.from_last(_KNOWN), piece.after)))
         behind = {"id": str(first - 1)} if first > 1 else {}
@@ -292,7 +292,7 @@ class ListEnds:
 
     async def check_times(self, piece: JobPiece, reading: ListReading) -> None:
         """Raise `NotOrderedByIdError` where the list shows messages up to the last id that the reading of a
-        list by time has left out: the latest of them, or those behind the id after which it was resumed.
+        list by time has left out: the latest of them, or those after the id after which it was resumed.
         """
         job = piece.of
         until = min(reading.last, piece.until, job.until)
@@ -345,7 +345,7 @@ class ListEnds:
 
 
 def is_timed(position: Pairs) -> bool:
-    """Return whether a position tells a time."""
+    """Return whether a position has a time."""
     return any(name == "sentAt" for name, _ in position)
 
 

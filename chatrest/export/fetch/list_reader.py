@@ -5,16 +5,16 @@
 | page of messages up to the id n        | covers the ids up to n, and no further; the first    |
 |                                        | page of a list only once a second one comes after it |
 | page that passes the end of the piece  | covers the ids up to there                           |
-| all of an honest head was shown        | ends: what comes behind it is new                    |
+| all of an honest head was shown        | ends: what is after it is new                        |
 | end of the list                        | asks for its newest messages, if it has no head      |
 | … and they show no higher id,          | the end is proven                                    |
 |   and no other id that was not seen    |                                                      |
-| … and they show such an id             | goes on behind the last one, and then from the       |
-|                                        | start; `CursorError` where that brings nothing       |
-| ids in another order                   | reads the list as a whole, in the service's order    |
+| … and they show such an id             | continues after the last one, and then from the      |
+|                                        | start; `CursorError` where that returns nothing      |
+| ids in another order                   | reads all of the list, in the service's order        |
 
-Ids that are no numbers, and all ids of a list that is read as a whole, have no order: they were seen, or were
-not. Where the app's newest message is not known, the head is the end of the list for this run.
+Ids that are no numbers, and all ids of a list that is read in the service's order, have no order: they
+were seen, or were not. Without a newest message of the app, the head is the end of the list for this run.
 """
 
 from collections.abc import Callable
@@ -44,7 +44,7 @@ from .pieces import PieceQueue, cut
 LEAST_PAGES: Final = 16
 """Pages that have to be left of a list for it to be divided: a cut costs about a page that is read twice."""
 _TRIES: Final = 2
-"""How often a list is continued after an id, and brings nothing, before that is an error."""
+"""How often a list is continued after an id, and returns nothing, before that is an error."""
 
 
 class ListTooShortError(CursorError):
@@ -157,7 +157,7 @@ class ListReader:
     # ── pages ──
 
     async def _read_all(self, reading: ListReading) -> None:
-        """Read all of a list whose ids are no positions: only at its end is it known that no lower id comes.
+        """Read all of a list whose ids are no positions: only its end shows that no lower id follows.
 
         A list that does not go from old to new is read in the direction that the service shows.
         """

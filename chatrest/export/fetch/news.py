@@ -150,7 +150,7 @@ class News:
         return False
 
     async def _take(self, job: ListJob, rows: list[Row]) -> bool:
-        """Write the rows of a page; return False if it cannot be told which of them the export holds."""
+        """Write the rows of a page; return False if it is not known which of them the export holds."""
         rows = self._pool.check.window.within(rows)
         if ids_of(rows).others:
             return False

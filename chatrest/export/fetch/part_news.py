@@ -139,7 +139,7 @@ class NewsOfNight:
         return False
 
     def _take(self, rows: list[Row], until: int) -> bool:
-        """Note the rows of a page; return False if it cannot be told which of them the export holds."""
+        """Note the rows of a page; return False if it is not known which of them the export holds."""
         if ids_of(rows).others:
             return False
         for row in rows:

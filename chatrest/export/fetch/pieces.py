@@ -29,7 +29,7 @@ class ListPiece(Struct, Generic[L], kw_only=True, eq=False):
     """The position that it is entered at, as the service named it."""
     is_guess: bool = False
     """True if the service named none: it is entered at an id that is made up. Without a position and no
-    guess, it is read from the start of the list, and what lies up to `after` is dropped.
+    guess, it is read from the start of the list, and what is up to `after` is dropped.
     """
     may_be_cut: bool = True
 

@@ -92,7 +92,7 @@ class SourceList:
         return self._reads is self._plan or self._reads.holds(known.source)
 
     async def check_new(self) -> None:
-        """Ask for the sources that the plan did not have before this run: a request each.
+        """Ask for the sources that the plan did not have before this run: one request per source.
 
         Raises `RequestInvalidError` where the service refuses one: a wrong name must not stay in a plan.
         """
@@ -174,7 +174,7 @@ class SourceList:
     async def recent_time(self) -> int | None:
         """Return when one of the newest messages of the first sources was sent, in the service's unit.
 
-        Costs up to 20 requests; None if no message there tells a time.
+        Costs up to 20 requests; None if no message there has a time.
         """
         messages = Messages(AsRows(self._session.sender))
         for known in islice(self.known, _ASKED_FOR_TIME):
@@ -239,7 +239,7 @@ async def newest(session: AsyncSession, count: int = 1) -> list[Row]:
 
 
 def in_order(rows: list[Row]) -> list[Row]:
-    """Return those of the app's newest messages whose order tells which is the newest.
+    """Return those of the app's newest messages whose order shows which is the newest.
 
     Ids that are no numbers, or come twice, stand first in a page, wherever they are in the list. The others
     are in its order, in which the last one may not be the one with the largest id.

@@ -1,6 +1,6 @@
 """Takes over what another process, such as a worker of a cluster, has read for an export.
 
-It leaves fragments, which are files of the export as they are (`store/fragments.py`), and tells what the
+It leaves fragments, which are files of the export as they are (`store/fragments.py`), and says what the
 lists of its sources have shown, and what it has covered and proven. Nothing of it counts before it is
 adopted, and then all of it does: in one transaction of the journal. So it may be adopted twice, or overlap.
 """

@@ -1,15 +1,15 @@
-"""Whether the ids of the service go on where earlier runs have left them, or begin anew: its data are lost.
+"""Whether the ids of the service continue, or begin again because its data are lost.
 
 | of the newest messages that are known | and what is there now                      | then the ids         |
 |---------------------------------------|--------------------------------------------|----------------------|
-| the newest is there, as it was        |                                            | go on                |
-| one has another one under its id      |                                            | begin anew           |
-| the newest is gone, or not shown      | a higher id, or another one as it was      | go on                |
-| the newest is gone, or not shown      | lower ids alone, one of them sent later    | may have begun anew  |
+| the newest is there, as it was        |                                            | continue             |
+| one has another one under its id      |                                            | begin again          |
+| the newest is gone, or not shown      | a higher id, or another one as it was      | continue             |
+| the newest is gone, or not shown      | lower ids alone, one of them sent later    | may have begun again |
 |                                       | than all that was ever seen                |                      |
-| the newest is gone, or not shown      | lower ids alone, none of them sent later   | go on                |
+| the newest is gone, or not shown      | lower ids alone, none of them sent later   | continue             |
 
-Where they go on, messages were deleted. Lower ids with a later time are one witness alone: the clocks of a
+Where they continue, messages were deleted. Lower ids with a later time are one witness alone: the clocks of a
 service may disagree. The same message has its time and its sender. The newest messages of the app are asked,
 or where the service does not tell them those of each list.
 """
@@ -46,7 +46,7 @@ class KnownMessage(Struct, frozen=True, array_like=True):
     sender: str
 
     def is_same(self, row: Row) -> bool:
-        """Return whether a row is this message; what is not told may be any."""
+        """Return whether a row is this message; what is unknown may be any."""
         is_at = UNKNOWN in (row.sent_at, self.sent_at) or seconds(row.sent_at) == seconds(self.sent_at)
         return is_at and (row.sender == self.sender or not row.sender or not self.sender)
 
@@ -77,7 +77,7 @@ class IdContinuity:
         self.see(rows)
 
     async def check(self, rows: list[Row]) -> None:
-        """Check the newest messages of a list; costs a request a run, where the known one is not among them.
+        """Check the newest messages of a list; costs one request where the known one is not there.
 
         Raises `IdsBeginAnewError`.
         """
@@ -93,12 +93,12 @@ class IdContinuity:
             now = by_id if not self._found else by_id | {known.id: self._found[0]}
             for each in sorted(self._known.values(), key=lambda each: -each.id):
                 if each.id in now and not each.is_same(now[each.id]):
-                    raise self._fault("begin anew", each, now[each.id])
+                    raise self._fault("begin again", each, now[each.id])
             self._is_sure = bool(self._found)
             if self._is_sure or max(by_id) > known.id or not self._known.keys().isdisjoint(now):
                 return
             if times(rows)[1] > await in_thread(self._latest):
-                raise self._fault("may have begun anew", known, by_id[max(by_id)])
+                raise self._fault("may have begun again", known, by_id[max(by_id)])
 
     def _latest(self) -> int:
         """Return the latest time of all that was seen: clocks may disagree."""

@@ -14,8 +14,8 @@
 |          | they were left there                                                                       |
 | left     | of a part: messages, and newer versions of messages, that are left to another part         |
 
-What is new is noted when the folder is opened the next time: it is what is written, and no run has told of.
-So it costs a commit nothing, and a run that was killed has told of all that it committed.
+What is new is noted when the folder is opened the next time: written and not yet reported.
+So it costs a commit nothing, and all that a killed run committed is reported.
 
 The tables of files and ids are those of the store (`store/journal.py`). A page is committed in one
 transaction: its rows, the ids that it showed, what it covers. All that is in the journal is on the disk. All
@@ -158,7 +158,7 @@ class Journal(StoreJournal):
         return digest.hexdigest()
 
     def note_lost_versions(self, names: Iterable[str]) -> None:
-        """Note files of older versions that were lost: `verify` tells of them from now on."""
+        """Note files of older versions that were lost: `verify` reports them from now on."""
         if names := [*self.lost_versions(), *names]:
             self[_LOST_VERSIONS] = "\n".join(names)
 

@@ -95,7 +95,7 @@ class Manifest(Struct, kw_only=True):
     """Ids that a source has shown, that are not in the export, and that the service does not show now."""
     files: list[FileEntry] = []
     tables: list[TableEntry] = []
-    """Those that were asked for, each as it was last read as a whole."""
+    """Those that were asked for, each as it was last read completely."""
     checksum: str = ""
     """SHA-256 of this file, with an empty text here."""
 
@@ -263,7 +263,7 @@ def _portions(manifest: Manifest, entries: dict[str, Iterator[Any]]) -> Iterator
 
 
 def put(disk: Disk, path: Path, data: bytes | Iterator[bytes]) -> None:
-    """Replace a small file, or one whose content comes in portions: it is the old one or the new one."""
+    """Replace a small file, or one whose content is in portions: it is the old one or the new one."""
     new = path.with_name(path.name + ".new")
     with ErrorPath(new), new.open("wb") as file:
         file.writelines((data,) if isinstance(data, bytes) else data)

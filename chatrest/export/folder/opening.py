@@ -48,7 +48,7 @@ _PATIENCE: Final = 200
 _PAUSE: Final = 0.005
 """Seconds between these."""
 _TRIES: Final = 20
-"""How often a reader begins anew because runs begin meanwhile."""
+"""How often a reader begins again because runs begin meanwhile."""
 T = TypeVar("T")
 _REBUILD: Final = (
     f"restore {JOURNAL} from a backup, or move it out of the folder and export again: a new one is made from "
@@ -209,7 +209,7 @@ def begin_generation(journal: Journal, manifest: Manifest | None) -> None:
 def mismatch(journal: Journal, manifest: Manifest) -> str:
     """Return in words why a journal is not that of a manifest; an empty text where it is.
 
-    The journal of a run that has begun since is the manifest's as well; `has_begun` tells it.
+    The journal of a run that has begun since is the manifest's as well; `has_begun` says it.
     """
     generation = journal[GENERATION]
     has_same = generation == manifest.generation

@@ -13,10 +13,10 @@
 | attachments   | the files that messages link to                 | `messageId` and `position`           |
 
 A record that does not say whose list it is from, as that of a member has no guid, is stored with this one
-member put in front of its own. All other bytes are as the service sent them.
+member put first. All other bytes are as the service sent them.
 
 A table is one file of lines, `users/users.ndjson` (`.gz` or `.zst` where messages are lines that are
-compressed), whatever the format of messages. The store replaces it as a whole.
+compressed), whatever the format of messages. The store replaces all of it.
 """
 
 import hashlib
@@ -59,7 +59,7 @@ def tables_of(names: object) -> tuple[Table, ...]:
 
 
 def with_member(raw: bytes, name: str, value: str) -> bytes:
-    """Return a record with one more member in front of its own; as it is where it has the member already."""
+    """Return a record with one more member put first; as it is where it has the member already."""
     record = read(raw)
     if not raw.startswith(b"{") or name in record:
         return raw

@@ -106,7 +106,7 @@ _DECODER: Final = msgspec.json.Decoder(_Members)
 
 
 def columns(lines: bytes, rows: int) -> dict[str, Sequence[Any]]:
-    """Return the columns of `parquet.SCHEMA` for so many records, a line each: all but the source and `raw`.
+    """Return the columns of `parquet.SCHEMA` for so many records, one per line, without the source and `raw`.
 
     Records that all have their documented types are read at once, others one by one. Lists hold structs as
     tuples of their fields.

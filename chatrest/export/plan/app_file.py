@@ -129,7 +129,7 @@ def app_names(path: str | PathLike[str]) -> list[str]:
 
 
 class _Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An app, as it stands in the file."""
+    """An app, as it is in the file."""
 
     id: _Text
     name: _Text | None = None

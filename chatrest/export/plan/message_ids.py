@@ -41,7 +41,7 @@ def ids_of(rows: list[Row]) -> PageIds:
 
 
 def numbers_of(ids: list[str]) -> list[int] | None:
-    """Return ids as numbers; None if any is none, or is not written plainly."""
+    """Return ids as numbers; None if any is not a number, or is not written plainly."""
     if "".join(ids).isdecimal():  # with nothing but digits, JSON is the quickest way to numbers
         try:
             return _NUMBERS.decode(f"[{','.join(ids)}]")
@@ -56,7 +56,7 @@ def key_of(row: Row) -> str:
 
 
 def times(rows: list[Row]) -> tuple[int, int, bool]:
-    """Return the first and the last time of rows, UNKNOWN where none tells one, and whether all do."""
+    """Return the first and the last time of rows, UNKNOWN where none has one, and whether all do."""
     sent = list(map(_SENT_AT, rows))
     known = [each for each in sent if each != UNKNOWN] if UNKNOWN in sent else sent
     since, until = (min(known), max(known)) if known else (UNKNOWN, UNKNOWN)

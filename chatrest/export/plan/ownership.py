@@ -1,6 +1,6 @@
 """The lists that an export reads, and which of them writes a message that two of them hold. Pure.
 
-A message stands once in an export. Of the sources of the plan that claim it, which its own members decide,
+A message is stored once in an export. Of the sources of the plan that claim it, as its members say,
 the first one writes it, so that a message is in the same file whatever is read first:
 
 | source     | claims                                     | how sure                                   |

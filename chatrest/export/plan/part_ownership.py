@@ -8,7 +8,7 @@
 | a group that is    | the sender, listed or not; where no list of that part can show it, whoever sees   |
 | not exported       | it leaves the message itself there                                                |
 
-"Listed first" is the number of a night, which is kept with the list of users: a user who comes later owns
+"Listed first" is the number of a night, which is kept with the list of users: a later user owns
 nothing of one who was there before. A rule without it, or one by which an unlisted sender's messages are the
 group's, makes messages stand twice as soon as somebody is listed.
 

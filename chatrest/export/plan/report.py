@@ -96,7 +96,7 @@ class Progress:
         self.trouble: str | None = None
         """The class of the newest failed attempt's error, until a request succeeds."""
         self.active: dict[int, Active] = {}
-        """The sources that are being read now, by a number of their own."""
+        """The sources that are being read now, by their numbers."""
         self.waits_for_disk = False
         """True while the disk is slower than the service."""
         self.unpublished = ""

@@ -3,7 +3,7 @@
 The journal knows by run which ids are news; the records are in the export's files, older versions in its
 history. So the result is the difference of two states: the export at the end of a run, and as it is now.
 
-| since the run, a message                  | is told as | before             | after         |
+| since the run, a message                  | kind       | before             | after         |
 |-------------------------------------------|------------|--------------------|---------------|
 | came, and may have changed since          | `new`      |                    | as it is now  |
 | was shown again, after it was deleted     | `new`      |                    | as it is now  |
@@ -132,7 +132,7 @@ def changes(out: str | PathLike[str], *, after: Position = 0) -> ExportChanges:
     that has something in it; memory for sets of ids, whose size hardly
     depends on how many there are, and for ids that are no numbers, each. Nothing in the folder is changed.
 
-    What a run brings is told when it has ended, as until then it has no end to continue from.
+    The changes of a run are given when it has ended: only then can they be continued from.
 
     Raises `RequestInvalidError` at once for a wrong argument, and for a folder that is not an export;
     `ChatRestError` where the journal is damaged or lost, and while it is read where a file is damaged.
@@ -168,7 +168,7 @@ def _journal(folder: Path, state: FolderState) -> Journal:
 
 
 class _News(NamedTuple):
-    """Ids that are told of one run and kind."""
+    """The ids of one run and kind."""
 
     run: int
     kind: ChangeKind
@@ -199,10 +199,10 @@ class _JournalNews(NamedTuple):
     changed: list[tuple[IdSet, set[str]]]
     """The ids of messages that have changed, for each run that is reported."""
     run: int
-    """The newest run that is told of."""
+    """The newest run whose changes are given."""
     app_id: str
     is_whole: bool
-    """False while a run is writing, whose news are not told yet."""
+    """False while a run is writing, whose changes are not given yet."""
 
 
 def _read_journal(view: FolderView, state: FolderState, after: int) -> _JournalNews:
@@ -428,11 +428,11 @@ class ExportNews:
         self.views: Final = [each.view for each in self._each]
         """The exports, in the order of the batches: open until the block of this object ends."""
         self.runs: Final = {each.view.export: each.run for each in self._each}
-        """The newest run of each that is told of, by its name in the folder of exports."""
+        """The newest run of each whose changes are given, by its name in the folder of exports."""
         self.run: Final = position_of(self.runs)
         self.app_id: Final = self._each[0].app_id if self._each else ""
         self.is_whole: Final = all(each.is_whole for each in self._each)
-        """False while a run is writing, whose news are not told yet."""
+        """False while a run is writing, whose changes are not given yet."""
 
     def __enter__(self) -> Self:
         return self

@@ -1,7 +1,7 @@
 """Read the tables and the attachments of an export back, from any format.
 
 A file of its own because messages are read without it. A table is the snapshot of the last run that has read
-it as a whole; where there is none, it has no records.
+it completely; where there is none, it has no records.
 """
 
 from collections.abc import Callable, Iterator

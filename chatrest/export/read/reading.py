@@ -243,7 +243,7 @@ def _sources_of(view: FolderView) -> list[Source]:
     def sources(state: FolderState) -> list[Source]:
         if state.journal is None:
             raise ChatRestError(
-                f"{view.folder / JOURNAL}: only it tells which source wrote a message, and it is lost or "
+                f"{view.folder / JOURNAL}: only it says which source wrote a message, and it is lost or "
                 "damaged: read without source"
             )
         return [each.source for each in state.journal.sources()]
@@ -307,7 +307,7 @@ class _SourceIds:
         self._blocks = {file.number: journal.blocks(file.number) for file in files}
         if unknown := [file.name for file in files if file.size and not self._blocks[file.number]]:
             raise ChatRestError(
-                f"{journal.path}: only it tells which source wrote a message here, and it has no row of "
+                f"{journal.path}: only it says which source wrote a message here, and it has no row of "
                 f"{unknown[0]}: read without source"
             )
         numbers = {each.number: each.source in sources for each in journal.sources()}

@@ -133,7 +133,7 @@ class StoreExport:
             )
         if self.kept is not None:
             texts.append(
-                f"another machine has gone on with this export: the former copy in '{self.kept}' may hold "
+                f"another machine has continued this export: the former copy in '{self.kept}' may hold "
                 "messages that the store lacks, of a run that was not published; keep it, or remove it; the "
                 "files that were published before are not in it"
             )
@@ -189,8 +189,8 @@ class StoreExport:
     async def publishing(self, archive: ExportFolder) -> AsyncIterator[None]:
         """Publish from time to time in the block.
 
-        What fails is tried again, and ends nothing. A publication that is under way at the block's end comes
-        to its own end, as an upload that is given up could appear in the store after all is tidied.
+        What fails is tried again, and ends nothing. At the block's end a running publication is finished: an
+        upload that is given up could appear in the store after all is tidied.
         """
         over = asyncio.Event()
         task = asyncio.create_task(self._publish_repeatedly(archive, over), name="chatrest publication")

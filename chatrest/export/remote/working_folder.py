@@ -5,7 +5,7 @@
 | `export`        | the export's folder, without data files that are in the store                         |
 | `export.kept-N` | a copy with a run that was never published, while another machine has gone on         |
 | `objects.json`  | the e-tags of the objects that were there at the end of the last run                  |
-| `store.json`    | the address, and the version that `export` goes on from                               |
+| `store.json`    | the address, and the version that `export` continues                                   |
 """
 
 import hashlib
@@ -47,7 +47,7 @@ class _State(Struct, frozen=True):
     generation: str = ""
     """Of the copy's manifest when it was that version."""
     is_fetching: bool = False
-    """True while a version is fetched into `export`, which has nothing of its own then."""
+    """True while a version is fetched into `export`, which has nothing else then."""
 
 
 @final

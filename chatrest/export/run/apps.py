@@ -78,7 +78,7 @@ async def export_apps(
             result.check()
 
     - `apps`: those of a file (`read_apps`), or `AppExport(app)` of any.
-    - `plan`: for apps without a plan of their own. `options` are those of `export`, for each app.
+    - `plan`: for apps without a plan. `options` are those of `export`, for each app.
     - `at_once`: how many apps are exported at the same time. Each app has a session, and so a rate limit, of
       its own; memory is that of so many exports.
     - `journal`: where `out` is the address of an object store, the folder of the working copies, each in

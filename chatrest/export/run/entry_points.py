@@ -48,8 +48,8 @@ async def export(
       which is within the folder's. The folder's plan stays, and the report says what was not read (`only`,
       `not_read`).
     - `change_plan`: what `plan` gives becomes the folder's plan, once the service has shown that its new
-      sources exist (a request each). The messages of other sources are kept, and nothing new is read of them.
-      The window can become wider, and no narrower.
+      sources exist (one request per source). The messages of other sources are kept, and nothing new is
+      read of them. The window can become wider, and no narrower.
     - `tables`: any of `users`, `groups`, `members` and `conversations`, which become files beside the
       messages: snapshots that each run reads again, after the messages. Later runs continue with them.
     - `attachments`: also fetch the files that messages link to, with the limits of `AttachmentOptions` or

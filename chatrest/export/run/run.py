@@ -5,11 +5,11 @@ newest id → sources → pieces of lists → archive.commit → … until no ga
 ```
 
 - The end is frozen: no id above the newest of the app at the beginning; where that is not known, above the
-  newest of each list when its reading begins. What comes later comes with the next run, whose gaps begin
+  newest of each list when its reading begins. What is newer is for the next run, whose gaps begin
   where this one's intervals end.
 - A source that the service refuses is noted, and the rest continues; a key that it refuses ends the run.
 - Gaps are looked for more than once: users may be made while others are read, and a worker that begins in the
-  middle of a list may be told that there is no such position.
+  middle of a list may get the reply that there is no such position.
 """
 
 import sqlite3
@@ -359,9 +359,9 @@ class Run:
             await self._read_left()
 
     async def _hides_newer(self) -> bool:
-        """Return whether the app's own list lacks what a list has shown behind the frozen end.
+        """Return whether the app's own list lacks what a list has shown after the frozen end.
 
-        Costs a request where one has: what came meanwhile is there by now, and comes with the next run.
+        Costs a request where one has: newer messages are there by now, and are for the next run.
         """
         shown = self._pool.ends.highest
         if self._until == LAST or shown <= self._until:

@@ -380,7 +380,7 @@ async def _settle(
 ) -> Report:
     """Run again what was left something, if all parts are read; return the report of `part`.
 
-    A part that another process has is left to that: it comes here, too.
+    A part that another process has is left to it.
     """
     while True:
         states = [await read_state(files, parts, number) for number in range(parts.parts)]

@@ -1,4 +1,4 @@
-"""The store of an export: a journal, open segments, sealed files. Its README has its ideas, a line each."""
+"""The store of an export: a journal, open segments, sealed files. Its README has its ideas."""
 
 from .adoption import adopt_fragments, repair, salvage
 from .export_store import Changes, ExportStore, NewRows

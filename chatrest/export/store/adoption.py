@@ -88,7 +88,7 @@ def stem_of(store: ExportStore, name: str) -> str | None:
 
 
 def adopt_fragments(store: ExportStore) -> int:
-    """Take over the fragments that no one has told of, and remove what their makers have left beside them;
+    """Take over the unreported fragments, and remove what their makers have left beside them;
     return how many rows are new. For a folder in which no other process writes for this store any more.
     """
     count = 0

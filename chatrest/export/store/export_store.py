@@ -547,7 +547,7 @@ def _are_alike(files: Iterable[StoreFile], format: Format) -> bool:
 
 
 def block_of(source: int, rows: list[Row], ids: IdSet) -> StoreBlock:
-    """Return the journal's record of rows with these ids; from UNKNOWN where any tells no time."""
+    """Return the journal's record of rows with these ids; from UNKNOWN where any has no time."""
     since, until, is_dated = times(rows)
     return StoreBlock(source, len(rows), since if is_dated else UNKNOWN, until, ids)
 

@@ -151,7 +151,7 @@ class Readable(NamedTuple):
     end: int
     """Up to where each line is one of `rows`."""
     later: list[Row]
-    """Records after the first line that is none."""
+    """Records after the first invalid line."""
     is_torn: bool
     """True if behind `end` there is nothing but what a kill or a loss of power leaves: the beginning of a
     record, or zeros."""

@@ -12,7 +12,7 @@ counts before the store has adopted them:
 | none is                         | it is removed                                                  |
 
 Ids, blocks and what its reader has seen are noted in one transaction; then it gets its name. A kill between
-the two is *unfinished*: the next opening renames it. One that no one has told of (its reader, or who waited
+the two is *unfinished*: the next opening renames it. One that was not reported (its reader, or who waited
 for it, was killed) is *unknown*: the next opening adopts it in the same way, as rows of no source.
 """
 
@@ -36,7 +36,7 @@ class FragmentLostError(ChatRestError):
 
 
 class Fragment(NamedTuple):
-    """A fragment, as its maker tells of it."""
+    """A fragment, as its maker reports it."""
 
     name: str
     """Below the export's folder."""

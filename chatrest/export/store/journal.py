@@ -233,7 +233,7 @@ class StoreJournal(JournalFile):
                 self.see(source, ids)
 
     def latest(self) -> int:
-        """Return the latest time of all rows; -1 where none tells one."""
+        """Return the latest time of all rows; -1 where none has one."""
         [(until,)] = self._typed("SELECT max(until) FROM blocks", tuple[int | None])
         return -1 if until is None else int(until)
 

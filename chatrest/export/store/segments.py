@@ -34,7 +34,7 @@ def new_path(folder: Path, name: str) -> Path:
 
 
 def fragment_path(folder: Path, name: str) -> Path:
-    """Return where a file that another process has sealed lies until it is adopted."""
+    """Return where a file that another process has sealed is until it is adopted."""
     return folder / SPOOL / (name.replace("/", "+") + FRAGMENT)
 
 

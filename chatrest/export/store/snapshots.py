@@ -1,4 +1,4 @@
-"""Snapshots: files that are replaced as a whole, such as a table of users. They have names that stay.
+"""Snapshots: files that are replaced completely, such as a table of users. They have names that stay.
 
 | between … and … | on the disk | the next opening |
 |---|---|---|

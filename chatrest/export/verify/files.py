@@ -105,7 +105,7 @@ _LINES: Final = msgspec.json.Decoder(_LineId)
 
 
 def _keys(raws: list[bytes]) -> list[str] | list[str | None]:
-    """Return what tells each record from all others; None for what is no record."""
+    """Return what identifies each record; None for what is no record."""
     try:
         ids = [line.id for line in _LINES.decode_lines(b"\n".join(raws))]
     except REFUSED:

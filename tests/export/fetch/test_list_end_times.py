@@ -101,6 +101,6 @@ async def test_ids_that_begin_anew_are_found(tmp_path: Path) -> None:
             report = await export(session, tmp_path / "out")
             assert (report.complete, report.written) == (False, 0)
             assert (
-                "may have begun anew: the newest message that the export knows is 120"
+                "may have begun again: the newest message that the export knows is 120"
                 in report.failed[0].error
             )

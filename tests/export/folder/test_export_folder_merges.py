@@ -106,6 +106,6 @@ async def test_a_journal_that_a_stopped_run_has_changed_is_not_read_for_sources(
             await export(session, tmp_path)
     with closing(sqlite3.connect(tmp_path / "journal.sqlite")) as database, database:
         database.execute("DELETE FROM blocks")
-    with pytest.raises(ChatRestError, match="tells which source wrote"):
+    with pytest.raises(ChatRestError, match="says which source wrote"):
         read_raw(tmp_path, source="user user-001")
     assert len(list(read_raw(tmp_path))) == 40

@@ -71,7 +71,7 @@ def words_of(report: Report) -> list[str]:
 
 def check_anew(report: Report, known: int) -> None:
     assert (report.complete, report.written) == (False, 0), report
-    said = [words for words in words_of(report) if "begin anew" in words or "may have begun anew" in words]
+    said = [words for words in words_of(report) if "begin again" in words or "may have begun again" in words]
     assert said
     for words in said:
         assert f" {known} (sent" in words
@@ -238,7 +238,7 @@ async def test_lower_ids_and_later_times_alone_are_no_proof(tmp_path: Path) -> N
         service.now += 86_400
         service.talk(3)
         report = await export(session, tmp_path / "out")
-        assert "may have begun anew" in words_of(report)[0]
+        assert "may have begun again" in words_of(report)[0]
         service.talk(17)
         report = await export(session, tmp_path / "out")
-    assert "ids of the app begin anew" in words_of(report)[0]
+    assert "ids of the app begin again" in words_of(report)[0]

@@ -374,7 +374,7 @@ def test_without_the_journal_nobody_knows_the_sources(stored: StoredExport) -> N
     stored.finish()
     stored.journal.close()
     (stored.folder / JOURNAL).unlink()
-    with pytest.raises(ChatRestError, match=f"{JOURNAL}: only it tells which source wrote"):
+    with pytest.raises(ChatRestError, match=f"{JOURNAL}: only it says which source wrote"):
         read(stored.folder, source="group den")
 
 

@@ -1,4 +1,4 @@
-"""A service that others wrote: windows that it reads in its own way, busy lists, ids that begin anew."""
+"""A service that others wrote: windows that it reads in its own way, busy lists, ids that begin again."""
 
 from pathlib import Path
 
@@ -94,4 +94,4 @@ async def test_an_empty_list_costs_one_request_and_a_quiet_one_costs_one(tmp_pat
         assert len(service.lists_asked()) == 1
 
 
-# ── ids that begin anew ──
+# ── ids that begin again ──
