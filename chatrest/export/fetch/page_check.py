@@ -34,6 +34,7 @@ _DISORDER: Final = 300
 """Seconds by which the times of a list may go back: as far as the clocks of a service disagree."""
 _ENDS: Final = attrgetter("sender", "receiver", "receiver_type")
 _SENT_AT: Final = attrgetter("sent_at")
+_EDITED: Final = (b'"editedAt"', b'"deletedAt"')
 
 
 class Window(NamedTuple):
@@ -153,6 +154,7 @@ class PageCheck:
             "seen": seen, "rows": written, "ids": seen if written is seen_rows else ids_of(written),
             "writers": self._writers(job.source, rows) if takes_all else None, "shown": shown,
             "compared": rows if job.purpose == "recheck" else [], "theirs": theirs, "left": left,
+            "edited": _edited(seen_rows, own) if job.purpose == "recheck" else [],
         }  # fmt: skip
         return FetchedPage(**page | covered)
 
@@ -223,6 +225,14 @@ class PageCheck:
                 acting_user=other if source.kind == "pair" else None,
             )
         return self._expectations[source]
+
+
+def _edited(rows: list[Row], own: list[Row]) -> list[Row]:
+    """Return the rows of other parts that were edited or deleted: perhaps no list of theirs shows that."""
+    if own is rows:
+        return []
+    ids = set(map(id, own))
+    return [row for row in rows if id(row) not in ids and any(mark in row.raw for mark in _EDITED)]
 
 
 def left_out(page: Page[Row], rows: list[Row]) -> list[Row]:

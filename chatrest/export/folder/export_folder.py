@@ -96,6 +96,8 @@ class FetchedPage(Struct, frozen=True, kw_only=True):
     """The ids that other parts write, by the part."""
     left: dict[int, list[Row]] = {}
     """Those of these messages that no list of their part can show."""
+    edited: list[Row] = []
+    """Of a recheck: messages of other parts that were edited or deleted."""
     bytes: int = 0
     """The memory that the page needs."""
 
@@ -453,6 +455,7 @@ class ExportFolder:
             theirs.setdefault(part, IdSet()).update(self.journal.numbered(ids))
         for part, rows in page.left.items():
             self.journal.leave_rows(part, rows)
+        self._leave_edits(page.edited)
 
     def _new(
         self, number: int, source: Source, rows: list[Row], ids: PageIds, *, is_first: bool = False
@@ -469,11 +472,13 @@ class ExportFolder:
 
     def _note_edits(self, edited: list[Row]) -> None:
         """Note the messages that edits and deletions show; those of other parts are left to them."""
-        if self.part_of is not None:
-            for row in edited:
-                if (part := self.part_of(row)) is not None:
-                    self.journal.leave_rows(part, [row], is_edit=True)
+        self._leave_edits(edited)
         self.journal.note_edits(edited)
+
+    def _leave_edits(self, edited: list[Row]) -> None:
+        for row in edited:
+            if self.part_of is not None and (part := self.part_of(row)) is not None:
+                self.journal.leave_rows(part, [row], is_edit=True)
 
     def _stems(self, source: Source, rows: list[Row]) -> dict[str, list[Row]]:
         if not rows:
