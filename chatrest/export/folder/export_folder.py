@@ -16,12 +16,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar, final
 
-from msgspec import Raw, Struct
-from msgspec.json import Decoder
+from msgspec import Struct
 
 from ..._core.replies.rows import UNKNOWN, PageLines, Row, lines_of, row_of
 from ..._core.requests.endpoint import Pairs
-from ..._models.raw_json import REFUSED
+from ..formats.action_records import ACTION, is_deleted, shown_edits
 from ..plan.file_names import STEM, partition_folder, partition_rows
 from ..plan.id_set import IdSet
 from ..plan.intervals import LAST
@@ -59,8 +58,6 @@ deleted; confirm: ids that the recheck did not show are looked for again; missin
 seen and no one has written."""
 MANY_SMALL_FILES: Final = 8
 """Small files of one partition that the end of a run merges."""
-_ACTION: Final = b'"action"'
-"""In every record of an edit or a deletion."""
 _CHANGES_AT_ONCE: Final = 20_000
 """Changed messages that are held in memory while they take their places."""
 
@@ -467,7 +464,7 @@ class ExportFolder:
             yield NewRows(stem, number, part, new_ids if part is new else ids_of(part), is_new=True)
         if (self._is_later or self.part_of is not None) and new:
             line: Any = new[0].line  # of a page's rows, all or none are in its lines
-            if _ACTION in (line.data if type(line) is PageLines else lines_of(new)):
+            if ACTION in (line.data if type(line) is PageLines else lines_of(new)):
                 self._note_edits(list(shown_edits(new)))
 
     def _note_edits(self, edited: list[Row]) -> None:
@@ -543,57 +540,6 @@ class ExportFolder:
                 continue
             if not path.exists() or path.stat().st_size < file.size:
                 raise FileNotFoundError(errno.ENOENT, "it was removed or cut while the export ran", str(path))
-
-
-class _On(Struct, frozen=True):
-    entity: Raw = Raw(b"null")
-
-
-class _Entities(Struct, frozen=True):
-    on: _On = _On()
-
-
-class _ActionData(Struct, frozen=True):
-    action: str = ""
-    entities: _Entities = _Entities()
-
-
-class _Action(Struct, frozen=True):
-    category: str = ""
-    data: _ActionData = _ActionData()
-
-
-_READ_ACTION: Final = Decoder(_Action)
-
-
-class _Deleted(Struct, frozen=True, rename="camel"):
-    deleted_at: Any = None
-
-
-_READ_DELETED: Final = Decoder(_Deleted)
-
-
-def is_deleted(raw: bytes) -> bool:
-    """Return whether a record is that of a message which its author, or a moderator, has deleted."""
-    try:
-        at = _READ_DELETED.decode(raw).deleted_at if b'"deletedAt"' in raw else None
-    except REFUSED:
-        return False
-    return at not in (None, 0, "", "0", False)
-
-
-def shown_edits(rows: Iterable[Row]) -> Iterator[Row]:
-    for raw in (row.raw for row in rows):
-        if _ACTION not in raw:
-            continue
-        try:
-            action = _READ_ACTION.decode(raw)
-        except REFUSED:
-            continue
-        if action.category == "action" and action.data.action in ("edited", "deleted"):
-            row = row_of(bytes(action.data.entities.on.entity))
-            if row.id:
-                yield row
 
 
 def _may_hold(block: StoreBlock, first: int, last: int, since: int) -> bool:

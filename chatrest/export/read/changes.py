@@ -39,10 +39,10 @@ from ..._core.replies.rows import Row, row_of
 from ..._models.messages import Message
 from ..._storage import sql_in
 from ...errors import ChatRestError
-from ..folder.export_folder import is_deleted
 from ..folder.journal import NAME as JOURNAL, Journal
 from ..folder.kinds import kinds_of_plan
 from ..folder.opening import FolderState, with_state
+from ..formats.action_records import is_deleted
 from ..formats.stored_records import damaged
 from ..plan.file_names import HISTORY, SPOOL, STEM, path_inside
 from ..plan.id_set import IdSet
