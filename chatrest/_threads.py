@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 async def in_thread(work: Callable[[], T], undo: Callable[[T], None] | None = None) -> T:
-    """Return the result of `work`. A cancel waits for its end: a thread cannot be stopped, nor be left alone.
+    """Return the result of `work`. Cancelling waits for the thread, which cannot be stopped.
 
     Where the result is lost to a cancel, `undo` gets it.
     """

@@ -138,7 +138,7 @@ _VARIABLES = ("APP_ID", "API_KEY", "REGION", "SERVICE_DOMAIN", "BASE_URL")
 def check_key(name: str, key: object) -> str:
     """Return `key` if it can be in a header as it is; the error never repeats it."""
     if not isinstance(key, str) or not _KEY.fullmatch(key):
-        raise RequestInvalidError(f"{name}: expected visible ASCII characters, at least one, no spaces")
+        raise RequestInvalidError(f"{name}: expected 1 or more printable ASCII characters without spaces")
     return key
 
 

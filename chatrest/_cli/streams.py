@@ -93,7 +93,7 @@ def write_json(members: Mapping[str, Any]) -> None:
 
 @contextmanager
 def reader_may_leave() -> Iterator[None]:
-    """Ignore that the reader of the summary which the block writes is gone: the exit status must be right."""
+    """Ignore a closed pipe: the exit status must be right."""
     try:
         yield
     except BrokenPipeError:

@@ -156,7 +156,7 @@ class Agents(ToolOperations, KnowledgeOperations):
         return self._walk(LIST_MODELS)
 
     async def search_tools(self, uid: str, query: ToolSearchQuery | None = None) -> ToolSearch:
-        """The tools of every kind that a text is of, for an agent."""
+        """Search an agent's tools by text."""
         return await self._call(SEARCH_TOOLS, query=query, uid=uid)
 
     async def list_enabled_items(self, uid: str, query: EnabledItemsQuery | None = None) -> EnabledItems:

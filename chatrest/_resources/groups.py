@@ -46,8 +46,8 @@ class Groups(Collection):
     ) -> Walk[Group]:
         """The groups, in the service's order. One request a page.
 
-        The list goes by page numbers, also from `updated_at` on: of several groups that changed in one
-        second, a list that continues by that time would lose those after a page's border.
+        Uses page numbers, also from `updated_at` on: paging by time could skip groups changed in the same
+        second.
         """
         return self._walk(GROUPS_LIST, query, cursor, on_behalf_of=on_behalf_of)
 

@@ -1,8 +1,8 @@
 """One rate for a cluster, by credits: the coordinator's own pacer hands out single slots to whoever asks.
 
 Pure: time is an argument. The pacer is the one that a session on one machine has. It is asked for the slots
-of the next 0.3 s, each of which goes to one worker, and what became of them is replayed into it. Where the
-coordinator's process has so much to do that it looks seldom, slots are handed out for as long as that takes.
+of the next 0.3 s, each of which goes to one worker, and what became of them is replayed into it. If the
+coordinator is slow, each grant covers the longer interval.
 
 | event                           | what follows                                                             |
 |---------------------------------|--------------------------------------------------------------------------|
@@ -319,7 +319,7 @@ class CreditBook:
         return {name: self._grants(name, now) for name in asking if self._is_due(name, now, every)}
 
     def _late(self, now: float) -> float:
-        """Return the seconds between two looks of late: a machine that has much to do looks seldom."""
+        """Return the seconds between two looks of late: more on a busy machine."""
         seconds = 0.0 if self._looked_at is None else now - self._looked_at
         self._looked_at = now
         self._stall = min(_FARTHEST, max(seconds, self._stall * exp(-seconds / _STALLS)))

@@ -17,7 +17,7 @@ from .input_files import LinePosition
 
 Kind: TypeAlias = Literal["users", "groups", "members", "messages", "reactions", "friends", "bans", "blocks"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-"""In the order in which they are imported: a later kind may need an earlier one, or forbid what it needs."""
+"""Order matters: members need groups; bans come after messages."""
 
 
 class ReactionImport(Body):

@@ -68,7 +68,7 @@ async def test_a_call_for_another_user_is_refused_before_it_is_sent() -> None:
 @loop_over("token", ["", "a b", "a\r\nb", 7, "\ud800"])
 async def test_a_token_that_cannot_be_a_header_is_refused(token: str) -> None:
     async with Faulty(reply()) as server, server.session() as session:
-        with pytest.raises(RequestInvalidError, match=r"^auth_token: expected visible ASCII") as caught:
+        with pytest.raises(RequestInvalidError, match=r"^auth_token: expected 1 or more") as caught:
             session.as_user("bob", auth_token=token)
         assert repr(token) not in str(caught.value) or token == ""
 

@@ -4,9 +4,9 @@ A token holds the fingerprint of its query, the query pairs that ask for its pag
 the id of the last item delivered. It holds no key, and a checksum covers every bit of it. With a cursor key
 it is signed too (HMAC-SHA256), so that a token that was made or changed by anybody else is refused.
 
-What a token says can only move within the list that the caller asks for: `resumed` refuses a position that
-holds anything but the names by which its list is paged, that is before the query's own beginning, or that
-goes in another direction. Filters, path and acting user come from the caller alone.
+A token can change only the position in the list: `resumed` refuses a position that holds anything but the
+names by which its list is paged, that is before the query's own beginning, or that goes in another
+direction. Filters, path and acting user come from the caller alone.
 """
 
 import hashlib

@@ -1,8 +1,8 @@
 """Where a walk continues after a page: one ladder, whose first rung that holds decides.
 
 The rungs are `BY_COUNTS`, then `BY_POSITIONS`: `help` shows them below, each by the first line of its
-function. A short page has fewer records than were asked for, and than the service's own `per_page`. None is
-believed to be the last after a "last" that was wrong. A list by page numbers takes the other ways only where
+function. A short page has fewer records than were asked for, and than the service's own `per_page`. After
+one wrong "last page" such claims are ignored. A list by page numbers takes the other ways only where
 a number returns nothing new. No walk goes round: a way leads to another place than the page's own, and places
 that cannot be compared are remembered.
 """
@@ -67,7 +67,7 @@ def _withheld(view: PageView) -> Onward | None:
 
 
 def _counted_end(view: PageView) -> Onward | None:
-    """A short page, smaller than the largest of this list, that says to be the last: the end."""
+    """The list ends at a short page, smaller than its largest, that claims to be the last."""
     is_last = view.position_fault is None and view.says_last and view.is_below_largest
     return _END if is_last else None
 
@@ -89,7 +89,7 @@ def _unreadable(view: PageView, lead: Lead) -> Onward | None:
 
 
 def _shown_end(view: PageView, lead: Lead) -> Onward | None:
-    """A short page, smaller than the largest, that leads nowhere and counts no more: the end."""
+    """The list ends at a short page without a next position and without a higher total."""
     shows_no_more = lead.is_nowhere and not lead.is_by_number and not view.says_more
     return _END if (view.says_last or shows_no_more) and view.is_below_largest else None
 

@@ -1,8 +1,8 @@
 """The records that a list was asked for: `Expectation` finds those among what came that do not fit.
 
 Services ignore filters and acting users without a word, so what came is compared with what was asked. Only
-what a record shows counts: a member that is absent or empty never mismatches. The rules miss a misfit rather
-than report an honest server:
+what a record shows counts: a member that is absent or empty never mismatches. In doubt a record
+counts as fitting:
 
 - A window is about whole seconds where the units differ; the service may include its ends or not.
 - Between users, what the app itself sent to one of them fits, and so does every message of a group.

@@ -97,8 +97,8 @@ class Paging(Struct, frozen=True, kw_only=True, dict=True):
     def filtered_by(self, values: Mapping[str, Any]) -> "Paging":
         """Return how a list is paged whose query has these values.
 
-        A list by page numbers continues by them also if its query names a position, such as `updatedAt`: of
-        items of one second, a walk that moved by that time would lose those after a page's border.
+        A list by page numbers continues by them also if its query names a position, such as `updatedAt`:
+        paging by time could skip items changed in the same second.
         """
         if self.positions or not self.numbered:
             return self

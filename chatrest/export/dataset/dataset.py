@@ -4,8 +4,8 @@
 messages → tables → manifest → attachments → manifest
 ```
 
-Tables and attachments come after the messages, which they never hold up. What is asked for once is kept in
-the journal, so that every later run continues with it; a run may ask for more.
+Tables and attachments come after the messages, which they never hold up. These options are remembered in the
+journal for later runs; a run may add more.
 
 A table holds the exact bytes of the records of lists. It is replaced when they were read completely: until
 then its rows are in a file without a name, so that nothing half-done stays. The lists of groups, users and

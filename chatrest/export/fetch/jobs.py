@@ -52,4 +52,4 @@ class PieceOutcome(Enum):
     UNCUT = auto()
     """The service does not let the list be entered at an id of our own: it has to be read from its start."""
     REFUSED = auto()
-    """It does not let it be continued at a position that it named itself, either."""
+    """It rejects its own positions, too."""

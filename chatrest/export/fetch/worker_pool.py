@@ -75,7 +75,7 @@ class WorkerPool:
         self.uncut: set[int] = set()
         """Sources that the service does not let be entered at an id of our own: they are not divided."""
         self.refused: set[int] = set()
-        """Sources that it does not let be continued at a position that it named itself, either."""
+        """Sources for which it rejects its own positions, too."""
         self.warned: dict[str, None] = {}
         """The warnings of those that have read lists on other machines, each once."""
         self.by_time: set[int] = set()

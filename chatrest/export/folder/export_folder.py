@@ -1,7 +1,7 @@
 """An export's folder while it is written: the one place where pages become rows of the store.
 
-A page is committed here: its rows are on the disk first, and only then does the journal say so. A row is
-written where its id is not in the export yet, whoever shows it and however often: nothing can stand twice.
+A page is committed here: its rows are on the disk first, and only then does the journal say so. Each id
+is written once.
 Methods are synchronous and wait for the disk, so whoever has an event loop calls them in a thread. One at a
 time: a move of the store is several transactions. Others may have transactions of the journal between them,
 and inside of these call nothing of an archive.
@@ -250,7 +250,7 @@ class ExportFolder:
             self.stored_plan = self.plan
 
     def missing(self) -> IdSet:
-        """Return the ids that a source has seen, and that are not on disk: the proof, where it is empty.
+        """Return the ids seen but not stored. An empty set proves completeness.
 
         Those that no source shows any more are left out.
         """

@@ -15,7 +15,7 @@ from ...errors import RequestInvalidError
 from ..plan.plan import Compress
 
 _GZIP_LEVEL: Final = 3
-"""Level 6 takes twice the time for four fifths of the size; who wants it small takes zstd."""
+"""Level 6 takes twice the time for four fifths of the size. For small files use zstd."""
 
 _GZIP_WINDOW: Final = 31
 """zlib's number for gzip with the largest window."""

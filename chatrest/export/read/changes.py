@@ -125,8 +125,8 @@ def changes(out: str | PathLike[str], *, after: Position = 0) -> ExportChanges:
     the `run` of an earlier result: a text with the run of each. Of one that has begun since, all is new.
 
     The next call continues with `after=result.run`, if all of the result was read. Each message is given
-    once: with the oldest `before` since then, and the newest `after`. A change that was
-    found waits for its place until the run ends; one that a killed run has found is of the next run.
+    once: with the oldest `before` since then, and the newest `after`. Changes
+    found by a killed run are reported by the next one.
 
     It is no coroutine: it reads a disk, and blocks. Costs the reading of each file once for each run and kind
     that has something in it; memory for sets of ids, whose size hardly

@@ -496,9 +496,7 @@ def check_arguments(
     fits = limits is None or isinstance(limits, AttachmentOptions)
     check(fits, "attachments", limits, "True, False or AttachmentOptions")
     if session.sender.acting_user is not None:
-        raise RequestInvalidError(
-            f"session = {session!r}: expected one that acts as nobody; as a user it sees other lists"
-        )
+        raise RequestInvalidError(f"session = {session!r}: expected a session without as_user")
     fits = recheck is None or (type(recheck) is int and recheck > 0)
     check(fits, "recheck", recheck, "a whole number of seconds from 1, or None")
 

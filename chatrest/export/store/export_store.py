@@ -140,7 +140,7 @@ class ExportStore:
         self.written = self.journal.ids_in(self.journal.files("open", "sealing", "sealed"))
 
     def missing(self) -> IdSet:
-        """Return the ids that were seen, and are not written: the proof, where it is empty."""
+        """Return the ids seen but not written. An empty set proves completeness."""
         return self.journal.seen() - self.written
 
     def inspect(self, *, deep: bool = False) -> list[Finding]:

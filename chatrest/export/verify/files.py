@@ -52,7 +52,7 @@ def check_bytes(path: Path, file: StoreFile, step: Callable[[int], object]) -> N
             left -= len(chunk)
             step(len(chunk))
     if size < file.size:
-        raise FileFaultError("size", f"it ends behind {size:,} of {file.size:,} bytes")
+        raise FileFaultError("size", f"it ends after {size:,} of {file.size:,} bytes")
     if file.sha256 is None:
         return  # a segment may have bytes that no commit knows
     if size > file.size:

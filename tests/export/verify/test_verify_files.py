@@ -27,7 +27,7 @@ def test_a_file_of_another_size_and_none(copy: Callable[[str], Path], name: str)
     path, size = out / entry.name, entry.bytes
     data = path.read_bytes()
     for content, kind, words in (
-        (data[:-10], "size", f"it ends behind {size - 10:,} of {size:,} bytes: {entry.messages}"),
+        (data[:-10], "size", f"it ends after {size - 10:,} of {size:,} bytes: {entry.messages}"),
         (data + b"torn", "size", f"it has 4 bytes more than the {size:,}"),
         (None, "missing", f"it is not there: {entry.messages} messages"),
     ):
