@@ -9,13 +9,15 @@
     async def test_of_bad_weather(chatrest_session): ...
 
 pytest loads this plugin if chatrest is installed. The two need pytest-asyncio in either mode, and fail with a
-message without it; `chatrest_aioresponses` needs aioresponses. chatrest and aiohttp are imported only when a
-fixture is used.
+message without it; `chatrest_aioresponses` needs aioresponses. In pytest-asyncio's strict mode the mark
+`chatrest` implies the mark `asyncio`, and so does each fixture of this plugin. chatrest and aiohttp are
+imported only when a fixture is used.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
+from inspect import iscoroutinefunction
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -24,44 +26,22 @@ if TYPE_CHECKING:
 
     from .emulator import Emulator
     from .session import AsyncSession
+    from .testing import VirtualTime
 
 SMALL: Final = {"users": 5, "messages": 100, "groups": 1, "seed": 0}
 """The default size of the emulator's data."""
-START: Final = 1_700_000_000.0
-"""The start of `ChatRestTime` in epoch seconds."""
 _NAMES: Final = ("asyncio", "pytest_asyncio", "pytest_asyncio.plugin")
-
-
-@final
-class ChatRestTime:
-    """The clock of emulator and session, which advances only when code sleeps, so tests do not wait.
-
-    A rate limit's window ends, and a late reply arrives, when some code has slept for as long.
-    """
-
-    def __init__(self) -> None:
-        self.now: float = START
-        """The time in epoch seconds; a test may increase it."""
-        self.slept: list[float] = []
-        """The length of every sleep in seconds, the oldest first."""
-
-    def clock(self) -> float:
-        """Return `now`."""
-        return self.now
-
-    async def sleep(self, seconds: float) -> None:
-        """Advance `now` by `seconds`, and run the event loop once."""
-        import asyncio
-
-        self.slept.append(seconds)
-        self.now += max(0.0, seconds)
-        await asyncio.sleep(0)
+_FIXTURES: Final = "chatrest_"
+"""The beginning of the names of all fixtures."""
 
 
 @pytest.fixture
-def chatrest_time() -> ChatRestTime:
-    """The clock that `chatrest_emulator` and `chatrest_session` share; `slept` lists all waits."""
-    return ChatRestTime()
+def chatrest_time() -> "Iterator[VirtualTime]":
+    """The clock that `chatrest_emulator`, `chatrest_session` and exports share; `slept` lists all waits."""
+    from .testing import VirtualTime
+
+    with VirtualTime() as time:
+        yield time
 
 
 @pytest.fixture
@@ -98,7 +78,7 @@ def chatrest_aioresponses(monkeypatch: pytest.MonkeyPatch) -> "Iterator[aiorespo
 
 
 async def _chatrest_emulator(
-    request: pytest.FixtureRequest, chatrest_time: ChatRestTime, chatrest_emulator_options: dict[str, Any]
+    request: pytest.FixtureRequest, chatrest_time: "VirtualTime", chatrest_emulator_options: dict[str, Any]
 ) -> AsyncIterator["Emulator"]:
     """A new running `chatrest.emulator.Emulator` with a few messages for each test.
 
@@ -107,7 +87,7 @@ async def _chatrest_emulator(
     """
     from .emulator import Emulator
 
-    options: dict[str, Any] = {**SMALL, "clock": chatrest_time.clock, "sleep": chatrest_time.sleep}
+    options: dict[str, Any] = SMALL | chatrest_time.emulator
     options |= chatrest_emulator_options
     for mark in reversed(list(request.node.iter_markers("chatrest"))):
         if mark.args:
@@ -118,17 +98,14 @@ async def _chatrest_emulator(
 
 
 async def _chatrest_session(
-    chatrest_emulator: "Emulator", chatrest_time: ChatRestTime, chatrest_session_options: dict[str, Any]
+    chatrest_emulator: "Emulator", chatrest_time: "VirtualTime", chatrest_session_options: dict[str, Any]
 ) -> AsyncIterator["AsyncSession"]:
     """An open `AsyncSession` on `chatrest_emulator`; waits take no real time, and dice always give 0.5."""
     from .session import AsyncSession
 
-    defaults: dict[str, Any] = {
-        "clock": chatrest_time.clock,
-        "sleep": chatrest_time.sleep,
-        "dice": lambda: 0.5,
-    }
-    async with AsyncSession(chatrest_emulator.app, **defaults | chatrest_session_options) as session:
+    async with AsyncSession(
+        chatrest_emulator.app, **chatrest_time.session | chatrest_session_options
+    ) as session:
         yield session
 
 
@@ -142,6 +119,23 @@ def _missing_fixture(name: str) -> Any:
     return pytest.fixture(name=name)(fixture)
 
 
+def _has_asyncio(config: pytest.Config) -> bool:
+    return any(config.pluginmanager.hasplugin(name) for name in _NAMES)
+
+
+# Last, so that pytest-asyncio, which looks for its mark in the same hook, finds it.
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector) -> Generator[None, Any, Any]:
+    """Mark the tests of chatrest for asyncio."""
+    collected: Any = yield
+    for item in collected if isinstance(collected, list) else [collected]:
+        if isinstance(item, pytest.Function) and _has_asyncio(collector.config):
+            names = (name.startswith(_FIXTURES) for name in item.fixturenames)
+            if iscoroutinefunction(item.obj) and (item.get_closest_marker("chatrest") or any(names)):
+                item.add_marker("asyncio")
+    return collected
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Register the mark and the fixtures; at this point it is known if pytest-asyncio is loaded."""
     config.addinivalue_line(
@@ -151,7 +145,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "chatrest_emulator": _chatrest_emulator,
         "chatrest_session": _chatrest_session,
     }
-    if any(config.pluginmanager.hasplugin(name) for name in _NAMES):
+    if _has_asyncio(config):
         # Imported here, as pytest cannot rewrite the asserts of a plugin that was imported before it is
         # loaded.
         from pytest_asyncio import fixture

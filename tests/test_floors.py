@@ -27,6 +27,7 @@ FLOORS: Final = {
     "_walk": 1.0, "_resources": 1.0,
     "_network": 2.0, "otel": 2.0, "_fan_out": 2.1, "session": 2.2, "management": 2.2,
     "_cloud": 3.0, "emulator": 3.0, "webhooks": 3.0, "export": 3.1, "importing": 3.2, "pytest_plugin": 3.0,
+    "testing": 3.0,
     "distributed": 3.5, "database": 3.5, "site": 3.5,
     "_cli": 4.0, "examples": 4.0, "__main__": 4.0, "__init__": 4.0,
 }  # fmt: skip

@@ -102,7 +102,7 @@ def test_the_tests_in_the_guide_pass(tmp_path: Path) -> None:
     assert texts
     for number, (_, block) in enumerate(texts):
         (tmp_path / f"test_block_{number}.py").write_text(block, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-o", "asyncio_mode=auto", "-W", "error"]
+    command = [sys.executable, "-m", "pytest", "-q", "-o", "asyncio_mode=strict", "-W", "error"]
     done = subprocess.run(
         [*command, "-o", "asyncio_default_fixture_loop_scope=function"],
         cwd=tmp_path,

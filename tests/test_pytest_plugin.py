@@ -12,10 +12,8 @@ SUITE = """
 import pytest
 from aiohttp import ClientSession
 from chatrest import DeadlineExceededError, NewMessage
-from chatrest.emulator import RateLimit
-from chatrest.emulator import First, Latency, Status
-
-MARK
+from chatrest.emulator import First, Latency, RateLimit, Status
+from chatrest.export import Plan, export
 
 async def test_defaults(chatrest_emulator, chatrest_session):
     assert len(chatrest_emulator.store.ids()) == 100
@@ -40,6 +38,16 @@ async def test_deadline(chatrest_session):
     with pytest.raises(DeadlineExceededError):
         await chatrest_session.with_options(deadline=2.0).users.get("user-001")
     await chatrest_session.with_options(deadline=6.0).users.get("user-001")
+
+@pytest.mark.chatrest
+async def test_the_mark_alone_is_enough():
+    import asyncio
+    assert asyncio.get_running_loop()
+
+async def test_exports_have_the_same_time(chatrest_session, chatrest_time, tmp_path):
+    chatrest_time.now += 3600.0
+    report = await export(chatrest_session, tmp_path / "out", Plan(all_users=True))
+    assert report.started == 1_700_003_600
 
 @pytest.mark.chatrest(messages=9)
 class TestNearest:
@@ -103,15 +111,13 @@ def _is_installed() -> bool:
 
 
 @pytest.mark.parametrize(
-    ("mode", "mark", "chosen", "counts"),
-    [("strict", "pytestmark = pytest.mark.asyncio", "", "8 passed, 1 error"),
-     ("auto", "", "defaults or mock or wrong", "2 passed, 6 deselected, 1 error")],
+    ("mode", "chosen", "counts"),
+    [("strict", "", "10 passed, 1 error"),
+     ("auto", "defaults or mock or wrong", "2 passed, 8 deselected, 1 error")],
     ids=["strict", "auto"],
 )  # fmt: skip
-@pytest.mark.nightly
-def test_both_modes(tmp_path: Path, mode: str, mark: str, chosen: str, counts: str) -> None:
-    suite = SUITE.replace("MARK", mark)
-    output = run(tmp_path, suite, "-o", f"asyncio_mode={mode}", "-p", "no:aiohttp", "-k", chosen)
+def test_both_modes_need_no_mark_of_asyncio(tmp_path: Path, mode: str, chosen: str, counts: str) -> None:
+    output = run(tmp_path, SUITE, "-o", f"asyncio_mode={mode}", "-p", "no:aiohttp", "-k", chosen)
     assert counts in output, output
     assert "takes only keyword arguments" in output
 

@@ -24,7 +24,7 @@ from chatrest import (
 from chatrest.emulator import Chance, Emulator, Latency, RateLimit, Reset, Status, storm
 from chatrest.emulator.store.message_index import conversation_id
 from chatrest.emulator.weather.script import MAX_STREAK
-from chatrest.pytest_plugin import START, ChatRestTime
+from chatrest.testing import START, VirtualTime
 from tests.list_faults import EmptyPage
 
 pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("tidy")]
@@ -193,7 +193,7 @@ def tracing() -> Iterator[None]:
 async def test_walks_and_sends_survive_a_minute_of_faults(
     transports: WeakSet[Any], limit: RateLimit, chapters: list[Chapter]
 ) -> None:
-    results, time = Results(), ChatRestTime()
+    results, time = Results(), VirtualTime()
     times: dict[str, Any] = {"clock": time.clock, "sleep": time.sleep}
     async with Emulator(users=60, messages=1000, seed=5, limit=limit, **times) as emulator:
         pairs = busiest_pairs(emulator)

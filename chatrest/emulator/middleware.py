@@ -30,6 +30,8 @@ from .weather.script import FaultSet, Weather
 from .weather.sending import SilentResponse, send
 
 LAST_REQUESTS: Final = 10_000
+HEALTH_PATH: Final = "/health"
+"""Answered without a key, whatever the weather, and not noted: for a container's health check."""
 _HIDDEN: Final = "[hidden]"
 _SECRET_HEADERS: Final = frozenset({"apikey", "authtoken", "key", "secret", "authorization"})
 _LAST_SECOND: Final = 253_402_300_799  # of the year 9999
@@ -79,6 +81,8 @@ class Middleware:
     async def handle(self, http_request: web.BaseRequest) -> web.StreamResponse:
         """Return the response to a request; a `SilentResponse` where it is on its way already."""
         path, _, query = http_request.raw_path.partition("?")
+        if path == HEALTH_PATH:
+            return web.json_response({"status": "ok"})
         if path.startswith(MEDIA_PATH):
             return self._serve_file(http_request.method, path)
         headers = {name.lower(): value for name, value in http_request.headers.items()}

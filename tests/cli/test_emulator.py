@@ -27,10 +27,10 @@ def read_environment(started: subprocess.Popen[bytes]) -> dict[str, str]:
     return {name: value for name, _, value in (word.partition("=") for _, word in words)}
 
 
-def status_of(env: dict[str, str]) -> int:
+def status_of(env: dict[str, str], path: str = "/v3/users") -> int:
     address = urlsplit(env["CHATREST_BASE_URL"])
     with closing(HTTPConnection(address.hostname or "", address.port)) as connection:
-        connection.request("GET", f"{address.path}/users", headers={"apikey": env["CHATREST_API_KEY"]})
+        connection.request("GET", path, headers={"apikey": env["CHATREST_API_KEY"]})
         with connection.getresponse() as reply:
             reply.read()
             return reply.status
@@ -59,6 +59,7 @@ def test_the_emulator_takes_an_app_a_limit_and_a_host(process: Start, command: R
     assert env["CHATREST_APP_ID"] == "mine"
     assert urlsplit(env["CHATREST_BASE_URL"]).hostname == "127.0.0.4"
     assert [status_of(env) for _ in range(3)] == [200, 200, 429]
+    assert status_of(env, "/health") == 200
     started.send_signal(signal.SIGTERM)
     assert finish(started)[0] == 0
 

@@ -14,7 +14,6 @@ first: a list by page numbers that stayed open meanwhile would skip whoever move
 """
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice
@@ -37,6 +36,7 @@ from ..._threads import in_thread
 from ..._walk.walk import Walk
 from ...errors import AuthenticationError, ChatRestError, FanOutError, NotFoundError
 from ...session import AsyncSession
+from ...testing import now as wall_clock
 from ..folder.export_folder import ExportFolder
 from ..folder.manifest import table_entries
 from ..folder.tables import Table, tables_of, with_member
@@ -76,7 +76,7 @@ class Dataset:
         attachments: AttachmentOptions | None = None,
         *,
         rechecks: bool = False,
-        now: Callable[[], float] = time.time,
+        now: Callable[[], float] = wall_clock,
     ) -> None:
         meta = archive.journal
         self._tables = tables_of([*_stored(meta[_TABLES], list[str], []), *tables])

@@ -1,7 +1,6 @@
 """`export`, into a folder or at the address of an object store."""
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from os import PathLike
 
@@ -12,7 +11,6 @@ from ..fetch.worker_pool import WORKERS
 from ..folder.tables import Table
 from ..plan.plan import Plan
 from ..plan.report import Progress, Report
-from ..store.disk import Disk
 from .place import journal_root, run_at
 from .run import export_folder
 from .run_parts import export_parts, has_parts
@@ -34,8 +32,6 @@ async def export(
     claim: bool = False,
     workers: int = WORKERS,
     progress: Progress | None = None,
-    disk: Disk | None = None,
-    now: Callable[[], float] = time.time,
 ) -> Report:
     """Export the messages of `plan` into the folder or object store `out`, or continue the export there.
 
@@ -72,7 +68,6 @@ async def export(
       of its working copy, which is made from the store where it is new or older, and which has what is not
       published yet; by default one of the user's own, named by the address.
     - `progress`: numbers to watch while it runs.
-    - `disk`, `now`: for tests.
 
     A crash, a kill or a cancel loses only the pages that were not yet on disk: call it again, and it
     continues.
@@ -91,10 +86,10 @@ async def export(
         check(part is None or not claim, "claim", claim, "a part by its number, or claim=True")
         return await export_parts(
             session, out, plan, parts=parts, part=part, claim=claim, journal=journal, tables=tables,
-            attachments=attachments, recheck=recheck, workers=workers, progress=shown, disk=disk, now=now,
+            attachments=attachments, recheck=recheck, workers=workers, progress=shown,
         )  # fmt: skip
     run = partial(
         export_folder, session, plan=plan, tables=tables, attachments=attachments, only=only,
-        change_plan=change_plan, recheck=recheck, workers=workers, progress=shown, disk=disk, now=now,
+        change_plan=change_plan, recheck=recheck, workers=workers, progress=shown,
     )  # fmt: skip
     return await run_at(out, journal_root(out, journal), shown, run)

@@ -14,7 +14,6 @@ newest id → sources → pieces of lists → archive.commit → … until no ga
 
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from functools import partial
@@ -28,6 +27,7 @@ from ..._core.requests.arguments import check, check_count
 from ..._threads import in_thread
 from ...errors import ChatRestError, RequestInvalidError
 from ...session import AsyncSession
+from ...testing import now as wall_clock
 from ..dataset.attachments import AttachmentOptions
 from ..dataset.dataset import Dataset
 from ..fetch.jobs import ListJob
@@ -106,7 +106,7 @@ async def export_folder(
     workers: int = WORKERS,
     progress: Progress | None = None,
     disk: Disk | None = None,
-    now: Callable[[], float] = time.time,
+    now: Callable[[], float] = wall_clock,
     ahead: WalkAhead | None = None,
     alongside: Callable[[ExportFolder], AbstractAsyncContextManager[None]] = lambda _: nullcontext(),
     remote: RemoteFiles | None = None,
@@ -180,7 +180,7 @@ class Run:
         *,
         workers: int = WORKERS,
         recheck: int | None = None,
-        now: Callable[[], float] = time.time,
+        now: Callable[[], float] = wall_clock,
         ahead: WalkAhead | None = None,
         only: Plan | None = None,
         part: PartRun | None = None,

@@ -10,7 +10,6 @@ nothing is missing. A process that is killed leaves its part to the next one.
 """
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial, reduce
@@ -27,6 +26,7 @@ from ..._core.requests.arguments import check
 from ..._storage import InUseError
 from ...errors import ChatRestError, RequestInvalidError
 from ...session import AsyncSession
+from ...testing import now as wall_clock
 from ..fetch.part_news import NewsOfNight, list_users
 from ..fetch.part_run import PartRun
 from ..fetch.source_list import sent_by
@@ -107,7 +107,7 @@ async def prepare(
     *,
     parts: int | None = None,
     part: int | None = None,
-    now: Callable[[], float] = time.time,
+    now: Callable[[], float] = wall_clock,
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     disk: Any = None,
 ) -> Parts:
@@ -305,7 +305,7 @@ async def export_parts(
     parts: int | None = None,
     part: int | None = None,
     claim: bool = False,
-    now: Callable[[], float] = time.time,
+    now: Callable[[], float] = wall_clock,
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     run_left: RunLeft | None = None,
     **options: Any,

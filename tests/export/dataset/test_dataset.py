@@ -13,6 +13,7 @@ from chatrest.emulator import Emulator, First, Status
 from chatrest.export import Plan, Report, export, verify
 from chatrest.export.folder.manifest import NAME as MANIFEST, Manifest, read
 from chatrest.export.folder.tables import TABLES
+from chatrest.export.run.run import export_folder
 from chatrest.export.store.disk import Disk
 from tests.dying import ProcessDeath
 
@@ -48,7 +49,7 @@ def problems(out: Path) -> list[tuple[str, str]]:
 
 
 async def users_only(session: AsyncSession, out: Path, **options: Any) -> Report:
-    return await export(session, out, Plan(users=["user-001"]), tables=["users"], **options)
+    return await export_folder(session, out, Plan(users=["user-001"]), tables=["users"], **options)
 
 
 # ── what they hold ──
@@ -210,7 +211,7 @@ async def test_a_death_before_the_manifest_leaves_the_older_table(
     await users_only(session, out)
     emulator.store.add_user("new")
     with pytest.raises(ProcessDeath):
-        await export(session, out, disk=DyingDisk(MANIFEST))
+        await export_folder(session, out, disk=DyingDisk(MANIFEST))
     assert len(rows(out, "users")) == 5
     assert problems(out) == []
     await export(session, out)
@@ -224,7 +225,7 @@ async def test_a_death_after_the_manifest_is_made_good_by_the_next_run(
     await users_only(session, out)
     emulator.store.add_user("new")
     with pytest.raises(ProcessDeath):
-        await export(session, out, disk=DyingDisk("users.ndjson"))
+        await export_folder(session, out, disk=DyingDisk("users.ndjson"))
     assert problems(out) == []
     emulator.weather.add(Status(403, route="users.list"))
     report = await export(session, out)
@@ -335,7 +336,7 @@ async def test_a_disk_that_fails_leaves_the_older_table(
     before = rows(out, "users")
     emulator.store.add_user("new")
     with pytest.raises(OSError, match="No space"):
-        await export(session, out, disk=FullDisk())
+        await export_folder(session, out, disk=FullDisk())
     assert rows(out, "users") == before
     assert problems(out) == []
     assert not (out / "spool").exists()

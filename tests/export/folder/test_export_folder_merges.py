@@ -13,6 +13,7 @@ from chatrest import AsyncSession, AuthenticationError, ChatRestError
 from chatrest.emulator import Emulator, Status
 from chatrest.export import Plan, export, read_raw, verify
 from chatrest.export.folder import export_folder as archive
+from chatrest.export.run.run import export_folder
 from tests.dying import ProcessDeath
 from tests.sinks import Failing, files, full, ids
 
@@ -72,7 +73,7 @@ async def test_a_crash_at_any_step_loses_nothing(tmp_path: Path, monkeypatch: py
             folder = shutil.copytree(begin, tmp_path / str(calls))
             disk = Failing(calls, full if calls % 3 == 2 else ProcessDeath)
             try:
-                await export(session, folder, disk=disk)
+                await export_folder(session, folder, disk=disk)
             except (ProcessDeath, OSError):
                 assert disk.failed
             report = await export(session, folder)

@@ -11,6 +11,7 @@ from chatrest import App, AsyncSession, AuthenticationError, ChatRestError, Expo
 from chatrest.emulator import Emulator
 from chatrest.export import Failure, Plan, Report, export, runs
 from chatrest.export.folder.run_log import NAME, append_run
+from chatrest.export.run.run import export_folder
 from chatrest.export.store.disk import Disk
 from tests.cases import loop_over
 from tests.stored import UnsyncedDisk
@@ -28,8 +29,8 @@ async def test_each_run_has_a_line_with_what_was_new_and_what_failed(
     plan = Plan(users=["user-001"], groups=["nowhere"])
     clock = iter(range(1_800_000_000, 1_900_000_000, 7))
     async with AsyncSession(service.app) as session:
-        first = await export(session, tmp_path, plan, now=lambda: next(clock))
-        await export(session, tmp_path, plan, now=lambda: next(clock))
+        first = await export_folder(session, tmp_path, plan, now=lambda: next(clock))
+        await export_folder(session, tmp_path, plan, now=lambda: next(clock))
     one, two = runs(tmp_path)
     assert (one.written, one.messages) == (first.written, first.written)
     assert (two.written, two.messages) == (0, first.written)

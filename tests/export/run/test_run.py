@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from chatrest.export import Phase, Plan, Progress, export
+from chatrest.export.run.run import export_folder
 from tests.exporting import GROUPS, USERS, Served, assert_whole, part_of, records, served
 from tests.list_faults import ListFault
 from tests.runs import MIXED
@@ -86,7 +87,7 @@ async def test_progress_and_report_add_up(tmp_path: Path) -> None:
     async with served(75) as service:
         progress = Progress()
         now = iter(range(1_700_000_000, 1_800_000_000, 10))
-        report = await export(
+        report = await export_folder(
             service.session, tmp_path / "out", Plan(**MIXED), progress=progress, now=lambda: next(now)
         )
         assert progress.phase is Phase.DONE

@@ -21,6 +21,7 @@ from chatrest.export.fetch.jobs import ListJob
 from chatrest.export.fetch.page_check import PageCheck, Window
 from chatrest.export.folder.export_folder import ExportFolder
 from chatrest.export.plan.ownership import OwnershipRules, Source
+from chatrest.export.run.run import export_folder
 from chatrest.export.store import NewRows
 from chatrest.export.store.disk import Disk
 from tests.dying import wrap_connections
@@ -116,7 +117,7 @@ async def test_the_log_tells_a_full_disk_in_words(tmp_path: Path) -> None:
     out = tmp_path / "out"
     async with served(20) as service:
         with pytest.raises(OSError, match="No space left") as caught:
-            await export(service.session, out, Plan(**MIXED), disk=BriefFailure())
+            await export_folder(service.session, out, Plan(**MIXED), disk=BriefFailure())
     [entry] = runs(out)
     assert entry.reasons == [f"{caught.value.filename}: No space left on device"]
 
@@ -129,7 +130,7 @@ async def test_a_full_disk(
     async with served(150) as service:
         plan = Plan(**MIXED, compress=compress)
         with pytest.raises(OSError, match="No space left") as caught:
-            await export(service.session, tmp_path / "out", plan, disk=FullDisk(writes))
+            await export_folder(service.session, tmp_path / "out", plan, disk=FullDisk(writes))
         assert Path(caught.value.filename).is_relative_to(tmp_path / "out")
         assert not manifest_of(tmp_path / "out").complete
         kept = list(read_raw(tmp_path / "out"))  # what is torn was never committed

@@ -16,6 +16,7 @@ from chatrest.errors import ChatRestError, RequestInvalidError
 from chatrest.export import Plan, export
 from chatrest.export.fetch import backlog
 from chatrest.export.folder import journal
+from chatrest.export.run.run import export_folder
 from chatrest.export.store.disk import Disk
 from tests.cases import loop_over
 from tests.exporting import assert_whole, records, served
@@ -129,7 +130,7 @@ async def test_files_that_are_removed_under_a_running_export_are_an_error(
             service.store.add_records(records(150, first=1000))
         disk = HarmingDisk(lambda: harm(out), out)
         with pytest.raises(OSError, match="removed"):
-            await export(service.session, out, Plan(everything=True), disk=disk)
+            await export_folder(service.session, out, Plan(everything=True), disk=disk)
 
 
 async def test_a_folder_that_holds_something_else_is_not_touched(tmp_path: Path) -> None:

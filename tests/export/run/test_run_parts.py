@@ -15,6 +15,7 @@ from chatrest.export import Plan, Report, export, verify
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
 from chatrest.export.plan.id_set import IdSet
 from chatrest.export.plan.parts import part_folders, read_parts
+from chatrest.export.run.run_parts import export_parts
 from tests.dying import DyingDisk, Fate, ProcessDeath, dying_journal
 from tests.exporting import raws_of, served
 from tests.parting import Town, parts_of, stored
@@ -34,7 +35,7 @@ async def dies(
     with monkeypatch.context() as patched:
         dying_journal(patched, fate)
         try:
-            return await export(session, out, disk=DyingDisk(fate), **options)
+            return await export_parts(session, out, disk=DyingDisk(fate), **options)
         except ProcessDeath:
             fate.rise()
             return None

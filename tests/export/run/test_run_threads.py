@@ -8,6 +8,7 @@ import pytest
 
 from chatrest._threads import in_thread
 from chatrest.export import Plan, export
+from chatrest.export.run.run import export_folder
 from chatrest.export.store.disk import Disk
 from tests.exporting import assert_whole, served
 
@@ -75,7 +76,7 @@ async def test_an_export_that_is_cancelled_twice_lets_go_of_its_folder(sync: int
     async with served(100) as service:
         gate = Gate()
         work = asyncio.ensure_future(
-            export(service.session, tmp_path / "out", Plan(all_users=True), disk=SlowDisk(gate, sync))
+            export_folder(service.session, tmp_path / "out", Plan(all_users=True), disk=SlowDisk(gate, sync))
         )
         await gate.reached()
         for _ in range(3):

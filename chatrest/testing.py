@@ -1,0 +1,67 @@
+"""Time for tests: a clock that advances only when code sleeps.
+
+    time = VirtualTime()
+    with time:  # exports ask it, too
+        async with Emulator(**time.emulator) as emulator:
+            async with AsyncSession(emulator.app, **time.session) as session:
+                report = await export(session, "out", recheck=7 * 86_400)
+
+The fixtures of `chatrest.pytest_plugin` are made of it. Faults, rate limits and deliveries of webhooks are
+those of `chatrest.emulator`.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any, Final, Self, final
+
+START: Final = 1_700_000_000.0
+"""The start of `VirtualTime` in epoch seconds."""
+_clocks: Final[list[Callable[[], float]]] = [time.time]
+
+
+def now() -> float:
+    """Return the time in epoch seconds: the machine's, or in a `with` block of `VirtualTime` that one's."""
+    return _clocks[-1]()
+
+
+@final
+class VirtualTime:
+    """The clock of emulator, session and exports, which advances only when code sleeps, so tests do not wait.
+
+    A rate limit's window ends, and a late reply arrives, when some code has slept for as long. As a context
+    manager it is the time of all exports of the process, which take no clock as an argument.
+    """
+
+    def __init__(self, start: float = START) -> None:
+        self.now: float = start
+        """The time in epoch seconds; a test may increase it."""
+        self.slept: list[float] = []
+        """The length of every sleep in seconds, the oldest first."""
+
+    def clock(self) -> float:
+        """Return `now`."""
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        """Advance `now` by `seconds`, and run the event loop once."""
+        self.slept.append(seconds)
+        self.now += max(0.0, seconds)
+        await asyncio.sleep(0)
+
+    @property
+    def emulator(self) -> dict[str, Any]:
+        """The arguments of `Emulator` for this time."""
+        return {"clock": self.clock, "sleep": self.sleep}
+
+    @property
+    def session(self) -> dict[str, Any]:
+        """The arguments of `AsyncSession` for this time; its dice always give 0.5."""
+        return {"clock": self.clock, "sleep": self.sleep, "dice": lambda: 0.5}
+
+    def __enter__(self) -> Self:
+        _clocks.append(self.clock)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _clocks.remove(self.clock)
