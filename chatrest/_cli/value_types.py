@@ -163,7 +163,9 @@ def _is_text(kind: inspect.Type) -> bool:
 
 
 def _scalar(text: str, kind: inspect.Type) -> Any:
-    if isinstance(kind, inspect.BoolType):
+    if isinstance(kind, inspect.BoolType) or (
+        isinstance(kind, inspect.LiteralType) and set(kind.values) == {0, 1}
+    ):
         return _BOOLEANS.get(text.lower(), text)
     is_whole = isinstance(kind, inspect.IntType) or (
         isinstance(kind, inspect.LiteralType) and all(isinstance(value, int) for value in kind.values)

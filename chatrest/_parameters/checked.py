@@ -180,17 +180,20 @@ TextOrTexts: TypeAlias = Annotated[
     Meta(description="a text that is not empty, or a list of texts"),
 ]
 if TYPE_CHECKING:  # the type of arguments: a checked struct converts datetimes to seconds
-    Stamp: TypeAlias = Time
-    """A time: a text such as `"7d"`, `"yesterday"`, `"2026-01-31"` or `"2026-01-31T12:00Z"`, a timedelta (so
-    long ago), a date, an aware datetime, or a timestamp. A relative time is read when the filter is made: to
-    continue a list by its token, keep the moment."""
-    Millis: TypeAlias = Time
-    """A time as `Stamp`; it is sent in milliseconds."""
+    _Seconds: TypeAlias = Time
+    _Millis: TypeAlias = Time
 else:
-    Stamp: TypeAlias = Annotated[int, Meta(ge=0, description=TIME_FORMS, extra={"per_second": 1})]
-    Millis: TypeAlias = Annotated[
+    _Seconds = Annotated[int, Meta(ge=0, description=TIME_FORMS, extra={"per_second": 1})]
+    _Millis = Annotated[
         int, Meta(ge=0, description=f"{TIME_FORMS}, in milliseconds", extra={"per_second": 1000})
     ]
+# Names of their own, outside of the condition: an editor shows the words below.
+Stamp: TypeAlias = _Seconds
+"""A time: a text such as `"7d"`, `"yesterday"`, `"2026-01-31"` or `"2026-01-31T12:00Z"`, a timedelta (so long
+ago), a date, an aware datetime, or a timestamp. A relative time is read when the filter is made: to continue
+a list by its token, keep the moment."""
+Millis: TypeAlias = _Millis
+"""A time as `Stamp`; it is sent in milliseconds."""
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))

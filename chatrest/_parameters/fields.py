@@ -55,21 +55,29 @@ NewId: TypeAlias = Annotated[
         description="a text of 1 to 100 letters a to z, digits, '-' and '_' (the service lower-cases it)",
     ),
 ]
+"""An id to make: 1 to 100 letters a to z, digits, `-` and `_`. The service lower-cases it."""
 ShortText: TypeAlias = Annotated[str, text_of(1, 100)]
+"""A text of 1 to 100 characters."""
 Description: TypeAlias = Annotated[str, text_of(0, 255)]
+"""A text of at most 255 characters."""
 AnyText: TypeAlias = Annotated[
     str, Meta(pattern=VALID, description="a text, which may be empty, and is valid Unicode")
 ]
+"""A text, which may be empty."""
 Url: TypeAlias = Annotated[str, text_of(1, 3000, "a URL")]
+"""A URL of 1 to 3000 characters."""
 Count: TypeAlias = Annotated[int, Meta(ge=0, description="a whole number, 0 or more")]
+"""A whole number, 0 or more."""
 Whole: TypeAlias = Annotated[int, Meta(description="a whole number")]
 
 _Tag: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100, pattern=VALID)]
 _OF_TAGS: Final = "25 tags of 1 to 100 characters each, and all valid Unicode"
 Tags: TypeAlias = Annotated[Listed[_Tag], Meta(max_length=25, description=f"a list of at most {_OF_TAGS}")]
+"""A list of at most 25 tags of 1 to 100 characters."""
 MessageTags: TypeAlias = Annotated[
     Listed[_Tag], Meta(min_length=1, max_length=25, description=f"a list of 1 to {_OF_TAGS}")
 ]
+"""A list of 1 to 25 tags of 1 to 100 characters."""
 
 
 # ── messages and conversations ──
@@ -77,15 +85,17 @@ MessageTags: TypeAlias = Annotated[
 ReceiverType: TypeAlias = Literal["user", "group"]
 
 if TYPE_CHECKING:  # the types of arguments
-    Switch: TypeAlias = bool | Literal[0, 1]
-    """True or False; it is sent as 1 or 0."""
-    MessageNumber: TypeAlias = int | str
-    """The id of a message: its digits, or a number."""
+    _Switch: TypeAlias = bool | Literal[0, 1]
+    _MessageNumber: TypeAlias = int | str
 else:
-    Switch: TypeAlias = Annotated[Literal[0, 1], Meta(description="True or False, or the number 0 or 1")]
-    MessageNumber: TypeAlias = Annotated[
+    _Switch = Annotated[Literal[0, 1], Meta(description="True or False, or the number 0 or 1")]
+    _MessageNumber = Annotated[
         int, Meta(ge=1, description="the id of a message: digits, or a whole number from 1")
     ]
+Switch: TypeAlias = _Switch
+"""True or False; it is sent as 1 or 0."""
+MessageNumber: TypeAlias = _MessageNumber
+"""The id of a message: its digits, or a number."""
 
 
 # ── agents ──

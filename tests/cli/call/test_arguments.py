@@ -13,6 +13,7 @@ from chatrest._cli.call.parameters import Parameters
 from chatrest._core.replies.decode import JSON
 from chatrest._core.requests.endpoint import Call, Endpoint
 from chatrest._parameters.checked import Body, Filter, Flag, Json, Ordinal, Stamp, Text, Texts
+from chatrest._parameters.fields import Switch
 from chatrest._parameters.files import Upload
 from chatrest._resources import OPERATIONS
 from tests.cases import loop_over
@@ -47,6 +48,7 @@ class Content(Body, frozen=True, kw_only=True, rename="camel"):
     is_open: Flag | UnsetType = UNSET
     ratio: Ratio | UnsetType = UNSET
     level: Level | UnsetType = UNSET
+    pinned: Switch | UnsetType = UNSET
     tags: Texts | UnsetType = UNSET
     levels: Annotated[tuple[Ordinal, ...], Meta(description="a list of numbers")] | UnsetType = UNSET
     meta_data: Json | UnsetType | None = UNSET
@@ -112,6 +114,8 @@ def test_a_time_is_a_number_or_a_date(key: str, text: str, seconds: int) -> None
         ("is_open=FALSE", "is_open", False),
         ("ratio=1.5", "ratio", 1.5),
         ("level=2", "level", 2),
+        ("pinned=true", "pinned", 1),
+        ("pinned=0", "pinned", 0),
         ("tags=a,b=c", "tags", ("a", "b=c")),
         ('tags=["a,b"]', "tags", ("a,b",)),
         ("levels=1,2", "levels", (1, 2)),
